@@ -1,0 +1,309 @@
+package workspace
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// An Op is what a Change does to its path.
+type Op string
+
+// The operations of a changeset. A rename deletes From and creates Path.
+const (
+	Create Op = "create"
+	Modify Op = "modify"
+	Delete Op = "delete"
+	Rename Op = "rename"
+)
+
+// A Change is one file before and after.
+type Change struct {
+	Op Op `json:"op"`
+	// Slash-separated, relative to the workspace.
+	Path string `json:"path"`
+	// The old path of a rename.
+	From string `json:"from,omitempty"`
+	// Content before; nil for Create.
+	Before []byte `json:"-"`
+	// Content after; nil for Delete.
+	After []byte `json:"-"`
+	// Permission bits after: 0644 or 0755 for Create, the old ones otherwise.
+	Mode fs.FileMode `json:"mode"`
+	// For Modify and Rename: the bits before, where the change is to alter
+	// them; only the execute bits are altered.
+	OldMode fs.FileMode `json:"old_mode,omitempty"`
+}
+
+// MaxContent is the most bytes that a changeset may write to one file.
+const MaxContent = 2 << 20
+
+// BeforeDigest returns the hex SHA-256 of Before, "" for Create.
+func (c Change) BeforeDigest() string {
+	if c.Op == Create {
+		return ""
+	}
+	return digest(c.Before)
+}
+
+// AfterDigest returns the hex SHA-256 of After, "" for Delete.
+func (c Change) AfterDigest() string {
+	if c.Op == Delete {
+		return ""
+	}
+	return digest(c.After)
+}
+
+// A Changeset is a set of changes that is applied whole or not at all: at most
+// one change a path, sorted by Path. All changes speak of the state before:
+// renames of a to b and of b to a swap the two files.
+type Changeset struct {
+	Changes []Change
+}
+
+// Digest identifies the changeset: SHA-256 in hex over op, paths, modes and
+// content digests.
+func (cs Changeset) Digest() string {
+	h := sha256.New()
+	io.WriteString(h, "changeset 1\n")
+	for _, c := range cs.sorted() {
+		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%o\x00%o\x00%s\x00%s\x00",
+			c.Op, c.Path, c.From, c.Mode.Perm(), c.OldMode.Perm(), c.BeforeDigest(), c.AfterDigest())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sorted returns the changes in the order of their paths.
+func (cs Changeset) sorted() []Change {
+	return slices.SortedFunc(slices.Values(cs.Changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// Empty reports whether the changeset changes nothing.
+func (cs Changeset) Empty() bool { return len(cs.Changes) == 0 }
+
+// Reverse returns the changeset that undoes cs.
+func (cs Changeset) Reverse() Changeset {
+	// Since all changes speak of the state before, each can be turned round by
+	// itself.
+	back := Changeset{Changes: make([]Change, 0, len(cs.Changes))}
+	for _, c := range cs.Changes {
+		c.Before, c.After = c.After, c.Before
+		if c.OldMode != 0 {
+			c.Mode, c.OldMode = c.OldMode, c.Mode
+		}
+		switch c.Op {
+		case Create:
+			c.Op = Delete
+		case Delete:
+			c.Op = Create
+		case Rename:
+			c.Path, c.From = c.From, c.Path
+		}
+		back.Changes = append(back.Changes, c)
+	}
+	back.Changes = back.sorted()
+	return back
+}
+
+// Check reports the first path or size in cs that may never be written,
+// whatever anybody approves: see CheckPath. Content over MaxContent a file is
+// refused, so are a private key or registry token in a file, two changes of
+// one path, a path below a file, and two paths that differ only in case or
+// Unicode form. The error is a *PathError.
+func (cs Changeset) Check() error {
+	for _, c := range cs.Changes {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	changes, err := cs.flatten()
+	if err != nil {
+		return err
+	}
+	// Renaming readme to README is fine: what goes is not compared.
+	folded := map[string]string{}
+	for _, c := range changes {
+		if !c.exists {
+			continue
+		}
+		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
+			if parent, ok := lookup(changes, dir); ok && parent.exists {
+				return &PathError{Path: c.path, Reason: "the changeset makes " + dir + " a file, so nothing can be below it"}
+			}
+		}
+		if other, ok := folded[fold(c.path)]; ok {
+			return &PathError{Path: c.path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
+		}
+		folded[fold(c.path)] = c.path
+	}
+	return nil
+}
+
+// check judges one change by itself.
+func (c Change) check() error {
+	refuse := func(reason string) error { return &PathError{Path: c.Path, Reason: reason} }
+	if !slices.Contains([]Op{Create, Modify, Delete, Rename}, c.Op) {
+		return refuse(fmt.Sprintf("the operation %q is not known", c.Op))
+	}
+	if err := CheckPath(c.Path); err != nil {
+		return err
+	}
+	if c.Op == Rename {
+		if err := CheckPath(c.From); err != nil {
+			return err
+		}
+		if c.From == c.Path {
+			return refuse("it is renamed to itself")
+		}
+	} else if c.From != "" {
+		return refuse("only a rename has a path before")
+	}
+	switch {
+	// What is deleted or replaced may be of any size: the limit is on what a
+	// model writes.
+	case len(c.After) > MaxContent:
+		return refuse(fmt.Sprintf("its content of %d bytes is over the limit of %d", len(c.After), MaxContent))
+	case maySecret(c.Path) && holdsSecret(c.Path, c.After):
+		return refuse("its content holds a private key or a token")
+	}
+	return nil
+}
+
+// fold brings names together that some file system takes for the same.
+func fold(name string) string {
+	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
+}
+
+// Collisions returns the paths that cs creates in m next to another that some
+// file systems take for the same, as README beside readme: each with that
+// other.
+func (m *Manifest) Collisions(cs Changeset) map[string]string {
+	changes, err := cs.flatten()
+	if err != nil {
+		return nil
+	}
+	here := map[string]string{}
+	// A path that the changeset takes away collides with nothing.
+	for _, e := range m.Entries {
+		if c, ok := lookup(changes, e.Path); !ok || c.exists {
+			here[fold(e.Path)] = e.Path
+		}
+	}
+	clash := map[string]string{}
+	for _, c := range changes {
+		if !c.exists {
+			continue
+		}
+		// A directory of the path may be the one that collides.
+		for p := c.path; p != "."; p = path.Dir(p) {
+			if other, ok := here[fold(p)]; ok && other != p {
+				clash[c.path] = other
+			}
+		}
+	}
+	return clash
+}
+
+// A pathChange is what a changeset does to one path, renames taken apart.
+type pathChange struct {
+	path string
+	// There is a file before, with the content before.
+	existed bool
+	// There is a file after, with the content after.
+	exists bool
+	before []byte
+	after  []byte
+	// As in Change.
+	mode fs.FileMode
+	// As in Change.
+	oldMode fs.FileMode
+	// The path whose permission bits the file has after; "" for mode.
+	keep string
+}
+
+// lookup finds the change of one path.
+func lookup(changes []pathChange, name string) (pathChange, bool) {
+	i, ok := slices.BinarySearchFunc(changes, name, func(c pathChange, p string) int { return cmp.Compare(c.path, p) })
+	if !ok {
+		return pathChange{}, false
+	}
+	return changes[i], true
+}
+
+// flatten returns what cs does to each path, sorted. A path may be left by a
+// rename and taken by another change, else there is one change a path.
+func (cs Changeset) flatten() ([]pathChange, error) {
+	byPath := map[string]*pathChange{}
+	at := func(name string) *pathChange {
+		if byPath[name] == nil {
+			byPath[name] = &pathChange{path: name}
+		}
+		return byPath[name]
+	}
+	// Path is named once by all changes together. That it is also somebody's
+	// From is no second change: the two halves meet in one pathChange.
+	named := map[string]bool{}
+	for _, c := range cs.Changes {
+		twice := named[c.Path]
+		named[c.Path] = true
+		if c.Op != Create {
+			old := at(cmp.Or(c.From, c.Path))
+			twice = twice || old.existed
+			old.existed, old.before = true, c.Before
+		}
+		if c.Op != Delete {
+			now := at(c.Path)
+			twice = twice || now.exists
+			now.exists, now.after, now.mode, now.oldMode = true, c.After, c.Mode, c.OldMode
+			if c.Op != Create {
+				now.keep = cmp.Or(c.From, c.Path)
+			}
+		}
+		if twice {
+			return nil, &PathError{Path: c.Path, Reason: "the changeset changes it twice"}
+		}
+	}
+	list := make([]pathChange, 0, len(byPath))
+	for _, c := range byPath {
+		list = append(list, *c)
+	}
+	slices.SortFunc(list, func(a, b pathChange) int { return cmp.Compare(a.path, b.path) })
+	return list, nil
+}
+
+// finalMode is the permission bits of the file after the change; host is those
+// of keep.
+func (c pathChange) finalMode(host fs.FileMode) fs.FileMode {
+	if c.keep == "" {
+		return createMode(c.mode)
+	}
+	host = host.Perm()
+	switch {
+	case c.oldMode == 0 || c.oldMode&0o111 == c.mode&0o111:
+		return host
+	case c.mode&0o111 == 0:
+		return host &^ 0o111
+	}
+	return host | host&0o444>>2 // who may read may execute
+}
+
+// createMode is what a new file gets: never a special bit, never unreadable by
+// its owner, and where all the world could write only its owner can.
+func createMode(mode fs.FileMode) fs.FileMode {
+	mode = mode.Perm()
+	switch {
+	case mode == 0:
+		return 0o644
+	case mode&0o002 != 0:
+		mode &^= 0o022
+	}
+	return mode | 0o400
+}

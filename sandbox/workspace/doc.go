@@ -1,0 +1,83 @@
+// Package workspace owns everything that touches the user's directory: what is
+// read from it, what may be written to it, and how a write survives a crash.
+// It knows nothing of containers, models or databases.
+//
+// # Reading
+//
+// Scan walks a directory without following a link and digests every regular
+// file. The result, a Manifest, is what a snapshot is built from and what a
+// promotion is checked against. Left out, quietly, because everyone expects
+// it:
+//
+//   - .git, wherever it is, and .agent at the root;
+//   - what git ignores, by the .gitignore files, the repository's
+//     info/exclude and its index (a tracked file is never ignored). The user's
+//     global ignore file does not count. The git program is asked, with a
+//     neutral configuration: the repository's own is never read, so that no
+//     hook or monitor in it can run. A nested repository is asked about itself;
+//   - virtual environments (any directory with pyvenv.cfg or an activate
+//     script; autovenv), installed dependencies (node_modules and the like), caches of
+//     tools, byte code, editor directories (.vscode, .idea) and droppings. The
+//     lists are in leftout.go. build and dist stay: where git does not ignore them they are sources;
+//   - what matches the exclude patterns, which have the syntax of a .dockerignore file.
+//
+// Left out and always shown: secrets (.env, private keys, .netrc and the like,
+// by name or by content), FIFOs, sockets, devices, names that are not UTF-8.
+//
+// Hashing reads every byte each time. Size and time of modification are not
+// trusted: an editor or a tool may restore both. A file that changes while it
+// is read is read again, five times at most, and then refused. Whoever reads
+// a file later through the Manifest gets the digested bytes or a
+// *ChangedError, never others.
+//
+// # Changing
+//
+// A Changeset is the only form in which a change travels. Check refuses what
+// may never be written; Holds names what a person must see, and which of it
+// must not be written without approval. Reverse gives the changeset that
+// undoes it, so an undo takes the same road with the same checks.
+//
+// # Promoting
+//
+// A Promotion writes a changeset to the host, all of it or nothing, and never
+// over a file that changed since the snapshot. Its journal lies in the
+// workspace, in .agent/journal/ID: the plan (journal.json), one slot for each
+// path (files/N) and an empty file whose name is the state (state.staging and
+// so on). Changing state is one rename, which needs no space on a full disk.
+//
+//	staging ──► ready ──► committing ──► committed
+//	                          │
+//	                          └──► rolling-back ──► rolled-back
+//
+// Until "ready" the workspace is untouched. While committing, each path
+// changes by one rename: a modified file is exchanged with its staged
+// successor, a created one is renamed into a name that must be free, a deleted
+// one is renamed into its slot. So at every instant each path is wholly before
+// or wholly after, and its slot tells which: the staged file is known by its
+// inode number. What was displaced is compared with the bytes that the
+// changeset was made from; when somebody wrote in between, or has the file
+// open for writing, the exchange is reversed and the whole promotion rolled
+// back. A kill therefore leaves a journal from which Recover goes on: forward
+// when every path is before or after, else back, and whatever the user made in
+// the meantime is kept. Recover repeats nothing that is done, so it may be
+// killed too.
+//
+// A modified file gets a new inode: another hard link to it keeps the old
+// content. Permission bits are kept, extended attributes are not. Directories
+// that a changeset empties are removed with the last file, as git does; those
+// it needs are made with mode 0755.
+//
+// # Order of calls
+//
+// Who wants to write takes the lock with Acquire, settles the past with
+// Recover, records each outcome and calls Discard on it. Then Prepare, Commit,
+// record the outcome, Close, and Release. A second process gets ErrLocked.
+//
+// # What is not promised
+//
+// A process of the same user that means harm can change the workspace at any
+// time, and no order of renames stops it. Against an editor, a formatter or
+// git at work, nothing is lost: a program that held a file open while it was
+// replaced finds its late bytes in a file beside, named by *KeptError. On a
+// file system without renameat2's flags a modified file is away for a moment.
+package workspace

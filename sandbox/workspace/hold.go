@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Hold is a change that a person should see before it is written.
+//
+// Block tells the two sorts apart. Changes that act outside the box, on the
+// person's machine or on a server, or that soften the gates, block: without
+// approval they are not written. The rest belongs to everyday patches (a
+// Makefile, a conftest.py, a Dockerfile) and is listed at the checkpoint.
+type Hold struct {
+	Path string `json:"path"`
+	// "ci", "git", "dependencies", "tooling", "agent".
+	Kind string `json:"kind"`
+	// A sentence for the person who approves.
+	Reason string `json:"reason"`
+	// Not written without approval.
+	Block bool `json:"block"`
+}
+
+// A holdRule names paths by patterns of path.Match in lower case. A pattern
+// without a slash is compared with the last part of a path; one that ends in a
+// slash with every directory on the way, from the root or anywhere.
+type holdRule struct {
+	kind   string
+	reason string
+	block  bool
+	names  []string
+}
+
+// holdRules are tried in order; the first that fits a path counts.
+var holdRules = []holdRule{
+	// Above all: a patch must not set the limits and exceptions by which it is
+	// judged, not even for the next run.
+	{"agent", "It configures the agent itself.", true, []string{"agent.toml", ".agent.toml"}},
+	// A workflow is code that runs elsewhere with write access and tokens. The
+	// box can neither prove nor contain it.
+	{"ci", "It runs on the build server, with that server's secrets.", true, []string{
+		".github/workflows/", ".github/actions/", "action.yml", "action.yaml", ".gitlab-ci.yml", ".gitlab/", "jenkinsfile", "jenkinsfile.*",
+		".circleci/", ".woodpecker/", ".woodpecker*", ".drone.yml", ".travis.yml", "appveyor.yml", ".appveyor.yml",
+		"azure-pipelines*.yml", "azure-pipelines*.yaml", "bitbucket-pipelines.yml", ".buildkite/", ".gitea/", ".forgejo/", ".teamcity/",
+		".cirrus.yml", "cloudbuild.yaml", "buildspec.yml", "dependabot.yml", "renovate.json", ".ci/",
+	}},
+	// Attributes name filter programs, modules name places to fetch from, and
+	// code owners decide who has to agree.
+	{"git", "It changes what git does with the repository, or who must review.", true, []string{
+		".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
+	}},
+	// Editors and hook managers run what these files say as soon as somebody
+	// opens the directory or commits.
+	{"tooling", "It starts programs on the machine of whoever opens or commits to the project.", true, []string{
+		".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".devcontainer.json", "devcontainer.json", "*.code-workspace", ".envrc",
+		".husky/", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".overcommit.yml", ".mise.toml", "mise.toml", ".tool-versions",
+	}},
+	// Text for other agents is code to them, and they run with the rights of
+	// the person.
+	{"tooling", "It instructs other coding agents or gives them tools.", true, []string{
+		".mcp.json", "mcp.json", ".claude/", ".codex/", ".cursor/", ".cursorrules", ".windsurf/", ".gemini/", ".aider*", ".continue/",
+		"agents.md", "claude.md", "gemini.md", "copilot-instructions.md",
+	}},
+	// A new dependency is somebody else's code, fetched after the gates have
+	// passed. Scripts in these files run on installing it.
+	{"dependencies", "It changes what is installed, or scripts that run on installing.", true, []string{
+		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb",
+		".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml",
+		"pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements*.in", "constraints*.txt",
+		"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "pdm.lock", "environment.yml", "environment.yaml", "pip.conf", ".pip.conf", "uv.toml",
+		"go.mod", "go.sum", "go.work", "go.work.sum", "cargo.toml", "cargo.lock", "build.rs", ".cargo/",
+		"gemfile", "gemfile.lock", "*.gemspec", "composer.json", "composer.lock",
+		"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "gradle.lockfile", "*.csproj", "packages.lock.json", "mix.exs", "mix.lock",
+	}},
+	// A gate that is told to look away proves nothing: a patch that needs this
+	// must say so to a person.
+	{"tooling", "It configures the tools that judge the patch.", true, []string{
+		"ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", ".flake8", ".pylintrc", "pylintrc", ".coveragerc",
+		"pyrightconfig.json", "ty.toml", ".isort.cfg", ".bandit",
+		".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", "tsconfig*.json", "jsconfig*.json", "biome.json", "biome.jsonc",
+		".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore", ".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".htmlvalidate.json",
+		"jest.config.*", "vitest.config.*", "playwright.config.*", "babel.config.*", ".babelrc", ".oxlintrc.json",
+		".golangci.yml", ".golangci.yaml", ".golangci.toml", "staticcheck.conf", "clippy.toml", "rustfmt.toml", ".rubocop.yml",
+		".shellcheckrc", ".editorconfig", "sonar-project.properties", "codecov.yml", ".codecov.yml",
+	}},
+	// A privileged container or a mounted root directory is one line.
+	{"tooling", "It decides what a container may do when it is started with it.", true, []string{
+		"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
+	}},
+	// These run in the box as well, so the gates have seen what they do there.
+	// They are shown because they also run where there is no box.
+	{"tooling", "It runs whenever the project is built or tested.", false, []string{
+		"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py", "sitecustomize.py", "usercustomize.py",
+		"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
+	}},
+}
+
+// entryFiles are those whose loss ends a program; see Holds.
+var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
+
+// Holds lists the changes of cs that a person should see: CI definitions, git
+// attributes and modules, code owners, dependency manifests and lock files,
+// tool configuration, editor and agent hooks, agent.toml, and the deletion or
+// emptying of an entry page. Those with Block are not to be written without
+// approval.
+func (cs Changeset) Holds() []Hold {
+	var holds []Hold
+	for _, c := range cs.sorted() {
+		for _, name := range slices.Compact([]string{c.Path, c.From}) {
+			if rule, ok := ruleFor(name); ok {
+				holds = append(holds, Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block})
+			}
+		}
+		emptied := c.Op == Delete || c.Op == Modify && len(c.After) == 0 && len(c.Before) > 0
+		if emptied && slices.Contains(entryFiles, strings.ToLower(path.Base(c.Path))) {
+			holds = append(holds, Hold{
+				Path: c.Path, Kind: "tooling", Block: true, Reason: "It is where the program starts, and nothing is left of it.",
+			})
+		}
+	}
+	return holds
+}
+
+// ruleFor finds the first rule that fits name.
+func ruleFor(name string) (holdRule, bool) {
+	if name == "" {
+		return holdRule{}, false
+	}
+	lower := strings.ToLower(name)
+	for _, rule := range holdRules {
+		if slices.ContainsFunc(rule.names, func(p string) bool { return fits(p, lower) }) {
+			return rule, true
+		}
+	}
+	return holdRule{}, false
+}
+
+// fits compares one pattern of a holdRule with a path in lower case.
+func fits(pattern, name string) bool {
+	if strings.HasSuffix(pattern, "/") {
+		return strings.HasPrefix(name, pattern) || strings.Contains(name, "/"+pattern)
+	}
+	ok, err := path.Match(pattern, path.Base(name))
+	return ok && err == nil
+}

@@ -1,0 +1,161 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestAJournalIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	dir := newTree(t, scenarioTree())
+	p, err := Prepare(t.Context(), dir, scenario(), "run-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	got, err := load(newHandle(t, dir), "run-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p.j, got, cmp.AllowUnexported(journal{}), cmpopts.IgnoreFields(journal{}, "tree", "begun")); diff != "" {
+		t.Error(diff)
+	}
+	if got.state != ready {
+		t.Errorf("state %s", got.state)
+	}
+	inodes := map[uint64]bool{}
+	for _, it := range got.Items {
+		if it.After != nil && (it.Inode == 0 || inodes[it.Inode]) {
+			t.Errorf("%s: inode %d", it.Path, it.Inode)
+		}
+		inodes[it.Inode] = true
+	}
+	if want := []string{"moved", "new", "new/deep", "todir", "todir/inner"}; !slices.Equal(got.Make, want) {
+		t.Errorf("directories to make: %q, want %q", got.Make, want)
+	}
+}
+
+func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
+	t.Parallel()
+	tree, cs := threeFiles()
+	run := func(cs Changeset, spoil bool) (seen []state) {
+		dir := memoryTree(t, tree)
+		p, err := prepare(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
+			last := state("")
+			j.step = func(string) {
+				if j.state != last {
+					last = j.state
+					seen = append(seen, last)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spoil {
+			fill(t, dir, files{"other": "mine"})
+		}
+		if err := p.Commit(t.Context()); (err != nil) != spoil {
+			t.Errorf("commit: %v", err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		return seen
+	}
+	if got, want := run(cs, false), []state{staging, ready, committing, committed}; !slices.Equal(got, want) {
+		t.Errorf("undisturbed: %q, want %q", got, want)
+	}
+	if got, want := run(cs, true), []state{staging, ready, committing, rollingBack, rolledBack}; !slices.Equal(got, want) {
+		t.Errorf("with a conflict: %q, want %q", got, want)
+	}
+}
+
+func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
+	t.Parallel()
+	tree, cs := threeFiles()
+	dir := memoryTree(t, tree)
+	p, err := Prepare(t.Context(), dir, cs, "run-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The slots vanish in the middle, so that neither way can be gone to its end.
+	p.j.step = func(name string) {
+		if name == "after rolling-back" || name == "exchanged" {
+			newHandle(t, dir).rename(p.j.dir(), ".agent/lost", 0)
+		}
+	}
+	if err := p.Commit(t.Context()); err == nil {
+		t.Fatal("a promotion without its journal succeeds")
+	}
+	if err := p.Close(); err == nil {
+		t.Error("close says that all is well")
+	}
+	if _, err := newHandle(t, dir).stat(".agent/lost/journal.json"); err != nil {
+		t.Errorf("the journal is gone: %v", err)
+	}
+	// Once it is back, recovery goes on from there.
+	if err := newHandle(t, dir).rename(".agent/lost", p.j.dir(), 0); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Recover(t.Context(), dir)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("recover: %v, %v", list, err)
+	}
+	if err := list[0].Discard(); err != nil {
+		t.Error(err)
+	}
+	if _, err := newHandle(t, dir).stat(".agent"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after all: %v", err)
+	}
+}
+
+func TestPendingListsJournalsAndSweepsDebris(t *testing.T) {
+	t.Parallel()
+	dir := newTree(t, files{
+		".agent/journal/b/": "", ".agent/journal/a/": "", ".agent/journal/c~/files/0": "x", ".agent/journal/.hidden": "", ".agent/journal/~": "",
+	})
+	ids, err := pending(newHandle(t, dir))
+	if err != nil || !slices.Equal(ids, []string{"a", "b"}) {
+		t.Errorf("pending: %q, %v", ids, err)
+	}
+	if _, err := newHandle(t, dir).stat(".agent/journal/c~"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("debris: %v", err)
+	}
+	for _, name := range []string{".hidden", "~"} {
+		if _, err := newHandle(t, dir).stat(filepath.Join(journals, name)); err != nil {
+			t.Errorf("%s is not ours to remove: %v", name, err)
+		}
+	}
+}
+
+func TestALinkInThePlaceOfTheJournalIsRefused(t *testing.T) {
+	t.Parallel()
+	outside := newTree(t, files{"keep": "x"})
+	for _, tree := range []files{
+		{"f": "1", ".agent": "->" + outside},
+		{"f": "1", ".agent/x": "", ".agent/journal": "->" + outside},
+	} {
+		dir := newTree(t, tree)
+		before := onDisk(t, dir)
+		if p, err := Prepare(t.Context(), dir, modify("f", "1", "2"), "run-1"); err == nil {
+			t.Errorf("%v: prepared: %v", tree, p.Close())
+		}
+		same(t, "the workspace", before, onDisk(t, dir))
+	}
+	if got := slices.Collect(func(yield func(string) bool) {
+		for name := range onDisk(t, outside) {
+			if !yield(name) {
+				return
+			}
+		}
+	}); len(got) != 2 {
+		t.Errorf("outside: %q", got)
+	}
+}

@@ -1,0 +1,107 @@
+package workspace
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moby/patternmatcher"
+)
+
+// slotPrefix begins the name of a staged file that must lie beside its target,
+// because the target is on another mount than the journal.
+const slotPrefix = ".agent-slot-"
+
+// leftDirs are directories that hold nothing a person wrote: installed
+// dependencies, caches, and what editors keep for themselves.
+var leftDirs = []string{
+	// Installed dependencies: the toolchain image brings its own.
+	"node_modules", "bower_components", "jspm_packages", "__pypackages__", "autovenv",
+	// What Python and its tools remember of earlier runs. A cache that came
+	// along could even make a gate report what was true on the host.
+	"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".pytype",
+	".tox", ".nox", ".cache", ".eggs", ".ipynb_checkpoints", ".direnv",
+	// The same for JavaScript, the JVM and Terraform.
+	".nyc_output", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", ".gradle", ".terraform",
+	// Editors: of no use in a box, and often with absolute paths of the host.
+	".vscode", ".idea",
+	// Other version control. Its directories can be larger than the sources.
+	".svn", ".hg", ".bzr",
+}
+
+// leftFiles are files of the same sort, as patterns of path.Match.
+var leftFiles = []string{
+	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", slotPrefix + "*",
+}
+
+// leftOut tells why an entry of the name rel is left out whatever it holds, ""
+// to keep it.
+func leftOut(rel string, dir bool) string {
+	base := path.Base(rel)
+	switch {
+	case base == ".git":
+		return "git"
+	case rel == ".agent":
+		return "exports of the agent"
+	case dir && slices.Contains(leftDirs, base):
+		return "dependencies, cache or editor"
+	case !dir && slices.ContainsFunc(leftFiles, func(p string) bool { ok, _ := path.Match(p, base); return ok }):
+		return "dropping of a tool"
+	}
+	return ""
+}
+
+// Names that hold secrets. Only the lower-case form is compared.
+var (
+	secretDirs  = []string{".ssh", ".aws", ".gnupg", ".kube"}
+	secretFiles = []string{
+		".env", ".netrc", "_netrc", ".pypirc", ".pgpass", ".git-credentials", ".htpasswd",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
+	}
+	secretEnds = []string{".p12", ".pfx", ".jks", ".keystore"}
+	// envSamples are the endings of .env files that are made to be read.
+	envSamples = []string{".example", ".sample", ".template", ".dist"}
+)
+
+// isSecret reports whether the name alone says that rel, or a directory on the
+// way to it, holds secrets.
+func isSecret(rel string) bool {
+	parts := strings.Split(strings.ToLower(rel), "/")
+	if slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(secretDirs, p) }) {
+		return true
+	}
+	base := parts[len(parts)-1]
+	ends := func(suffix string) bool { return strings.HasSuffix(base, suffix) }
+	switch {
+	// A sample without values is part of the project, and programs read it.
+	case strings.HasPrefix(base, ".env."):
+		return !slices.ContainsFunc(envSamples, ends)
+	// Registry passwords, unless a credential helper keeps them.
+	case base == "config.json" && len(parts) > 1 && parts[len(parts)-2] == ".docker":
+		return true
+	}
+	return slices.Contains(secretFiles, base) || slices.ContainsFunc(secretEnds, ends)
+}
+
+// maySecret reports whether the content of rel decides: see holdsSecret.
+func maySecret(rel string) bool {
+	base := strings.ToLower(path.Base(rel))
+	return base == ".npmrc" || strings.HasSuffix(base, ".pem") || strings.HasSuffix(base, ".key")
+}
+
+// holdsSecret judges the content of a file that maySecret names.
+func holdsSecret(rel string, content []byte) bool {
+	if strings.EqualFold(path.Base(rel), ".npmrc") {
+		return bytes.Contains(content, []byte("_auth")) || bytes.Contains(content, []byte("_password"))
+	}
+	return bytes.Contains(content, []byte("PRIVATE KEY"))
+}
+
+// excluder compiles the patterns of a workspace, nil when there are none.
+func excluder(patterns []string) (*patternmatcher.PatternMatcher, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	return patternmatcher.New(patterns)
+}

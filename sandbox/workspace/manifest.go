@@ -1,0 +1,193 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Kind says what an Entry is. Anything else on disk (FIFO, socket, device)
+// never enters a manifest; it is listed in Manifest.Skipped.
+type Kind string
+
+// The kinds of entry that a manifest holds.
+const (
+	File    Kind = "file"
+	Dir     Kind = "dir"
+	Symlink Kind = "symlink"
+)
+
+// An Entry is one file, directory or symbolic link of a workspace.
+type Entry struct {
+	// Slash-separated, relative to the root, valid UTF-8.
+	Path string
+	// Kind says which of the fields below mean anything.
+	Kind Kind
+	// Permission bits only; always 0777 for a link.
+	Mode fs.FileMode
+	// Bytes; 0 unless Kind is File.
+	Size int64
+	// Nanoseconds since the epoch.
+	MTime int64
+	// Nanoseconds since the epoch.
+	CTime int64
+	Inode uint64 //
+	// Lower-case hex SHA-256 of the content, of the target for a link, "" for
+	// a directory.
+	Digest string
+	// Where a link points, as stored.
+	Target string
+}
+
+// A Skip names something in the workspace that was left out, and why.
+type Skip struct {
+	// Its last part is quoted when it is not UTF-8.
+	Path string
+	// Such as "secret", "fifo", "name is not UTF-8".
+	Reason string
+	// True for what everyone expects to be left out (.git, ignored files,
+	// caches).
+	Quiet bool
+}
+
+// A Manifest is the content of a workspace at one moment.
+type Manifest struct {
+	// Absolute, symbolic links resolved.
+	Root string
+	// Sorted by Path, directories included; the root itself is not.
+	Entries []Entry
+	// Sorted by Path.
+	Skipped []Skip
+	// What git's HEAD said and the commit it meant, one a line; "" outside a
+	// repository.
+	Head string
+
+	// The patterns that Scan was given.
+	exclude []string
+	// What With put in place of files on disk.
+	content map[string][]byte
+}
+
+// Digest identifies the content: SHA-256 in hex over every path, kind, mode
+// and content digest. Times and inodes do not count.
+func (m *Manifest) Digest() string {
+	h := sha256.New()
+	io.WriteString(h, "manifest 1\n")
+	for _, e := range m.Entries {
+		// No field but the last can hold a NUL, nor can a path.
+		fmt.Fprintf(h, "%s\x00%o\x00%s\x00%s\x00", e.Kind, e.Mode.Perm(), e.Digest, e.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// find is the binary search for path.
+func (m *Manifest) find(path string) (int, bool) {
+	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return cmp.Compare(e.Path, p) })
+}
+
+// Lookup returns the entry at path.
+func (m *Manifest) Lookup(path string) (Entry, bool) {
+	i, ok := m.find(path)
+	if !ok {
+		return Entry{}, false
+	}
+	return m.Entries[i], true
+}
+
+// Open returns the content of the file at path. The reader ends in a
+// *ChangedError instead of io.EOF when the bytes are not those of the
+// manifest.
+func (m *Manifest) Open(path string) (io.ReadCloser, error) {
+	e, ok := m.Lookup(path)
+	switch {
+	case !ok:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	case e.Kind != File:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is a %s, not a file", e.Kind)}
+	}
+	// Bytes that With brought are not on disk yet, or perhaps never will be.
+	if content, ok := m.content[path]; ok {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	t, err := openTree(m.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	f, err := t.open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		if gone(err) {
+			err = &ChangedError{Path: path}
+		}
+		return nil, err
+	}
+	// A FIFO put in the file's place would be read for ever.
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, &ChangedError{Path: path}
+	}
+	return &verifier{file: f, hash: sha256.New(), want: e, left: e.Size}, nil
+}
+
+// A verifier passes a file's bytes on and judges them at the end.
+type verifier struct {
+	file *os.File
+	hash hash.Hash
+	want Entry
+	// Bytes that may still come.
+	left int64
+}
+
+// Read is io.Reader. More bytes than the manifest knows are not handed out.
+func (v *verifier) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := v.file.Read(p)
+	// A file that grew is refused at once. A consumer that has a fixed place
+	// for Size bytes, such as a tar entry, must not be handed more.
+	if int64(n) > v.left {
+		return 0, &ChangedError{Path: v.want.Path}
+	}
+	v.left -= int64(n)
+	v.hash.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest {
+		err = &ChangedError{Path: v.want.Path}
+	}
+	return n, err
+}
+
+// Close closes the file.
+func (v *verifier) Close() error { return v.file.Close() }
+
+// ReadFile returns the whole content of the file at path, checked against the
+// manifest. An absent path gives an error that wraps fs.ErrNotExist.
+func (m *Manifest) ReadFile(path string) ([]byte, error) {
+	r, err := m.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return content, nil
+}
+
+// A ChangedError says that a file changed between the scan and now.
+type ChangedError struct{ Path string }
+
+// Error says which file it is and what to do.
+func (e *ChangedError) Error() string {
+	return e.Path + " changed while it was read: run again when nothing writes to the workspace"
+}

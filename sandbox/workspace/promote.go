@@ -1,0 +1,393 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A ConflictError says that the host is no longer what the changeset was made
+// from. Nothing was written.
+type ConflictError struct {
+	// The files in question; "" of them when it is about the workspace as a
+	// whole.
+	Paths []string
+	// "" when files changed; else a sentence without its full stop.
+	Reason string
+}
+
+// Error lists the first few paths and says what to do.
+func (e *ConflictError) Error() string {
+	// A screenful is enough; the whole list is in Paths.
+	const shown = 5
+	names := strings.Join(e.Paths[:min(shown, len(e.Paths))], ", ")
+	if more := len(e.Paths) - shown; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if e.Reason != "" {
+		return "conflict: " + e.Reason + " (" + names + "); nothing was written"
+	}
+	return "conflict: changed on the host since the snapshot, or open for writing: " + names +
+		"; nothing was written: run again to start from what is there now"
+}
+
+// A KeptError says that somebody wrote to a file at the very moment when it
+// was replaced. The promotion is settled; the bytes are in new files beside.
+type KeptError struct{ Paths []string } // the new files
+
+// Error names the new files and says what to do with them.
+func (e *KeptError) Error() string {
+	return "what was written to a file while it was replaced is kept in " + strings.Join(e.Paths, ", ") +
+		": take over what you need and remove it"
+}
+
+// A Promotion is a changeset on its way to the host. The order is Prepare,
+// Commit, Close; a process that dies in between leaves a journal that Recover
+// settles. It is used by one goroutine.
+type Promotion struct {
+	j      *journal
+	closed bool
+}
+
+// Prepare checks cs against the host, three-way: every path must still be as
+// Before says, creations must be absent, no parent may be a link. It stages
+// the new bytes and the journal in root/.agent/journal/ID with fsync and
+// changes nothing else. id names the run. The caller holds the Lock and has
+// called Recover.
+//
+// The error is a *ConflictError when the host has changed or git is halfway
+// through a merge or rebase, a *PathError for a path that cannot be written.
+func Prepare(ctx context.Context, root string, cs Changeset, id string) (*Promotion, error) {
+	return PrepareFrom(ctx, root, cs, id, nil)
+}
+
+// PrepareFrom is Prepare, and where base is not nil the host must also be at
+// the commit and branch at which base was scanned, and the files that cs
+// touches must have the permission bits that base knows.
+func PrepareFrom(ctx context.Context, root string, cs Changeset, id string, base *Manifest) (*Promotion, error) {
+	return prepare(ctx, root, cs, id, base, nil)
+}
+
+// prepare is PrepareFrom with a hook for tests; it sets up what they need
+// before anything is written.
+func prepare(ctx context.Context, root string, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
+	if !validID.MatchString(id) {
+		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
+	}
+	if err := cs.Check(); err != nil {
+		return nil, err
+	}
+	t, err := openTree(root)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{ID: id, tree: t}
+	if hook != nil {
+		hook(j)
+	}
+	if err := j.prepare(ctx, cs, base); err != nil {
+		if j.begun {
+			err = errors.Join(err, j.discard())
+		}
+		t.close()
+		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
+	}
+	return &Promotion{j: j}, nil
+}
+
+// prepare does the work of Prepare. What it has begun when an error comes up
+// is cleared away by its caller.
+func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest) error {
+	// Half of another promotion is no ground to build on. The lock keeps a
+	// living one away, so what is found here is dead.
+	ids, err := pending(j.tree)
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		return fmt.Errorf("the interrupted promotion %s is to be settled first", ids[0])
+	}
+	if err := checkGit(j.tree.root, base); err != nil {
+		return err
+	}
+	files, err := j.plan(ctx, cs, base)
+	if err != nil {
+		return err
+	}
+	if err := j.check(j.ID); err != nil {
+		return err
+	}
+	j.begun = true
+	if err := j.create(); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.stage(ctx, files); err != nil {
+		return err
+	}
+	// The plan is written again: now it knows the staged files by their inode
+	// numbers.
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.advance(ready)
+}
+
+// checkGit refuses to write into the middle of somebody's work with git.
+func checkGit(root string, base *Manifest) error {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return err
+	}
+	repo, ok := findRepo(root)
+	if ok {
+		if file, what := repo.halfway(); file != "" {
+			return &ConflictError{Paths: []string{file}, Reason: what + ": finish it, then run again"}
+		}
+	}
+	if base == nil || base.Head == repo.headIf(ok) {
+		return nil
+	}
+	was, _, _ := strings.Cut(base.Head, "\n")
+	is, _, _ := strings.Cut(repo.headIf(ok), "\n")
+	reason := fmt.Sprintf("git's HEAD was switched from %q to %q since the snapshot", was, is)
+	if was == is {
+		reason = fmt.Sprintf("the branch of %q is at another commit than at the snapshot", is)
+	}
+	return &ConflictError{Paths: []string{".git/HEAD"}, Reason: reason + ": run again to start from what is there now"}
+}
+
+// Commit moves the staged files into place. When one cannot be placed, or ctx
+// ends, all are put back and the error says why: a *ConflictError when the
+// host file changed in the meantime. When even that was not possible the
+// journal stays for Recover, and the error says so.
+func (p *Promotion) Commit(ctx context.Context) error {
+	j := p.j
+	if p.closed || j.state != ready {
+		return fmt.Errorf("commit promotion %s: it is not ready", j.ID)
+	}
+	err := j.advance(committing)
+	if err == nil {
+		err = j.forward(ctx)
+	}
+	if err == nil {
+		err = j.advance(committed)
+	}
+	if err == nil {
+		return nil
+	}
+	if berr := j.back(); berr != nil {
+		err = errors.Join(err, fmt.Errorf("roll back: %w: run agent again once the cause is mended", berr))
+	}
+	return fmt.Errorf("commit promotion %s: %w", j.ID, err)
+}
+
+// Close removes the journal, and .agent when that leaves it empty. Call it
+// once the outcome is recorded elsewhere; without Commit it abandons the
+// promotion. It may be called twice. A *KeptError says that somebody's bytes
+// were saved in the last moment.
+func (p *Promotion) Close() error {
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	defer p.j.tree.close()
+	// Without its journal such a workspace could never be put right.
+	if s := p.j.state; s == committing || s == rollingBack {
+		return fmt.Errorf("close promotion %s: it is neither done nor undone; the next run settles it", p.j.ID)
+	}
+	return p.j.finish()
+}
+
+// forward brings every path to its state after. In case of error some are and
+// some are not.
+func (j *journal) forward(ctx context.Context) error {
+	var conflicts []string
+	each := func(pick func(item) bool) error {
+		for _, it := range j.Items {
+			if !pick(it) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := j.apply(it)
+			if errors.Is(err, errConflict) {
+				conflicts = append(conflicts, it.Path)
+				return &ConflictError{Paths: conflicts}
+			}
+			if err != nil {
+				return fmt.Errorf("place %s: %w", it.Path, err)
+			}
+		}
+		return nil
+	}
+	// Deletions come first, since a new file or directory may need the name.
+	// Then directories give way, then directories are made, then files take
+	// their places. Directories left empty go last, when it is known that they
+	// are.
+	if err := each(func(it item) bool { return it.After == nil }); err != nil {
+		return err
+	}
+	for _, d := range j.Clear {
+		if err := j.tree.rmdir(d.Path); err != nil && !gone(err) {
+			return &ConflictError{Paths: []string{d.Path}}
+		}
+		j.at("directory cleared")
+	}
+	for _, dir := range j.Make {
+		if err := j.makeDir(dir); err != nil {
+			return err
+		}
+	}
+	if err := each(func(it item) bool { return it.After != nil }); err != nil {
+		return err
+	}
+	for _, d := range j.Remove {
+		// It stays when it holds anything else; that is no conflict.
+		if err := j.tree.rmdir(d.Path); err == nil {
+			j.at("directory removed")
+		}
+	}
+	return j.syncTouched()
+}
+
+// back brings every path to its state before, as far as it is not the user's
+// by now, and says so in the journal first: a process that dies here is
+// followed by one that goes on back.
+func (j *journal) back() error {
+	if j.state != rollingBack {
+		if err := j.advance(rollingBack); err != nil {
+			return err
+		}
+	}
+	// The reverse of forward, step by step.
+	for _, it := range slices.Backward(j.Items) {
+		if it.After == nil {
+			continue
+		}
+		if err := j.revert(it); err != nil {
+			return fmt.Errorf("put back %s: %w", it.Path, err)
+		}
+	}
+	for _, dir := range slices.Backward(j.Make) {
+		if err := j.tree.rmdir(dir); err == nil {
+			j.at("directory unmade")
+		}
+	}
+	for _, d := range slices.Concat(reversed(j.Remove), reversed(j.Clear)) {
+		if err := j.restoreDir(d); err != nil {
+			return err
+		}
+	}
+	for _, it := range j.Items {
+		if it.After != nil {
+			continue
+		}
+		if err := j.revert(it); err != nil {
+			return fmt.Errorf("put back %s: %w", it.Path, err)
+		}
+	}
+	if err := j.syncTouched(); err != nil {
+		return err
+	}
+	return j.advance(rolledBack)
+}
+
+// reversed turns a list of directories round: what is removed children first
+// is made again parents first.
+func reversed(dirs []dirMeta) []dirMeta {
+	dirs = slices.Clone(dirs)
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// syncTouched makes all renames durable, in the directories that still exist.
+func (j *journal) syncTouched() error {
+	dirs := map[string]bool{path.Join(j.dir(), "files"): true}
+	for _, it := range j.Items {
+		dirs[path.Dir(it.Path)] = true
+		dirs[path.Dir(it.Slot)] = true
+	}
+	for _, dir := range j.Make {
+		dirs[path.Dir(dir)] = true
+	}
+	for _, d := range slices.Concat(j.Clear, j.Remove) {
+		dirs[path.Dir(d.Path)] = true
+	}
+	for dir := range dirs {
+		if err := j.tree.sync(dir); err != nil && !gone(err) {
+			return err
+		}
+	}
+	j.at("synced")
+	return nil
+}
+
+// kept lists the paths that are not as before: after a roll back they are the
+// user's.
+func (j *journal) kept() ([]string, error) {
+	var list []string
+	for _, it := range j.Items {
+		now, err := j.tree.look(it.Path)
+		if err != nil {
+			return nil, err
+		}
+		if !now.is(it.Before) {
+			list = append(list, it.Path)
+		}
+	}
+	return list, nil
+}
+
+// finish removes the journal. Bytes in a slot that are neither the staged nor
+// the displaced ones were written through a descriptor that somebody held all
+// the while: they are given a name beside the file first.
+func (j *journal) finish() error {
+	var saved []string
+	for _, it := range j.Items {
+		for _, slot := range []string{it.Slot, it.Slot + swapSuffix} {
+			f, err := j.tree.look(slot)
+			if err != nil {
+				return err
+			}
+			known := f.absent || f.is(it.Before) || f.plain && f.inode == it.Inode && f.is(it.After)
+			if known || j.state == staging || j.state == ready {
+				continue
+			}
+			name, err := j.rescue(slot, it.Path)
+			if err != nil {
+				return err
+			}
+			saved = append(saved, name)
+		}
+	}
+	if err := j.discard(); err != nil {
+		return fmt.Errorf("remove journal %s: %w", j.ID, err)
+	}
+	if len(saved) > 0 {
+		return &KeptError{Paths: saved}
+	}
+	return nil
+}
+
+// rescue gives the file in slot a free name beside the file that it was.
+func (j *journal) rescue(slot, name string) (string, error) {
+	base := path.Join(j.existing(path.Dir(name)), path.Base(name)+".kept-"+j.ID)
+	for i := 1; ; i++ {
+		free := base
+		if i > 1 {
+			free = fmt.Sprintf("%s-%d", base, i)
+		}
+		if err := j.put(slot, free); !errors.Is(err, fs.ErrExist) {
+			return free, err
+		}
+	}
+}

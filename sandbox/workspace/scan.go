@@ -1,0 +1,383 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/moby/patternmatcher"
+	"golang.org/x/sys/unix"
+)
+
+// Limits bound what Scan accepts, so that a wrong directory gets an answer
+// instead of an hour of hashing.
+type Limits struct {
+	// Most entries; 0 means 200,000.
+	Files int
+	// Most content in bytes; 0 means 1 GiB.
+	Bytes int64
+}
+
+// The defaults of Limits.
+const (
+	maxFiles = 200_000
+	maxBytes = 1 << 30
+)
+
+// A TooLargeError says that a workspace is beyond the Limits of a scan, which
+// stopped there.
+type TooLargeError struct {
+	Limits Limits
+	// Entries seen until then.
+	Files int
+	// Content seen until then.
+	Bytes int64
+	// Where most of it lies, largest first, five at most.
+	Largest []Usage
+}
+
+// Usage is what one directory, at most two levels deep, holds.
+type Usage struct {
+	Path  string
+	Files int
+	Bytes int64
+}
+
+// Error names the limit, the largest directories and the cure.
+func (e *TooLargeError) Error() string {
+	var b strings.Builder
+	if e.Files > e.Limits.Files {
+		fmt.Fprintf(&b, "the workspace has more than %d files and directories", e.Limits.Files)
+	} else {
+		fmt.Fprintf(&b, "the workspace has more than %d MiB of content", e.Limits.Bytes>>20)
+	}
+	b.WriteString("; the largest directories up to there:")
+	for _, u := range e.Largest {
+		fmt.Fprintf(&b, " %s (%d entries, %d MiB)", u.Path, u.Files, u.Bytes>>20)
+	}
+	b.WriteString("; leave out what is not source with exclude in agent.toml, or choose a smaller directory")
+	return b.String()
+}
+
+// Scan reads the workspace at dir. See the package's documentation for what is
+// left out. Errors that a caller may want to tell apart are *TooLargeError and
+// *ChangedError.
+func Scan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manifest, error) {
+	root, err := filepath.Abs(dir)
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("workspace %s: %w", dir, err)
+	}
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("workspace %s: it is not a directory: name the directory that holds the project", dir)
+	}
+	lim.Files = cmp.Or(lim.Files, maxFiles)
+	lim.Bytes = cmp.Or(lim.Bytes, maxBytes)
+	// A file that goes away between the walk and its reading is the everyday
+	// case of a busy directory: look again before giving up.
+	for try := 1; ; try++ {
+		m, err := scanOnce(ctx, root, exclude, lim)
+		var away *vanishedError
+		switch {
+		case errors.As(err, &away) && try < 3:
+			continue
+		case errors.As(err, &away):
+			err = &ChangedError{Path: away.path}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("scan %s: %w", root, err)
+		}
+		return m, nil
+	}
+}
+
+// A vanishedError names what was in a listing and is there no more.
+type vanishedError struct{ path string }
+
+// Error names the path; Scan makes a *ChangedError of it before anybody sees
+// it.
+func (e *vanishedError) Error() string { return e.path + " went away" }
+
+// gone reports that a path, or a directory on the way to it, is there no more
+// or is something else.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO)
+}
+
+// explain turns the error of reading rel into one that says what to do.
+func explain(rel string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: make it readable (chmod u+r) or add %q to exclude in agent.toml", err, rel)
+	case gone(err):
+		return &vanishedError{path: rel}
+	}
+	return err
+}
+
+// A scanner is one walk.
+type scanner struct {
+	tree    *tree
+	lim     Limits
+	m       *Manifest
+	exclude *patternmatcher.PatternMatcher
+	ignored ignored
+	// Excluded directories, which enter when something in them does.
+	held map[string]Entry
+	// Directories still to read.
+	todo  []string
+	bytes int64
+	usage map[string]*Usage
+}
+
+// scanOnce is one attempt: walk, digest, sort. The walk reads a directory at a
+// time and holds none open, so neither depth nor number of directories can
+// exhaust file descriptors.
+func scanOnce(ctx context.Context, root string, exclude []string, lim Limits) (*Manifest, error) {
+	t, err := openTree(root)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	s := &scanner{
+		tree: t, lim: lim, m: &Manifest{Root: root, exclude: slices.Clone(exclude)},
+		held: map[string]Entry{}, usage: map[string]*Usage{}, todo: []string{"."},
+	}
+	if s.exclude, err = excluder(exclude); err != nil {
+		return nil, fmt.Errorf("exclude in agent.toml: %w", err)
+	}
+	// Read before the files: a branch that is switched during the walk then
+	// differs from the Head noted here, and is noticed on promoting.
+	if repo, ok := findRepo(root); ok {
+		s.m.Head = repo.head()
+	}
+	if err := s.ignored.load(ctx, root, "."); err != nil {
+		return nil, err
+	}
+	for len(s.todo) > 0 {
+		dir := s.todo[len(s.todo)-1]
+		s.todo = s.todo[:len(s.todo)-1]
+		if err := cmp.Or(ctx.Err(), s.readDir(ctx, dir)); err != nil {
+			return nil, err
+		}
+	}
+	for rel := range s.held {
+		s.skip(rel, "excluded", true)
+	}
+	if err := s.hash(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.m.Entries, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.m.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
+	return s.m, nil
+}
+
+// readDir takes in the directory rel and what lies directly in it.
+func (s *scanner) readDir(ctx context.Context, rel string) error {
+	fd, err := s.tree.dir(rel)
+	if err != nil {
+		return explain(rel, &fs.PathError{Op: "read directory", Path: rel, Err: err})
+	}
+	f := os.NewFile(uintptr(fd), rel)
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return explain(rel, err)
+	}
+	// A directory is entered here and not when it was listed, because only its
+	// content tells a virtual environment.
+	if rel != "." {
+		if isVenv(s.tree, rel, names) {
+			s.skip(rel, "virtual environment", true)
+			return nil
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return err
+		}
+		if err := s.addDir(rel, entryOf(rel, Dir, &st)); err != nil {
+			return err
+		}
+	}
+	if err := s.ignored.enter(ctx, s.m.Root, rel, names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := s.child(fd, rel, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isVenv recognises Python's virtual environments by what they hold, so that a
+// source directory called env stays.
+func isVenv(t *tree, rel string, names []string) bool {
+	if slices.Contains(names, "pyvenv.cfg") {
+		return true
+	}
+	if !slices.Contains([]string{"venv", ".venv", "env", ".env"}, path.Base(rel)) {
+		return false
+	}
+	for _, activate := range []string{"bin/activate", "Scripts/activate"} {
+		if _, err := t.stat(path.Join(rel, activate)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// child takes in one name of the directory dir, which fd has open.
+func (s *scanner) child(fd int, dir, name string) error {
+	rel := path.Join(dir, name)
+	if !utf8.ValidString(name) {
+		s.skip(path.Join(dir, strconv.Quote(name)), "name is not UTF-8", false)
+		return nil
+	}
+	if len(rel) > maxPath {
+		s.skip(rel, "path is too long", false)
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone since the listing, so it is as if it had never been there
+		}
+		return explain(rel, &fs.PathError{Op: "stat", Path: rel, Err: err})
+	}
+	kind, special := kindOf(st.Mode)
+	excluded, err := s.excludes(rel)
+	if err != nil {
+		return fmt.Errorf("exclude in agent.toml: %w", err)
+	}
+	// The order decides what is said about a path that several rules cover: a
+	// secret is named as one even where git ignores it, so that a person who
+	// wonders why the program finds no .env gets an answer.
+	switch why := leftOut(rel, kind == Dir); {
+	case why != "":
+		s.skip(rel, why, true)
+	case isSecret(rel) && !(kind == Dir && path.Base(rel) == ".env"):
+		s.skip(rel, "secret", false)
+	case s.ignored.has(rel, kind == Dir):
+		s.skip(rel, "ignored by git", true)
+	case excluded && (kind != Dir || !s.exclude.Exclusions()):
+		s.skip(rel, "excluded", true)
+	case special != "":
+		s.skip(rel, special, false)
+	case kind == Dir:
+		if excluded {
+			s.held[rel] = Entry{}
+		}
+		s.todo = append(s.todo, rel)
+	case kind == Symlink:
+		return s.addLink(fd, rel, &st)
+	default:
+		return s.add(entryOf(rel, File, &st))
+	}
+	return nil
+}
+
+// excludes reports whether a pattern of the workspace covers rel or a
+// directory above it.
+func (s *scanner) excludes(rel string) (bool, error) {
+	if s.exclude == nil {
+		return false, nil
+	}
+	return s.exclude.MatchesOrParentMatches(rel)
+}
+
+// skip notes that rel is left out, with everything below it.
+func (s *scanner) skip(rel, reason string, quiet bool) {
+	s.m.Skipped = append(s.m.Skipped, Skip{Path: rel, Reason: reason, Quiet: quiet})
+}
+
+// entryOf makes the entry of rel from what the kernel says about it. The
+// digest comes later.
+func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
+	e := Entry{
+		Path: rel, Kind: kind, Mode: fs.FileMode(st.Mode).Perm(),
+		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino,
+	}
+	if kind == File {
+		e.Size = st.Size
+	}
+	return e
+}
+
+// addLink takes in a symbolic link, unread but for its target.
+func (s *scanner) addLink(fd int, rel string, st *unix.Stat_t) error {
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, path.Base(rel), target)
+	if err != nil {
+		return explain(rel, &fs.PathError{Op: "read link", Path: rel, Err: err})
+	}
+	e := entryOf(rel, Symlink, st)
+	e.Mode = 0o777 // what Linux says, and other systems do not
+	e.Target = string(target[:n])
+	e.Digest = digest(target[:n])
+	return s.add(e)
+}
+
+// addDir takes in a directory, or holds it back when it is excluded.
+func (s *scanner) addDir(rel string, e Entry) error {
+	if _, ok := s.held[rel]; ok {
+		s.held[rel] = e
+		return nil
+	}
+	return s.add(e)
+}
+
+// add takes in an entry, and the directories held back on the way to it.
+func (s *scanner) add(e Entry) error {
+	for dir := path.Dir(e.Path); dir != "."; dir = path.Dir(dir) {
+		if held, ok := s.held[dir]; ok {
+			delete(s.held, dir)
+			s.m.Entries = append(s.m.Entries, held)
+		}
+	}
+	s.m.Entries = append(s.m.Entries, e)
+	s.bytes += e.Size
+	// Two levels name a directory that a person recognises, as "web/dist".
+	parts := strings.SplitN(path.Dir(e.Path), "/", 3)
+	key := strings.Join(parts[:min(2, len(parts))], "/")
+	u := s.usage[key]
+	if u == nil {
+		u = &Usage{Path: key}
+		s.usage[key] = u
+	}
+	u.Files++
+	u.Bytes += e.Size
+	if len(s.m.Entries) > s.lim.Files || s.bytes > s.lim.Bytes {
+		return s.tooLarge()
+	}
+	return nil
+}
+
+// tooLarge makes the error for a walk that has just passed a limit. It is
+// called once, so the sorting costs nothing.
+func (s *scanner) tooLarge() error {
+	e := &TooLargeError{Limits: s.lim, Files: len(s.m.Entries), Bytes: s.bytes}
+	for _, u := range s.usage {
+		e.Largest = append(e.Largest, *u)
+	}
+	slices.SortFunc(e.Largest, func(a, b Usage) int {
+		bySize := cmp.Compare(b.Bytes, a.Bytes)
+		if e.Files > s.lim.Files {
+			bySize = cmp.Compare(b.Files, a.Files)
+		}
+		return cmp.Or(bySize, cmp.Compare(a.Path, b.Path))
+	})
+	e.Largest = e.Largest[:min(5, len(e.Largest))]
+	return e
+}

@@ -1,0 +1,386 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// plan works out what cs does to the host as it is now, without writing. It
+// returns the contents to stage, by index of the item.
+func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files [][]byte, err error) {
+	changes, err := cs.flatten()
+	if err != nil {
+		return nil, err
+	}
+	var conflicts []string
+	hosts := map[string]found{}
+	for _, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		host, err := j.inspect(c, changes)
+		if err != nil {
+			return nil, err
+		}
+		hosts[c.path] = host
+		if !host.fits(c) || !knows(base, c, host) {
+			conflicts = append(conflicts, c.path)
+		}
+	}
+	if len(conflicts) > 0 {
+		return nil, &ConflictError{Paths: conflicts}
+	}
+	// From here on nothing is judged any more, only arranged.
+	journalMount, err := j.tree.mount(j.existing(journals))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		it := item{Path: c.path}
+		host := hosts[c.path]
+		if c.existed {
+			it.Before = &host.meta
+		}
+		if c.exists {
+			if it.After, err = j.metaAfter(c, host, hosts[c.keep]); err != nil {
+				return nil, err
+			}
+		}
+		if c.existed && c.exists && host.is(it.After) {
+			continue // nothing is to be done
+		}
+		if it.Slot, err = j.slotFor(len(j.Items), c.path, journalMount); err != nil {
+			return nil, err
+		}
+		j.Items = append(j.Items, it)
+		files = append(files, c.after)
+	}
+	return files, j.planDirs(changes)
+}
+
+// fits reports whether what is on the host is what c was made from. A
+// directory in the way of a new file has been judged by inspect.
+func (f found) fits(c pathChange) bool {
+	if c.existed {
+		return f.plain && f.meta.Digest == digest(c.before)
+	}
+	return f.absent
+}
+
+// knows reports whether the file has the permission bits that base has seen.
+func knows(base *Manifest, c pathChange, host found) bool {
+	// Somebody who made a file private since the snapshot has edited it, too.
+	if base == nil || !c.existed {
+		return true
+	}
+	e, ok := base.Lookup(c.path)
+	return !ok || uint32(e.Mode) == host.meta.Mode
+}
+
+// inspect looks at one path and the way to it. A link or device in the place
+// of a file, or a link on the way, is refused with a *PathError.
+func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
+	refuse := func(format string, args ...any) (found, error) {
+		return found{}, &PathError{Path: c.path, Reason: fmt.Sprintf(format, args...)}
+	}
+	// Each directory on the way is looked at by itself. The kernel would
+	// refuse a link too, at the time of the rename, but with less to say about
+	// it.
+	for i, r := range c.path {
+		if r != '/' {
+			continue
+		}
+		dir := c.path[:i]
+		st, err := j.tree.stat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return found{absent: true}, nil
+		}
+		if err != nil {
+			return found{}, err
+		}
+		kind, special := kindOf(st.Mode)
+		switch {
+		case kind == Symlink:
+			return refuse("%s is a symbolic link on the host: name the file by its real path", dir)
+		case kind == Dir:
+		case kind == File:
+			if there, ok := lookup(changes, dir); ok && there.existed && !there.exists {
+				return found{absent: true}, nil // the file gives way to a directory
+			}
+			return refuse("%s is a file on the host, so nothing can be below it", dir)
+		default:
+			return refuse("%s is a %s on the host", dir, special)
+		}
+	}
+	st, err := j.tree.stat(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found{absent: true}, nil
+	}
+	if err != nil {
+		return found{}, err
+	}
+	switch kind, special := kindOf(st.Mode); {
+	case kind == Symlink:
+		return refuse("it is a symbolic link on the host, and only files are changed")
+	case kind == Dir && (c.existed || !c.exists):
+		return refuse("it is a directory on the host, and only files are changed")
+	case kind == Dir:
+		return found{absent: true}, j.clear(c.path, changes)
+	case special != "":
+		return refuse("it is a %s on the host, and only files are changed", special)
+	}
+	return j.tree.look(c.path)
+}
+
+// clear plans to remove the directory name, which gives way to a file: cs must
+// delete everything in it.
+func (j *journal) clear(name string, changes []pathChange) error {
+	names, err := j.tree.names(name)
+	if err != nil {
+		return err
+	}
+	// Whatever the scan left out, such as byte code, counts here too: it is
+	// the user's, and a file cannot take its place without deleting it.
+	for _, base := range names {
+		child := path.Join(name, base)
+		st, err := j.tree.stat(child)
+		if err != nil {
+			return err
+		}
+		if kind, _ := kindOf(st.Mode); kind == Dir {
+			if err := j.clear(child, changes); err != nil {
+				return err
+			}
+		} else if c, ok := lookup(changes, child); !ok || c.exists {
+			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file and holds more than the changeset deletes"}
+		}
+	}
+	meta, err := j.dirMeta(name)
+	j.Clear = append(j.Clear, meta)
+	return err
+}
+
+// dirMeta notes what it would take to make the directory name again.
+func (j *journal) dirMeta(name string) (dirMeta, error) {
+	st, err := j.tree.stat(name)
+	return dirMeta{Path: name, Mode: st.Mode & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
+}
+
+// metaAfter says what the file of c is to be: the bits and owner of the file
+// it continues or replaces, else the owner of the directory it comes into.
+func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
+	m := &fileMeta{Digest: digest(c.after), Mode: uint32(c.finalMode(fs.FileMode(keep.meta.Mode)))}
+	for _, f := range []found{keep, host} {
+		if f.plain {
+			m.UID, m.GID = f.meta.UID, f.meta.GID
+			return m, nil
+		}
+	}
+	st, err := j.tree.stat(j.existing(path.Dir(c.path)))
+	m.UID, m.GID = int(st.Uid), int(st.Gid)
+	return m, err
+}
+
+// existing is the lowest directory at or above dir that is on the host.
+func (j *journal) existing(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if st, err := j.tree.stat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			break
+		}
+	}
+	return dir
+}
+
+// slotFor places the staged file in the journal or, as a rename does not cross
+// mounts, beside its target.
+func (j *journal) slotFor(i int, name string, journalMount [2]uint64) (string, error) {
+	dir := j.existing(path.Dir(name))
+	mount, err := j.tree.mount(dir)
+	if err != nil || mount == journalMount {
+		return j.slot(i), err
+	}
+	return path.Join(dir, fmt.Sprintf("%s%s-%d", slotPrefix, j.ID, i)), nil
+}
+
+// planDirs lists the directories that the changes need and those that they
+// leave empty.
+func (j *journal) planDirs(changes []pathChange) error {
+	makes, removes := map[string]bool{}, map[string]bool{}
+	for _, c := range changes {
+		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
+			if c.exists {
+				makes[dir] = true
+			} else {
+				removes[dir] = true
+			}
+		}
+	}
+	// A directory that is there, or appears meanwhile, is used as it is.
+	for dir := range makes {
+		st, err := j.tree.stat(dir)
+		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			continue
+		}
+		// ENOTDIR: a file on the way gives way.
+		if err != nil && !gone(err) {
+			return err
+		}
+		j.Make = append(j.Make, dir)
+	}
+	slices.Sort(j.Make) // so that a parent comes before its children
+	// Whether one of these is really empty in the end is left to rmdir.
+	for dir := range removes {
+		cleared := slices.ContainsFunc(j.Clear, func(d dirMeta) bool { return d.Path == dir })
+		if makes[dir] || cleared {
+			continue
+		}
+		meta, err := j.dirMeta(dir)
+		if err != nil {
+			return err
+		}
+		j.Remove = append(j.Remove, meta)
+	}
+	slices.SortFunc(j.Remove, func(a, b dirMeta) int { return cmp.Compare(b.Path, a.Path) })
+	return nil
+}
+
+// stage writes the new bytes into the slots, with mode and owner as they are
+// to be.
+func (j *journal) stage(ctx context.Context, files [][]byte) error {
+	dirs := map[string]bool{}
+	for i := range j.Items {
+		it := &j.Items[i]
+		if it.After == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// Private until the bytes and the owner are right.
+		if err := j.tree.write(it.Slot, files[i], 0o600); err != nil {
+			return err
+		}
+		j.at("staged")
+		if err := j.dress(it); err != nil {
+			return err
+		}
+		dirs[path.Dir(it.Slot)] = true
+	}
+	for dir := range dirs {
+		if err := j.tree.sync(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dress gives a staged file its owner and bits, and notes its inode number.
+func (j *journal) dress(it *item) error {
+	f, err := j.tree.open(it.Slot, unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// The owner first: changing it clears bits of the mode.
+	if err := own(f, it.After.UID, it.After.GID); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	// The inode number must be that of the file as it will be renamed, so
+	// nothing is written to it after this.
+	for _, err := range []error{f.Chmod(fs.FileMode(it.After.Mode)), f.Sync(), unix.Fstat(int(f.Fd()), &st)} {
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", it.Path, err)
+		}
+	}
+	it.Inode = st.Ino
+	return nil
+}
+
+// own sets the owner as far as the process may: root keeps every file with its
+// owner, others can at best keep the group.
+func own(f *os.File, uid, gid int) error {
+	// Root works in other people's directories, and what it replaces there
+	// stays theirs.
+	if os.Geteuid() == 0 {
+		return f.Chown(uid, gid)
+	}
+	if err := f.Chown(-1, gid); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// makeDir makes a directory that the changeset needs; it may be there from
+// before a kill.
+func (j *journal) makeDir(name string) error {
+	err := j.tree.mkdir(name, newDirMode)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if gone(err) {
+			return &ConflictError{Paths: []string{name}}
+		}
+		return err
+	}
+	j.at("directory made")
+	// A directory that root makes in somebody's workspace belongs to that
+	// person, as the files in it do.
+	parent, err := j.tree.stat(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	err = j.dressDir(dirMeta{Path: name, Mode: newDirMode, UID: int(parent.Uid), GID: int(parent.Gid)})
+	if gone(err) {
+		return &ConflictError{Paths: []string{name}}
+	}
+	return err
+}
+
+// restoreDir makes a directory again that was removed; it may never have been.
+func (j *journal) restoreDir(d dirMeta) error {
+	err := j.tree.mkdir(d.Path, d.Mode)
+	if errors.Is(err, fs.ErrExist) {
+		if st, serr := j.tree.stat(d.Path); serr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			return nil // the user has put something else there: that stays
+		}
+	} else if gone(err) {
+		return nil // a parent is the user's now
+	} else if err != nil {
+		return err
+	}
+	j.at("directory restored")
+	if err := j.dressDir(d); err != nil && !gone(err) {
+		return err
+	}
+	return nil
+}
+
+// dressDir gives a directory its owner and mode. The bit by which files
+// inherit the group comes from the parent and stays.
+func (j *journal) dressDir(d dirMeta) error {
+	fd, err := j.tree.dir(d.Path)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: d.Path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), d.Path)
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if err := own(f, d.UID, d.GID); err != nil {
+		return err
+	}
+	mode := d.Mode&0o1777 | (st.Mode|d.Mode)&unix.S_ISGID
+	if err := unix.Fchmod(fd, mode); err != nil {
+		return &fs.PathError{Op: "chmod", Path: d.Path, Err: err}
+	}
+	return nil
+}
