@@ -1,0 +1,111 @@
+package edit
+
+// maxCells bounds the table of the exact alignment; longer middles are
+// aligned by the lines that occur once on either side.
+const maxCells = 1 << 18
+
+// align returns for each line of b the line of a that it repeats, or -1: an
+// ordered pairing of equal lines, as a diff would have it.
+//
+// The pairing decides what a block changes: lines that are paired keep the
+// file's own bytes, all others are written as REPLACE has them. Any pairing
+// is correct in that sense; a long one makes for a small change.
+func align(a, b []string) []int {
+	out := make([]int, len(b))
+	for j := range out {
+		out[j] = -1
+	}
+	alignRange(a, b, 0, 0, out)
+	return out
+}
+
+// alignRange aligns a and b, which begin at line i0 and j0 of the whole.
+//
+// Equal lines at both ends are paired first: nearly all blocks change a few
+// lines in the middle of some context, and then nothing else is left to do.
+func alignRange(a, b []string, i0, j0 int, out []int) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		out[j0] = i0
+		a, b, i0, j0 = a[1:], b[1:], i0+1, j0+1
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		out[j0+len(b)-1] = i0 + len(a) - 1
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return
+	}
+	if (len(a)+1)*(len(b)+1) <= maxCells {
+		alignTable(a, b, i0, j0, out)
+		return
+	}
+	i, j, ok := pivot(a, b)
+	if !ok {
+		return // all of it counts as changed, which is safe
+	}
+	alignRange(a[:i], b[:j], i0, j0, out)
+	alignRange(a[i:], b[j:], i0+i, j0+j, out)
+}
+
+// alignTable finds a longest common subsequence by dynamic programming.
+//
+// t[i*w+j] is the length of the longest pairing of a[i:] and b[j:], filled
+// from the end so that the walk afterwards runs forwards and pairs the
+// earliest lines it can.
+func alignTable(a, b []string, i0, j0 int, out []int) {
+	w := len(b) + 1
+	t := make([]int32, (len(a)+1)*w)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			switch {
+			case a[i] == b[j]:
+				t[i*w+j] = t[(i+1)*w+j+1] + 1
+			default:
+				t[i*w+j] = max(t[(i+1)*w+j], t[i*w+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			out[j0+j] = i0 + i
+			i, j = i+1, j+1
+		case t[(i+1)*w+j] >= t[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+}
+
+// pivot returns a line that occurs once in a and once in b, the one nearest
+// to the middle of b, so that each step about halves what is left.
+//
+// The idea is that of patience diff: a line that is unique on both sides is
+// the same line, whatever moved around it. A body of many thousand lines
+// without a single such line is not a sensible edit, and its lines then
+// simply count as changed.
+func pivot(a, b []string) (i, j int, ok bool) {
+	type seen struct{ inA, inB, i, j int }
+	all := make(map[string]seen, len(a))
+	for k, s := range a {
+		x := all[s]
+		all[s] = seen{x.inA + 1, x.inB, k, 0}
+	}
+	for k, s := range b {
+		if x, in := all[s]; in {
+			all[s] = seen{x.inA, x.inB + 1, x.i, k}
+		}
+	}
+	best, mid := len(b)+1, len(b)/2
+	for _, s := range b {
+		x, in := all[s]
+		if !in || x.inA != 1 || x.inB != 1 {
+			continue
+		}
+		if far := max(x.j-mid, mid-x.j); far < best {
+			best, i, j, ok = far, x.i, x.j, true
+		}
+	}
+	return i, j, ok
+}

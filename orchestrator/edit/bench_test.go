@@ -1,0 +1,84 @@
+package edit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/edit"
+)
+
+// large is a Python file of n functions of five lines.
+func large(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "def part_%d(items):\n    total_%d = 0\n    for item in items:\n        total_%d += item.count\n    return total_%d\n", i, i, i, i)
+	}
+	return b.String()
+}
+
+// BenchmarkApply measures one block by each strategy, and refusals, on a file
+// of 10,000 lines. Bytes are those of the file.
+func BenchmarkApply(b *testing.B) {
+	before := large(2000)
+	for _, c := range []struct {
+		name, search, replace string
+		ok                    bool
+	}{
+		{"exact", "    total_900 = 0\n", "    total_900 = 1\n", true},
+		{"stripped", "    total_900 = 0  \n", "    total_900 = 1\n", true},
+		{"normalised", "    total_900 = 0\n\n    for item in items:\n", "    total_900 = 1\n\n    for item in items:\n", true},
+		{"indentation", "total_900 = 0\n", "total_900 = 1\n", true},
+		{"reflowed", "def part_900(\n        items):\n    total_900 = 0\n", "def part_900():\n    total_900 = 0\n", true},
+		{"elided", "def part_900(items):\n    # ...\n    return total_900\n", "def part_900():\n    # ...\n    return total_900\n", true},
+		{"ambiguous", "    for item in items:\n", "    for item in all:\n", false},
+		{"not found", "    total_900 = 5\n    for item in items:\n", "    total_900 = 1\n", false},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(before)))
+			for b.Loop() {
+				_, _, err := edit.ApplyBlocks("a.py", []byte(before), []edit.Block{{Search: c.search, Replace: c.replace}})
+				if (err == nil) != c.ok {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFiftyBlocks measures fifty blocks that all need the loosest line
+// strategy, on a file of 10,000 lines.
+func BenchmarkFiftyBlocks(b *testing.B) {
+	before := large(2000)
+	var blocks []edit.Block
+	for i := range 50 {
+		blocks = append(blocks, edit.Block{Search: fmt.Sprintf("total_%d = 0\n\nfor item in items:\n", 40*i), Replace: fmt.Sprintf("total_%d = 1\n\nfor item in items:\n", 40*i)})
+	}
+	b.SetBytes(int64(len(before)))
+	for b.Loop() {
+		if _, _, err := edit.ApplyBlocks("a.py", []byte(before), blocks); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkParse measures reading a response of a mebibyte in each form; it
+// is refused at the end, since no such file is there.
+func BenchmarkParse(b *testing.B) {
+	body := strings.Repeat("    total += item.count * 2 < 3\n", 1<<20/32/2)
+	for name, response := range map[string]string{
+		"tags":    "<EDIT file=\"x.py\">\n<SEARCH>\n" + body + "</SEARCH>\n<REPLACE>\n" + body + "</REPLACE>\n</EDIT>\n",
+		"markers": "x.py\n<<<<<<< SEARCH\n" + body + "=======\n" + body + ">>>>>>> REPLACE\n",
+		"diff":    "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n" + strings.ReplaceAll(body, "    total", "-    total") + strings.ReplaceAll(body, "    total", "+    total"),
+		"json":    `[{"path":"x.py","action":"modify","content":"` + strings.ReplaceAll(body+body, "\n", `\n`) + `"}]`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(response)))
+			for b.Loop() {
+				if _, _, err := edit.Apply(fuzzed(), []byte(response), ""); err == nil {
+					b.Fatal("a file that is not there was edited")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package edit
+
+import (
+	"slices"
+)
+
+// maxRounds bounds how often blocks may build upon the result of others.
+const maxRounds = 4
+
+// chain applies the blocks that are missing from the original to the result
+// of the blocks before them: a model may write its second block against what
+// its first one produced. Only whole lines as they are will do here, since
+// the block's author knew that text to the letter.
+//
+// A typical case: block 1 adds a function, block 2 corrects a line of that
+// function. Only Exact and Stripped are tried. Each round takes the result
+// of the round before, so that a third block may build on the second;
+// positions in the outcome are those of the original, as for all other
+// blocks.
+func chain(d *document, text string, found []*match, missing []*operation) (string, []Applied, []Problem) {
+	var applied []Applied
+	done := slices.Clone(found)
+	for range maxRounds {
+		next := newDocument(d.path, []byte(text))
+		var now []*match
+		var later []*operation
+		for _, op := range missing {
+			if m := matchChained(next, op, done); m != nil {
+				now = append(now, m)
+			} else {
+				later = append(later, op)
+			}
+		}
+		if p := overlaps(next, now); len(p) > 0 {
+			return "", nil, notFoundAll(d, later, p) // those that are left cannot be judged
+		}
+		for _, m := range now {
+			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, found, m.places[0].lo)})
+		}
+		if missing = later; len(now) == 0 || len(missing) == 0 {
+			text = next.splice(now)
+			break
+		}
+		text, done = next.splice(now), append(done, now...)
+	}
+	return text, applied, notFoundAll(d, missing, nil)
+}
+
+// matchChained matches op in the text that the blocks done have produced,
+// nil when it has no one place there; at least one of them must come before it
+// in the response.
+//
+// A block before them all cannot have been written against their result: if
+// its lines only turn up there, that is chance.
+func matchChained(next *document, op *operation, done []*match) *match {
+	if !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
+		return nil
+	}
+	f, _ := locateStrict(next, op.search, op.replace)
+	if len(f.places) != 1 {
+		return nil
+	}
+	s, err := rewrite(next, f.places[0])
+	if err != nil {
+		return nil
+	}
+	m := &match{op: op, places: f.places, splices: s}
+	op.endings(next, m)
+	return m
+}
+
+// originalLine returns the line of the original, from 1, that line at, from
+// 0, of the result came from, or the one at which it was put in.
+//
+// It is for the report alone. Positions that the splices do not touch are
+// exact; a line that was put in has the line it was put at.
+func originalLine(d *document, found []*match, at int) int {
+	shift := 0
+	for _, s := range sorted(found) {
+		grown := newDocument(d.path, []byte(s.text)).len()
+		if at < s.lo+shift {
+			break
+		}
+		if at < s.lo+shift+grown {
+			return s.lo + 1
+		}
+		shift += grown - (s.hi - s.lo)
+	}
+	return at - shift + 1
+}

@@ -1,0 +1,408 @@
+package edit
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// parseDiff reads unified diffs, of git or plain, as programs and models write
+// them: the numbers in a hunk's header are only hints, so that a wrong count
+// neither loses lines nor takes the next file's header for content.
+//
+// What is tolerated, because models write it: wrong line numbers and counts,
+// a header without numbers, blank context lines without their one space,
+// prose and fences around the diff, missing "a/" and "b/". What is refused:
+// a line without a mark in the middle of a hunk, binary patches, symbolic
+// links, submodules, copies, and the combined diffs of merges.
+//
+// A library that reads diffs strictly is no help here: with one wrong count
+// it gives an error, or reads the next file's header as content.
+func parseDiff(text string) ([]*operation, error) {
+	p := &diffParser{lines: strings.Split(text, "\n"), endless: thoughts{}}
+	if n := len(p.lines); n > 0 && p.lines[n-1] == "" {
+		p.lines = p.lines[:n-1]
+	}
+	for p.i < len(p.lines) {
+		if err := p.step(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	return p.ops, nil
+}
+
+// A diffParser walks the lines of a diff; f is the file it is in.
+//
+// It works line by line and keeps no state beyond the file it is in, so that
+// a new header always begins afresh, whatever came before it.
+type diffParser struct {
+	lines   []string
+	i       int
+	f       *diffFile
+	ops     []*operation
+	endless thoughts
+}
+
+// A diffFile is what the header lines of one file said, and its hunks.
+type diffFile struct {
+	git, named       bool   // it has git's header; it has the "---" and "+++" lines
+	old, new         string // as written, "" when not said
+	from, to         string // of a rename
+	created, deleted bool
+	exec             *bool
+	hunks            []*operation
+}
+
+// fault refuses the diff.
+func (p *diffParser) fault(kind, reason, advice string) error {
+	block := len(p.ops) + 1
+	if p.f != nil {
+		block += len(p.f.hunks)
+	}
+	return refuse(Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
+}
+
+// step reads one line outside the hunks, or one hunk.
+//
+// Tags or conflict markers between the files of a diff are a second form in
+// one response, which is refused like every mixture.
+func (p *diffParser) step() error {
+	p.i = p.endless.pass(p.lines, p.i)
+	l := strings.TrimSuffix(p.lines[p.i], "\r")
+	switch {
+	case strings.HasPrefix(l, "diff --git "):
+		if err := p.finish(); err != nil {
+			return err
+		}
+		p.f = &diffFile{git: true}
+		p.f.old, p.f.new = gitNames(strings.TrimPrefix(l, "diff --git "))
+	case strings.HasPrefix(l, "--- ") && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1], "+++ "):
+		if err := p.names(l, strings.TrimSuffix(p.lines[p.i+1], "\r")); err != nil {
+			return err
+		}
+		p.i++
+	case strings.HasPrefix(l, "@@"):
+		return p.hunk(l)
+	case p.f != nil:
+		if err := p.header(l); err != nil {
+			return err
+		}
+	}
+	if beginning(l, "") == markersForm {
+		return mixed()
+	}
+	if tags := scanTags(l); firstTag(l, tags) >= 0 {
+		return mixed()
+	}
+	p.i++
+	return nil
+}
+
+// names takes the two lines that name a file before and after.
+//
+// After git's own header they only repeat it, unless hunks have been read
+// since: then they begin a file of a plain diff.
+func (p *diffParser) names(before, after string) error {
+	if p.f == nil || !p.f.git || len(p.f.hunks) > 0 {
+		if err := p.finish(); err != nil {
+			return err
+		}
+		p.f = &diffFile{}
+	}
+	p.f.named = true
+	p.f.old, p.f.new = diffName(before[4:]), diffName(after[4:])
+	p.f.created = p.f.created || p.f.old == "/dev/null"
+	p.f.deleted = p.f.deleted || p.f.new == "/dev/null"
+	if p.f.created && p.f.deleted {
+		return p.fault(kindParse, "the diff names no file", "name the file before and after")
+	}
+	return nil
+}
+
+// header takes one of git's extended header lines. Lines of other kinds are
+// prose around the diff.
+//
+// "index", "similarity" and "dissimilarity" lines say nothing that is
+// needed: the digests of a workspace are its own affair, and content decides
+// what a hunk means.
+func (p *diffParser) header(l string) error {
+	for _, h := range []struct {
+		prefix string
+		take   func(v string) error
+	}{
+		{"new file mode ", func(v string) error { p.f.created = true; return p.mode(v) }},
+		{"deleted file mode ", func(v string) error { p.f.deleted = true; return p.kind(v) }},
+		{"old mode ", p.kind},
+		{"new mode ", p.mode},
+		{"rename from ", func(v string) error { p.f.from = unquote(v); return nil }},
+		{"rename to ", func(v string) error { p.f.to = unquote(v); return nil }},
+		{"copy from ", func(string) error {
+			return p.fault(kindRefused, "the diff copies a file", "send the copy as a new file")
+		}},
+		{"GIT binary patch", func(string) error {
+			return p.fault(kindRefused, "the diff holds a binary patch", "leave binary files out")
+		}},
+		{"Binary files ", func(string) error {
+			return p.fault(kindRefused, "the diff names a binary file without its content", "leave binary files out")
+		}},
+	} {
+		if v, ok := strings.CutPrefix(l, h.prefix); ok {
+			return h.take(strings.TrimSpace(v))
+		}
+	}
+	return nil
+}
+
+// mode takes a file mode after the change.
+func (p *diffParser) mode(v string) error {
+	exec := strings.HasSuffix(v, "755")
+	p.f.exec = &exec
+	return p.kind(v)
+}
+
+// kind refuses what is not a regular file.
+func (p *diffParser) kind(v string) error {
+	if !strings.HasPrefix(v, "100") {
+		return p.fault(kindRefused, "mode "+v+" is that of a symbolic link or a submodule", "send regular files only")
+	}
+	return nil
+}
+
+// hunkHeader is the usual header. A header without numbers is read too.
+var hunkHeader = regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+
+// hunk reads one hunk: its header l and the lines after it.
+//
+// It ends where p.ends says so. Empty lines are held back until the next
+// line shows whether they were context or only the space after the hunk. The
+// counts of the header are kept beside the real ones: when they agree, the
+// header is sound, and its line number may later break a tie.
+//
+// The lines of a new file keep their carriage returns and its byte order mark:
+// nothing but the diff says that it has them. A diff that was itself sent with
+// such line ends has them in the header too.
+func (p *diffParser) hunk(l string) error {
+	if p.f == nil {
+		p.f = &diffFile{}
+	}
+	if strings.HasPrefix(l, "@@@") {
+		return p.fault(kindRefused, "this is a combined diff of a merge", "send a diff against one parent")
+	}
+	keep := p.f.created && !strings.HasSuffix(p.lines[p.i], "\r")
+	h := &hunk{}
+	oldLeft, newLeft, counted := 0, 0, false
+	if m := hunkHeader.FindStringSubmatch(l); m != nil {
+		h.line, oldLeft, newLeft, counted = number(m[1], 0), number(m[2], 1), number(m[4], 1), true
+	}
+	op := &operation{kind: opEdit, hunk: h}
+	p.i++
+	gaps, last := 0, byte(0) // empty lines that may only follow the hunk; the kind of the line before
+	for ; p.i < len(p.lines); p.i++ {
+		s := strings.TrimSuffix(p.lines[p.i], "\r")
+		if p.ends(s, counted && oldLeft <= 0 && newLeft <= 0) {
+			break
+		}
+		if s == "" { // a context line whose one space was trimmed, or the space after the hunk
+			gaps++
+			continue
+		}
+		for ; gaps > 0; gaps-- {
+			op.search, op.replace = append(op.search, ""), append(op.replace, "")
+			oldLeft, newLeft = oldLeft-1, newLeft-1
+		}
+		if keep && s[0] == '+' {
+			s = p.lines[p.i]
+		}
+		if last != '\\' || s[0] != '\\' {
+			op.take(s, last)
+		}
+		switch last = s[0]; last {
+		case ' ':
+			oldLeft, newLeft = oldLeft-1, newLeft-1
+		case '-':
+			oldLeft--
+		case '+':
+			newLeft--
+		}
+	}
+	for ; gaps > 0 && counted && oldLeft > 0 && newLeft > 0; gaps-- {
+		op.search, op.replace = append(op.search, ""), append(op.replace, "")
+		oldLeft, newLeft = oldLeft-1, newLeft-1
+	}
+	for _, side := range [][]string{op.search, op.replace} {
+		if len(side) > 0 && !p.f.created {
+			side[0] = strings.TrimPrefix(side[0], bom) // the mark is no part of the first line here
+		}
+	}
+	h.trusted = counted && oldLeft == 0 && newLeft == 0
+	if len(op.search)+len(op.replace) == 0 {
+		return p.fault(kindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
+	}
+	if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
+		return err
+	}
+	p.f.hunks = append(p.f.hunks, op)
+	return nil
+}
+
+// take adds one line of a hunk to the operation.
+//
+// "\ No newline at end of file" speaks of the line before it: a removed line
+// belongs to the old file, an added one to the new, a context line to both.
+func (op *operation) take(s string, last byte) {
+	switch s[0] {
+	case ' ':
+		op.search, op.replace = append(op.search, s[1:]), append(op.replace, s[1:])
+	case '-':
+		op.search = append(op.search, s[1:])
+	case '+':
+		op.replace = append(op.replace, s[1:])
+	case '\\':
+		op.hunk.oldNoEOL = op.hunk.oldNoEOL || last != '+'
+		op.hunk.newNoEOL = op.hunk.newNoEOL || last != '-'
+	}
+}
+
+// ends reports whether the line s at p.i no longer belongs to the hunk; full
+// says that the header's counts are used up. That alone ends nothing: counts
+// that are too low would drop the rest of the hunk. But a removed "-- x" looks
+// like a file's header; there the counts tell, and where they are wrong, the
+// hunk that must follow a header.
+func (p *diffParser) ends(s string, full bool) bool {
+	next := func(n int) string {
+		if p.i+n < len(p.lines) {
+			return p.lines[p.i+n]
+		}
+		return ""
+	}
+	switch {
+	case s == "":
+		return false
+	case strings.IndexByte(` +-\`, s[0]) < 0:
+		return true
+	case strings.HasPrefix(s, "--- ") && strings.HasPrefix(next(1), "+++ "):
+		return full || strings.HasPrefix(next(2), "@@")
+	case s == "-- " || s == "--":
+		return full || mailEnd.MatchString(next(1)) // the signature under a mailed patch
+	}
+	return false
+}
+
+// mailEnd is the version that git writes under a mailed patch.
+var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
+
+// unmarked refuses a hunk that stops at a line without a mark while the header
+// promises more and more follows: the line may be context that lost its space,
+// and to stop there would drop the rest.
+func (p *diffParser) unmarked(short bool) error {
+	if !short || p.i >= len(p.lines) {
+		return nil
+	}
+	s := p.lines[p.i]
+	if s == "" || strings.HasPrefix(s, "@@") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "Index: ") || s == "-- " {
+		return nil
+	}
+	for _, l := range p.lines[p.i+1:] {
+		if strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
+			return nil
+		}
+		if l != "" && (l[0] == '+' || l[0] == '-') {
+			return p.fault(kindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", quote(s)), "begin every line of a hunk with its mark")
+		}
+	}
+	return nil
+}
+
+// number reads a decimal, absent for none.
+func number(s string, absent int) int {
+	if s == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// finish turns the file that was read into operations.
+//
+// A rename and a change of mode become operations of their own, beside the
+// hunks, which then name the file by its old path.
+func (p *diffParser) finish() error {
+	f := p.f
+	if f == nil {
+		return nil
+	}
+	said := f.created || f.deleted || f.exec != nil || f.from != "" || f.to != ""
+	if len(f.hunks) == 0 && (f.named || !said) {
+		return p.fault(kindTruncated, "the diff names a file and then ends: it was cut off", "send the whole diff again")
+	}
+	old, raw := stripped(f.old, "a/", f.git || prefixed(f)), f.old
+	name, rawNew := stripped(f.new, "b/", f.git || prefixed(f)), f.new
+	switch {
+	case f.created:
+		return p.created(name)
+	case f.deleted:
+		op := &operation{kind: opDelete, path: old, prefixed: raw, hunk: &hunk{}}
+		for _, h := range f.hunks {
+			op.search = append(op.search, h.search...)
+			if len(h.replace) > 0 {
+				return p.fault(kindParse, "the diff removes a file and keeps lines of it", "remove all of its lines, or do not call it removed")
+			}
+		}
+		p.emit(op)
+		return nil
+	}
+	if f.from != "" || f.to != "" {
+		if f.from == "" || f.to == "" {
+			return p.fault(kindParse, "the diff renames a file without saying both names", `give "rename from" and "rename to"`)
+		}
+		p.emit(&operation{kind: opRename, path: f.to, from: f.from, exec: f.exec})
+		old, raw = f.from, ""
+	} else {
+		if name != "" {
+			old, raw = name, rawNew
+		}
+		if f.exec != nil {
+			p.emit(&operation{kind: opMode, path: old, prefixed: raw, exec: f.exec})
+		}
+	}
+	for _, h := range f.hunks {
+		h.path, h.prefixed = old, raw
+		p.emit(h)
+	}
+	p.f = nil
+	return nil
+}
+
+// emit adds an operation of the file that ends.
+func (p *diffParser) emit(op *operation) {
+	p.ops = append(p.ops, op)
+	p.f = nil
+}
+
+// created makes a new file of the hunks, which may only add.
+//
+// A diff without hunks creates an empty file.
+func (p *diffParser) created(name string) error {
+	op := &operation{kind: opCreate, path: name, exec: p.f.exec}
+	var lines []string
+	noEOL := false
+	for _, h := range p.f.hunks {
+		if len(h.search) > 0 {
+			return p.fault(kindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
+		}
+		lines, noEOL = append(lines, h.replace...), h.hunk.newNoEOL
+	}
+	op.text = joinLines(lines)
+	if noEOL {
+		op.text = strings.TrimSuffix(op.text, "\n")
+	}
+	p.emit(op)
+	return nil
+}

@@ -1,0 +1,61 @@
+package edit
+
+import (
+	"strconv"
+	"strings"
+)
+
+// prefixed reports whether both names of a plain diff carry git's prefixes.
+//
+// One name alone proves nothing: a folder may well be called "a".
+func prefixed(f *diffFile) bool {
+	a := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null"
+	b := strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
+	return a && b
+}
+
+// stripped returns the path without git's prefix.
+func stripped(name, prefix string, on bool) string {
+	if on {
+		return strings.TrimPrefix(name, prefix)
+	}
+	return name
+}
+
+// diffName returns the file name of a "---" or "+++" line: up to a tab, which
+// begins a time, and unquoted.
+func diffName(s string) string {
+	name, _, _ := strings.Cut(s, "\t")
+	return unquote(strings.TrimRight(name, " \r"))
+}
+
+// gitNames cuts the two names of a "diff --git" line. Names with spaces are
+// told apart by being equal but for their prefixes.
+//
+// They matter only where nothing else names the file: for a change of mode,
+// a binary file and an empty one.
+func gitNames(s string) (old, name string) {
+	if strings.HasPrefix(s, `"`) {
+		if n := quoted(s); n > 1 && n < len(s) {
+			return unquote(s[:n]), unquote(strings.TrimSpace(s[n:]))
+		}
+	}
+	for i := range len(s) {
+		if s[i] == ' ' && strings.TrimPrefix(s[:i], "a/") == strings.TrimPrefix(unquote(s[i+1:]), "b/") {
+			return s[:i], unquote(s[i+1:])
+		}
+	}
+	old, name, _ = strings.Cut(s, " ")
+	return old, unquote(name)
+}
+
+// unquote undoes git's quoting of names with special bytes.
+func unquote(s string) string {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return s
+	}
+	if out, err := strconv.Unquote(s); err == nil { // git's escapes are Go's, octal ones included
+		return out
+	}
+	return s
+}

@@ -1,0 +1,27 @@
+// Package edit turns what a model, a person or a tool wrote into a changeset,
+// or into a refusal that says what to send instead.
+//
+// It is pure: text in, changeset out, no clock, no I/O but the [Files] that
+// the caller hands it, the same answer for the same input. It owns four steps,
+// each of which hands its result to the next and never reaches back:
+//
+//   - parse reads the response, in whichever form it is written, into
+//     operations: edit blocks with tags, blocks with conflict markers, unified
+//     diffs and JSON patches all mean the same few operations.
+//   - locate finds the one place in the original text that a block means, by
+//     the five strategies in order of trust.
+//   - rewrite turns a place and its replacement into splices: only the lines
+//     that the block changes, indented as the file is.
+//   - plan checks the splices of all blocks against one another, applies them,
+//     guards the result and builds the changeset.
+//
+// What it refuses: a place that is not the only one, a token that differs, a
+// response that was cut off, blocks that overlap, a replacement that says
+// "rest unchanged" instead of the rest, a path that no workspace may hold.
+// Similar text is only ever shown, never edited. When one operation is refused
+// nothing is applied, and the refusal names the operations that were sound.
+//
+// What it keeps: every byte outside the changed lines, and the bytes of every
+// line that a block repeats unchanged, whatever its line end, trailing space,
+// quotation marks or encoding. Changed lines take the file's line ends.
+package edit

@@ -1,0 +1,183 @@
+package edit
+
+import (
+	"strings"
+)
+
+// bom is the byte order mark that some editors put before UTF-8 text.
+const bom = "\ufeff"
+
+// A document is the text of one file, cut into lines without copying them.
+// It is built once a file; what the strategies look up is built when first asked for.
+//
+// Lines are numbered from 0 here, and from 1 wherever a person or a model
+// sees a number. Line i is text[off[i]:off[i+1]], its end included, so that
+// cutting a file costs four bytes a line, and copying an untouched part is
+// one slice.
+type document struct {
+	path  string
+	text  string // without the byte order mark
+	mark  string // the byte order mark, or ""
+	sep   byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	off   []int32
+	eol   string // the most frequent line end, for lines that are added
+	lang  *language
+	body  string // "\n" + the lines, each ended by "\n": what Exact searches
+	ascii int8   // 0 not known, 1 no, 2 yes
+	busy  bool   // many blocks: an index of the lines pays
+	views [viewKinds]*view
+	words *wordView
+}
+
+// newDocument cuts text into lines. A file whose only line ends are lone
+// carriage returns is cut at those; anywhere else a lone one is content.
+//
+// The text is never decoded: bytes that are not UTF-8 are compared and
+// copied like all others. A "\r" before a "\n" is part of the line's end; a
+// "\r" elsewhere is part of the line.
+func newDocument(path string, text []byte) *document {
+	d := &document{path: path, text: string(text), sep: '\n', lang: languageOf(path)}
+	if rest, ok := strings.CutPrefix(d.text, bom); ok {
+		d.text, d.mark = rest, bom
+	}
+	if !strings.Contains(d.text, "\n") && strings.Contains(d.text, "\r") {
+		d.sep = '\r'
+	}
+	d.off = make([]int32, 1, 2+strings.Count(d.text, string(d.sep)))
+	for at := 0; at < len(d.text); {
+		if i := strings.IndexByte(d.text[at:], d.sep); i >= 0 {
+			at += i + 1
+		} else {
+			at = len(d.text)
+		}
+		d.off = append(d.off, int32(at))
+	}
+	d.eol = d.dominantEnd()
+	return d
+}
+
+// dominantEnd returns the line end that most lines have, "\n" for none.
+func (d *document) dominantEnd() string {
+	if d.sep == '\r' {
+		return "\r"
+	}
+	if crlf := strings.Count(d.text, "\r\n"); 2*crlf > strings.Count(d.text, "\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// len returns the number of lines.
+func (d *document) len() int { return len(d.off) - 1 }
+
+// raw returns line i, from 0, with its end.
+func (d *document) raw(i int) string { return d.text[d.off[i]:d.off[i+1]] }
+
+// line returns line i, from 0, without its end.
+func (d *document) line(i int) string {
+	s := d.raw(i)
+	return s[:len(s)-len(d.end(i))]
+}
+
+// end returns what ends line i: "" for a last line without a newline.
+func (d *document) end(i int) string {
+	s := d.raw(i)
+	switch {
+	case s == "" || s[len(s)-1] != d.sep:
+		return ""
+	case d.sep == '\n' && strings.HasSuffix(s, "\r\n"):
+		return "\r\n"
+	}
+	return s[len(s)-1:]
+}
+
+// plainEnds reports whether lines [lo, hi) end in "\n" alone, as those of a
+// response are taken to end; the last line of the file may have no end.
+func (d *document) plainEnds(lo, hi int) bool {
+	return d.sep == '\n' && !strings.Contains(d.text[d.off[lo]:d.off[hi]], "\r\n")
+}
+
+// endNear returns the line end that a new line between lo and hi takes: that
+// of the first line replaced, else of the line before, else of the file.
+//
+// In a file of mixed ends the neighbours are the better guide: tools that
+// write both kinds write them in runs.
+func (d *document) endNear(lo, hi int) string {
+	for _, i := range []int{lo, lo - 1} {
+		if i >= 0 && i < d.len() && (i < hi || i == lo-1) && d.end(i) != "" {
+			return d.end(i)
+		}
+	}
+	return d.eol
+}
+
+// plain returns the text as Exact searches it: every line ended by one "\n",
+// and one "\n" in front, so that a hit on whole lines needs no further check.
+//
+// For a file with plain ends that is one copy; it is searched with the
+// standard library's substring search, which reads gigabytes a second.
+func (d *document) plain() string {
+	if d.body != "" {
+		return d.body
+	}
+	t := d.text
+	switch {
+	case d.sep == '\r':
+		t = strings.ReplaceAll(t, "\r", "\n")
+	case strings.Contains(t, "\r\n"):
+		t = strings.ReplaceAll(t, "\r\n", "\n")
+	}
+	if t != "" && !strings.HasSuffix(t, "\n") {
+		t += "\n"
+	}
+	d.body = "\n" + t
+	return d.body
+}
+
+// lacks reports whether some line of s is certainly not in the file, however
+// its space and punctuation are taken: a quick test that spares the views of
+// most blocks that will be refused. It knows nothing of files beyond ASCII.
+func (d *document) lacks(s []string) bool {
+	if d.ascii == 0 {
+		d.ascii = 1
+		if ascii(d.text) {
+			d.ascii = 2
+		}
+	}
+	longest := ""
+	for _, l := range s {
+		if len(l) > len(longest) {
+			longest = l
+		}
+	}
+	return d.ascii == 2 && !strings.Contains(d.text, loose.key(longest))
+}
+
+// findExact returns up to limit first lines at which the lines s stand, byte
+// for byte but for the line ends.
+//
+// Each hit is a run of whole lines, since the needle begins and ends with a
+// newline. More than limit places need not be known: two are already too
+// many.
+func (d *document) findExact(s []string, limit int) []int {
+	if len(s) == 0 {
+		return nil
+	}
+	if d.busy {
+		hits, _ := d.view(whole).find(s, limit)
+		return hits
+	}
+	body, needle := d.plain(), "\n"+strings.Join(s, "\n")+"\n"
+	var hits []int
+	at, line := 0, 0
+	for len(hits) < limit {
+		i := strings.Index(body[at:], needle)
+		if i < 0 {
+			break
+		}
+		line += strings.Count(body[at:at+i], "\n")
+		hits = append(hits, line)
+		at, line = at+i+1, line+1 // the next hit may overlap this one
+	}
+	return hits
+}

@@ -1,0 +1,219 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// refused returns the text of the refusal of a response.
+func refused(t *testing.T, w tree, response string) string {
+	t.Helper()
+	cs, applied, err := Apply(w, []byte(response), "")
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatalf("applied, or another error: %v, %v", applied, err)
+	}
+	if !cs.Empty() || applied != nil {
+		t.Errorf("a refusal came with %v and %v", cs, applied)
+	}
+	return refusal.Error()
+}
+
+// tagged makes a block in tags.
+func tagged(path, search, replace string) string {
+	return fmt.Sprintf("<EDIT file=\"%s\">\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", path, search, replace)
+}
+
+// The texts are what a model reads: each tells what is wrong, where, and what
+// to send instead, and nothing that is not so.
+func TestRefusalsReadAsAWhole(t *testing.T) {
+	t.Parallel()
+	w := tree{"shop/stock.py": "import math\n\n\ndef level(items):\n    total = 0\n    for item in items:\n        total += item.count\n    return total\n", "bin": "a\x00b\n"}
+	for _, c := range []struct{ name, response, want string }{
+		{"one of two is stale", tagged("shop/stock.py", "import math", "import cmath") +
+			tagged("shop/stock.py", "    total = 0\n    for item in items:\n        total -= item.count\n    return total", "    return 0"), `
+block 2, shop/stock.py: stale: SEARCH stands nowhere in the file; nearest lines 5 to 8: your line 3, "        total -= item.count", is not there
+     4 | def level(items):
+     5 |     total = 0
+     6 |     for item in items:
+     7 |         total += item.count
+     8 |     return total
+  → copy the lines to replace from the file as they stand above
+block 1 matches as sent and would apply: repeat it unchanged with the corrected ones`},
+		{"applied already", tagged("shop/stock.py", "    total = 1\n", "    total = 0\n    for item in items:"), `
+block 1, shop/stock.py: noop: REPLACE already stands at line 5: this change has been made
+     4 | def level(items):
+     5 |     total = 0
+     6 |     for item in items:
+     7 |         total += item.count
+  → leave this block out`},
+		{"overlapping", tagged("shop/stock.py", "import math", "import a") + tagged("shop/stock.py", "import math", "import b"), `
+block 2, shop/stock.py: overlap: it touches lines that block 1 changes
+     1 | import math
+     2 | 
+  → send blocks 1 and 2 as one block
+block 1 matches as sent and would apply: repeat it unchanged with the corrected ones`},
+		{"the wrong folder", tagged("stock.py", "import math", "import a"), `
+block 1, stock.py: not found: there is no such file
+  → did you mean shop/stock.py?`},
+		{"no text", tagged("bin", "a", "b") + tagged("bin", "c", "d"), `
+block 1, bin: refused: the file holds NUL bytes: it is binary, or in a wide encoding
+  → leave it, or replace the whole file
+block 2, bin: refused: the file holds NUL bytes: it is binary, or in a wide encoding
+  → leave it, or replace the whole file`},
+		{"nothing to do", tagged("shop/stock.py", "import math", "import math"), `
+noop: the response changes nothing
+  → send nothing, or the change that is missing`},
+		{"a chained overlap, and one that is left", tagged("shop/stock.py", "import math", "import first_of_all") + tagged("shop/stock.py", "import first_of_all", "import x") +
+			tagged("shop/stock.py", "import first_of_all", "import y") + tagged("shop/stock.py", "zzz", "yyy"), `
+block 3, shop/stock.py: overlap: it touches lines that block 2 changes
+     1 | import first_of_all
+     2 | 
+  → send blocks 2 and 3 as one block
+block 4, shop/stock.py: not found: SEARCH stands nowhere in the file
+  → copy the lines to replace from the file as they stand, or read the file again
+blocks 1, 2 match as sent and would apply: repeat them unchanged with the corrected ones`},
+	} {
+		if got := refused(t, w, c.response); got != "nothing was applied"+c.want {
+			t.Errorf("%s:\n%s\nwant\nnothing was applied%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAmbiguousPlacesAreCountedAndShown(t *testing.T) {
+	t.Parallel()
+	for n := 2; n <= 7; n++ {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "def f_%d():\n    pass\n    x = 1\n\n\n\n\n\n", i)
+		}
+		got := refused(t, tree{"a.py": b.String()}, tagged("a.py", "    x = 1", "    x = 2"))
+		want := fmt.Sprintf("SEARCH stands at %d places, lines 3, 11", n)
+		switch {
+		case n == 2:
+			want = "SEARCH stands at 2 places, lines 3 and 11\n"
+		case n >= most:
+			want = "SEARCH stands at 5 or more places, lines 3, 11, 19, 27 and 35\n"
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%d places: %q is not in\n%s", n, want, got)
+		}
+		if shown := strings.Count(got, "     x = 1\n"); shown != min(n, 3) {
+			t.Errorf("%d places: %d are shown\n%s", n, shown, got)
+		}
+		if !strings.Contains(got, "| def f_0():") || !strings.Contains(got, "| def f_1():") {
+			t.Errorf("what tells the places apart is not shown:\n%s", got)
+		}
+	}
+}
+
+func TestFilesOfTheSameNameAreProposed(t *testing.T) {
+	t.Parallel()
+	w := tree{"a/Stock.py": "x\n", "b/stock.py": "x\n", "c/stock.pyc": "x\n", "d/stock.py": "x\n", "e/stock.py": "x\n"}
+	for name, want := range map[string]string{
+		"stock.py":   "did you mean a/Stock.py or b/stock.py or d/stock.py?",
+		"z/STOCK.PY": "did you mean a/Stock.py or b/stock.py or d/stock.py?",
+		"stock.pyc":  "did you mean c/stock.pyc?",
+		"stock":      "name a file of the workspace; to create this one, send CREATE_FILE with its whole content",
+	} {
+		if got := refused(t, w, tagged(name, "x", "y")); !strings.HasSuffix(got, "\n  → "+want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
+	t.Parallel()
+	file := bars("alpha one two|beta one|gamma||alpha one|beta two|delta||alpha one two|beta three|gamma four||other")
+	d := newDocument("a.txt", []byte(strings.Join(file, "\n")+"\n"))
+	for _, c := range []struct {
+		search string
+		want   []int // first lines, from 1, best first
+	}{
+		{"alpha one two|beta one|delta", []int{1, 5, 9}},
+		{"alpha one two|beta three|gamma", []int{9, 1}},
+		{"|alpha one two|beta three|gamma|", []int{9, 1}},
+		{"other|zebra", []int{13}},
+		{"zebra|quagga", nil},
+		{"", nil},
+	} {
+		var got []int
+		for _, n := range nearest(d, bars(c.search)) {
+			got = append(got, n.lo+1)
+			if n.score <= 0 || n.score > 1 || n.lo < 0 || n.hi > d.len() {
+				t.Errorf("%q: %+v", c.search, n)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %v, want %v", c.search, got, c.want)
+		}
+	}
+}
+
+func TestTheFirstDifferentLineIsNamed(t *testing.T) {
+	t.Parallel()
+	d := newDocument("a.py", []byte("a = 1\n  b = \u201cx\u201d\nc = 3\n"))
+	const order = "your lines are there, but"
+	for search, want := range map[string]string{
+		"a = 1|b = 9":        `your line 2, "b = 9", is not there`,
+		"|a = 9|b = 9":       `your line 2, "a = 9", is not there`,
+		"a = 1|||\tq = 3\t":  `your line 4, "\tq = 3\t", is not there`,
+		"b = \"x\"|a = 1":    order,
+		"    a = 1|c = 3":    order,
+		"a = 1|caf\xc3 = 3":  "your line 2, \"caf\ufffd = 3\", is not there",
+		fill('y', 300) + "|": `your line 1, "` + fill('y', 100) + `…", is not there`,
+	} {
+		if got := difference(d, near{lo: 0, hi: d.len()}, bars(search)); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", search, got, want)
+		}
+	}
+}
+
+func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
+	t.Parallel()
+	d := newDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
+	for replace, want := range map[string]int{
+		"total = 100|}":            3,
+		"||def f():|    return 1|": 0,
+		"    total = 100":          -1, // eleven bytes: too little
+		"total = 100|":             -1,
+		"}":                        -1,
+		"":                         -1,
+		"def f():|    return 2":    -1,
+		"    return 1|total = 100": -1, // the file has a blank line between
+	} {
+		at, ok := standing(d, bars(replace))
+		if ok != (want >= 0) || ok && at != want {
+			t.Errorf("%q stands at %d, %v; want %d", replace, at, ok, want)
+		}
+	}
+}
+
+func TestThoughtIsFoundWhereverItStands(t *testing.T) {
+	t.Parallel()
+	for response, want := range map[string]string{
+		tagBlock + "<THOUGHT>\nafter\n</THOUGHT>":           "after",
+		"<THINK>one</THINK><THOUGHT>two</THOUGHT>":          "two",
+		"<THOUGHT>one</THOUGHT><THOUGHT>two</THOUGHT>":      "one",
+		"<THOUGHT> </THOUGHT>" + tagBlock:                   "",
+		"</THOUGHT>stray" + tagBlock:                        "",
+		"<THINK>only</THINK>":                               "",
+		"<THOUGHT>a\n<CREATE_FILE x>b</CREATE_FILE>":        "a",
+		"<THOUGHT>one\r\ntwo\r\n</THOUGHT>":                 "one\r\ntwo",
+		"<THOUGHT n=\"1\">why</THOUGHT>":                    "why",
+		"<THOUGHT>" + fill('x', maxThought) + "</THOUGHT>":  fill('x', maxThought),
+		"<THOUGHT>" + fill('x', maxThought) + "y</THOUGHT>": fill('x', maxThought),
+	} {
+		if got := Thought([]byte(response)); got != want {
+			t.Errorf("%.60q: %.60q, want %.60q", response, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 4: "aéb", 9: "aéb"} {
+		if got := clip("aéb", n); got != want {
+			t.Errorf("%d bytes: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The guard against a response that empties a file: shorter than half of what
+// it was, when it had at least this many lines. Diffs are exempt, since their
+// form spells out every line that goes and how many.
+const guardLines = 40
+
+// checkBlock refuses a block that could never be applied, before it is looked for.
+//
+// An empty SEARCH would match everywhere. It is sound only for a file that
+// is empty or absent, and such blocks have become whole contents before.
+func checkBlock(d *document, op *operation) *Problem {
+	p := &Problem{Block: op.block, Path: d.path, Kind: kindRefused}
+	if lo, hi := outer(op.search); lo == hi {
+		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
+		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
+		if d.len() == 0 {
+			return nil
+		}
+		return p
+	}
+	if line, ok := promised(op.replace, op.search); ok && !d.has(line) {
+		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", quote(line))
+		p.Advice = "send the whole text of the lines to replace, or a smaller block"
+		return p
+	}
+	return nil
+}
+
+// promised returns a line of replace that promises code instead of giving
+// it, unless search elides lines too.
+//
+// A model that writes "# ... rest unchanged" means the elision of the
+// block's form; in a block without elisions in SEARCH the words would land
+// in the file and the code they stand for would be gone.
+func promised(replace, search []string) (string, bool) {
+	elides := func(s string) bool { yes, _ := elision(s); return yes || placeholder(s) }
+	if slices.ContainsFunc(search, elides) {
+		return "", false
+	}
+	for _, s := range replace {
+		if placeholder(s) {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// has reports whether the file holds the line s, space around it aside.
+//
+// A placeholder that the file holds already is the file's own text: a
+// template, or documentation about placeholders.
+func (d *document) has(s string) bool {
+	_, ok := d.view(loose).known[loose.key(s)]
+	return ok
+}
+
+// guardEdit judges the result of the edits of one file.
+func guardEdit(d *document, ops []*operation, after string) *Problem {
+	if slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
+		return nil
+	}
+	return guardSize(d, ops[0].block, after)
+}
+
+// guardSize refuses a result that lost more than half of the file.
+//
+// Emptying a file is a known failure of models that lose the thread: they
+// repeat a file's beginning and stop. Small files are exempt, because there
+// half of the text is soon reached by honest edits.
+func guardSize(d *document, block int, after string) *Problem {
+	if d.len() < guardLines || 2*len(after) >= len(d.text) {
+		return nil
+	}
+	return &Problem{
+		Block: block, Path: d.path, Kind: kindRefused,
+		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", len(after), len(d.text)),
+		Advice: "send a unified diff, which names every line that goes, or delete the file",
+	}
+}

@@ -1,0 +1,276 @@
+package edit
+
+import (
+	"unicode"
+)
+
+// A group pairs lines of SEARCH with the lines of the file that they stand
+// for. Mostly both are one line; reflowed lines pair several with several, and
+// a blank line that the file does not have pairs with none.
+//
+// The groups of a place are in order and do not overlap. Lines of the file
+// between two groups are those that the strategy passed over: blank lines,
+// or comments that SEARCH leaves out.
+type group struct{ s0, s1, f0, f1 int }
+
+// A place is where a block's SEARCH stands. A block with elisions has several
+// places, in order.
+//
+// Strategies set things aside on both sides: outer blank lines that SEARCH
+// has and the file has not are no part of REPLACE either. So a place carries
+// the bodies as they were matched, and what follows never looks at the block
+// again.
+type place struct {
+	lo, hi   int // lines of the file, from 0, hi excluded
+	strategy Strategy
+	search   []string // SEARCH as it was matched, without what was set aside
+	replace  []string // REPLACE without the same
+	groups   []group  // nil when line i of search stands at lo+i
+}
+
+// A finding is the outcome of looking for a block: places, or several lines
+// at which it matches alike, or neither.
+type finding struct {
+	places    []place
+	ambiguous []int // first lines, from 1
+}
+
+// most bounds how many ambiguous places are looked for and named.
+const most = 5
+
+// locate finds the one place that search means. The strategies run from the
+// strictest to the loosest; the first that finds anything decides, so that a
+// looser one never overrules a stricter one, and each must find one place only.
+//
+// Why the first strategy that finds anything decides: each strategy sees
+// every place that a stricter one sees. If Exact finds two places, no looser
+// one finds fewer; if Exact finds one, that one is the block's text to the
+// letter, and further places that only resemble it are others.
+//
+// Similarity never counts. A SEARCH with one token that differs is a SEARCH
+// for another text, however long the part that agrees.
+func locate(d *document, search, replace []string) finding {
+	if f, done := locateStrict(d, search, replace); done {
+		return f
+	}
+	lo, hi := outer(search)
+	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
+	if !anchor(d.lang, core) {
+		return finding{}
+	}
+	for _, k := range []viewKind{loose, looseFilled, looseCode} {
+		if d.lacks(core) {
+			break
+		}
+		if f, done := locateLoose(d, k, core, rep); done {
+			return f
+		}
+	}
+	if f, done := locateElided(d, core, rep); done {
+		return f
+	}
+	f, _ := locateReflowed(d, core, rep)
+	return f
+}
+
+// anchor reports whether lines say enough to be looked for by a strategy
+// that sets something aside: a letter or digit outside comments.
+//
+// Lines of braces, or of comments alone, stand everywhere in one guise or
+// another. To the letter they may be unique, and Exact takes them then.
+func anchor(lang *language, lines []string) bool {
+	for _, s := range lines {
+		if lang.comment(s) {
+			continue
+		}
+		for _, r := range s {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// locateStrict tries Exact and Stripped: the lines as they are, then without
+// trailing space, each with and without the outer blank lines.
+//
+// Blank lines that SEARCH has around its text count as text first: they may
+// be what tells one place from another. Only when they are nowhere are they
+// taken for an accident of the form. A block whose only change is in such
+// blank lines would change nothing without them; it is not tried then.
+func locateStrict(d *document, search, replace []string) (finding, bool) {
+	lo, hi := outer(search)
+	if lo == hi {
+		return finding{}, true
+	}
+	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
+	trimmed := len(core) < len(search) && !sameLines(core, rep)
+	v := func(s []string) []int {
+		if d.lacks(s) {
+			return nil
+		}
+		w := d.view(trimmedEnd)
+		places, _ := w.find(s, most)
+		return places // trimmedEnd keeps every line: places are lines
+	}
+	tries := []struct {
+		on       bool
+		strategy Strategy
+		find     func() []int
+		s, r     []string
+	}{
+		{true, Exact, func() []int { return d.findExact(search, most) }, search, replace},
+		{true, Stripped, func() []int { return v(search) }, search, replace},
+		{trimmed, Stripped, func() []int { return d.findExact(core, most) }, core, rep},
+		{trimmed, Stripped, func() []int { return v(core) }, core, rep},
+	}
+	for _, t := range tries {
+		if !t.on {
+			continue
+		}
+		if hits := t.find(); len(hits) > 0 {
+			p := place{lo: hits[0], hi: hits[0] + len(t.s), strategy: t.strategy, search: t.s, replace: t.r}
+			if !d.plainEnds(p.lo, p.hi) {
+				p.strategy = Stripped // the line ends had to be set aside
+			}
+			return one(hits, p), true
+		}
+	}
+	return finding{}, false
+}
+
+// one makes a finding of the hits: the place when there is one hit, else
+// the ambiguity. hits are lines from 0.
+func one(hits []int, p place) finding {
+	if len(hits) == 1 {
+		return finding{places: []place{p}}
+	}
+	f := finding{}
+	for _, h := range hits {
+		f.ambiguous = append(f.ambiguous, h+1)
+	}
+	return f
+}
+
+// sameLines reports whether two bodies are the same.
+func sameLines(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// trimOuter removes up to before blank lines at the start and after at the
+// end: those that SEARCH had there and that were set aside.
+//
+// If SEARCH lost one blank line at its start and REPLACE has two there, one
+// of them is new and stays.
+func trimOuter(lines []string, before, after int) []string {
+	for before > 0 && len(lines) > 0 && blank(lines[0]) {
+		lines, before = lines[1:], before-1
+	}
+	for after > 0 && len(lines) > 0 && blank(lines[len(lines)-1]) {
+		lines, after = lines[:len(lines)-1], after-1
+	}
+	return lines
+}
+
+// locateLoose looks for search in a view that sets indentation and Unicode
+// punctuation aside, and for the looser views blank lines or comments too.
+// What was in fact set aside decides the strategy's name.
+//
+// The three views that it is called with see ever fewer lines: all of them,
+// all but the blank ones, and all but blank lines and whole-line comments.
+func locateLoose(d *document, k viewKind, search, replace []string) (finding, bool) {
+	v := d.view(k)
+	hits, kept := v.find(search, most)
+	if len(hits) == 0 {
+		return finding{}, false
+	}
+	lines := make([]int, len(hits))
+	for i, h := range hits {
+		lines[i] = int(v.line[h])
+	}
+	h, n := hits[0], len(kept)
+	p := place{lo: int(v.line[h]), hi: int(v.line[h+n-1]) + 1, search: search, replace: replace}
+	if len(hits) > 1 {
+		return one(lines, p), true
+	}
+	ok := false
+	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
+		return finding{}, false
+	}
+	p.strategy = looseName(d, p)
+	return one(lines, p), true
+}
+
+// pair makes the groups of a loose match: line kept[i] of search stands at
+// at[i]. A line of search between two kept ones must be blank, or a comment
+// that the file has in the same gap: a comment that is not there is a
+// different text.
+//
+// Comments that the file has and SEARCH leaves out are passed over, and so
+// survive: a model that drops a comment from SEARCH rarely means to delete
+// it.
+func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) {
+	var groups []group
+	s, f := 0, 0
+	for i, k := range kept {
+		if i == 0 {
+			f = int(at[0])
+			if k > 0 {
+				return nil, false // search begins with a comment of its own: no place for it
+			}
+		}
+		for ; s < k; s++ {
+			if blank(search[s]) {
+				g := group{s, s + 1, f, f}
+				if f < int(at[i]) && blank(d.line(f)) {
+					g.f1, f = f+1, f+1
+				}
+				groups = append(groups, g)
+				continue
+			}
+			for f < int(at[i]) && loose.key(d.line(f)) != loose.key(search[s]) {
+				f++
+			}
+			if f == int(at[i]) {
+				return nil, false
+			}
+			groups = append(groups, group{s, s + 1, f, f + 1})
+			f++
+		}
+		f = int(at[i])
+		groups = append(groups, group{k, k + 1, f, f + 1})
+		s, f = k+1, f+1
+	}
+	return groups, s == len(search)
+}
+
+// looseName names the strategy by what had to be set aside: indentation
+// alone, or anything else with the indentation equal, or both.
+func looseName(d *document, p place) Strategy {
+	same, text := true, true
+	for _, g := range p.groups {
+		if g.f0 == g.f1 || blank(p.search[g.s0]) {
+			continue
+		}
+		f, s := d.line(g.f0), p.search[g.s0]
+		same = same && indent(f) == indent(s)
+		text = text && trimSpace(f) == trimSpace(s)
+	}
+	text = text && p.hi-p.lo == len(p.search)
+	switch {
+	case same:
+		return Normalised
+	case text:
+		return Indentation
+	}
+	return Robust
+}

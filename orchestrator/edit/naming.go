@@ -1,0 +1,149 @@
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// name gives every operation its path, or notes why it has none and empties it.
+func (p *planner) name(ops []*operation) error {
+	var unnamed []*operation
+	for _, op := range ops {
+		if op.path == "" && op.kind == opEdit {
+			unnamed = append(unnamed, op)
+			continue
+		}
+		p.settle(op)
+	}
+	if len(unnamed) == 0 {
+		return nil
+	}
+	if p.target != "" {
+		for _, op := range unnamed {
+			op.path = p.target
+			p.settle(op)
+		}
+		return nil
+	}
+	return p.guess(unnamed)
+}
+
+// settle checks the paths of op. A diff's "a/" and "b/" are part of the path
+// only when the file without them is not there and the file with them is.
+//
+// Tools write "b/shop/stock.py" for shop/stock.py; a workspace with a folder
+// called "b" is the exception that the second test is for.
+func (p *planner) settle(op *operation) {
+	for _, at := range []*string{&op.path, &op.from} {
+		if *at == "" {
+			continue
+		}
+		*at = strings.TrimPrefix(*at, "./")
+		if op.prefixed != "" && at == &op.path && !p.has(*at) && p.has(op.prefixed) {
+			*at = op.prefixed
+		}
+		if reason := forbidden(*at); reason != "" {
+			p.fault(op.block, *at, kindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
+			op.path, op.from = "", ""
+			return
+		}
+	}
+}
+
+// has reports whether the workspace holds the file.
+func (p *planner) has(name string) bool {
+	_, err := p.files.Read(name)
+	return err == nil
+}
+
+// forbidden says why a path may never be written, "" when it may. This is
+// the one place where the package judges a path.
+//
+// An error of another kind forbids as well: what cannot be judged may not be
+// written.
+func forbidden(name string) string {
+	err := workspace.CheckPath(name)
+	var bad *workspace.PathError
+	switch {
+	case errors.As(err, &bad):
+		return bad.Reason
+	case err != nil:
+		return err.Error()
+	}
+	return ""
+}
+
+// guess finds the one file in which all unnamed blocks have their place.
+//
+// All blocks must have their place in it by the same rules as in a named
+// file, and no other file may do as well. Where just one file comes into
+// question but does not fit, the blocks are taken to mean it, so that the
+// author learns what is wrong with them there instead of that no file was
+// found.
+func (p *planner) guess(ops []*operation) error {
+	var fits, near []string
+	for _, name := range p.files.Paths() {
+		if forbidden(name) != "" {
+			continue
+		}
+		text, err := p.files.Read(name)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if !mayHold(text, ops) {
+			continue
+		}
+		near = append(near, name)
+		if _, _, problems := editFile(name, text, ops); len(problems) == 0 {
+			fits = append(fits, name)
+		}
+	}
+	if len(fits) == 0 && len(near) == 1 {
+		fits = near // the only file in question: its own refusal says more
+	}
+	if len(fits) == 1 {
+		for _, op := range ops {
+			op.path = fits[0]
+		}
+		return nil
+	}
+	kind, reason := kindNotFound, "the block names no file, and no file holds all the blocks that name none"
+	if len(fits) > 1 {
+		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
+	}
+	for _, op := range ops {
+		p.fault(op.block, "", kind, reason, `name the file: <EDIT file="PATH">`)
+	}
+	return nil
+}
+
+// mayHold reports whether a file holds the longest line of some block's
+// SEARCH, on which the others may build: a quick test before the real one. A
+// block without a line of some length says nothing, and no file will do for it.
+//
+// It misses files in which a block would match only after its lines were
+// broken anew or its quotation marks changed. Such a block must name its
+// file.
+func mayHold(text []byte, ops []*operation) bool {
+	found := 0
+	for _, op := range ops {
+		longest := ""
+		for _, s := range op.search {
+			if yes, _ := elision(s); !yes && len(trimSpace(s)) > len(longest) {
+				longest = trimSpace(s)
+			}
+		}
+		if longest != "" && bytes.Contains(text, []byte(longest)) {
+			found++
+		}
+	}
+	return found > 0
+}

@@ -1,0 +1,119 @@
+package edit
+
+import (
+	"strings"
+)
+
+// An opKind is what an operation does.
+type opKind int
+
+const (
+	opEdit   opKind = iota // replace the lines search by the lines replace
+	opCreate               // a new file from replace
+	opDelete               // remove the file; search, when given, is its content
+	opRename               // move from to path
+	opWhole                // the whole content anew
+	opMode                 // only the execute bit
+)
+
+// An operation is one thing that a response asks for, the same whichever form
+// it was written in. Bodies are lines without their ends.
+//
+// The parsers fill in what their form can say and leave the rest alone;
+// whatever comes after them asks for kind and fields, never for the form. A
+// new form is a new parser, and nothing else.
+type operation struct {
+	block    int    // from 1, in the order of the response
+	kind     opKind //
+	path     string // as written; "" when the response names none
+	from     string // for opRename, as written
+	search   []string
+	replace  []string
+	text     string // for opCreate and opWhole: the content, byte for byte
+	exec     *bool  // the execute bit when the response sets it
+	hunk     *hunk  // set when the operation comes from a unified diff
+	prefixed string // path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
+}
+
+// A hunk is what a unified diff knows about an edit beyond its lines.
+type hunk struct {
+	line     int  // first old line by the header, from 1; 0 when unknown
+	trusted  bool // the header's counts are those of the body
+	oldNoEOL bool // the last old line has no newline at its end
+	newNoEOL bool // the last new line has none
+}
+
+// splitBody cuts a body into lines without their ends. A final newline ends
+// the last line rather than beginning another, so "" is no line at all and
+// "\n" is one blank line.
+func splitBody(s string) []string {
+	s = strings.TrimPrefix(s, bom)
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSuffix(l, "\r")
+	}
+	return lines
+}
+
+// tagBody returns the body between two tags: one newline after the opening
+// tag goes, and so does the space before a closing tag that stands on its own
+// line. Nothing else is touched.
+//
+// So <SEARCH>\n x\n</SEARCH> and <SEARCH> x</SEARCH> have the same body but
+// for the final newline, which splitBody does not count. Indentation of the
+// first line and blank lines are text.
+func tagBody(s string) string {
+	if rest, ok := strings.CutPrefix(s, "\n"); ok {
+		s = rest
+	} else if rest, ok := strings.CutPrefix(s, "\r\n"); ok {
+		s = rest
+	}
+	if i := strings.LastIndexByte(s, '\n'); strings.Trim(s[i+1:], " \t") == "" {
+		s = s[:i+1]
+	}
+	return s
+}
+
+// unfence removes a Markdown fence that encloses the whole body, and reports
+// whether there was one. The closing fence must be as long as the opening one.
+//
+// A fence is a line of three or more backquotes or tildes; the opening one
+// may name a language. Bodies that only begin or only end with one are left
+// as they are.
+func unfence(lines []string) ([]string, bool) {
+	lo, hi := outer(lines)
+	if hi-lo < 2 {
+		return lines, false
+	}
+	open, end := strings.TrimSpace(lines[lo]), strings.TrimSpace(lines[hi-1])
+	mark := end
+	if len(mark) < 3 || strings.Trim(mark, "`") != "" && strings.Trim(mark, "~") != "" {
+		return lines, false
+	}
+	info, ok := strings.CutPrefix(open, mark)
+	if !ok || strings.ContainsAny(info, "`") || strings.HasPrefix(info, mark[:1]) {
+		return lines, false
+	}
+	return lines[lo+1 : hi-1], true
+}
+
+// outer returns the range of lines without the blank ones at either end.
+func outer(lines []string) (lo, hi int) {
+	hi = len(lines)
+	for lo < hi && blank(lines[lo]) {
+		lo++
+	}
+	for hi > lo && blank(lines[hi-1]) {
+		hi--
+	}
+	return lo, hi
+}
+
+// blank reports whether a line holds nothing but space.
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// indent returns the space at the start of a line.
+func indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }

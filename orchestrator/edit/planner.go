@@ -1,0 +1,351 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// A planner turns operations into a changeset: it tells which file each
+// means, gathers them by file, and builds one change a file.
+//
+// Problems are gathered, not returned at the first, so that one refusal
+// names all that must be corrected. An error from files ends the work at
+// once: it says nothing about the response.
+type planner struct {
+	files    Files
+	target   string
+	states   map[string]*fileState
+	order    []*fileState
+	problems []Problem
+	applied  []Applied
+}
+
+// A fileState is what a response asks of one file, by its path before the edit.
+//
+// The path before the edit is the key, because that is the name by which
+// every operation means the file, those beside a rename included.
+type fileState struct {
+	path   string
+	before []byte
+	exists bool
+	edits  []*operation
+	mode   *operation
+	move   *operation
+	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
+}
+
+// newPlanner returns a planner for one response.
+func newPlanner(files Files, target string) *planner {
+	return &planner{files: files, target: target, states: map[string]*fileState{}}
+}
+
+// run plans all operations. The changeset is complete or the error is set.
+func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) {
+	if err := p.name(ops); err != nil {
+		return workspace.Changeset{}, nil, err
+	}
+	for _, op := range ops {
+		if op.path == "" {
+			continue // its problem is noted
+		}
+		if err := p.add(op); err != nil {
+			return workspace.Changeset{}, nil, err
+		}
+	}
+	var cs workspace.Changeset
+	for _, s := range p.order {
+		if c, ok := p.change(s); ok {
+			cs.Changes = append(cs.Changes, c)
+		}
+	}
+	p.checkTree(cs.Changes)
+	if len(p.problems) == 0 && len(cs.Changes) == 0 {
+		p.fault(0, "", kindNoop, "the response changes nothing", "send nothing, or the change that is missing")
+	}
+	if len(p.problems) > 0 {
+		return workspace.Changeset{}, nil, newRefusal(ops, p.problems)
+	}
+	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(p.applied, func(a, b Applied) int { return a.Block - b.Block })
+	return cs, p.applied, nil
+}
+
+// fault notes a problem.
+func (p *planner) fault(block int, path, kind, reason, advice string) {
+	p.problems = append(p.problems, Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
+}
+
+// add files one operation under the file that it means.
+//
+// The content is read once a file, and only for files that are named.
+func (p *planner) add(op *operation) error {
+	key := op.path
+	if op.kind == opRename {
+		key = op.from
+	}
+	s, known := p.states[key]
+	if !known {
+		s = &fileState{path: key}
+		before, err := p.files.Read(key)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read %s: %w", key, err)
+		}
+		s.before, s.exists = before, err == nil
+		p.states[key] = s
+		p.order = append(p.order, s)
+	}
+	if op.kind == opEdit && allBlank(op.search) && len(s.before) == 0 {
+		op.fill(s.exists)
+	}
+	if p.clash(s, op) || p.absent(s, op) {
+		return nil
+	}
+	switch op.kind {
+	case opEdit:
+		s.edits = append(s.edits, op)
+	case opMode:
+		s.mode = op
+	case opRename:
+		s.move = op
+	default:
+		s.whole = op
+	}
+	return nil
+}
+
+// fill turns an edit without SEARCH into what it means for a file that is
+// absent or empty: this content.
+func (op *operation) fill(exists bool) {
+	op.kind = opCreate
+	if exists {
+		op.kind = opWhole
+	}
+	op.text = joinLines(op.replace)
+	if op.hunk != nil && op.hunk.newNoEOL {
+		op.text = strings.TrimSuffix(op.text, "\n")
+	}
+}
+
+// joinLines makes a text of lines, each ended by a newline.
+func joinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// allBlank reports whether lines hold nothing but space.
+func allBlank(lines []string) bool {
+	lo, hi := outer(lines)
+	return lo == hi
+}
+
+// clash notes operations on one file that exclude each other.
+//
+// Edits may stand beside edits, a rename and a change of mode. Creating,
+// replacing or removing a file settles all of it, so that any second
+// operation contradicts it or comes too late.
+func (p *planner) clash(s *fileState, op *operation) bool {
+	var other *operation
+	switch {
+	case s.whole != nil:
+		other = s.whole
+	case op.kind == opRename && s.move != nil:
+		other = s.move
+	case op.kind == opMode && s.mode != nil:
+		other = s.mode
+	case op.kind == opCreate || op.kind == opWhole || op.kind == opDelete:
+		for _, o := range append(slices.Clone(s.edits), s.mode, s.move) {
+			if o != nil {
+				other = o
+				break
+			}
+		}
+	}
+	if other == nil {
+		return false
+	}
+	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.block)
+	p.fault(op.block, s.path, kindOverlap, reason, "send one operation for the file")
+	return true
+}
+
+// absent notes an operation whose file must exist and does not, or must not and does.
+//
+// Files of the same name elsewhere are named in the advice but never taken
+// instead: which one is meant is for the author to say.
+func (p *planner) absent(s *fileState, op *operation) bool {
+	if op.kind == opCreate {
+		if s.exists {
+			p.fault(op.block, s.path, kindExists, "the file is there already", "send an edit of it, or choose another path")
+		}
+		return s.exists
+	}
+	if !s.exists {
+		advice := "name a file of the workspace; to create this one, send CREATE_FILE with its whole content"
+		if names := p.alike(s.path); len(names) > 0 {
+			advice = "did you mean " + strings.Join(names, " or ") + "?"
+		}
+		p.fault(op.block, s.path, kindNotFound, "there is no such file", advice)
+	}
+	return !s.exists
+}
+
+// alike returns up to three files with the same base name, whatever the case.
+func (p *planner) alike(name string) []string {
+	var out []string
+	for _, f := range p.files.Paths() {
+		if strings.EqualFold(path.Base(f), path.Base(name)) && len(out) < 3 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// change builds the change of one file; false when it has a problem or
+// leaves the file as it is.
+//
+// Edits that cancel out, or a rename's file that keeps its text, are fine; a
+// modification that changes neither text nor mode is no change at all.
+func (p *planner) change(s *fileState) (workspace.Change, bool) {
+	c := workspace.Change{Op: workspace.Modify, Path: s.path, Before: s.before, After: s.before, Mode: bits(p.files.Executable(s.path))}
+	n := len(p.problems)
+	switch {
+	case s.whole != nil:
+		p.whole(s, &c)
+	case len(s.edits) > 0:
+		after, applied, problems := editFile(s.path, s.before, s.edits)
+		p.problems = append(p.problems, problems...)
+		p.applied = append(p.applied, applied...)
+		c.After = after
+	}
+	for _, op := range []*operation{s.mode, s.move} {
+		if op != nil && op.exec != nil {
+			c.Mode = bits(*op.exec)
+		}
+	}
+	if s.move != nil {
+		c.Op, c.Path, c.From = workspace.Rename, s.move.path, s.path
+		p.note(s.move, Renaming)
+	}
+	if s.mode != nil {
+		p.note(s.mode, ModeBits)
+	}
+	same := c.Op == workspace.Modify && string(c.After) == string(c.Before) && c.Mode == bits(p.files.Executable(s.path))
+	return c, len(p.problems) == n && !same
+}
+
+// note records an operation that had nothing to match.
+func (p *planner) note(op *operation, by Strategy) {
+	p.applied = append(p.applied, Applied{Block: op.block, Path: op.path, Strategy: by, Line: 1})
+}
+
+// whole fills in the change of a file that is created, replaced or removed.
+//
+// A diff that removes a file must remove what is there: its lines are the
+// only evidence that its author saw this version.
+func (p *planner) whole(s *fileState, c *workspace.Change) {
+	op := s.whole
+	if line, ok := promised(splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
+		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", quote(line)), "send the whole content")
+		return
+	}
+	switch op.kind {
+	case opCreate:
+		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.text), bits(strings.HasPrefix(op.text, "#!"))
+		p.note(op, Creation)
+	case opDelete:
+		if op.hunk != nil && !sameLines(op.search, splitBody(string(s.before))) {
+			p.fault(op.block, s.path, kindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
+			return
+		}
+		c.Op, c.After = workspace.Delete, nil
+		p.note(op, Deletion)
+	default:
+		c.After = []byte(likeBefore(op.text, s.before))
+		if g := guardSize(newDocument(s.path, s.before), op.block, string(c.After)); g != nil {
+			p.problems = append(p.problems, *g)
+		}
+		p.note(op, Content)
+	}
+	if op.exec != nil {
+		c.Mode = bits(*op.exec)
+	}
+}
+
+// likeBefore gives whole new content the byte order mark and the line ends
+// that the file had, when the response has only plain ones.
+//
+// Content in JSON or tags comes with plain ends from any author; a file with
+// other ends would else change on every line.
+func likeBefore(text string, before []byte) string {
+	d := newDocument("", before)
+	if d.eol == "\r\n" && !strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	if d.mark != "" && !strings.HasPrefix(text, bom) {
+		text = d.mark + text
+	}
+	return text
+}
+
+// bits returns the permissions of a file with or without the execute bit.
+func bits(exec bool) fs.FileMode {
+	if exec {
+		return 0o755
+	}
+	return 0o644
+}
+
+// checkTree notes new files that would stand where a folder is, below a file,
+// or where another new file is.
+//
+// Such a changeset could not be written to a disk, and on the way to finding
+// out it might be written in part.
+func (p *planner) checkTree(changes []workspace.Change) {
+	taken, made := p.files.Paths(), map[string]bool{}
+	for _, c := range changes {
+		if c.Op == workspace.Create || c.Op == workspace.Rename {
+			if made[c.Path] {
+				p.fault(p.blockOf(c), c.Path, kindOverlap, "two operations make this file", "send one of them")
+			}
+			made[c.Path] = true
+		}
+	}
+	for _, c := range changes {
+		if !made[c.Path] || c.Op != workspace.Create && c.Op != workspace.Rename {
+			continue
+		}
+		if i := sort.SearchStrings(taken, c.Path+"/"); i < len(taken) && strings.HasPrefix(taken[i], c.Path+"/") {
+			p.fault(p.blockOf(c), c.Path, kindPath, "this path is a folder", "choose another path")
+		}
+		if c.Op == workspace.Rename {
+			if _, err := p.files.Read(c.Path); err == nil {
+				p.fault(p.blockOf(c), c.Path, kindExists, "the file is there already", "choose another path, or delete it first")
+			}
+		}
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			if i := sort.SearchStrings(taken, dir); made[dir] || i < len(taken) && taken[i] == dir {
+				p.fault(p.blockOf(c), c.Path, kindPath, dir+" is a file, not a folder", "choose another path")
+				break
+			}
+		}
+	}
+}
+
+// blockOf returns the block that made a change.
+func (p *planner) blockOf(c workspace.Change) int {
+	for _, a := range p.applied {
+		if a.Path == c.Path {
+			return a.Block
+		}
+	}
+	return 0
+}

@@ -1,0 +1,183 @@
+package edit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxThought bounds what Thought returns.
+const maxThought = 4 << 10
+
+// formAdvice shows the form to a model that used none.
+const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>, or a unified diff`
+
+// What begins a JSON patch, alone and in a fence.
+var (
+	jsonStart = regexp.MustCompile(`^(\[\s*[{\]]|\{\s*["}])`)
+	jsonFence = regexp.MustCompile("(?m)^```(?:json)?[ \t]*\r?\n\\s*(?:\\[\\s*\\{|\\{\\s*\")")
+)
+
+// parse reads a response into operations. The form that begins first is the
+// response's form; a second form after it is refused rather than left out.
+//
+// Parsing looks at the response alone. Whether a file exists, whether a path
+// may be written and where a body stands is asked later, in that order.
+func parse(response []byte) ([]*operation, error) {
+	if len(response) > MaxResponse {
+		return nil, refuse(Problem{
+			Kind: kindRefused, Reason: fmt.Sprintf("the response has %d bytes, more than the %d that are read", len(response), MaxResponse),
+			Advice: "send the change in several responses",
+		})
+	}
+	text := strings.TrimPrefix(string(response), bom)
+	ops, err := parseForm(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(ops) == 0 {
+		return nil, noForm(text)
+	}
+	if len(ops) > MaxBlocks {
+		return nil, refuse(tooMany(len(ops)))
+	}
+	for i, op := range ops {
+		op.block = i + 1
+	}
+	return ops, nil
+}
+
+// parseForm tells the form and hands the text to its parser.
+//
+// JSON is told by its first character, since nothing may stand around it but
+// a fence. The other forms are told by the first line or tag that begins one
+// outside the author's thoughts: a diff may hold tags, and a block may hold
+// a diff, and in both cases the outer form begins first.
+func parseForm(text string) ([]*operation, error) {
+	if body := bare(text); jsonStart.MatchString(body) {
+		return parseJSON(body)
+	}
+	tags := scanTags(text)
+	first := firstTag(text, tags)
+	switch form, at := otherForm(text, 0, len(text), tags); {
+	case first >= 0 && (at < 0 || first < at):
+		return parseTags(text, tags)
+	case form == markersForm:
+		return parseMarkers(text)
+	case form == diffForm:
+		return parseDiff(text[at:])
+	}
+	for _, loc := range jsonFence.FindAllStringIndex(text, -1) {
+		if inThought(tags, loc[0]) {
+			continue
+		}
+		body := text[loc[0]:]
+		if end := strings.LastIndex(body, "\n```"); end > 0 {
+			body = body[:end]
+		}
+		_, body, _ = strings.Cut(body, "\n")
+		return parseJSON(strings.TrimSpace(body))
+	}
+	return nil, nil
+}
+
+// The forms that are told by a line of their own.
+const (
+	markersForm = "markers"
+	diffForm    = "diff"
+)
+
+// otherForm finds the first line of text[lo:hi] that begins conflict markers
+// or a diff outside the author's thoughts; at is -1 when there is none.
+func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
+	for lo < hi {
+		next := hi
+		if i := strings.IndexByte(text[lo:hi], '\n'); i >= 0 {
+			next = lo + i + 1
+		}
+		if form := beginning(text[lo:next], text[next:hi]); form != "" && !inThought(tags, lo) {
+			return form, lo
+		}
+		lo = next
+	}
+	return "", -1
+}
+
+// beginning returns the form that a line begins, "" for none; rest is what follows it.
+//
+// A diff needs more than three dashes, which Markdown has too: the names of
+// both files, or numbers after the "@@".
+func beginning(line, rest string) string {
+	if line == "" || strings.IndexByte("<d-@", line[0]) < 0 {
+		return ""
+	}
+	if _, ok := marker(line[:len(strings.TrimRight(line, "\n"))], '<', " SEARCH"); ok {
+		return markersForm
+	}
+	numbered := strings.HasPrefix(line, "@@ -") && len(line) > 4 && line[4] >= '0' && line[4] <= '9'
+	if numbered || strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "--- ") && strings.HasPrefix(rest, "+++ ") {
+		return diffForm
+	}
+	return ""
+}
+
+// bare returns the text without outer space and without a fence around all of it.
+func bare(text string) string {
+	lines, ok := unfence(strings.Split(strings.TrimSpace(text), "\n"))
+	if !ok {
+		return strings.TrimSpace(text)
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// noForm refuses a response in which no form was found.
+//
+// A response that ends within its thought was cut off by a limit of length,
+// which is worth telling apart: asking again in the same way would end the
+// same.
+func noForm(text string) error {
+	p := Problem{Kind: kindParse, Reason: "the response holds no edit", Advice: formAdvice}
+	switch tags := scanTags(text); {
+	case strings.TrimSpace(text) == "":
+		p.Reason = "the response is empty"
+	case len(tags) > 0 && !tags[len(tags)-1].closes && tags[len(tags)-1].thinks():
+		p.Kind, p.Reason, p.Advice = kindTruncated, "the response ends within the thought, before any edit", "send the whole response again, shorter"
+	}
+	return refuse(p)
+}
+
+// Thought returns what the author of a response says about it: the body of
+// THOUGHT without outer space, at most 4 KiB of it, "" when there is none.
+//
+// A thought that is not closed ends where the edits begin. It is meant for
+// people and for the record; nothing else in the package reads it.
+func Thought(response []byte) string {
+	text := string(response)
+	tags := scanTags(text)
+	for i, t := range tags {
+		if t.name != "THOUGHT" || t.closes {
+			continue
+		}
+		end := len(text)
+		for _, u := range tags[i+1:] {
+			if u.closes == u.thinks() { // its own end, or the first tag of an edit
+				end = u.start
+				break
+			}
+		}
+		return clip(strings.TrimSpace(text[t.end:end]), maxThought)
+	}
+	return ""
+}
+
+// clip cuts s to n bytes at most, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

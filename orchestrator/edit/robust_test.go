@@ -1,0 +1,166 @@
+package edit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// tokens lists the tokens of a line.
+func tokens(s string) []string {
+	var out []string
+	eachToken(s, func(t string) { out = append(out, t) })
+	return out
+}
+
+func TestTokensKeepStringsAndNamesWhole(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		"":                 nil,
+		"  \t ":            nil,
+		"x":                {"x"},
+		"x=1":              {"x", "=", "1"},
+		"x = 1":            {"x", "=", "1"},
+		"foo_bar(a1,$b)":   {"foo_bar", "(", "a1", ",", "$b", ")"},
+		"a += b":           {"a", "+", "=", "b"},
+		`f("a  b", 'c')`:   {"f", "(", `"a  b"`, ",", "'c'", ")"},
+		`"a \" b" c`:       {`"a \" b"`, "c"},
+		"`a b` c":          {"`a b`", "c"},
+		`don't stop`:       {"don", "'", "t", "stop"},
+		`"open and 'this'`: {`"`, "open", "and", "'this'"},
+		"größe = 2":        {"größe", "=", "2"},
+		"\xff\xfe":         {"\xff", "\xfe"},
+		"''":               {"''"},
+		`'\'`:              {"'", `\`, "'"},
+	} {
+		if got := tokens(in); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Whatever a line holds, its tokens are its text without the space between them.
+func TestTokensLoseNothingButSpace(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`[a'"\\ (\x60é]{0,20}`).Draw(t, "line")
+		got, at := tokens(s), 0
+		for _, tok := range got {
+			i := strings.Index(s[at:], tok)
+			if i < 0 || strings.TrimSpace(s[at:at+i]) != "" {
+				t.Fatalf("%q has the tokens %q: something before %q is lost", s, got, tok)
+			}
+			at += i + len(tok)
+		}
+		if strings.TrimSpace(s[at:]) != "" {
+			t.Fatalf("%q has the tokens %q: %q is lost", s, got, s[at:])
+		}
+	})
+}
+
+func TestPiecesAreCutAtElisions(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a|b":              "[a b]",
+		"a|# ...|b":        "[a] [b]",
+		"# ...|b":          "[] [b]",
+		"a|...":            "[a] []",
+		"a||# ...||b":      "[a] [b]",
+		"a|// ...|# ...|b": "[a] [] [b]",
+	} {
+		var out []string
+		for _, p := range pieces(bars(in)) {
+			out = append(out, fmt.Sprint(p))
+		}
+		if got := strings.Join(out, " "); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
+	t.Parallel()
+	file := "def f():|    a = 1|    b = 2|    c = 3|    return a||def g():|    a = 1|    return b"
+	for _, c := range []struct{ name, search, replace, want string }{
+		{"two pieces", "def f():|    # ...|    return a", "def F():|    # ...|    return a", "robust 1-1, robust 5-5"},
+		{"shifted piece", "def f():|# ...|return a", "def f():|# ...|return c", "robust 1-1, robust 5-5"},
+		{"three pieces", "def f():|# ...|    b = 2|# ...|    return a", "def f():|# ...|    b = 3|# ...|    return a", "robust 1-1, robust 3-3, robust 5-5"},
+		{"elided at the start", "# ...|    return a", "# ...|    return c", "robust 5-5"},
+		{"elided at the end", "def f():|    # ...", "def F():|    # ...", "robust 1-1"},
+		{"a piece that stands twice", "def f():|# ...|    a = 1", "def f():|# ...|    a = 2", "ambiguous [2 8]"},
+		{"in the wrong order", "    return a|# ...|def f():", "    return a|# ...|def F():", "nowhere"},
+		{"a piece that is not there", "def f():|# ...|    return z", "def f():|# ...|    return y", "nowhere"},
+		{"another number of elisions", "def f():|# ...|    return a", "def f():|    return a", "nowhere"},
+		{"new lines for an empty piece", "# ...|    return a", "import x|# ...|    return a", "nowhere"},
+		{"no elision", "def f():|    return a", "def f():", "nowhere"},
+		{"nothing but elisions", "# ...|# ...", "# ...|# ...", "nowhere"},
+	} {
+		d := newDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		f, _ := locateElided(d, bars(c.search), bars(c.replace))
+		if got := located(f); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestReflowedLinesNeedEqualTokens(t *testing.T) {
+	t.Parallel()
+	file := "start = 0|result = call(first_argument,|              second_argument)|end = 1|one(\"a  b\", two,|    three)"
+	for _, c := range []struct{ name, search, want string }{
+		{"joined", "result = call(first_argument, second_argument)", "robust 2-3"},
+		{"broken elsewhere", "result = call(|    first_argument, second_argument)", "robust 2-3"},
+		{"with its neighbours", "start = 0|result = call(first_argument, second_argument)|end = 1", "robust 1-4"},
+		{"other space", "result=call( first_argument,second_argument )", "robust 2-3"},
+		{"another token", "result = call(first_argument, third_argument)", "nowhere"},
+		{"a token too many", "result = call(first_argument, second_argument,)", "nowhere"},
+		{"half a line", "call(first_argument, second_argument)", "nowhere"},
+		{"without the end", "result = call(first_argument, second_argument", "nowhere"},
+		{"space in a string", "one(\"a b\", two, three)", "nowhere"},
+		{"the same string", "one(\"a  b\", two, three)", "robust 5-6"},
+		{"too little", "end|= 1", "nowhere"},
+	} {
+		d := newDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		f, _ := locateReflowed(d, bars(c.search), []string{"new"})
+		if got := located(f); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	twice := file + "|result = call(|first_argument, second_argument)"
+	d := newDocument("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
+	f, _ := locateReflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
+	if got := located(f); got != "ambiguous [2 7]" {
+		t.Errorf("two places: %s", got)
+	}
+}
+
+func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, file, search, want string }{
+		{"joined", "f(a,|b)|c", "f(a, b)|c", "[{0 1 0 2} {1 2 2 3}]"},
+		{"broken", "f(a, b)|c", "f(a,|b)|c", "[{0 2 0 1} {2 3 1 2}]"},
+		{"equal", "a|b", "a|b", "[{0 1 0 1} {1 2 1 2}]"},
+		{"blank line in the block", "a|b", "a||b", "[{0 1 0 1} {1 2 1 1} {2 3 1 2}]"},
+		{"blank line in the file", "a||b", "a|b", "[{0 1 0 1} {1 2 2 3}]"},
+		{"broken twice", "f(a,|b, c)", "f(a, b,|c)", "[{0 2 0 2}]"},
+	} {
+		d := newDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
+		w := d.wordView()
+		var ids []int32
+		var ends []int
+		for _, s := range bars(c.search) {
+			eachToken(s, func(tok string) { ids = append(ids, w.known[tok]) })
+			ends = append(ends, len(ids))
+		}
+		hits := searchKMP(w.ids, ids, math.MaxInt)
+		if len(hits) != 1 {
+			t.Fatalf("%s: hits %v", c.name, hits)
+		}
+		if got := fmt.Sprint(reflowGroups(w, hits[0], ends)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}

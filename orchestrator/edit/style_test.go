@@ -1,0 +1,136 @@
+package edit
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestIndentationAtTheLimitsOfWhatCanBeLearnt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, file, search, replace, want string }{
+		{"a tab after spaces", ">a|>>b", "    a|        b", "    >c", "refused at c"},
+		{"nothing tells how wide a tab is", "    a|    b", "a|b", "a|>c", "refused at c"},
+		{"a tab below spaces, as the file has it", "    a|    b|    \tc", "a|b|>c", "a|>d", "    a|    >d"},
+		{"one depth, a tab for spaces", "    a|    b", ">a|>b", ">>c", "        c"},
+		{"one depth, deeper by its own step", "        a", "  a", "  a|    b", "        a|          b"},
+		{"the wrong way round", "    a|a", "a|    b", "c|        d", "refused at d"},
+		{"levels of nine", "a|         b", "a| b", "a|  c", "refused at c"},
+		{"levels of eight", "a|        b", "a| b", "a|  c", "a|                c"},
+		{"a third pair that disagrees", "a|    b|      c", "a|  b|    c", "d|      e", "refused at e"},
+		{"depths that are known, among those that are not", "a|    b|      c", "a|  b|    c", "d|  e", "d|    e"},
+		{"tabs for two spaces", ">a|>>b|>>>c", "  a|    b|      c", "        d", ">>>>d"},
+		{"two spaces for tabs", "  a|    b", ">a|>>b", ">>>d", "      d"},
+		{"a block pasted a level deeper, less deep at its end", "a|  b", "  a|    b", "  a|    b|  c", "a|  b|c"},
+		{"the first line swallowed, of two depths", "    a|        b|    c", "a|        b|    c", "d|            e", "    d|            e"},
+	} {
+		if got := indents(c.file, c.search, c.replace); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A file in another style of indentation than the block's: whatever both are,
+// every new line lands at its own depth.
+func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
+	t.Parallel()
+	styles := []string{"\t", "  ", "   ", "    ", "        "}
+	rapid.Check(t, func(t *rapid.T) {
+		theirs, ours := rapid.SampledFrom(styles).Draw(t, "file"), rapid.SampledFrom(styles).Draw(t, "block")
+		base := rapid.IntRange(0, 3).Draw(t, "base")
+		write := func(style string, base int, depths []int, name string) (out []string) {
+			for i, n := range depths {
+				out = append(out, strings.Repeat(style, base+n)+name+string(rune('a'+i)))
+			}
+			return out
+		}
+		old := append([]int{0, 1}, rapid.SliceOfN(rapid.IntRange(0, 3), 0, 4).Draw(t, "old")...)
+		fresh := append([]int{0}, rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6).Draw(t, "new")...)
+		file := write(theirs, base, old, "old_")
+		text := "start\n" + strings.Join(file, "\n") + "\nend\n"
+		d := newDocument("a.py", []byte(text))
+		search, replace := write(ours, base, old, "old_"), write(ours, base, fresh, "new_")
+		f := locate(d, search, replace)
+		if len(f.places) != 1 {
+			t.Fatalf("%q in %q: %s", search, text, located(f))
+		}
+		s, err := rewrite(d, f.places[0])
+		if err != nil {
+			if theirs != "\t" && ours != "\t" && len(theirs)%len(ours) != 0 && len(ours)%len(theirs) != 0 {
+				return // three for two: a ratio that is refused
+			}
+			t.Fatalf("%q in %q: %v", search, text, err)
+		}
+		want := "start\n" + strings.Join(write(theirs, base, fresh, "new_"), "\n") + "\nend\n"
+		if got := d.splice([]*match{{splices: s}}); got != want {
+			t.Fatalf("%q by %q in %q gave\n%q, want\n%q", search, replace, text, got, want)
+		}
+	})
+}
+
+func TestAnIndentationOfTheFileIsKnown(t *testing.T) {
+	t.Parallel()
+	d := newDocument("a", []byte("a\n  b\n\t c\n    \n      d\n"))
+	for x, want := range map[string]bool{"": true, "  ": true, "\t ": true, "      ": true, " ": false, "\t": false, "    ": false, "        ": false} {
+		if got := d.indented(x); got != want {
+			t.Errorf("%q: %v, want %v", x, got, want)
+		}
+	}
+}
+
+func TestChangedLinesTakeTheLineEndsOfTheirPlace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, before, block, want string }{
+		{"CRLF", "a\r\nb\r\nc\r\n", "b>x|y", "a\r\nx\r\ny\r\nc\r\n"},
+		{"CRLF, inserted at the start", "a\r\nb\r\n", "a>x|a", "x\r\na\r\nb\r\n"},
+		{"CRLF, inserted at the end", "a\r\nb\r\n", "b>b|x", "a\r\nb\r\nx\r\n"},
+		{"CRLF, removed", "a\r\nb\r\nc\r\n", "a|b>a", "a\r\nc\r\n"},
+		{"mixed, in the part with CRLF", "a\r\nb\r\nc\nd\n", "b>x|y", "a\r\nx\r\ny\r\nc\nd\n"},
+		{"mixed, in the other part", "a\r\nb\r\nc\nd\n", "c>x|y", "a\r\nb\r\nx\ny\nd\n"},
+		{"mixed, across the seam", "a\r\nb\r\nc\nd\n", "b|c>x|y|z", "a\r\nx\r\ny\r\nz\r\nd\n"},
+		{"mixed, lines that stay keep theirs", "a\r\nb\nc\r\n", "a|b|c>a|x|b|c", "a\r\nx\r\nb\nc\r\n"},
+		{"lone CR", "a\rb\rc\r", "b>x|y", "a\rx\ry\rc\r"},
+		{"lone CR, no end", "a\rb\rc", "c>c|x", "a\rb\rc\rx"},
+		{"lone CR, the last line replaced", "a\rb\rc", "c>x", "a\rb\rx"},
+		{"lone CR within a line", "a\rb\nc\n", "c>x", "a\rb\nx\n"},
+		{"mark and CRLF", "\ufeffa\r\nb\r\n", "a>x|y", "\ufeffx\r\ny\r\nb\r\n"},
+		{"mark, lines before the first", "\ufeffa\nb\n", "a>x|a", "\ufeffx\na\nb\n"},
+		{"mark, the first line removed", "\ufeffa\nb\n", "a>", "\ufeffb\n"},
+		{"mark in the block", "\ufeffa\nb\n", "a>\ufeffx", "\ufeffx\nb\n"},
+		{"mark in the block alone", "a\nb\n", "a>\ufeffx", "x\nb\n"},
+		{"no newline, changed before the end", "a\nb\nc", "b>x|y", "a\nx\ny\nc"},
+		{"no newline, the end moved into the block", "a\nb\nc", "b|c>c|b", "a\nc\nb"},
+		{"no newline, one line", "a", "a>x|y", "x\ny"},
+		{"a form feed and bytes that are no text", "\fa\n\xff\nc\n", "c>x", "\fa\n\xff\nx\n"},
+	} {
+		s, r, _ := strings.Cut(c.block, ">")
+		after, _, err := ApplyBlocks("a.txt", []byte(c.before), []Block{{strings.ReplaceAll(s, "|", "\n"), strings.ReplaceAll(r, "|", "\n")}})
+		if err != nil || string(after) != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.name, after, c.want, err)
+		}
+	}
+}
+
+// A diff says whether the file ends in a newline; nothing else of it does.
+func TestADiffSettlesTheFinalNewline(t *testing.T) {
+	t.Parallel()
+	const mark = "\\ No newline at end of file\n"
+	for _, c := range []struct{ name, before, hunk, want string }{
+		{"given", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n" + mark + "+c\n", "a\nc\n"},
+		{"taken", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n" + mark, "a\nc"},
+		{"taken, CRLF", "a\r\nb\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n" + mark, "a\r\nc"},
+		{"none before and after", "a\nb", "@@ -1,2 +1,2 @@\n-a\n+c\n b\n" + mark, "c\nb"},
+		{"nothing said, none there", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\nc"},
+		{"nothing said, one there", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\nc\n"},
+		{"said of a hunk that ends before", "a\nb\nc\n", "@@ -1 +1 @@\n-a\n+x\n" + mark, "x\nb\nc\n"},
+		{"only the newline, given", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n" + mark + "+b\n", "a\nb\n"},
+		{"only the newline, taken", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+b\n" + mark, "a\nb"},
+		{"an empty file filled without", "", "@@ -0,0 +1 @@\n+a\n" + mark, "a"},
+	} {
+		cs, _, err := Apply(tree{"x": c.before}, []byte("--- a/x\n+++ b/x\n"+c.hunk), "")
+		if err != nil || len(cs.Changes) != 1 || string(cs.Changes[0].After) != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.name, cs.Changes, c.want, err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package edit
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naive finds all places of needle, one after the other.
+func naive(hay, needle []int32) []int {
+	var out []int
+	for i := 0; i+len(needle) <= len(hay); i++ {
+		if slices.Equal(hay[i:i+len(needle)], needle) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.IntRange(1, 4).Draw(t, "letters")
+		draw := func(lo, hi int, name string) []string {
+			l := rapid.SliceOfN(rapid.IntRange(0, letters-1), lo, hi).Draw(t, name)
+			out := make([]string, len(l))
+			for i, x := range l {
+				out[i] = string(rune('a' + x))
+			}
+			return out
+		}
+		hay, needle := draw(1, 200, "hay"), draw(1, 5, "needle")
+		d := newDocument("", []byte(strings.Join(hay, "\n")+"\n"))
+		v := d.view(whole)
+		got, kept := v.find(needle, math.MaxInt)
+		ids, _, ok := v.numbers(needle)
+		if !ok {
+			if got != nil {
+				t.Fatalf("%v is not in the file and was found at %v", needle, got)
+			}
+			return
+		}
+		want := naive(v.ids, ids)
+		if !slices.Equal(got, want) || len(kept) != len(needle) {
+			t.Fatalf("%v in %v: %v, want %v", needle, hay, got, want)
+		}
+		if kmp := searchKMP(v.ids, ids, math.MaxInt); !slices.Equal(kmp, want) {
+			t.Fatalf("%v in %v by KMP: %v, want %v", needle, hay, kmp, want)
+		}
+		if few, _ := v.find(needle, 2); len(few) != min(2, len(want)) {
+			t.Fatalf("limited to two: %v of %v", few, want)
+		}
+		if exact := d.findExact(needle, math.MaxInt); !slices.Equal(exact, want) {
+			t.Fatalf("findExact of %v in %v: %v, want %v", needle, hay, exact, want)
+		}
+	})
+}
+
+func TestViewsSetMoreAndMoreAside(t *testing.T) {
+	t.Parallel()
+	text := "x = 1  \n\n    # why\n\ty = \u201ca\u201d\n"
+	for _, c := range []struct {
+		name   string
+		search []string
+		found  []viewKind
+	}{
+		{"as it stands", []string{"x = 1  ", "", "    # why", "\ty = \u201ca\u201d"}, []viewKind{whole, trimmedEnd, loose, looseFilled, looseCode}},
+		{"without trailing space", []string{"x = 1", "", "    # why"}, []viewKind{trimmedEnd, loose, looseFilled, looseCode}},
+		{"other indentation", []string{"  x = 1", "", "# why"}, []viewKind{loose, looseFilled, looseCode}},
+		{"plain quotes", []string{"    # why", "\ty = \"a\""}, []viewKind{loose, looseFilled, looseCode}},
+		{"no blank line", []string{"x = 1", "# why"}, []viewKind{looseFilled, looseCode}},
+		{"no comment", []string{"x = 1", "y = \"a\""}, []viewKind{looseCode}},
+		{"another token", []string{"x = 2"}, nil},
+	} {
+		d := newDocument("a.py", []byte(text))
+		for k := range viewKinds {
+			places, _ := d.view(k).find(c.search, most)
+			if want := slices.Contains(c.found, k); (len(places) == 1) != want {
+				t.Errorf("%s in view %d: places %v, want it found: %v", c.name, k, places, want)
+			}
+		}
+	}
+}
+
+func TestViewsNameTheLinesOfTheFile(t *testing.T) {
+	t.Parallel()
+	d := newDocument("a.py", []byte("\n# c\nx\n\ny\n"))
+	if got := d.view(looseCode).line; !slices.Equal(got, []int32{2, 4}) {
+		t.Errorf("the lines of code are %v, want 2 and 4", got)
+	}
+	if got := d.view(looseFilled).line; !slices.Equal(got, []int32{1, 2, 4}) {
+		t.Errorf("the filled lines are %v, want 1, 2 and 4", got)
+	}
+	first := d.view(loose)
+	if again := d.view(loose); again != first {
+		t.Error("a view is built twice")
+	}
+}
+
+func TestPlainUnicodeChangesPunctuationOnly(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain":             "plain",
+		"\u201ca\u201d":     `"a"`,
+		"\u2018a\u2019":     "'a'",
+		"a\u00a0b":          "a b",
+		"a \u2013 b \u2014": "a - b -",
+		"wait\u2026":        "wait...",
+		"caf\u00e9":         "caf\u00e9",
+		"\u00d7":            "\u00d7",
+		"\xff\xfe":          "\xff\xfe",
+	} {
+		if got := plainUnicode(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A file that lacks the longest line of a block is told at once, and never
+// wrongly: what a view finds is not lacking.
+func TestLacksNeverContradictsAView(t *testing.T) {
+	t.Parallel()
+	line := rapid.StringMatching(`[ \t]{0,3}[ab ]{0,4}(\x{201c}|")?[ \t]{0,2}`)
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(line, 1, 8).Draw(t, "file"), "\n")
+		search := rapid.SliceOfN(line, 1, 2).Draw(t, "search")
+		d := newDocument("a.py", []byte(text))
+		for _, k := range []viewKind{whole, trimmedEnd, loose} {
+			if places, _ := d.view(k).find(search, 1); len(places) > 0 && d.lacks(search) {
+				t.Fatalf("view %d finds %q in %q, which is said to lack it", k, search, text)
+			}
+		}
+	})
+}
