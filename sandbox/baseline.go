@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+)
+
+// The box as its processes see it.
+const (
+	guestProgram = "/agent/guest"
+	// boxUser is nobody on any host.
+	boxUser = "10001:10001"
+	// boxHost is the host name, which says nothing about the host.
+	boxHost     = "box"
+	inodesOfTmp = 20_000
+)
+
+// containerConfig returns what runs in a box: the guest with its two
+// streams, whatever the image says.
+func containerConfig(spec Spec, owner string) *container.Config {
+	return &container.Config{
+		Image:        spec.Image,
+		Hostname:     boxHost,
+		User:         boxUser,
+		Entrypoint:   []string{guestProgram},
+		Cmd:          []string{},
+		WorkingDir:   "/",
+		AttachStdin:  true,
+		AttachStdout: true,
+		AttachStderr: true,
+		OpenStdin:    true,
+		StdinOnce:    true,      // the guest's input ends with the connection of the host
+		StopSignal:   "SIGKILL", // nothing gentler reaches the guest
+		Healthcheck:  &container.HealthConfig{Test: []string{"NONE"}},
+		Labels: map[string]string{
+			labelRun:     spec.Run,
+			labelOwner:   owner,
+			labelLease:   strconv.FormatInt(spec.Lease.Unix(), 10),
+			labelPurpose: spec.Purpose,
+		},
+	}
+}
+
+// hostConfig returns the hardening baseline: what a box may do and use.
+func hostConfig(l Limits, runtime, seccomp string) *container.HostConfig {
+	no := false
+	return &container.HostConfig{
+		Runtime:        runtime,
+		NetworkMode:    "none",
+		IpcMode:        "none",
+		CapDrop:        []string{"ALL"},
+		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + seccomp},
+		ReadonlyRootfs: true,
+		MaskedPaths: []string{
+			"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+			"/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+			"/sys/devices/virtual/powercap", "/sys/firmware",
+		},
+		ReadonlyPaths: []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
+		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
+		// What programs print goes through the guest, so there is
+		// nothing to log; a log would only be a disk to fill.
+		LogConfig: container.LogConfig{Type: "none"},
+		Init:      &no,
+		Tmpfs: map[string]string{
+			"/work": tmpfs(l.Work, l.Inodes, "exec", "0755"),
+			// Test suites build and start programs in the temporary
+			// directory; /work allows that anyway.
+			"/tmp": tmpfs(l.Tmp, inodesOfTmp, "exec", "0700"),
+			// POSIX semaphores and shared memory live here, and
+			// Python's multiprocessing needs them.
+			"/dev/shm": tmpfs(l.Tmp, inodesOfTmp, "noexec", "0700"),
+		},
+		Resources: container.Resources{
+			Memory:     l.Memory,
+			MemorySwap: l.Memory, // memory and swap together: no swap
+			NanoCPUs:   int64(l.CPUs * 1e9),
+			PidsLimit:  &l.PIDs,
+			Ulimits: []*container.Ulimit{
+				{Name: "core", Soft: 0, Hard: 0},
+				{Name: "fsize", Soft: l.MaxFile, Hard: l.MaxFile},
+				{Name: "nofile", Soft: 1024, Hard: 1024},
+			},
+		},
+	}
+}
+
+// tmpfs returns the mount options of a file system in memory that
+// belongs to the box's user.
+func tmpfs(bytes, inodes int64, exec, mode string) string {
+	uid, gid, _ := strings.Cut(boxUser, ":")
+	return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,uid=%s,gid=%s,mode=%s", exec, bytes, inodes, uid, gid, mode)
+}
+
+// engineChoices are the settings that a box leaves to the engine,
+// because they do not widen what it may do.
+func engineChoices() []string {
+	return []string{
+		"CgroupnsMode",   // host with control groups version 1, private with 2
+		"ConsoleSize",    // set by newer engines, of no meaning without a terminal
+		"Isolation",      // Windows
+		"OomKillDisable", // null or false; true is looked at apart
+		"ShmSize",        // a default that IpcMode none leaves unused
+	}
+}
+
+// deviations compares a created container with what was asked for and
+// returns each difference as a sentence. An engine that ignores a
+// limit, for want of support in its kernel or by its configuration,
+// must not run a box.
+func deviations(wantConfig *container.Config, want *container.HostConfig, got container.InspectResponse) ([]string, error) {
+	if got.ContainerJSONBase == nil || got.HostConfig == nil || got.Config == nil {
+		return []string{"the engine does not tell the container's settings"}, nil
+	}
+	wanted, err := settings(want)
+	if err != nil {
+		return nil, err
+	}
+	found, err := settings(got.HostConfig)
+	if err != nil {
+		return nil, err
+	}
+	var diffs []string
+	keys := maps.Clone(wanted)
+	maps.Copy(keys, found)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if slices.Contains(engineChoices(), key) || key == "Runtime" && want.Runtime == "" {
+			continue
+		}
+		if !reflect.DeepEqual(wanted[key], found[key]) {
+			diffs = append(diffs, fmt.Sprintf("%s is %.200s, not %.200s", key, compact(found[key]), compact(wanted[key])))
+		}
+	}
+	if disabled := got.HostConfig.OomKillDisable; disabled != nil && *disabled {
+		diffs = append(diffs, "OomKillDisable is true")
+	}
+	for _, m := range got.Mounts {
+		if m.Type != "tmpfs" { // a VOLUME in the image makes one that outlives the box
+			diffs = append(diffs, fmt.Sprintf("%s is mounted at %s", m.Type, m.Destination))
+		}
+	}
+	c := got.Config
+	if c.User != wantConfig.User || !slices.Equal(c.Entrypoint, wantConfig.Entrypoint) || len(c.Cmd) != 0 ||
+		!c.OpenStdin || !c.StdinOnce || c.Tty || c.WorkingDir != wantConfig.WorkingDir {
+		diffs = append(diffs, fmt.Sprintf("it runs %q %q as %q in %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir))
+	}
+	return diffs, nil
+}
+
+// settings returns the fields of a configuration by name. Empty values
+// of all kinds are left out, because engines of different versions
+// write them differently.
+func settings(config *container.HostConfig) (map[string]any, error) {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("encode the container's settings: %w", err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("decode the container's settings: %w", err)
+	}
+	return pruned(fields), nil
+}
+
+// pruned returns a JSON object without its empty values.
+func pruned(object map[string]any) map[string]any {
+	for name, value := range object {
+		if nested, ok := value.(map[string]any); ok {
+			value = pruned(nested)
+		}
+		if isEmpty(value) {
+			delete(object, name)
+		}
+	}
+	return object
+}
+
+// isEmpty reports whether a JSON value is null, false, zero, "" or
+// holds nothing else.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
+	}
+	return reflect.ValueOf(value).IsZero()
+}
+
+// compact writes a setting for an error message.
+func compact(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}

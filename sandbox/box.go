@@ -1,0 +1,300 @@
+package sandbox
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// How long things may take that are not a command.
+const (
+	// createTime is for the engine's part of a start.
+	createTime = 30 * time.Second
+	// fillTime is from the start of the guest until /work is filled.
+	fillTime = 60 * time.Second
+	// applyTime is for a changeset.
+	applyTime = 60 * time.Second
+	// closeTime is for one attempt to kill or remove a box.
+	closeTime = 10 * time.Second
+	// slack is for the guest's answer, beyond a command's timeout and
+	// grace. What has not answered by then is killed whole.
+	slack = 3 * time.Second
+)
+
+// closeAttempts is how often Close tries to remove a box.
+const closeAttempts = 3
+
+// A Spec says which box to start.
+type Spec struct {
+	// Image is the ID of an image with a guest at /agent/guest and a tree
+	// at /snapshot. Without that tree /work is empty.
+	Image string
+	// Run is the run that the box belongs to: label agent.run.
+	Run string
+	// Purpose says to people what it is for, as "static" or "smoke":
+	// label agent.purpose.
+	Purpose string
+	// Lease is until when it is surely wanted: label agent.lease. After
+	// that anybody may reap the box.
+	Lease time.Time
+	// Limits are what it may use.
+	Limits Limits
+	// Runtime is one of Info.Runtimes, as "runsc"; "" means the engine's
+	// default.
+	Runtime string
+}
+
+// A Box is one throwaway container. It is used by one goroutine, then
+// closed; nothing in it survives Close.
+type Box struct {
+	engine *Engine
+	id     string
+	stream *stream
+	ready  guest.Ready
+	// broken says why no further request is possible.
+	broken error
+
+	// detached runs a clean-up act with the values of Start's context
+	// but not its end.
+	detached func(act func(context.Context) error) error
+
+	// closing is closed by Close, so that the watcher may go. The watcher
+	// waits for the end of Start's context, and puts into revoked why it
+	// ended.
+	closing chan struct{}
+	watcher sync.WaitGroup
+	revoked atomic.Pointer[error]
+
+	// mu guards what Close has done: closed says that closing is closed,
+	// removed that the container is gone.
+	mu      sync.Mutex
+	closed  bool
+	removed bool
+}
+
+// Start creates a box and returns when its guest has filled /work and
+// answered. When ctx ends, at any time, the box is killed.
+func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
+	spec.Limits = spec.Limits.withDefaults()
+	if err := spec.Limits.check(); err != nil {
+		return nil, fmt.Errorf("start box: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start box: %w", err)
+	}
+	config := containerConfig(spec, Owner())
+	host := hostConfig(spec.Limits, spec.Runtime, e.seccomp)
+	b, err := e.create(ctx, config, host)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.begin(ctx, config, host); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		return nil, errors.Join(fmt.Errorf("start box %s: %w", short(b.id), err), b.Close())
+	}
+	return b, nil
+}
+
+// create makes the container. It does not stop half-way when ctx ends,
+// because the engine would not either, and nobody would know the ID of
+// the container to remove.
+func (e *Engine) create(ctx context.Context, config *container.Config, host *container.HostConfig) (*Box, error) {
+	detached := func(act func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		return act(ctx)
+	}
+	name := "agent-box-" + strings.ToLower(rand.Text())
+	during, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
+	defer cancel()
+	created, err := e.api.ContainerCreate(during, config, host, nil, nil, name)
+	if err != nil {
+		// The answer may be all that got lost.
+		_ = detached(func(ctx context.Context) error { _, err := e.remove(ctx, name); return err })
+		return nil, e.wrap("create a box from image "+config.Image, err)
+	}
+	b := &Box{engine: e, id: created.ID, detached: detached, closing: make(chan struct{})}
+	b.watcher.Go(func() {
+		select {
+		case <-ctx.Done():
+			cause := context.Cause(ctx)
+			b.revoked.Store(&cause)
+			_ = b.kill() // Close removes it in any case
+		case <-b.closing:
+		}
+	})
+	return b, nil
+}
+
+// begin attaches to the container, checks that it is what was asked
+// for, starts it, and waits for the guest.
+func (b *Box) begin(ctx context.Context, config *container.Config, host *container.HostConfig) error {
+	api := b.engine.api
+	conn, err := api.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return b.engine.wrap("attach", err)
+	}
+	b.stream = &stream{conn: conn}
+	got, err := api.ContainerInspect(ctx, b.id)
+	if err != nil {
+		return b.engine.wrap("inspect", err)
+	}
+	diffs, err := deviations(config, host, got)
+	if err != nil {
+		return err
+	}
+	if len(diffs) > 0 {
+		return fmt.Errorf("the engine did not take the box's limits, so it is not safe to run: %s", strings.Join(diffs, "; "))
+	}
+	if err := api.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
+		return b.engine.wrap("start", err)
+	}
+	err = b.stream.exchange(ctx, time.Now().Add(fillTime), func() error {
+		return guest.ReadJSON(b.stream, guest.KindReady, guest.MaxReady, &b.ready)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the guest: %w%s", err, b.lastWords())
+	}
+	return b.ready.Check()
+}
+
+// lastWords returns what the guest wrote on its standard error, for an
+// error message.
+func (b *Box) lastWords() string {
+	if text := strings.TrimSpace(string(b.stream.stderr)); text != "" {
+		return ": " + text
+	}
+	return ""
+}
+
+// ID returns the engine's ID of the container.
+func (b *Box) ID() string { return b.id }
+
+// Ready returns what the guest said when it had filled /work.
+func (b *Box) Ready() guest.Ready { return b.ready }
+
+// Apply writes cs over /work. After an error the box is of no more use.
+func (b *Box) Apply(ctx context.Context, cs workspace.Changeset) error {
+	if b.broken != nil {
+		return b.broken
+	}
+	var applied guest.Applied
+	err := b.stream.exchange(ctx, time.Now().Add(applyTime), func() error {
+		if err := sendChangeset(b.stream, cs); err != nil {
+			return err
+		}
+		return guest.ReadJSON(b.stream, guest.KindApplied, guest.MaxReady, &applied)
+	})
+	if err == nil && applied.Problem != "" {
+		err = fmt.Errorf("%.500s", applied.Problem)
+	}
+	if err == nil {
+		return nil
+	}
+	if brokenStream(err) {
+		_, stateErr := b.ended()
+		err = errors.Join(err, stateErr)
+	}
+	return b.breaks("apply the changeset", err)
+}
+
+// sendChangeset writes cs as the guest expects it: paths to delete,
+// then a tar of the files to write.
+func sendChangeset(s *stream, cs workspace.Changeset) error {
+	var patch guest.Patch
+	for _, c := range cs.Changes {
+		switch c.Op {
+		case workspace.Delete:
+			patch.Delete = append(patch.Delete, c.Path)
+		case workspace.Rename:
+			patch.Delete = append(patch.Delete, c.From)
+		}
+	}
+	if err := guest.WriteJSON(s, guest.KindApply, patch); err != nil {
+		return err
+	}
+	data := guest.NewDataWriter(s)
+	archive := tar.NewWriter(data)
+	for _, c := range cs.Changes {
+		if c.Op == workspace.Delete {
+			continue
+		}
+		head := &tar.Header{Typeflag: tar.TypeReg, Name: c.Path, Mode: int64(c.Mode & fs.ModePerm), Size: int64(len(c.After))}
+		if err := archive.WriteHeader(head); err != nil {
+			return fmt.Errorf("send %s: %w", c.Path, err)
+		}
+		if _, err := archive.Write(c.After); err != nil {
+			return fmt.Errorf("send %s: %w", c.Path, err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("send the changeset: %w", err)
+	}
+	return data.Close()
+}
+
+// Close kills and removes the container, also when ctx of Start has
+// ended. It may be called twice.
+func (b *Box) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		close(b.closing)
+	}
+	b.watcher.Wait()
+	if b.removed {
+		return nil
+	}
+	if b.stream != nil {
+		b.stream.conn.Close()
+	}
+	var err error
+	for range closeAttempts {
+		err = b.detached(func(ctx context.Context) error {
+			_, err := b.engine.remove(ctx, b.id)
+			return err
+		})
+		if err == nil {
+			b.removed = true
+			return nil
+		}
+	}
+	return err
+}
+
+// kill ends every process of the box, whatever it does.
+func (b *Box) kill() error {
+	return b.detached(func(ctx context.Context) error {
+		err := b.engine.api.ContainerKill(ctx, b.id, "KILL")
+		if isStopped(err) {
+			return nil
+		}
+		return b.engine.wrap("kill box "+short(b.id), err)
+	})
+}
+
+// breaks records that no request is possible any more, kills what may
+// still run, and returns the error, to which it adds the end of Start's
+// context if that was the reason.
+func (b *Box) breaks(act string, err error) error {
+	if cause := b.revoked.Load(); cause != nil {
+		err = errors.Join(*cause, err)
+	}
+	b.broken = fmt.Errorf("box %s: %s: %w", short(b.id), act, err)
+	return errors.Join(b.broken, b.kill())
+}

@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"golang.org/x/sys/unix"
+
+	"agent/sandbox/guest"
+)
+
+// Run runs one command in the box to its end. When the command leaves
+// processes behind they are all killed before it returns. Whatever the
+// command did (timeout, signal, out of memory, killed box) is told by
+// Result; an error means that the engine or the guest did not answer as
+// it should, never something that the command did. When ctx ends the
+// box is killed and the error wraps that of ctx.
+//
+// The deadline is kept twice: by the guest, who can stop the command
+// gently, and shortly after that by this process's own clock, which
+// kills the whole box.
+func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+	if b.broken != nil {
+		return guest.Result{}, b.broken
+	}
+	cmd = cmd.WithDefaults()
+	if err := cmd.Check(); err != nil {
+		return guest.Result{}, err
+	}
+	var answer guest.Answer
+	deadline := time.Now().Add(cmd.Timeout + cmd.Grace + slack)
+	err := b.stream.exchange(ctx, deadline, func() error {
+		if err := guest.WriteJSON(b.stream, guest.KindRun, cmd); err != nil {
+			return err
+		}
+		return guest.ReadJSON(b.stream, guest.KindEnded, guest.AnswerLimit(cmd), &answer)
+	})
+	if err != nil {
+		return b.died(ctx, cmd, err)
+	}
+	if answer.Problem != "" {
+		return guest.Result{}, fmt.Errorf("box %s: %.500s", short(b.id), answer.Problem)
+	}
+	if err := answer.Check(cmd); err != nil {
+		return guest.Result{}, b.breaks("run "+cmd.Args[0], err)
+	}
+	if !b.ready.SeesOOM {
+		if answer.Result.OOM, err = b.oomKilled(ctx); err != nil {
+			return guest.Result{}, err
+		}
+	}
+	return answer.Result, nil
+}
+
+// died makes a result of an exchange that broke, when the box ended or
+// had to be ended because of the command; else an error.
+func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Result, error) {
+	act := "run " + cmd.Args[0]
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if ctx.Err() != nil || b.revoked.Load() != nil || !late && !brokenStream(err) {
+		return guest.Result{}, b.breaks(act, err)
+	}
+	if late {
+		if killErr := b.kill(); killErr != nil {
+			return guest.Result{}, b.breaks(act, errors.Join(err, killErr))
+		}
+	}
+	state, stateErr := b.ended()
+	if stateErr != nil {
+		return guest.Result{}, b.breaks(act, errors.Join(err, stateErr))
+	}
+	if state.ExitCode == 0 {
+		// The guest ends well only when the stream to it does: the
+		// engine cut the connection.
+		return guest.Result{}, b.breaks(act, err)
+	}
+	b.broken = fmt.Errorf("box %s: it died when it ran %s", short(b.id), cmd.Args[0])
+	res := guest.Result{Exit: state.ExitCode, Killed: true, TimedOut: late, OOM: state.OOMKilled}
+	if state.ExitCode == 128+9 {
+		res.Exit, res.Signal = -1, "SIGKILL"
+	}
+	res.Stderr.Head = b.stream.stderr // what the guest said last, if it did
+	return res, nil
+}
+
+// brokenStream reports whether err says that the other end of the
+// stream has gone.
+func brokenStream(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
+}
+
+// ended waits until the engine says that the box has ended, and returns
+// how. When it has not, or when the engine does not answer, the stream
+// broke for another reason: an error.
+func (b *Box) ended() (*container.State, error) {
+	var state *container.State
+	err := b.detached(func(ctx context.Context) error {
+		over, failed := b.engine.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
+		select {
+		case <-over:
+		case err := <-failed:
+			return b.engine.wrap("wait for the end of the box", err)
+		}
+		got, err := b.engine.api.ContainerInspect(ctx, b.id)
+		if err != nil {
+			return b.engine.wrap("inspect the ended box", err)
+		}
+		if state = got.State; state == nil || state.Running {
+			return fmt.Errorf("the stream to the box broke while it runs")
+		}
+		return nil
+	})
+	return state, err
+}
+
+// oomKilled asks the engine whether the kernel has killed something in
+// the box for memory.
+func (b *Box) oomKilled(ctx context.Context) (bool, error) {
+	got, err := b.engine.api.ContainerInspect(ctx, b.id)
+	if err != nil {
+		return false, b.engine.wrap("inspect the box", err)
+	}
+	return got.State != nil && got.State.OOMKilled, nil
+}
+
+// isStopped reports whether the engine would not kill a container
+// because it runs no more.
+func isStopped(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }

@@ -1,0 +1,30 @@
+// Package sandbox runs untrusted programs in boxes. A box is one
+// throwaway container: hardened, without a network, used once,
+// destroyed whole. This is the only package that talks to the Docker
+// engine.
+//
+// An Engine starts boxes from images that hold the guest (package
+// guest) as /agent/guest and a frozen workspace as /snapshot. A Box
+// takes one changeset, then commands one after the other, and is
+// closed:
+//
+//	box, err := engine.Start(ctx, spec)
+//	…
+//	defer box.Close()
+//	err = box.Apply(ctx, changeset)
+//	result, err := box.Run(ctx, command)
+//
+// What a command does to itself or to its box (timeout, out of memory,
+// death) is told by its result. An error always means trouble with the
+// engine or the guest; one that wraps *UnavailableError means that the
+// engine has gone.
+//
+// Every box carries labels that say whose it is: agent.run,
+// agent.owner, agent.lease and agent.purpose. Close removes a box; when
+// its process died first, the guest ends with the stream to it, and
+// Reap of any later process removes what is left.
+//
+// The package executes nothing on the host, mounts nothing of the host
+// into a box, and judges nothing: whether a result is a pass is for
+// others to say.
+package sandbox

@@ -1,0 +1,148 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+	"golang.org/x/sys/unix"
+)
+
+// oldestAPI is the first API version that knows everything a box needs;
+// it came with Docker 20.10.
+const oldestAPI = "1.41"
+
+// connectTime bounds the first exchange with an engine, so that one
+// that hangs gets an answer too.
+const connectTime = 10 * time.Second
+
+// An Engine is a connection to a Docker engine. It implements
+// images.Engine. It is safe for concurrent use.
+type Engine struct {
+	api *client.Client
+	// seccomp is the boxes' system call filter, as JSON.
+	seccomp string
+}
+
+// Info is what doctor and the record want to know of an engine.
+type Info struct {
+	// Version is the engine's own, as "20.10.24".
+	Version string
+	// APIVersion is the negotiated one, as "1.41".
+	APIVersion string
+	// Runtimes are the names that a Spec may ask for, as "runc", "runsc".
+	Runtimes []string
+	// RuncVersion is that of runc, as "1.1.5" with a distribution's
+	// additions.
+	RuncVersion string
+	// StorageDriver keeps the images, as "overlay2".
+	StorageDriver string
+	// CgroupVersion is "1" or "2".
+	CgroupVersion string
+	// Root is the engine's data directory.
+	Root string
+	// FreeBytes is the space left on the file system of Root, or -1 when
+	// it cannot be told, as with a remote engine.
+	FreeBytes int64
+	// NCPU is how many processors the engine has.
+	NCPU int
+	// Memory is that of the engine's machine, in bytes.
+	Memory int64
+}
+
+// Connect finds the engine by DOCKER_HOST or the default socket and
+// negotiates the API version. When none answers the error is an
+// *UnavailableError that says what to do next.
+func Connect(ctx context.Context) (*Engine, error) {
+	profile, err := seccompProfile()
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return nil, &UnavailableError{Host: "DOCKER_HOST", Hint: "correct or unset DOCKER_HOST and DOCKER_CERT_PATH", Err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	ping, err := api.Ping(ctx)
+	if err != nil {
+		err = diagnose(ctx, api, err)
+	} else if ping.APIVersion == "" || versions.LessThan(ping.APIVersion, oldestAPI) {
+		err = &UnavailableError{
+			Host: api.DaemonHost(),
+			Hint: "install Docker 20.10 or later",
+			Err:  fmt.Errorf("the engine speaks API version %q, at least %s is needed", ping.APIVersion, oldestAPI),
+		}
+	}
+	if err != nil {
+		api.Close()
+		return nil, err
+	}
+	api.NegotiateAPIVersionPing(ping)
+	return &Engine{api: api, seccomp: profile}, nil
+}
+
+// Close drops idle connections.
+func (e *Engine) Close() error { return e.api.Close() }
+
+// Info asks the engine what it is.
+func (e *Engine) Info(ctx context.Context) (Info, error) {
+	sys, err := e.api.Info(ctx)
+	if err != nil {
+		return Info{}, e.wrap("ask the engine about itself", err)
+	}
+	version, err := e.api.ServerVersion(ctx)
+	if err != nil {
+		return Info{}, e.wrap("ask the engine for its version", err)
+	}
+	return Info{
+		Version:       sys.ServerVersion,
+		APIVersion:    e.api.ClientVersion(),
+		Runtimes:      slices.Sorted(maps.Keys(sys.Runtimes)),
+		RuncVersion:   runcVersion(sys, version),
+		StorageDriver: sys.Driver,
+		CgroupVersion: sys.CgroupVersion,
+		Root:          sys.DockerRootDir,
+		FreeBytes:     e.freeBytes(sys.DockerRootDir),
+		NCPU:          sys.NCPU,
+		Memory:        sys.MemTotal,
+	}, nil
+}
+
+// runcVersion finds the version of runc among the engine's components.
+// When it has none there, the commit, which for distributions is often
+// the package's version, has to do.
+func runcVersion(sys system.Info, version types.Version) string {
+	for _, component := range version.Components {
+		if component.Name == "runc" && component.Version != "" {
+			return component.Version
+		}
+	}
+	return sys.RuncCommit.ID
+}
+
+// freeBytes returns the space that is left for unprivileged users at
+// root, when the engine is on this machine and this process may look.
+func (e *Engine) freeBytes(root string) int64 {
+	var st unix.Statfs_t
+	if !e.local() || root == "" || unix.Statfs(root, &st) != nil {
+		return -1
+	}
+	return int64(st.Bavail) * st.Bsize
+}
+
+// local reports whether the engine is reached by a socket file. That
+// may still lead elsewhere (a forwarded socket), so local is a
+// necessary condition only.
+func (e *Engine) local() bool {
+	host, err := url.Parse(e.api.DaemonHost())
+	return err == nil && strings.HasPrefix(host.Scheme, "unix")
+}

@@ -1,0 +1,27 @@
+// Package guest is the first process of a box and the protocol that it
+// speaks.
+//
+// The host holds the box's standard input and output and exchanges
+// frames over them: a length of four bytes, big-endian, a kind of one
+// byte, then the payload. The order is fixed, one question at a time:
+//
+//	guest → host   Ready                      once, when /work is filled
+//	host  → guest  Apply, Data…, empty Data   then Applied comes back
+//	host  → guest  Run                        then Ended comes back
+//
+// Control payloads are JSON, Data is a tar stream. The end of the input
+// means that the host has gone: the guest kills everything and exits,
+// so that no box outlives its owner.
+//
+// The guest runs untrusted programs under its own user ID. It is safe
+// from them by three measures: it is not dumpable, so that nobody can
+// open its memory or its end of the stream through /proc; every signal
+// that it could receive has the default disposition, which the kernel
+// never delivers to the first process of a PID namespace; and every
+// child gets pipes of its own and no other descriptor. The host
+// nevertheless treats each answer as hostile: see Answer.Check.
+//
+// The package refuses to be more: it knows no gate, no language, no
+// verdict. It uses the standard library and golang.org/x/sys only,
+// because it is copied into every image.
+package guest

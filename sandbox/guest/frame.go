@@ -1,0 +1,169 @@
+package guest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// A Kind says what a frame carries.
+type Kind byte
+
+// The kinds of frame, in the order in which a box sees them.
+const (
+	// KindReady goes from guest to host and carries Ready.
+	KindReady Kind = 'R'
+	// KindApply goes from host to guest and carries a Patch. Data frames
+	// follow.
+	KindApply Kind = 'A'
+	// KindData goes from host to guest and carries a piece of a tar
+	// stream; an empty one ends it.
+	KindData Kind = 'D'
+	// KindApplied goes from guest to host and carries Applied.
+	KindApplied Kind = 'a'
+	// KindRun goes from host to guest and carries a Command.
+	KindRun Kind = 'C'
+	// KindEnded goes from guest to host and carries an Answer.
+	KindEnded Kind = 'E'
+)
+
+// frameHeader is the length of a frame's head: the payload's length and
+// the kind.
+const frameHeader = 5
+
+// The largest payloads. JSON writes bytes as base64, a third longer.
+const (
+	maxData    = 1 << 20
+	maxRequest = 2 * (MaxStdin + maxArguments)
+	// Ready and Applied
+	maxSmall = 64 << 10
+)
+
+// WriteFrame writes one frame with a single call of Write.
+func WriteFrame(w io.Writer, kind Kind, payload []byte) error {
+	frame := make([]byte, frameHeader, frameHeader+len(payload))
+	binary.BigEndian.PutUint32(frame, uint32(len(payload)))
+	frame[4] = byte(kind)
+	if _, err := w.Write(append(frame, payload...)); err != nil {
+		return fmt.Errorf("write frame %c: %w", kind, err)
+	}
+	return nil
+}
+
+// WriteJSON writes one frame that carries v.
+func WriteJSON(w io.Writer, kind Kind, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode frame %c: %w", kind, err)
+	}
+	return WriteFrame(w, kind, payload)
+}
+
+// ReadFrame reads one frame of at most limit bytes of payload. Memory
+// grows with the bytes that arrive, never with the length that the
+// sender claims. The end of the stream between two frames is io.EOF.
+func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
+	var head [frameHeader]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size, kind := binary.BigEndian.Uint32(head[:]), Kind(head[4])
+	if int64(size) > int64(limit) {
+		return 0, nil, fmt.Errorf("frame %q of %d bytes: the limit is %d", byte(kind), size, limit)
+	}
+	var payload bytes.Buffer
+	if _, err := io.CopyN(&payload, r, int64(size)); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, nil, fmt.Errorf("read frame %q: %w", byte(kind), err)
+	}
+	return kind, payload.Bytes(), nil
+}
+
+// ReadJSON reads one frame, which must be of this kind, into v.
+func ReadJSON(r io.Reader, kind Kind, limit int, v any) error {
+	got, payload, err := ReadFrame(r, limit)
+	if err != nil {
+		return err
+	}
+	if got != kind {
+		return fmt.Errorf("frame %q where %q belongs", byte(got), byte(kind))
+	}
+	if err := json.Unmarshal(payload, v); err != nil {
+		return fmt.Errorf("decode frame %q: %w", byte(kind), err)
+	}
+	return nil
+}
+
+// A DataWriter cuts what is written into full Data frames. Close sends
+// what is left and the empty frame that ends the stream.
+type DataWriter struct {
+	w   io.Writer
+	buf []byte
+}
+
+// NewDataWriter returns a DataWriter on w.
+func NewDataWriter(w io.Writer) *DataWriter { return &DataWriter{w: w} }
+
+// Write keeps p until a frame is full.
+func (d *DataWriter) Write(p []byte) (int, error) {
+	d.buf = append(d.buf, p...)
+	for len(d.buf) >= maxData {
+		if err := WriteFrame(d.w, KindData, d.buf[:maxData]); err != nil {
+			return 0, err
+		}
+		d.buf = d.buf[:copy(d.buf, d.buf[maxData:])]
+	}
+	return len(p), nil
+}
+
+// Close ends the stream. It does not close the writer below.
+func (d *DataWriter) Close() error {
+	if len(d.buf) > 0 {
+		if err := WriteFrame(d.w, KindData, d.buf); err != nil {
+			return err
+		}
+		d.buf = nil
+	}
+	return WriteFrame(d.w, KindData, nil)
+}
+
+// A dataReader joins Data frames until the empty one, which is io.EOF.
+type dataReader struct {
+	// next returns the next frame of the stream, of whatever kind.
+	next func() (Kind, []byte, error)
+	rest []byte
+	// err is io.EOF after the empty frame. Any error is final.
+	err error
+}
+
+func (d *dataReader) Read(p []byte) (int, error) {
+	for len(d.rest) == 0 {
+		if d.err != nil {
+			return 0, d.err
+		}
+		d.rest, d.err = d.piece()
+	}
+	n := copy(p, d.rest)
+	d.rest = d.rest[n:]
+	return n, nil
+}
+
+// piece returns the content of the next frame.
+func (d *dataReader) piece() ([]byte, error) {
+	kind, payload, err := d.next()
+	switch {
+	case err == io.EOF:
+		return nil, io.ErrUnexpectedEOF // the stream ended before the data did
+	case err != nil:
+		return nil, err
+	case kind != KindData:
+		return nil, fmt.Errorf("frame %q where %q belongs", byte(kind), byte(KindData))
+	case len(payload) == 0:
+		return nil, io.EOF
+	}
+	return payload, nil
+}

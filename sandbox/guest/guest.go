@@ -1,0 +1,167 @@
+package guest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"time"
+)
+
+// A Command is one child process that the guest runs.
+type Command struct {
+	// Args is the program and its arguments. Args[0] is an absolute path
+	// in the box: nothing is looked up, because the workspace could put
+	// another program in the way.
+	Args []string `json:"args"`
+	// Dir is where it starts, absolute; "" means /work.
+	Dir string `json:"dir,omitempty"`
+	// Env is added to PATH, HOME, HOSTNAME and LANG, which are all that
+	// a command gets otherwise. It may replace these four.
+	Env map[string]string `json:"env,omitempty"`
+	// Stdin is what it reads; nil means /dev/null.
+	Stdin []byte `json:"stdin,omitempty"`
+	// Timeout is how long it may run. Then its process group gets TERM.
+	// 0 means 60 s.
+	Timeout time.Duration `json:"timeout"`
+	// Grace is how long it may take after TERM, before everything in
+	// the box gets KILL. 0 means 2 s.
+	Grace time.Duration `json:"grace"`
+	// MaxOutput is how many bytes are kept of each stream, half of them
+	// head and half tail. 0 means 1 MiB.
+	MaxOutput int `json:"max_output"`
+	// Collect names regular files to return when it has ended, by
+	// absolute path, of 8 MiB each at most. Results come this way rather
+	// than out of text that anybody could have printed.
+	Collect []string `json:"collect,omitempty"`
+}
+
+// The bounds of a Command. What is larger is refused before it runs.
+const (
+	// MaxCollect is how many files one command may return.
+	MaxCollect = 16
+	// MaxCollectSize is the size of such a file in bytes; a larger one
+	// counts as absent.
+	MaxCollectSize = 8 << 20
+	// MaxKept is the largest MaxOutput in bytes.
+	MaxKept = 16 << 20
+	// MaxStdin is the most bytes of Stdin.
+	MaxStdin = 16 << 20
+	// maxArguments is the most bytes of all arguments and variables
+	// together. The kernel takes about 2 MiB.
+	maxArguments = 1 << 20
+)
+
+// WithDefaults returns c with its zero fields filled in.
+func (c Command) WithDefaults() Command {
+	if c.Dir == "" {
+		c.Dir = workDir
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute
+	}
+	if c.Grace == 0 {
+		c.Grace = 2 * time.Second
+	}
+	if c.MaxOutput == 0 {
+		c.MaxOutput = 1 << 20
+	}
+	return c
+}
+
+// Check reports what makes c a command that no guest accepts. It
+// expects the defaults to be filled in.
+func (c Command) Check() error {
+	if len(c.Args) == 0 || !path.IsAbs(c.Args[0]) {
+		return fmt.Errorf("command %q: the program must be an absolute path", c.Args)
+	}
+	if !path.IsAbs(c.Dir) {
+		return fmt.Errorf("command %s: directory %q must be absolute", c.Args[0], c.Dir)
+	}
+	if c.Timeout < 0 || c.Grace < 0 || c.MaxOutput < 0 || c.MaxOutput > MaxKept {
+		return fmt.Errorf("command %s: time limits and output limit must lie between 0 and their maximum", c.Args[0])
+	}
+	if len(c.Stdin) > MaxStdin {
+		return fmt.Errorf("command %s: %d bytes of standard input, at most %d", c.Args[0], len(c.Stdin), MaxStdin)
+	}
+	if len(c.Collect) > MaxCollect {
+		return fmt.Errorf("command %s: %d files to collect, at most %d", c.Args[0], len(c.Collect), MaxCollect)
+	}
+	for _, name := range c.Collect {
+		if !path.IsAbs(name) || path.Clean(name) != name {
+			return fmt.Errorf("command %s: collect %q: must be a clean absolute path", c.Args[0], name)
+		}
+	}
+	return c.checkStrings()
+}
+
+// checkStrings refuses arguments and variables that execve would not
+// take.
+func (c Command) checkStrings() error {
+	total := 0
+	for _, arg := range c.Args {
+		total += len(arg)
+	}
+	for name, value := range maps.All(c.Env) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return fmt.Errorf("command %s: variable %q has no valid name and value", c.Args[0], name)
+		}
+		total += len(name) + len(value)
+	}
+	if total > maxArguments {
+		return fmt.Errorf("command %s: %d bytes of arguments and variables, at most %d", c.Args[0], total, maxArguments)
+	}
+	return nil
+}
+
+// Output is what a command wrote on one stream.
+type Output struct {
+	// Head is the whole output, or its beginning when it was too long.
+	Head []byte `json:"head"`
+	// Tail is the last bytes, when some before them were dropped.
+	Tail []byte `json:"tail,omitempty"`
+	// Dropped counts the bytes between Head and Tail that were not kept.
+	Dropped int64 `json:"dropped,omitempty"`
+}
+
+// A Result is how a command ended.
+type Result struct {
+	// Exit is the exit status, or -1 when a signal ended the command.
+	Exit int `json:"exit"`
+	// Signal names that signal, as "SIGSEGV".
+	Signal string `json:"signal,omitempty"`
+	// TimedOut says that it was still running at Timeout. How it ended
+	// afterwards is told by Exit and Signal all the same.
+	TimedOut bool `json:"timed_out,omitempty"`
+	// OOM says that the kernel killed something in the box for memory,
+	// be it a child of a command that itself ended well.
+	OOM bool `json:"oom,omitempty"`
+	// Killed says that the box itself died or had to be killed. The
+	// fields below may be empty then, and the box is of no more use.
+	Killed bool `json:"killed,omitempty"`
+
+	Stdout Output `json:"stdout"`
+	Stderr Output `json:"stderr"`
+	// Files are the collected files that exist, by path.
+	Files map[string][]byte `json:"files,omitempty"`
+
+	// Wall is the time until the end of the command itself.
+	Wall time.Duration `json:"wall"`
+	// CPU is the user and system time of all its processes.
+	CPU time.Duration `json:"cpu"`
+	// PeakBytes is the peak memory of the box so far, the files in its
+	// file systems in memory included.
+	PeakBytes int64 `json:"peak_bytes"`
+	// Survivors counts the processes that were left behind and killed.
+	Survivors int `json:"survivors,omitempty"`
+}
+
+// Bytes returns head, a line that says how much was dropped, and tail.
+func (o Output) Bytes() []byte {
+	if o.Dropped == 0 {
+		return bytes.Clone(append(o.Head[:len(o.Head):len(o.Head)], o.Tail...))
+	}
+	line := fmt.Sprintf("\n… %d bytes dropped …\n", o.Dropped)
+	return bytes.Join([][]byte{o.Head, []byte(line), o.Tail}, nil)
+}

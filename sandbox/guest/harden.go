@@ -1,0 +1,104 @@
+package guest
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// lastSignal is the highest signal number of Linux.
+const lastSignal = 64
+
+// spareThreads is how many threads the guest starts with. A fork bomb
+// may take every process ID of the box; a Go program that then needs a
+// new thread dies.
+const spareThreads = 16
+
+// harden makes this process safe from the others in the box. It must
+// come before the first child, and works only for the first process of
+// a PID namespace.
+func harden() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the guest undumpable: %w", err)
+	}
+	for sig := 1; sig <= lastSignal; sig++ {
+		if err := defaultSignal(unix.Signal(sig)); err != nil {
+			return err
+		}
+	}
+	return startThreads()
+}
+
+// defaultSignal gives sig its default disposition behind the back of
+// the Go runtime, whose handlers would end the program. The kernel
+// never delivers such a signal to the first process of a PID namespace,
+// whoever of the box sends it. The guest catches no signal, so the
+// runtime misses nothing; SIGURG stays, since the runtime sends it to
+// itself to preempt a goroutine and its handler ignores others'.
+func defaultSignal(sig unix.Signal) error {
+	switch sig {
+	case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG:
+		return nil
+	}
+	// The kernel's struct sigaction is 32 bytes at most on the 64-bit
+	// ports: all zero is SIG_DFL without flags. The fourth argument is
+	// the size of its signal mask.
+	var action [32]byte
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig),
+		uintptr(unsafe.Pointer(&action[0])), 0, lastSignal/8, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("reset signal %d: %w", sig, errno)
+	}
+	return nil
+}
+
+// startThreads makes the runtime create threads now and keep them: each
+// of these goroutines holds one in a blocking read until all of them
+// do.
+func startThreads() error {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	var started, done sync.WaitGroup
+	for range spareThreads {
+		started.Add(1)
+		done.Go(func() {
+			started.Done()
+			var b [1]byte
+			_, _ = unix.Read(fds[0], b[:]) // returns when the other end is closed
+		})
+	}
+	started.Wait()
+	err := unix.Close(fds[1])
+	done.Wait()
+	if closeErr := unix.Close(fds[0]); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// oomScore is the way to this process's own OOM score. The file is
+// opened before the process becomes undumpable, since it belongs to
+// root afterwards.
+type oomScore struct{ f *os.File }
+
+func openOOMScore() (oomScore, error) {
+	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
+	if err != nil {
+		return oomScore{}, fmt.Errorf("open the OOM score: %w", err)
+	}
+	return oomScore{f}, nil
+}
+
+// set changes the score: 1000 makes this process, and those that it
+// forks meanwhile, the first that the kernel kills for memory.
+func (o oomScore) set(score string) error {
+	if _, err := o.f.WriteAt([]byte(score), 0); err != nil {
+		return fmt.Errorf("set the OOM score to %s: %w", score, err)
+	}
+	return nil
+}

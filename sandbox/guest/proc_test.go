@@ -1,0 +1,71 @@
+package guest
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestAliveReadsTheStateBehindAnyName(t *testing.T) {
+	for stat, want := range map[string]bool{
+		"7 (sh) S 1 7 7 0 -1": true,
+		"7 (sh) R 1":          true,
+		"7 (sh) Z 1 7 7 0 -1": false,
+		"7 (sh) X 1":          false,
+		"7 (a) Z (b) S 1 7":   true,
+		"7 (a b\n) D) Z 1 7":  false,
+		"":                    false,
+		"7 (sh)":              false,
+	} {
+		if got := alive(stat); got != want {
+			t.Errorf("alive(%q) = %v", stat, got)
+		}
+	}
+	own, err := os.ReadFile("/proc/self/stat")
+	must(t, err)
+	if !alive(string(own)) {
+		t.Errorf("this very process is not alive: %s", own)
+	}
+}
+
+func TestParseKillsReadsBothVersions(t *testing.T) {
+	tests := []struct {
+		text    string
+		kills   int64
+		counted bool
+	}{
+		{"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", 3, true},
+		{"low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n", 1, true},
+		{"oom_kill_disable 0\nunder_oom 0\n", 0, false}, // kernels before 4.13
+		{"oom_kill many\n", 0, false},
+		{"", 0, false},
+	}
+	for _, test := range tests {
+		kills, counted := parseKills(test.text)
+		if kills != test.kills || counted != test.counted {
+			t.Errorf("%q: %d, %v", test.text, kills, counted)
+		}
+	}
+}
+
+func TestEndingNamesStatusAndSignal(t *testing.T) {
+	tests := []struct {
+		status unix.WaitStatus
+		exit   int
+		signal string
+	}{
+		{0, 0, ""},
+		{1 << 8, 1, ""},
+		{255 << 8, 255, ""},
+		{9, -1, "SIGKILL"},
+		{11 | 0x80, -1, "SIGSEGV"}, // with a core dump
+		{40, -1, "SIG40"},
+	}
+	for _, test := range tests {
+		exit, signal := ending(test.status)
+		if exit != test.exit || signal != test.signal {
+			t.Errorf("status %#x: %d %q, want %d %q", test.status, exit, signal, test.exit, test.signal)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package guest
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// settleTime is what helpers of a program get to end by themselves
+// after it, such as one that waits for the end of a pipe. Only what is
+// still there then counts as left behind.
+const settleTime = 100 * time.Millisecond
+
+// killInterval is how often the kill is repeated while something is
+// left, such as a process in a slow system call.
+const killInterval = 50 * time.Millisecond
+
+// processes are all processes of the box but this one, while a command
+// runs. Orphans become children of the first process, so waiting for
+// any child sees every end, and the lack of children means that nothing
+// is left.
+type processes struct {
+	main int
+	// closed when main has been waited for
+	mainEnded chan struct{}
+	// closed when there is no child left
+	none chan struct{}
+
+	// Set by reap; to be read after mainEnded.
+	status  unix.WaitStatus
+	endedAt time.Time
+	// Set by reap; to be read after none.
+	cpu time.Duration
+}
+
+// watch starts to wait for every process. The goroutine ends when none
+// is left: end waits for that.
+func watch(main int) *processes {
+	p := &processes{main: main, mainEnded: make(chan struct{}), none: make(chan struct{})}
+	go p.reap()
+	return p
+}
+
+// reap waits for children until there are none. The usage of each
+// includes that of its own children that it waited for, so the sum
+// counts everything once.
+func (p *processes) reap() {
+	defer close(p.none)
+	for {
+		var status unix.WaitStatus
+		var usage unix.Rusage
+		pid, err := unix.Wait4(-1, &status, unix.WALL, &usage)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil { // ECHILD
+			return
+		}
+		p.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		if pid == p.main {
+			p.status, p.endedAt = status, time.Now()
+			close(p.mainEnded)
+		}
+	}
+}
+
+// end lets the command run for at most timeout, then asks it to stop,
+// and after grace kills everything. It returns when no process is left.
+// Survivors are those that outlived the command. The end of ctx kills
+// everything at once.
+func (p *processes) end(ctx context.Context, timeout, grace time.Duration) (timedOut bool, survivors int) {
+	if within(ctx, p.mainEnded, timeout) {
+		within(ctx, p.none, settleTime)
+	} else {
+		timedOut = true
+		_ = unix.Kill(-p.main, unix.SIGTERM)
+		within(ctx, p.none, grace)
+	}
+	select {
+	case <-p.none:
+		return timedOut, 0
+	default:
+	}
+	survivors = p.others()
+	p.killAll()
+	return timedOut, survivors
+}
+
+// within waits until done is closed, at most for d, and reports whether
+// it was.
+func within(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// killAll kills every process that the guest can see, in whatever
+// session or group, and waits until they are gone. The host's own
+// deadline covers one that the kernel cannot end.
+func (p *processes) killAll() {
+	tick := time.NewTicker(killInterval)
+	defer tick.Stop()
+	for {
+		// Main only lets the first process of a PID namespace come
+		// here.
+		_ = unix.Kill(-1, unix.SIGKILL)
+		select {
+		case <-p.none:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// others counts the living processes besides this one and the command's
+// own.
+func (p *processes) others() int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	count := 0
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() || pid == p.main {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err == nil && alive(string(stat)) {
+			count++
+		}
+	}
+	return count
+}
+
+// alive tells from the content of /proc/PID/stat whether a process is
+// more than a zombie. The state follows the name, which may itself
+// contain a parenthesis.
+func alive(stat string) bool {
+	_, rest, found := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
+	return found && rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+}

@@ -1,0 +1,193 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// defaultPath is used when the image sets no PATH.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// drainTime is how long the output pipes are read after the last
+// process has gone. They are at their end then, unless a descriptor
+// lies in some socket's queue.
+const drainTime = time.Second
+
+// run runs one command and returns when no process but this one is left
+// in the box. An error means that the command was not run.
+func run(ctx context.Context, c Command, score oomScore) (Result, error) {
+	if err := c.Check(); err != nil {
+		return Result{}, err
+	}
+	before := readMemory()
+	started := time.Now()
+	ch, err := start(c, score)
+	if err != nil {
+		return Result{}, err
+	}
+	procs := watch(ch.pid)
+	timedOut, survivors := procs.end(ctx, c.Timeout, c.Grace)
+	ch.drain()
+	after := readMemory()
+	res := Result{
+		TimedOut:  timedOut,
+		OOM:       after.kills > before.kills,
+		Stdout:    ch.stdout.output(),
+		Stderr:    ch.stderr.output(),
+		Files:     collect(c.Collect),
+		Wall:      procs.endedAt.Sub(started),
+		CPU:       procs.cpu,
+		PeakBytes: after.peak,
+		Survivors: survivors,
+	}
+	res.Exit, res.Signal = ending(procs.status)
+	return res, nil
+}
+
+// ending translates a wait status.
+func ending(status unix.WaitStatus) (exit int, signal string) {
+	if !status.Signaled() {
+		return status.ExitStatus(), ""
+	}
+	if name := unix.SignalName(status.Signal()); name != "" {
+		return -1, name
+	}
+	return -1, fmt.Sprintf("SIG%d", int(status.Signal())) // a real-time signal
+}
+
+// A child is the command's own process with what it writes.
+type child struct {
+	pid            int
+	stdout, stderr *capture
+	// this side's ends
+	pipes   []*os.File
+	copying sync.WaitGroup
+}
+
+// start forks the command in a session of its own.
+func start(c Command, score oomScore) (*child, error) {
+	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput)}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	stdin, feed, err := openStdin(c.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	theirs = append(theirs, stdin)
+	if feed != nil {
+		ch.pipes = append(ch.pipes, feed)
+	}
+	for range 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			ch.close()
+			return nil, fmt.Errorf("make a pipe: %w", err)
+		}
+		theirs, ch.pipes = append(theirs, w), append(ch.pipes, r)
+	}
+	if ch.pid, err = fork(c, theirs, score); err != nil {
+		ch.close()
+		return nil, err
+	}
+	readers := ch.pipes[len(ch.pipes)-2:]
+	ch.copying.Go(func() { ch.stdout.readFrom(readers[0]) })
+	ch.copying.Go(func() { ch.stderr.readFrom(readers[1]) })
+	if feed != nil {
+		ch.copying.Go(func() {
+			_, _ = feed.Write(c.Stdin) // a program need not read its input
+			feed.Close()
+		})
+	}
+	return ch, nil
+}
+
+// openStdin returns what the child reads, and the end of a pipe to feed
+// it through when there is something to feed.
+func openStdin(content []byte) (stdin, feed *os.File, err error) {
+	if content == nil {
+		stdin, err = os.Open(os.DevNull)
+	} else {
+		stdin, feed, err = os.Pipe()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open standard input: %w", err)
+	}
+	return stdin, feed, nil
+}
+
+// fork starts the program. Its OOM score is 1000 from its first
+// instruction on, because this process has that score for the moment of
+// the fork; so when memory runs out the kernel takes the command, not
+// the guest.
+func fork(c Command, files []*os.File, score oomScore) (int, error) {
+	fds := make([]uintptr, len(files))
+	for i, f := range files {
+		fds[i] = f.Fd() // Fd also makes the child's end blocking, as programs expect
+	}
+	env, err := environment(c.Env)
+	if err != nil {
+		return 0, err
+	}
+	if err := score.set("1000"); err != nil {
+		return 0, err
+	}
+	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
+		Dir: c.Dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if scoreErr := score.set("0"); err == nil && scoreErr != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+		err = scoreErr
+	}
+	if err != nil {
+		return 0, fmt.Errorf("start %s in %s: %w", c.Args[0], c.Dir, err)
+	}
+	return pid, nil
+}
+
+// environment returns exactly PATH, HOME, HOSTNAME, LANG and what was
+// declared.
+func environment(declared map[string]string) ([]string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("read the host name: %w", err)
+	}
+	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": "/tmp", "HOSTNAME": host, "LANG": "C.UTF-8"}
+	if vars["PATH"] == "" {
+		vars["PATH"] = defaultPath
+	}
+	for name, value := range declared {
+		vars[name] = value
+	}
+	env := make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+// drain waits until all output is read. Call it when no process is
+// left.
+func (ch *child) drain() {
+	for _, f := range ch.pipes {
+		_ = f.SetDeadline(time.Now().Add(drainTime)) // a feed may be closed already
+	}
+	ch.copying.Wait()
+	ch.close()
+}
+
+func (ch *child) close() {
+	for _, f := range ch.pipes {
+		f.Close()
+	}
+}

@@ -1,0 +1,352 @@
+package guest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox"
+	"agent/sandbox/boxtest"
+	"agent/sandbox/guest"
+)
+
+// These tests run the guest where it belongs: as the first process of a real box.
+
+// newBox starts a box for one test.
+func newBox(t *testing.T) *sandbox.Box {
+	t.Helper()
+	return boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
+}
+
+// brief is a command that is stopped soon.
+func brief(args ...string) guest.Command {
+	return guest.Command{
+		Args: append([]string{boxtest.Probe}, args...), Timeout: 1500 * time.Millisecond, Grace: 300 * time.Millisecond,
+	}
+}
+
+// mustBeEmpty fails the test when a process is left in the box, or when the guest answers no more.
+func mustBeEmpty(t *testing.T, box *sandbox.Box) {
+	t.Helper()
+	if r := boxtest.Run(t, box, "processes"); string(r.Stdout.Head) != "0" {
+		t.Errorf("processes left in the box: %s%s", r.Stdout.Head, r.Stderr.Head)
+	}
+}
+
+func TestRunTellsHowTheCommandEnded(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	tests := []struct {
+		args   []string
+		exit   int
+		signal string
+	}{
+		{[]string{"exit", "0"}, 0, ""},
+		{[]string{"exit", "3"}, 3, ""},
+		{[]string{"exit", "255"}, 255, ""},
+		{[]string{"raise", "9"}, -1, "SIGKILL"},
+		{[]string{"raise", "11"}, 2, ""}, // Go turns it into a crash of its own
+		{[]string{"raise", "31"}, 2, ""},
+	}
+	for _, test := range tests {
+		r := boxtest.Run(t, box, test.args...)
+		if r.Exit != test.exit || r.Signal != test.signal || r.TimedOut || r.OOM || r.Killed || r.Survivors != 0 {
+			t.Errorf("%v: %+v, want exit %d, signal %q", test.args, r, test.exit, test.signal)
+		}
+		if r.Wall <= 0 || r.CPU <= 0 || r.PeakBytes <= 0 {
+			t.Errorf("%v: wall %v, CPU %v, peak %d: want all above 0", test.args, r.Wall, r.CPU, r.PeakBytes)
+		}
+	}
+}
+
+func TestRunGivesEachStreamItsOutput(t *testing.T) {
+	t.Parallel()
+	r := boxtest.Run(t, newBox(t), "say", "to out", "to err")
+	if got := string(r.Stdout.Bytes()) + "|" + string(r.Stderr.Bytes()); got != "to out|to err" {
+		t.Errorf("output %q", got)
+	}
+}
+
+func TestRunFeedsStandardInput(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	input := bytes.Repeat([]byte("0123456789abcdef"), 20_000) // more than a pipe holds
+	c := guest.Command{Args: []string{boxtest.Probe, "cat"}, Stdin: input}
+	if r := boxtest.RunCommand(t, box, c); !bytes.Equal(r.Stdout.Bytes(), input) {
+		t.Errorf("%d bytes came back of %d", len(r.Stdout.Bytes()), len(input))
+	}
+	c.Stdin = nil
+	if r := boxtest.RunCommand(t, box, c); r.Exit != 0 || len(r.Stdout.Head) != 0 {
+		t.Errorf("without input: %+v", r)
+	}
+	// A program that does not read its input must not block the guest.
+	c = guest.Command{Args: []string{boxtest.Probe, "exit", "0"}, Stdin: input}
+	if r := boxtest.RunCommand(t, box, c); r.Exit != 0 || r.TimedOut {
+		t.Errorf("unread input: %+v", r)
+	}
+}
+
+func TestRunSetsExactlyTheDeclaredEnvironment(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	c := guest.Command{Args: []string{boxtest.Probe, "env"}, Env: map[string]string{"DECLARED": "a=b c", "HOME": "/work"}}
+	r := boxtest.RunCommand(t, box, c)
+	got := strings.Split(strings.TrimSpace(string(r.Stdout.Head)), "\n")
+	slices.Sort(got)
+	want := []string{
+		"DECLARED=a=b c", "HOME=/work", "HOSTNAME=box", "LANG=C.UTF-8",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunStartsInTheDirectory(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	for dir, want := range map[string]string{"": "/work", "/work/shop": "/work/shop", "/tmp": "/tmp"} {
+		c := guest.Command{Args: []string{boxtest.Probe, "pwd"}, Dir: dir}
+		if r := boxtest.RunCommand(t, box, c); string(r.Stdout.Head) != want {
+			t.Errorf("directory %q: started in %q", dir, r.Stdout.Head)
+		}
+	}
+}
+
+func TestRunRefusesWhatItCannotStart(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	tests := []struct {
+		command guest.Command
+		want    string
+	}{
+		{guest.Command{}, "absolute path"},
+		{guest.Command{Args: []string{"probe"}}, "absolute path"},
+		{guest.Command{Args: []string{"/bin/absent"}}, "no such file"},
+		{guest.Command{Args: []string{"/work/main.py"}}, "permission denied"},
+		{guest.Command{Args: []string{boxtest.Probe, "pwd"}, Dir: "/absent"}, "no such file"},
+		{guest.Command{Args: []string{boxtest.Probe}, Env: map[string]string{"A=B": "c"}}, "valid name"},
+		{guest.Command{Args: []string{boxtest.Probe, strings.Repeat("x", 2<<20)}}, "at most"},
+		{guest.Command{Args: []string{boxtest.Probe}, Collect: []string{"relative"}}, "absolute path"},
+		{guest.Command{Args: []string{boxtest.Probe}, MaxOutput: 1 << 30}, "output limit"},
+	}
+	for _, test := range tests {
+		_, err := box.Run(t.Context(), test.command)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.60q: error %v, want one with %q", test.command.Args, err, test.want)
+		}
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunKeepsHeadAndTailOfAFlood(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	c := guest.Command{Args: []string{boxtest.Probe, "flood", "200000"}, MaxOutput: 1000} // 20 MB
+	r := boxtest.RunCommand(t, box, c)
+	out := r.Stdout
+	if len(out.Head) != 500 || len(out.Tail) != 500 || out.Dropped != 200_000*100+9-1000 {
+		t.Errorf("kept %d and %d, dropped %d", len(out.Head), len(out.Tail), out.Dropped)
+	}
+	if !bytes.HasPrefix(out.Head, []byte("firsty")) || !bytes.HasSuffix(out.Tail, []byte("y\nlast")) {
+		t.Errorf("head %.20q, tail ends %.20q", out.Head, out.Tail[480:])
+	}
+}
+
+func TestRunAsksBeforeItKills(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	r := boxtest.RunCommand(t, box, brief("gentle", "7"))
+	if !r.TimedOut || r.Exit != 7 || r.Signal != "" {
+		t.Errorf("a program that obeys TERM: %+v", r)
+	}
+	r = boxtest.RunCommand(t, box, brief("stubborn"))
+	if !r.TimedOut || r.Signal != "SIGKILL" || r.OOM || r.Survivors != 0 {
+		t.Errorf("a program that ignores TERM: %+v", r)
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunEndsWhatHasNoOutputAndWhatIsStopped(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	if r := boxtest.RunCommand(t, box, brief("closed")); !r.TimedOut {
+		t.Errorf("closed output: %+v", r)
+	}
+	if r := boxtest.RunCommand(t, box, brief("raise", "19")); !r.TimedOut || r.Signal != "SIGKILL" {
+		t.Errorf("stopped process: %+v", r)
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunAsksTheWholeProcessGroup(t *testing.T) {
+	t.Parallel()
+	// The command ignores TERM and waits for its child, which does not.
+	r := boxtest.RunCommand(t, newBox(t), guest.Command{
+		Args: []string{boxtest.Probe, "group"}, Timeout: 1500 * time.Millisecond, Grace: 20 * time.Second,
+	})
+	if !r.TimedOut || r.Exit != 5 || r.Survivors != 0 {
+		t.Errorf("a child in the command's group: %+v %s", r, r.Stderr.Head)
+	}
+}
+
+func TestRunHandsDownNothingOfTheGuest(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	if r := boxtest.Run(t, box, "inherited"); string(r.Stdout.Head) != "true" {
+		t.Errorf("descriptors beside the standard three, and leads its session: %s%s", r.Stdout.Head, r.Stderr.Head)
+	}
+	status := string(boxtest.Run(t, box, "read", "/proc/self/status").Stdout.Head)
+	for _, want := range []string{"SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "Umask:\t0022"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("%q is not in /proc/self/status:\n%s", want, status)
+		}
+	}
+}
+
+func TestCommandsOfOneBoxShareItsFiles(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	if r := boxtest.Run(t, box, "write", "/work/made", "by the first"); r.Exit != 0 {
+		t.Fatalf("write: %+v", r)
+	}
+	if r := boxtest.Run(t, box, "read", "/work/made"); string(r.Stdout.Head) != "by the first" {
+		t.Errorf("the second command read %q %q", r.Stdout.Head, r.Stderr.Head)
+	}
+	// Another box knows nothing of it.
+	if r := boxtest.Run(t, newBox(t), "read", "/work/made"); r.Exit == 0 {
+		t.Errorf("another box read %q", r.Stdout.Head)
+	}
+}
+
+func TestRunKillsWhatIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	r := boxtest.Run(t, box, "orphan", "3")
+	if r.Exit != 0 || r.TimedOut || r.Survivors != 3 {
+		t.Errorf("three orphans in their own sessions: %+v", r)
+	}
+	mustBeEmpty(t, box)
+	// The same when the command itself does not end either.
+	r = boxtest.RunCommand(t, box, brief("escape", "2"))
+	if !r.TimedOut || r.Signal != "SIGKILL" || r.Survivors != 2 {
+		t.Errorf("two orphans and a stubborn command: %+v", r)
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunOutlivesAForkBomb(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	r := boxtest.RunCommand(t, box, brief("forks"))
+	if !r.TimedOut || r.Killed || r.Survivors < 10 {
+		t.Errorf("fork bomb: %+v", r)
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunReapsZombies(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	if r := boxtest.Run(t, box, "zombies", "600"); string(r.Stdout.Head) != "done" {
+		t.Errorf("600 orphans with a limit of 128 processes: %+v", r)
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunSeesTheOutOfMemoryKill(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	r := boxtest.Run(t, box, "eat")
+	if !r.OOM || r.Signal != "SIGKILL" || r.Killed {
+		t.Errorf("the command itself: %+v", r)
+	}
+	if r.PeakBytes < 200<<20 {
+		t.Errorf("peak of %d bytes with a limit of 256 MiB", r.PeakBytes)
+	}
+	r = boxtest.Run(t, box, "eat-in-child")
+	if !r.OOM || r.Exit != 0 || string(r.Stdout.Head) != "all is well" {
+		t.Errorf("a child of a command that exits 0: %+v", r)
+	}
+	if r = boxtest.Run(t, box, "exit", "0"); r.OOM {
+		t.Error("the next command is told to be out of memory too")
+	}
+}
+
+func TestRunStaysHonestUnderAttack(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	for range 3 {
+		r := boxtest.Run(t, box, "attack")
+		if string(r.Stdout.Head) != "still here\n" || r.Exit != 0 {
+			t.Errorf("what the attack could do: %q %q, exit %d %s", r.Stdout.Head, r.Stderr.Head, r.Exit, r.Signal)
+		}
+	}
+	mustBeEmpty(t, box)
+}
+
+func TestRunCollectsOnlyPlainFiles(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	for _, act := range [][]string{
+		{"mkdir", "/tmp/dir"},
+		{"write", "/tmp/dir/report.xml", "<ok/>"},
+		{"link", "/tmp/dir", "/tmp/link"},
+		{"link", "/tmp/dir/report.xml", "/tmp/report.xml"},
+		{"fifo", "/tmp/fifo"},
+		{"sparse", "/tmp/sparse", "12"},
+	} {
+		if r := boxtest.Run(t, box, act...); r.Exit != 0 {
+			t.Fatalf("%v: %s", act, r.Stderr.Head)
+		}
+	}
+	r := boxtest.RunCommand(t, box, guest.Command{Args: []string{boxtest.Probe, "exit", "1"}, Collect: []string{
+		"/tmp/dir/report.xml", "/tmp/link/report.xml", "/tmp/report.xml", "/tmp/fifo", "/tmp/sparse",
+		"/tmp/dir", "/tmp/absent", "/work/main.py", "/dev/zero",
+	}})
+	want := map[string][]byte{"/tmp/dir/report.xml": []byte("<ok/>"), "/work/main.py": []byte(boxtest.Snapshot[0].Content)}
+	if diff := cmp.Diff(want, r.Files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestFillCopiesTheSnapshot(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	ready := box.Ready()
+	if ready.Files != 5 || ready.Dirs != 2 || ready.Links != 1 || !ready.SeesOOM || len(ready.Digest) != 64 {
+		t.Errorf("ready: %+v", ready)
+	}
+	var want bytes.Buffer
+	fmt.Fprintln(&want, "/work drwxr-xr-x")
+	fmt.Fprintln(&want, "/work/link Lrwxrwxrwx -> shop/stock.py")
+	for _, f := range boxtest.Snapshot {
+		if dir, isDir := strings.CutSuffix(f.Path, "/"); isDir {
+			// Always writable for the owner, or nothing could be applied there.
+			fmt.Fprintf(&want, "/work/%s d%s\n", dir, (f.Mode | 0o700).String()[1:])
+			continue
+		}
+		fmt.Fprintf(&want, "/work/%s %s %q\n", f.Path, f.Mode, f.Content)
+	}
+	got := strings.Split(string(boxtest.Run(t, box, "tree", "/work").Stdout.Head), "\n")
+	wanted := strings.Split(want.String(), "\n")
+	slices.Sort(got)
+	slices.Sort(wanted)
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+}
+
+func TestMainRefusesToRunOutsideABox(t *testing.T) {
+	t.Parallel()
+	// On the host it would kill every process that it may.
+	if err := guest.Main(context.WithoutCancel(t.Context()), strings.NewReader(""), new(bytes.Buffer)); err == nil {
+		t.Error("the guest ran on the host")
+	}
+}

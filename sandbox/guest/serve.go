@@ -1,0 +1,196 @@
+package guest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The places of a box.
+const (
+	// snapshotDir is the frozen workspace, in the image and read-only.
+	snapshotDir = "/snapshot"
+	// workDir is the copy that programs see and change.
+	workDir = "/work"
+)
+
+// Main is the guest program: it hardens this process, fills /work, and
+// answers requests on the stream until the stream ends. It refuses to
+// be anything but the first process of a PID namespace, because it
+// kills every other process that it can see.
+func Main(ctx context.Context, in io.Reader, out io.Writer) error {
+	if os.Getpid() != 1 {
+		return errors.New("the guest runs only as the first process of a box: start boxes with agent sandbox")
+	}
+	score, err := openOOMScore()
+	if err != nil {
+		return err
+	}
+	if err := harden(); err != nil {
+		return err
+	}
+	s := &server{in: in, out: out, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
+	if err := WriteJSON(out, KindReady, s.fill(snapshotDir)); err != nil {
+		return err
+	}
+	return s.serve(ctx)
+}
+
+// A server answers the requests of one stream, one after the other.
+type server struct {
+	in    io.Reader
+	out   io.Writer
+	work  string
+	score oomScore
+	// frames carries what the host sends, from read to serve.
+	frames chan frame
+	// ended is closed when serve has returned.
+	ended chan struct{}
+}
+
+// A frame is one frame from the host.
+type frame struct {
+	kind    Kind
+	payload []byte
+}
+
+// fill copies the snapshot and says how it went, together with who
+// speaks.
+func (s *server) fill(snapshot string) Ready {
+	ready := Ready{Protocol: Protocol}
+	_, ready.SeesOOM = readKills()
+	var err error
+	if ready.Digest, err = ownDigest(); err == nil {
+		err = fill(snapshot, s.work, &ready)
+	}
+	if err != nil {
+		ready.Problem = err.Error()
+	}
+	return ready
+}
+
+// ownDigest returns the SHA-256 of the program that this process runs.
+func ownDigest() (string, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("open the guest program: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read the guest program: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// serve answers until the stream ends. A reader of its own watches the
+// stream, so that the end is seen while a command runs: it cancels the
+// context of that command.
+func (s *server) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer close(s.ended)
+	go func() {
+		// Not waited for: it may be in a read that nothing interrupts.
+		// The process ends with serve.
+		cancel(s.read())
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			if err := context.Cause(ctx); err != io.EOF {
+				return err
+			}
+			return nil
+		case f := <-s.frames:
+			if err := s.answer(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read passes on what the host sends, until the stream ends or serve
+// has returned.
+func (s *server) read() error {
+	for {
+		kind, payload, err := ReadFrame(s.in, maxRequest)
+		if err != nil {
+			return err
+		}
+		select {
+		case s.frames <- frame{kind, payload}:
+		case <-s.ended:
+			return io.EOF
+		}
+	}
+}
+
+// answer handles one request. An error means that the stream is of no
+// more use; what a request gets wrong is told in the answer instead.
+func (s *server) answer(ctx context.Context, f frame) error {
+	switch f.kind {
+	case KindApply:
+		var p Patch
+		if err := json.Unmarshal(f.payload, &p); err != nil {
+			return fmt.Errorf("decode patch: %w", err)
+		}
+		applied, err := s.apply(ctx, p)
+		if err != nil {
+			return err
+		}
+		return s.reply(ctx, KindApplied, applied)
+	case KindRun:
+		var c Command
+		if err := json.Unmarshal(f.payload, &c); err != nil {
+			return fmt.Errorf("decode command: %w", err)
+		}
+		var a Answer
+		res, err := run(ctx, c.WithDefaults(), s.score)
+		if err != nil {
+			a.Problem = err.Error()
+		} else {
+			a.Result = res
+		}
+		return s.reply(ctx, KindEnded, a)
+	}
+	return fmt.Errorf("frame %q is no request", byte(f.kind))
+}
+
+// reply sends an answer. When the host has gone, nobody minds that it
+// does not arrive.
+func (s *server) reply(ctx context.Context, kind Kind, v any) error {
+	err := WriteJSON(s.out, kind, v)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// apply takes the frames that belong to the patch and applies them to
+// the workspace.
+func (s *server) apply(ctx context.Context, p Patch) (Applied, error) {
+	data := &dataReader{next: func() (Kind, []byte, error) {
+		select {
+		case f := <-s.frames:
+			return f.kind, f.payload, nil
+		case <-ctx.Done():
+			return 0, nil, context.Cause(ctx)
+		}
+	}}
+	applied, err := apply(s.work, p, data)
+	if err != nil {
+		applied.Problem = err.Error()
+	}
+	// The rest must be read in any case, or the next request would be
+	// taken for data.
+	if _, err := io.Copy(io.Discard, data); err != nil {
+		return Applied{}, fmt.Errorf("read the patch: %w", err)
+	}
+	return applied, nil
+}

@@ -1,0 +1,229 @@
+package guest
+
+import (
+	"archive/tar"
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// An entry of a tar for apply.
+type entry struct {
+	name, content string
+	mode          int64
+	kind          byte
+}
+
+// tarOf returns a tar of regular files, unless an entry says otherwise.
+func tarOf(t *testing.T, entries ...entry) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, e := range entries {
+		head := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Size: int64(len(e.content))}
+		if e.kind != 0 {
+			head.Typeflag, head.Linkname = e.kind, "/etc/passwd"
+		}
+		if err := w.WriteHeader(head); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(e.content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+// workspaceDir returns a directory that holds some files and links, beside one that no patch may touch.
+func workspaceDir(t *testing.T) (work, victim string) {
+	t.Helper()
+	top := t.TempDir()
+	work, victim = filepath.Join(top, "work"), filepath.Join(top, "victim")
+	for _, dir := range []string{work, victim, filepath.Join(work, "dir"), filepath.Join(work, "empty")} {
+		must(t, os.Mkdir(dir, 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(work, "a.txt"), []byte("a\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(work, "dir", "b.txt"), []byte("b\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(victim, "v.txt"), []byte("v\n"), 0o644))
+	must(t, os.Symlink(victim, filepath.Join(work, "out")))
+	must(t, os.Symlink("dir", filepath.Join(work, "in")))
+	must(t, os.Link(filepath.Join(victim, "v.txt"), filepath.Join(work, "hard.txt")))
+	return work, victim
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listing returns each path below dir with its type, mode and content.
+func listing(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += " " + string(content)
+		}
+		rel, err := filepath.Rel(dir, path)
+		found[rel] = text
+		return err
+	}))
+	return found
+}
+
+func TestApplyWritesExactly(t *testing.T) {
+	work, victim := workspaceDir(t)
+	outside := listing(t, victim)
+	want := listing(t, work)
+	applied, err := apply(work, Patch{Delete: []string{"a.txt", "dir/b.txt", "in"}}, tarOf(t,
+		entry{name: "a.txt/now/a-dir.txt", content: "deep", mode: 0o644}, // a file becomes a directory
+		entry{name: "dir/b.txt", content: "script", mode: 0o755},
+		entry{name: "empty", content: "a directory becomes a file", mode: 0o640},
+		entry{name: "hard.txt", content: "changed", mode: 0o666},
+		entry{name: "new.sh", content: "", mode: 0o4777},
+		entry{name: "bin.dat", content: "\x00\xff\r\n", mode: 0o444},
+	))
+	if err != nil || applied.Deleted != 3 || applied.Written != 6 {
+		t.Fatalf("applied %+v, error %v", applied, err)
+	}
+	delete(want, "in")
+	want["a.txt"], want["a.txt/now"] = "drwxr-xr-x", "drwxr-xr-x"
+	want["a.txt/now/a-dir.txt"] = "-rw-r--r-- deep"
+	want["dir/b.txt"] = "-rwxr-xr-x script"
+	want["empty"] = "-rw-r----- a directory becomes a file"
+	want["hard.txt"] = "-rw-rw-rw- changed"
+	want["new.sh"] = "-rwxrwxrwx " // no set-user-ID bit
+	want["bin.dat"] = "-r--r--r-- \x00\xff\r\n"
+	if diff := cmp.Diff(want, listing(t, work)); diff != "" {
+		t.Errorf("workspace (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(outside, listing(t, victim)); diff != "" {
+		t.Errorf("the other directory changed:\n%s", diff)
+	}
+}
+
+func TestApplyRefusesToLeaveTheWorkspace(t *testing.T) {
+	for _, name := range []string{
+		"../victim/v.txt", "a/../../victim/v.txt", "/etc/passwd", "//etc", "./a.txt", "dir//b.txt", "out/v.txt", "in/b.txt",
+		"a.txt/below", "", ".",
+	} {
+		work, victim := workspaceDir(t)
+		before, outside := listing(t, work), listing(t, victim)
+		if _, err := apply(work, Patch{}, tarOf(t, entry{name: name, content: "evil", mode: 0o644})); err == nil {
+			t.Errorf("write %q: accepted", name)
+		}
+		if _, err := apply(work, Patch{Delete: []string{name}}, tarOf(t)); err == nil {
+			t.Errorf("delete %q: accepted", name)
+		}
+		if diff := cmp.Diff(before, listing(t, work)); diff != "" {
+			t.Errorf("%q changed the workspace:\n%s", name, diff)
+		}
+		if diff := cmp.Diff(outside, listing(t, victim)); diff != "" {
+			t.Errorf("%q changed the other directory:\n%s", name, diff)
+		}
+	}
+}
+
+func TestApplyTakesRegularFilesOnly(t *testing.T) {
+	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeFifo, tar.TypeChar, tar.TypeDir} {
+		work, _ := workspaceDir(t)
+		before := listing(t, work)
+		if _, err := apply(work, Patch{}, tarOf(t, entry{name: "x", kind: kind})); err == nil {
+			t.Errorf("type %q: accepted", kind)
+		}
+		if diff := cmp.Diff(before, listing(t, work)); diff != "" {
+			t.Errorf("type %q changed the workspace:\n%s", kind, diff)
+		}
+	}
+}
+
+func TestApplyReportsABrokenStreamAndAMissingFile(t *testing.T) {
+	work, _ := workspaceDir(t)
+	whole := tarOf(t, entry{name: "new.txt", content: strings.Repeat("x", 2000), mode: 0o644}).Bytes()
+	if _, err := apply(work, Patch{}, bytes.NewReader(whole[:1500])); err == nil {
+		t.Error("a cut stream was accepted")
+	}
+	if _, err := apply(work, Patch{Delete: []string{"absent.txt"}}, tarOf(t)); err == nil {
+		t.Error("the deletion of an absent file was accepted")
+	}
+	if _, err := apply(work, Patch{Delete: []string{"dir"}}, tarOf(t)); err == nil {
+		t.Error("the deletion of a directory with files was accepted")
+	}
+	if _, err := apply(work, Patch{Delete: []string{"a.txt/"}}, tarOf(t)); err == nil {
+		t.Error("a name that ends in a slash was accepted")
+	}
+}
+
+func TestFillReportsWhatItCannotCopy(t *testing.T) {
+	src, dst := filepath.Join(t.TempDir(), "src"), t.TempDir()
+	var ready Ready
+	if err := fill(src, dst, &ready); err != nil || ready.Files != 0 {
+		t.Errorf("without a snapshot: %+v, %v", ready, err)
+	}
+	must(t, os.Mkdir(src, 0o755))
+	must(t, os.WriteFile(filepath.Join(src, "f"), []byte("f"), 0o644))
+	must(t, fill(src, dst, &ready))
+	if err := fill(src, dst, &ready); err == nil {
+		t.Error("a file that is there already was overwritten")
+	}
+	must(t, unix.Mkfifo(filepath.Join(src, "pipe"), 0o644))
+	if err := fill(src, t.TempDir(), &ready); err == nil || !strings.Contains(err.Error(), "pipe") {
+		t.Errorf("a FIFO in the snapshot: %v", err)
+	}
+}
+
+func TestFillCopiesManyFiles(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	size := int64(0)
+	for i := range 300 {
+		dir := filepath.Join(src, string(rune('a'+i%7)))
+		must(t, os.MkdirAll(dir, 0o755))
+		content := bytes.Repeat([]byte{byte(i)}, i*1000) // some larger than the buffer
+		size += int64(len(content))
+		must(t, os.WriteFile(filepath.Join(dir, strings.Repeat("n", i%50+1)+string(rune('0'+i/50))), content, fs.FileMode(0o600|i%8)))
+	}
+	var ready Ready
+	must(t, fill(src, dst, &ready))
+	want := listing(t, src)
+	if diff := cmp.Diff(want, listing(t, dst)); diff != "" {
+		t.Errorf("copy differs:\n%.2000s", diff)
+	}
+	if ready.Files+ready.Dirs != len(want) || ready.Dirs != 7 {
+		t.Errorf("counted %+v, there are %d entries", ready, len(want))
+	}
+}
+
+func TestReadPlainFollowsNoLink(t *testing.T) {
+	work, _ := workspaceDir(t)
+	if content, err := readPlain(filepath.Join(work, "dir", "b.txt")); err != nil || string(content) != "b\n" {
+		t.Errorf("a plain file: %q, %v", content, err)
+	}
+	for _, name := range []string{"in/b.txt", "out/v.txt", "out", "dir", "absent", "a.txt/x"} {
+		if content, err := readPlain(filepath.Join(work, name)); err == nil {
+			t.Errorf("%s: read %q", name, content)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+)
+
+// DialHijack opens a stream to the engine, such as BuildKit's /grpc and
+// /session.
+func (e *Engine) DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error) {
+	conn, err := e.api.DialHijack(ctx, url, proto, meta)
+	if err != nil {
+		return nil, e.wrap("open stream "+url, err)
+	}
+	return conn, nil
+}
+
+// ImageLabels returns the ID and labels of ref; id is "" when there is
+// no such image.
+func (e *Engine) ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error) {
+	img, err := e.api.ImageInspect(ctx, ref)
+	if errdefs.IsNotFound(err) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, e.wrap("inspect image "+ref, err)
+	}
+	if img.Config != nil {
+		labels = img.Config.Labels
+	}
+	return img.ID, labels, nil
+}
+
+// ImagesLabelled returns the IDs of the images with this label ("key"
+// or "key=value"), newest first.
+func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, error) {
+	// All: an image that lost its tag, or that another one is built on,
+	// counts too.
+	list, err := e.api.ImageList(ctx, image.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
+	if err != nil {
+		return nil, e.wrap("list images labelled "+label, err)
+	}
+	slices.SortStableFunc(list, func(a, b image.Summary) int { return cmp.Compare(b.Created, a.Created) })
+	ids := make([]string, len(list))
+	for i, img := range list {
+		ids[i] = img.ID
+	}
+	return ids, nil
+}
+
+// ImportImage makes an image of one layer from a tar of a root file
+// system and tags it ref.
+func (e *Engine) ImportImage(ctx context.Context, rootfs io.Reader, ref string) error {
+	source := image.ImportSource{Source: rootfs, SourceName: "-"}
+	progress, err := e.api.ImageImport(ctx, source, ref, image.ImportOptions{})
+	if err != nil {
+		return e.wrap("import image "+ref, err)
+	}
+	return e.wrap("import image "+ref, drain(progress))
+}
+
+// PullImage fetches ref from its registry; the context bounds how long.
+func (e *Engine) PullImage(ctx context.Context, ref string) error {
+	progress, err := e.api.ImagePull(ctx, ref, image.PullOptions{})
+	if err != nil {
+		return e.wrap("pull image "+ref, err)
+	}
+	return e.wrap("pull image "+ref, drain(progress))
+}
+
+// RemoveImage removes an image by ID or tag; one that is absent or in
+// use is no error. An ID loses all its tags.
+func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
+	_, err := e.api.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
+	if errdefs.IsConflict(err) {
+		err = e.removeTags(ctx, ref)
+	}
+	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return nil
+	}
+	return e.wrap("remove image "+ref, err)
+}
+
+// removeTags removes an image that is named by ID and has several tags:
+// the engine wants them gone one by one, unless forced, and force would
+// take the image of a stopped container too.
+func (e *Engine) removeTags(ctx context.Context, id string) error {
+	img, err := e.api.ImageInspect(ctx, id)
+	if err != nil || img.ID != id || len(img.RepoTags) < 2 {
+		return err
+	}
+	for _, tag := range img.RepoTags {
+		if _, err := e.api.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain reads the engine's progress messages to their end and returns
+// the error among them: the HTTP status is long sent when a pull goes
+// wrong.
+func drain(progress io.ReadCloser) error {
+	defer progress.Close()
+	messages := json.NewDecoder(progress)
+	for {
+		var message struct {
+			Error string `json:"error"`
+		}
+		if err := messages.Decode(&message); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read the engine's progress: %w", err)
+		}
+		if message.Error != "" {
+			return errors.New(message.Error)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import "fmt"
+
+// Limits are what one box may use. The zero value of a field means the
+// default in brackets.
+type Limits struct {
+	// Memory is in bytes and includes the files in Work and Tmp, which lie
+	// in memory. There is no swap. [1 GiB + Work]
+	Memory int64
+	// CPUs is how many processors' worth of time it gets. [2]
+	CPUs float64
+	// PIDs is how many processes and threads may exist at once. [256]
+	PIDs int64
+	// Work is the size of /work in bytes. [256 MiB]
+	Work int64
+	// Inodes is how many files and directories /work may hold. [50,000]
+	Inodes int64
+	// Tmp is the size of /tmp in bytes, and of /dev/shm. [64 MiB]
+	Tmp int64
+	// MaxFile is the largest size of one file in bytes, RLIMIT_FSIZE.
+	// [100 MiB]
+	MaxFile int64
+}
+
+// The smallest limits under which the guest itself works.
+const (
+	leastMemory = 16 << 20
+	// leastPIDs leaves some to the command: the guest's threads count too.
+	leastPIDs = 32
+)
+
+// withDefaults returns l with its zero fields filled in.
+func (l Limits) withDefaults() Limits {
+	if l.CPUs == 0 {
+		l.CPUs = 2
+	}
+	l.PIDs = orDefault(l.PIDs, 256)
+	l.Work = orDefault(l.Work, 256<<20)
+	l.Inodes = orDefault(l.Inodes, 50_000)
+	l.Tmp = orDefault(l.Tmp, 64<<20)
+	l.MaxFile = orDefault(l.MaxFile, 100<<20)
+	// The kernel charges the files of a tmpfs to the box.
+	l.Memory = orDefault(l.Memory, 1<<30+l.Work)
+	return l
+}
+
+func orDefault(n, otherwise int64) int64 {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// check refuses limits that would be no limits, since the engine takes
+// 0 and less for "unlimited", and those under which no guest could
+// start.
+func (l Limits) check() error {
+	switch {
+	case l.Memory < leastMemory:
+		return fmt.Errorf("memory limit of %d bytes: at least %d", l.Memory, leastMemory)
+	case l.PIDs < leastPIDs:
+		return fmt.Errorf("limit of %d processes: at least %d", l.PIDs, leastPIDs)
+	case l.CPUs < 0.01:
+		return fmt.Errorf("limit of %g processors: at least 0.01", l.CPUs)
+	case l.Work <= 0 || l.Inodes <= 0 || l.Tmp <= 0 || l.MaxFile <= 0:
+		return fmt.Errorf("limits of /work, /tmp and files must be above 0: %+v", l)
+	}
+	return nil
+}

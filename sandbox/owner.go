@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// An identity names one process for good: process IDs are used again,
+// so the start time belongs to it, and they mean something only in
+// their PID namespace of one boot.
+type identity struct {
+	host string
+	// boot is the beginning of the kernel's boot ID: 8 characters tell
+	// any two boots apart that matter.
+	boot string
+	// space is the inode of the PID namespace.
+	space uint64
+	pid   int
+	// start is when it began, in clock ticks after boot.
+	start uint64
+}
+
+// String has the form that the label agent.owner carries.
+func (id identity) String() string {
+	return fmt.Sprintf("%s/%s/%d/%d/%d", id.host, id.boot, id.space, id.pid, id.start)
+}
+
+// parseIdentity reads what String wrote.
+func parseIdentity(text string) (identity, error) {
+	part := strings.Split(text, "/")
+	if len(part) != 5 {
+		return identity{}, fmt.Errorf("owner %q has %d parts instead of 5", text, len(part))
+	}
+	space, err1 := strconv.ParseUint(part[2], 10, 64)
+	pid, err2 := strconv.Atoi(part[3])
+	start, err3 := strconv.ParseUint(part[4], 10, 64)
+	if err := errors.Join(err1, err2, err3); err != nil || pid <= 0 {
+		return identity{}, fmt.Errorf("owner %q has no valid numbers: %w", text, err)
+	}
+	return identity{host: part[0], boot: part[1], space: space, pid: pid, start: start}, nil
+}
+
+// Owner names this process: host, boot, pid and start time, so that
+// another can tell whether it lives. It is "" on a system without
+// /proc, and then nobody can tell.
+func Owner() string {
+	id, err := self()
+	if err != nil {
+		return ""
+	}
+	return id.String()
+}
+
+// self returns the identity of this process.
+func self() (identity, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return identity{}, err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return identity{}, err
+	}
+	var space unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &space); err != nil {
+		return identity{}, err
+	}
+	pid := os.Getpid()
+	start, _, err := processStart(pid)
+	if err != nil {
+		return identity{}, err
+	}
+	host = strings.ReplaceAll(host, "/", "_")
+	return identity{host: host, boot: fmt.Sprintf("%.8s", boot), space: space.Ino, pid: pid, start: start}, nil
+}
+
+// Alive reports whether the process that Owner named still runs; known
+// is false for one on another host, in another container, or of an
+// earlier boot, which cannot be told from another host.
+func Alive(owner string) (alive, known bool) {
+	id, err := parseIdentity(owner)
+	if err != nil {
+		return false, false
+	}
+	me, err := self()
+	if err != nil || me.boot != id.boot || me.space != id.space {
+		return false, false
+	}
+	start, zombie, err := processStart(id.pid)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false, true
+	}
+	if err != nil {
+		return false, false
+	}
+	return start == id.start && !zombie, true
+}
+
+// processStart reads when a process began, and whether it is only
+// waiting to be reaped. Both stand in /proc/PID/stat as described in
+// proc(5): fields 22 and 3, counted after the name, which may contain
+// anything.
+func processStart(pid int) (ticks uint64, zombie bool, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false, err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 20 {
+		return 0, false, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	ticks, err = strconv.ParseUint(fields[19], 10, 64)
+	return ticks, fields[0] == "Z" || fields[0] == "X", err
+}

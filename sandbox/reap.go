@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+)
+
+// The labels of a box. Other programs rely on the first three.
+const (
+	labelRun   = "agent.run"
+	labelOwner = "agent.owner"
+	// labelLease holds seconds since the epoch.
+	labelLease   = "agent.lease"
+	labelPurpose = "agent.purpose"
+)
+
+// reapersAtOnce bounds how many removals the engine gets at the same
+// time.
+const reapersAtOnce = 4
+
+// A Leftover is a labelled container that the agent made.
+type Leftover struct {
+	// ID is the engine's.
+	ID string
+	// Run, Purpose, Owner and Lease are what the labels say.
+	Run     string
+	Purpose string
+	Owner   string
+	Lease   time.Time
+	// State is the engine's word: created, running, exited, dead, paused.
+	State string
+	// Live says that the lease has not run out, and that the owner is
+	// alive or cannot be told to be dead.
+	Live bool
+}
+
+// Boxes lists every box on the engine, of any run and any process.
+func (e *Engine) Boxes(ctx context.Context) ([]Leftover, error) {
+	// A box has all three labels from its creation on; what has only
+	// one of them is not a box.
+	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
+		filters.Arg("label", labelRun), filters.Arg("label", labelOwner), filters.Arg("label", labelLease),
+	)})
+	if err != nil {
+		return nil, e.wrap("list boxes", err)
+	}
+	boxes := make([]Leftover, len(list))
+	now := time.Now()
+	for i, c := range list {
+		boxes[i] = leftover(c, now)
+	}
+	return boxes, nil
+}
+
+// leftover reads the labels of a container. A lease that is no number
+// has run out.
+func leftover(c container.Summary, now time.Time) Leftover {
+	l := Leftover{
+		ID: c.ID, State: string(c.State),
+		Run: c.Labels[labelRun], Purpose: c.Labels[labelPurpose], Owner: c.Labels[labelOwner],
+	}
+	if seconds, err := strconv.ParseInt(c.Labels[labelLease], 10, 64); err == nil {
+		l.Lease = time.Unix(seconds, 0)
+	}
+	alive, known := Alive(l.Owner)
+	l.Live = (alive || !known) && now.Before(l.Lease)
+	return l
+}
+
+// Reap removes the boxes that nobody owns: the owner process is dead or
+// the lease has run out. It returns those that it removed. Several
+// processes may reap at once. When one box cannot be removed the others
+// still are.
+func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
+	boxes, err := e.Boxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		wait    sync.WaitGroup
+		slots   = make(chan struct{}, reapersAtOnce)
+		mu      sync.Mutex
+		removed []Leftover
+		errs    []error
+	)
+	for _, box := range boxes {
+		if box.Live {
+			continue
+		}
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			gone, err := e.remove(ctx, box.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			} else if gone {
+				removed = append(removed, box)
+			}
+		})
+	}
+	wait.Wait()
+	return removed, errors.Join(errs...)
+}
+
+// remove kills and removes a container in whatever state. It reports
+// whether this call did it, in contrast to somebody else at the same
+// time.
+func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
+	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // conflict: removal already in progress
+		return false, nil
+	}
+	if err != nil {
+		return false, e.wrap("remove box "+short(id), err)
+	}
+	return true, nil
+}
+
+// short returns the part of an ID that people read.
+func short(id string) string { return id[:min(len(id), 12)] }

@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/docker/docker/api/types"
+)
+
+// keptStderr is how much of the guest's own standard error is kept, to
+// explain a guest that died.
+const keptStderr = 8 << 10
+
+// A stream is the host's end of the attached container: what is written
+// reaches the guest, what is read came from its standard output. It is
+// used by one goroutine.
+type stream struct {
+	conn types.HijackedResponse
+	// left is how many bytes of standard output come before the next
+	// head.
+	left uint32
+	// stderr holds the first bytes of standard error.
+	stderr []byte
+}
+
+func (s *stream) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+
+// Read takes apart the engine's multiplexed stream, whose pieces have a
+// head of eight bytes: the descriptor (1 is standard output, 2 standard
+// error), three zeros, and the length, big-endian.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.left == 0 {
+		var head [8]byte
+		if _, err := io.ReadFull(s.conn.Reader, head[:]); err != nil {
+			return 0, err
+		}
+		size := binary.BigEndian.Uint32(head[4:])
+		switch head[0] {
+		case 1:
+			s.left = size
+		case 2:
+			if err := s.keepStderr(int64(size)); err != nil {
+				return 0, err
+			}
+		default:
+			return 0, fmt.Errorf("the engine's stream has a piece of unknown kind %d", head[0])
+		}
+	}
+	n, err := s.conn.Reader.Read(p[:min(len(p), int(s.left))])
+	s.left -= uint32(n)
+	return n, err
+}
+
+// keepStderr consumes one piece of standard error.
+func (s *stream) keepStderr(size int64) error {
+	keep := min(size, int64(keptStderr-len(s.stderr)))
+	piece := make([]byte, keep)
+	if _, err := io.ReadFull(s.conn.Reader, piece); err != nil {
+		return err
+	}
+	s.stderr = append(s.stderr, piece...)
+	_, err := io.CopyN(io.Discard, s.conn.Reader, size-keep)
+	return err
+}
+
+// exchange runs f, which writes and reads the stream, until the
+// deadline or the end of ctx. Then f's error wraps
+// os.ErrDeadlineExceeded. A stream is of no more use after an error.
+func (s *stream) exchange(ctx context.Context, deadline time.Time, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.conn.Conn.SetDeadline(deadline); err != nil {
+		return fmt.Errorf("set the stream's deadline: %w", err)
+	}
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		_ = s.conn.Conn.SetDeadline(time.Unix(1, 0)) // long past: pending calls return
+	})
+	err := f()
+	if !stop() {
+		<-interrupted
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}

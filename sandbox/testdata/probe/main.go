@@ -1,0 +1,405 @@
+// Probe is what runs in the boxes of the tests: each act is one way of a program to behave badly, or well.
+// It is static, so that an image needs nothing else.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "probe: no act at all") // as when it takes the guest's place
+		os.Exit(99)
+	}
+	act, args := os.Args[1], os.Args[2:]
+	f, found := map[string]func([]string){
+		"exit":         func(a []string) { os.Exit(number(a[0])) },
+		"say":          say,
+		"cat":          func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
+		"env":          func([]string) { fmt.Println(strings.Join(os.Environ(), "\n")) },
+		"pwd":          pwd,
+		"tree":         tree,
+		"read":         read,
+		"flood":        flood,
+		"sleep":        func(a []string) { time.Sleep(time.Duration(number(a[0])) * time.Millisecond) },
+		"stubborn":     func([]string) { stubborn() },
+		"gentle":       gentle,
+		"orphan":       orphan,
+		"escape":       escape,
+		"raise":        func(a []string) { die(unix.Kill(os.Getpid(), unix.Signal(number(a[0])))); time.Sleep(time.Hour) },
+		"closed":       closed,
+		"eat":          func([]string) { eat() },
+		"eat-in-child": eatInChild,
+		"forks":        forks,
+		"zombies":      zombies,
+		"spin":         spin,
+		"fill":         fill,
+		"inodes":       inodes,
+		"sparse":       sparse,
+		"fifo":         func(a []string) { die(unix.Mkfifo(a[0], 0o644)) },
+		"link":         func(a []string) { die(os.Symlink(a[0], a[1])) },
+		"mkdir":        func(a []string) { die(os.MkdirAll(a[0], 0o755)) },
+		"attack":       attack,
+		"surface":      surface,
+		"write":        write,
+		"processes":    processes,
+		"group":        group,
+		"inherited":    inherited,
+	}[act]
+	if !found {
+		fmt.Fprintln(os.Stderr, "probe: no act", act)
+		os.Exit(99)
+	}
+	f(args)
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	die(err)
+	return n
+}
+
+func die(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "probe:", err)
+		os.Exit(98)
+	}
+}
+
+func say(args []string) {
+	fmt.Fprint(os.Stdout, args[0])
+	fmt.Fprint(os.Stderr, args[1])
+}
+
+func pwd([]string) {
+	dir, err := os.Getwd()
+	die(err)
+	fmt.Print(dir)
+}
+
+// tree prints each path below args[0] with its mode and content.
+func tree(args []string) {
+	die(filepath.Walk(args[0], func(path string, info os.FileInfo, err error) error {
+		die(err)
+		line := path + " " + info.Mode().String()
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			die(err)
+			line += fmt.Sprintf(" %q", content)
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			target, err := os.Readlink(path)
+			die(err)
+			line += " -> " + target
+		}
+		fmt.Println(line)
+		return nil
+	}))
+}
+
+func read(args []string) {
+	content, err := os.ReadFile(args[0])
+	die(err)
+	_, _ = os.Stdout.Write(content)
+}
+
+func write(args []string) { die(os.WriteFile(args[0], []byte(args[1]), 0o644)) }
+
+// flood writes args[0] lines of 100 bytes, then a last word.
+func flood(args []string) {
+	line := append(bytes.Repeat([]byte("y"), 99), '\n')
+	fmt.Print("first")
+	for range number(args[0]) {
+		_, _ = os.Stdout.Write(line)
+	}
+	fmt.Print("last")
+}
+
+// stubborn ignores every signal that can be ignored.
+func stubborn() {
+	signal.Ignore()
+	fmt.Println("ready")
+	time.Sleep(time.Hour)
+}
+
+// gentle ends with args[0] when it is asked to.
+func gentle(args []string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGTERM)
+	<-c
+	os.Exit(number(args[0]))
+}
+
+// again starts this program with another act.
+func again(attr *syscall.SysProcAttr, act ...string) *exec.Cmd {
+	cmd := exec.Command("/bin/probe", act...)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attr
+	die(cmd.Start())
+	return cmd
+}
+
+// orphan leaves args[0] stubborn processes behind, each in its own session and holding the output open, and exits 0.
+func orphan(args []string) {
+	for range number(args[0]) {
+		cmd := exec.Command("/bin/probe", "stubborn")
+		out, err := cmd.StdoutPipe()
+		die(err)
+		cmd.Stderr, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{Setsid: true}
+		die(cmd.Start())
+		_, err = out.Read(make([]byte, 8))
+		die(err)
+	}
+}
+
+// escape does as orphan, then ignores TERM itself.
+func escape(args []string) {
+	signal.Ignore()
+	orphan(args)
+	stubborn()
+}
+
+// group starts a child in its own process group and ends with the status of that child.
+func group([]string) {
+	signal.Ignore(unix.SIGTERM)
+	attr := &syscall.SysProcAttr{}
+	err := again(attr, "gentle", "5").Wait()
+	if exit, ok := err.(*exec.ExitError); ok {
+		os.Exit(exit.ExitCode())
+	}
+	die(err)
+}
+
+// inherited prints the descriptors beyond the standard three that are not its own runtime's, and whether this
+// process leads its session.
+func inherited([]string) {
+	for fd := 3; fd < 1024; fd++ {
+		target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+		if err == nil && !strings.Contains(target, "[event") && !strings.HasPrefix(target, "/sys/fs/cgroup/") {
+			fmt.Print(fd, " ", target, " ")
+		}
+	}
+	session, err := unix.Getsid(0)
+	die(err)
+	fmt.Print(session == os.Getpid() && unix.Getpgrp() == os.Getpid())
+}
+
+// processes counts all processes but the first and itself.
+func processes([]string) {
+	entries, err := filepath.Glob("/proc/[0-9]*")
+	die(err)
+	fmt.Print(len(entries) - 2)
+}
+
+func closed([]string) {
+	os.Stdout.Close()
+	os.Stderr.Close()
+	time.Sleep(time.Hour)
+}
+
+func eat() {
+	var held [][]byte
+	for {
+		b := make([]byte, 8<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		held = append(held, b)
+		_ = held
+	}
+}
+
+// eatInChild lets a child be killed for memory and pretends that nothing happened.
+func eatInChild([]string) {
+	_ = again(nil, "eat").Wait()
+	fmt.Print("all is well")
+}
+
+// forks starts copies of itself, which do the same, until it is told that there are too many.
+func forks([]string) {
+	signal.Ignore(unix.SIGTERM)
+	for {
+		cmd := exec.Command("/bin/probe", "forks")
+		if err := cmd.Start(); err != nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// zombies makes args[0] orphans that end at once: they are left to the first process.
+func zombies(args []string) {
+	for range number(args[0]) {
+		cmd := exec.Command("/bin/probe", "exit", "0")
+		if err := cmd.Start(); err != nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	fmt.Print("done")
+}
+
+func spin(args []string) {
+	for range number(args[0]) {
+		go func() {
+			for os.Getpid() > 0 { // always
+			}
+		}()
+	}
+	time.Sleep(time.Duration(number(args[1])) * time.Millisecond)
+}
+
+// fill writes to the file args[0] until an error and prints the size and the error.
+func fill(args []string) {
+	signal.Ignore(unix.SIGXFSZ)
+	f, err := os.Create(args[0])
+	die(err)
+	total, block := 0, make([]byte, 1<<20)
+	for err == nil {
+		var n int
+		n, err = f.Write(block)
+		total += n
+	}
+	fmt.Printf("%d %v", total>>20, err.(*os.PathError).Err)
+}
+
+// inodes makes empty files in args[0] until an error.
+func inodes(args []string) {
+	for n := 0; ; n++ {
+		f, err := os.Create(filepath.Join(args[0], strconv.Itoa(n)))
+		if err != nil {
+			fmt.Printf("%d %v", n, err.(*os.PathError).Err)
+			return
+		}
+		f.Close()
+	}
+}
+
+// sparse makes a file with a hole of args[1] MiB.
+func sparse(args []string) {
+	f, err := os.Create(args[0])
+	die(err)
+	die(f.Truncate(int64(number(args[1])) << 20))
+}
+
+// attack does to the first process all that the same user could try, and prints what worked.
+func attack([]string) {
+	report := func(what string, err error) {
+		if err == nil {
+			fmt.Println(what)
+		}
+	}
+	for _, name := range []string{"fd/0", "fd/1", "fd/2", "mem", "environ", "root", "cwd", "exe", "auxv", "maps"} {
+		for _, flag := range []int{unix.O_RDONLY, unix.O_WRONLY} {
+			path := "/proc/1/" + name
+			fd, err := unix.Open(path, flag, 0)
+			report(fmt.Sprintf("open %s %d", path, flag), err)
+			if err == nil && name == "fd/1" {
+				_, _ = unix.Write(fd, []byte("\x00\x00\x00\x02E{}"))
+			}
+		}
+	}
+	_, err := unix.Open("/proc/1/oom_score_adj", unix.O_WRONLY, 0)
+	report("write oom_score_adj", err)
+	report("ptrace", unix.PtraceAttach(1))
+	limit := unix.Rlimit{}
+	report("prlimit", unix.Prlimit(1, unix.RLIMIT_NOFILE, &limit, nil))
+	local, remote := []unix.Iovec{{}}, []unix.RemoteIovec{{}}
+	_, err = unix.ProcessVMReadv(1, local, remote, 0)
+	report("process_vm_readv", err)
+	if fd, err := unix.PidfdOpen(1, 0); err == nil {
+		_, err = unix.PidfdGetfd(fd, 1, 0)
+		report("pidfd_getfd", err)
+	}
+	for range 3 {
+		for sig := 1; sig <= 64; sig++ {
+			_ = unix.Kill(1, unix.Signal(sig))
+		}
+		_ = unix.Kill(1, unix.SIGSTOP)
+	}
+	fmt.Println("still here")
+}
+
+// surface tries the parts of the kernel that no box needs and prints, as JSON, how each attempt ended.
+func surface([]string) {
+	result := map[string]string{}
+	note := func(what string, errno error) {
+		result[what] = "allowed"
+		if errno != nil {
+			result[what] = errno.Error()
+		}
+	}
+	call := func(what string, nr uintptr, args ...uintptr) {
+		var a [6]uintptr
+		copy(a[:], args)
+		_, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+		if errno == 0 {
+			note(what, nil)
+			return
+		}
+		note(what, errno)
+	}
+	socket := func(what string, family, kind, protocol int) {
+		fd, err := unix.Socket(family, kind, protocol)
+		if err == nil {
+			unix.Close(fd)
+		}
+		note(what, err)
+	}
+	socket("socket alg", unix.AF_ALG, unix.SOCK_SEQPACKET, 0)
+	socket("socket vsock", unix.AF_VSOCK, unix.SOCK_STREAM, 0)
+	socket("socket packet", unix.AF_PACKET, unix.SOCK_RAW, 0)
+	socket("socket raw", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
+	var params [256]byte
+	pointer := uintptr(unsafe.Pointer(&params[0]))
+	call("io_uring_setup", unix.SYS_IO_URING_SETUP, 1, pointer)
+	call("unshare user", unix.SYS_UNSHARE, unix.CLONE_NEWUSER)
+	call("unshare mount", unix.SYS_UNSHARE, unix.CLONE_NEWNS)
+	note("mount", unix.Mount("none", "/tmp", "tmpfs", 0, ""))
+	note("chroot", unix.Chroot("/tmp"))
+	note("pivot_root", unix.PivotRoot("/tmp", "/tmp"))
+	call("bpf", unix.SYS_BPF, 0, pointer, 120)
+	call("perf_event_open", unix.SYS_PERF_EVENT_OPEN, pointer, 0, ^uintptr(0), ^uintptr(0), 0)
+	call("userfaultfd", unix.SYS_USERFAULTFD, 0)
+	call("keyctl", unix.SYS_KEYCTL, 0, 0)
+	call("add_key", unix.SYS_ADD_KEY, pointer, pointer, pointer, 1)
+	call("kexec_load", unix.SYS_KEXEC_LOAD, 0, 0, 0, 0)
+	call("init_module", unix.SYS_INIT_MODULE, pointer, 1, pointer)
+	call("open_by_handle_at", unix.SYS_OPEN_BY_HANDLE_AT, 0, pointer, 0)
+	call("syslog", unix.SYS_SYSLOG, 3, pointer, 10)
+	call("settimeofday", unix.SYS_SETTIMEOFDAY, pointer, 0)
+	call("ptrace", unix.SYS_PTRACE, 0, 0, 0, 0)
+	note("mknod char", unix.Mknod("/tmp/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
+	note("mknod block", unix.Mknod("/tmp/disk", unix.S_IFBLK|0o666, int(unix.Mkdev(254, 0))))
+	for _, path := range []string{
+		"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/memory/release_agent",
+		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/kernel/uevent_helper",
+		"/new", "/etc/new", "/bin/probe", "/agent/guest", "/snapshot/new", "/dev/new", "/proc/1/oom_score_adj",
+	} {
+		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT, 0o600)
+		if err == nil {
+			unix.Close(fd)
+		}
+		note("write "+path, err)
+	}
+	for _, address := range []string{"169.254.169.254:80", "172.17.0.1:5432", "8.8.8.8:53", "[2001:db8::1]:80"} {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		note("connect "+address, err)
+	}
+	die(json.NewEncoder(os.Stdout).Encode(result))
+}

@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+
+	"github.com/docker/docker/client"
+	"golang.org/x/sys/unix"
+)
+
+// An UnavailableError means that there is no engine, or that it went
+// away.
+type UnavailableError struct {
+	// Host is the address that was tried.
+	Host string
+	// Hint says what to do next.
+	Hint string
+	Err  error
+}
+
+// Error says who does not answer, why, and what to do.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("no Docker engine at %s: %v: %s", e.Host, e.Err, e.Hint)
+}
+
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// startHint is the cure for an engine that is not there.
+const startHint = "start an engine: make setup, or set DOCKER_HOST"
+
+// diagnose explains why an engine did not answer. The client hides the
+// cause of an unsuccessful dial in a sentence, so this dials once more.
+func diagnose(ctx context.Context, api *client.Client, err error) error {
+	unavailable := &UnavailableError{Host: api.DaemonHost(), Hint: startHint, Err: err}
+	conn, dialErr := api.Dialer()(ctx)
+	if dialErr == nil {
+		conn.Close()
+		unavailable.Hint = "look at the engine's log: something listens there but does not answer as an engine"
+		return unavailable
+	}
+	unavailable.Err = dialErr
+	switch {
+	case errors.Is(dialErr, fs.ErrPermission):
+		unavailable.Hint = "add yourself to the group docker and log in again, or use sudo"
+	case errors.Is(dialErr, fs.ErrNotExist), errors.Is(dialErr, unix.ECONNREFUSED):
+		// The start hint is right.
+	case !strings.HasPrefix(api.DaemonHost(), "unix"):
+		unavailable.Hint = "check that DOCKER_HOST is right and that its engine runs"
+	}
+	return unavailable
+}
+
+// wrap names the act in err; when the engine has gone it also says so.
+func (e *Engine) wrap(act string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if engineGone(err) {
+		err = &UnavailableError{Host: e.api.DaemonHost(), Hint: startHint, Err: err}
+	}
+	return fmt.Errorf("%s: %w", act, err)
+}
+
+// engineGone reports whether err says that the connection to the engine
+// broke or did not come about, in contrast to an answer that the caller
+// does not like.
+func engineGone(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var op *net.OpError
+	return client.IsErrConnectionFailed(err) || errors.As(err, &op) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
