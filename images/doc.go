@@ -1,0 +1,64 @@
+// Package images makes and finds the images that boxes are started from, through the BuildKit inside the
+// engine. It is the only package that imports BuildKit's client.
+//
+// # What it makes
+//
+//	agent-base:<spec>       a root file system of Debian       base.toml
+//	agent-toolchain:<spec>  the gates' tools and the guest     toolchain.toml, toolchain/
+//	agent-postgres:<spec>   the database of the record         postgres.toml, postgres/
+//	agent-snapshot:<key>    the toolchain with one workspace at /snapshot
+//
+// A tag is made from the digest of all that decides the content, so that a
+// changed specification, another guest, or another tree is another tag, and finding is one inspect. The base
+// is what the engine has, else debian:trixie-slim of a registry, else made from Debian's packages by
+// mmdebstrap. Packages are pinned as far as Debian's archive keeps old versions (see toolchain.toml); what was really
+// installed is asked of the tools themselves and kept in labels:
+//
+//	agent.image, agent.spec         which image, and the digest of its specification
+//	agent.tool.<tool>               its version
+//	agent.package.<package>         its version in Debian
+//	agent.moved                     pins that the archive no longer had
+//	agent.snapshot, agent.workspace the digest of a snapshot's tree, and where it was taken
+//	agent.taken                     when
+//
+// # Inside the toolchain
+//
+//	/agent/guest     the guest, process 1 of every box, in the last layer
+//	/agent/*         the files of toolchain/, read-only
+//	/snapshot        empty here, the workspace in a snapshot
+//	/work            empty; a box mounts a tmpfs there, and works in it
+//
+// The user is 10001:10001 with /tmp for a home. No file has a setuid or setgid bit, no package list is left, and
+// the environment is PATH alone. There is no entry point: whoever starts a box says what runs.
+// The facts of the Postgres image stand at the top of postgres/entrypoint.sh.
+//
+// # Snapshots
+//
+// A snapshot's content is that of its Tree and of nothing else: no frontend is
+// resolved, and a Dockerfile or .dockerignore in the workspace is a file like any other. Everything is owned by
+// root, directories are 0755, and files keep their permission bits with read for all added, since the guest is not
+// root. BuildKit's own test for a changed file, size and mtime, is given mtimes made from the content (see treeFS).
+//
+// # What it leaves behind
+//
+// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache but the one that
+// differences are sent against. Builder.Prune takes the rest. A tag appears when the image is whole:
+// an interrupted build leaves none.
+//
+// # Old engines
+//
+// Docker 20.10 is the oldest engine that is served, and its BuildKit decides how things are done: it has no
+// merge and no diff of layers, so that every snapshot copies the whole tree; it ignores an image's configuration as
+// an attribute of the exporter; it gives the reason of a failure as text only; it waits for ever on a local
+// source that breaks off, unless the build is ended; and it never cleans its cache.
+//
+// # Set-up
+//
+// engine.sh, which make setup calls before this package can do anything,
+// installs and starts an engine on a Debian that has none.
+//
+// # Concurrency
+//
+// A Builder is safe for concurrent use. Processes of one user that want to build take turns, by a lock file in
+// the user's cache directory, and the later ones find what the first has built.
+package images

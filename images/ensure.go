@@ -1,0 +1,227 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"github.com/moby/buildkit/client/llb"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
+	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/tonistiigi/fsutil"
+)
+
+// The labels of the images. Those of a snapshot are in snapshot.go.
+const (
+	labelImage   = "agent.image"    // toolchain, postgres or base
+	labelSpec    = "agent.spec"     // digest of the specification
+	labelTool    = "agent.tool."    // + tool: its version, as it tells it
+	labelPackage = "agent.package." // + Debian package: its version
+	labelMoved   = "agent.moved"    // packages whose pinned version the archive no longer had
+)
+
+// The scripts of the two steps that every image has.
+const (
+	packagesStep = "steps/packages.sh"
+	versionsStep = "steps/versions.sh"
+)
+
+// find returns the image of r if the engine has it. The label is compared as well as the tag, which has only
+// the first 12 digits of the digest, and which anybody may set.
+func (b *Builder) find(ctx context.Context, r *recipe) (Image, error) {
+	id, labels, err := b.engine.ImageLabels(ctx, r.ref())
+	if err != nil {
+		return Image{}, fmt.Errorf("look for the %s image: %w", r.name, err)
+	}
+	if id == "" || labels[labelSpec] != r.digest {
+		return Image{}, fmt.Errorf("%s image %s: %w: run `agent images build`", r.name, r.ref(), ErrAbsent)
+	}
+	return Image{ID: id, Ref: r.ref(), Versions: versions(labels)}, nil
+}
+
+// versions picks the tools' versions out of an image's labels.
+func versions(labels map[string]string) map[string]string {
+	v := make(map[string]string)
+	for key, value := range labels {
+		if tool, ok := strings.CutPrefix(key, labelTool); ok {
+			v[tool] = value
+		}
+	}
+	return v
+}
+
+// ensure finds the image or builds it. Processes that want the same wait for
+// each other, and the later ones find it: hence the second look, under the lock. The toolchain takes some 30
+// seconds and 470 MB from nothing, and one or two seconds when only the guest has changed.
+func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
+	img, err := b.find(ctx, r)
+	if !errors.Is(err, ErrAbsent) {
+		return img, err
+	}
+	unlock, err := lock(ctx, "images")
+	if err != nil {
+		return Image{}, err
+	}
+	defer unlock()
+	img, err = b.find(ctx, r)
+	if !errors.Is(err, ErrAbsent) {
+		return img, err
+	}
+	if err := b.ensureBase(ctx, r.base); err != nil {
+		return Image{}, err
+	}
+	mounts := map[string]fsutil.FS{"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest)}
+	var moved string
+	plan := func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+		root, config, err := r.plan(ctx, c)
+		moved = config.Labels[labelMoved]
+		return root, config, err
+	}
+	if err := b.solve(ctx, r.ref(), mounts, plan); err != nil {
+		return Image{}, err
+	}
+	// The step that noticed says so too, but not when the engine had it in its cache.
+	if moved != "" {
+		b.sayf("%s image: the archive no longer has %s; it holds what has replaced them", r.name, moved)
+	}
+	return b.find(ctx, r)
+}
+
+// plan lays out the image: packages, users, files, guest. What changes most often comes last, so that a new
+// guest, which every release and every hour of work on it brings, costs one small layer.
+func (r *recipe) plan(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+	none := func(err error) (llb.State, ocispecs.ImageConfig, error) {
+		return llb.State{}, ocispecs.ImageConfig{}, err
+	}
+	install, err := specs.ReadFile(packagesStep)
+	if err != nil {
+		return none(err)
+	}
+	root := llb.Image(r.base.ref(), llb.ResolveModePreferLocal,
+		llb.WithCustomName(r.stepName("take "+r.base.ref())))
+	root = root.AddEnv("PATH", buildPath)
+	args := append([]string{r.Prepare, strings.Join(r.Suites, " ")}, r.packageArgs()...)
+	// The host's network: the engine's bridge may be missing, and nothing here runs code of a workspace. This is
+	// the only step with any network.
+	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args,
+		llb.Network(llb.NetModeHost)).Root()
+	root = step(root, r.stepName("set up users and directories"), stepMark, r.Setup, nil, llb.Network(llb.NetModeNone)).Root()
+	labels, err := r.askVersions(ctx, c, root)
+	if err != nil {
+		return none(err)
+	}
+	root = copyIn(root, "agent-files-"+r.name, "/agent", stepMark, r.stepName("copy the agent's files"))
+	if len(r.guest) > 0 {
+		root = copyIn(root, "agent-guest", "/agent", stepMark, r.stepName("copy the guest"))
+	}
+	return root, ocispecs.ImageConfig{
+		User: r.User, Env: r.Env, WorkingDir: r.Workdir, Entrypoint: r.Entrypoint, StopSignal: r.StopSignal, Labels: labels,
+	}, nil
+}
+
+// buildPath is the PATH of the build steps: llb.Image alone does not bring the image's configuration along. It
+// has more than that of a container, because dpkg and its kind are in the directories of root's programs.
+const buildPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// stepMark is the word by which the steps of the agent's own images are found in the engine's cache.
+const stepMark = "agent-build-step"
+
+// step runs a script on root. It is a file in the step, for short error texts, and called mark, since
+// the engine's cache describes a step by its arguments: so its records can be told from those of the user's own
+// builds. /mnt and /media are in every Debian; a mount point that is not would stay in the image.
+func step(root llb.State, title, mark, script string, args []string, opts ...llb.RunOption) llb.ExecState {
+	file := llb.Scratch().File(llb.Mkfile("/"+mark, 0o444, []byte(script)), llb.WithCustomName(title+": script"))
+	opts = append(opts, llb.Args(append([]string{"/bin/sh", "-eu", "/mnt/" + mark}, args...)),
+		llb.AddMount("/mnt", file, llb.Readonly), llb.WithCustomName(title))
+	return root.Run(opts...)
+}
+
+// copyIn copies the local source of that name to the directory dest, which exists and keeps its own
+// owner and mode. It is a command of the image's own cp, and not LLB's file operation, for the sake of the mark.
+func copyIn(root llb.State, source, dest, mark, title string) llb.State {
+	// BuildKit keeps one copy of what a source sent under a name and a hint: only differences travel.
+	src := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+": transfer"))
+	script := `cp -a /media/. "$1/"; chown 0:0 "$1"; chmod 0755 "$1"` + "\n"
+	return step(root, title, mark, script, []string{dest},
+		llb.AddEnv("PATH", buildPath), llb.AddMount("/media", src, llb.Readonly), llb.Network(llb.NetModeNone)).Root()
+}
+
+// askVersions runs the tools of the image that is being built and returns what
+// they say as labels, together with those that name the image.
+//
+// A version is taken from the tool's own mouth, since it goes into the record of
+// every verdict; that of its package says which build of it this is. The step
+// writes to a mount of its own, which the build function reads back before the image is exported: labels
+// belong to the configuration, and that is fixed by then.
+func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.State) (map[string]string, error) {
+	ask, err := specs.ReadFile(versionsStep)
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	for _, tool := range sortedKeys(r.Tools) {
+		args = append(args, tool, r.Tools[tool])
+	}
+	args = append(append(args, "--"), sortedKeys(r.Packages)...)
+	run := root
+	for _, env := range r.Env {
+		name, value, _ := strings.Cut(env, "=")
+		run = run.AddEnv(name, value)
+	}
+	out := step(run, r.stepName("ask the tools for their versions"), stepMark, string(ask), args,
+		llb.Network(llb.NetModeNone)).AddMount("/out", llb.Scratch())
+	res, err := evaluate(ctx, c, out)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := res.SingleRef()
+	if err != nil {
+		return nil, err
+	}
+	text, err := ref.ReadFile(ctx, gateway.ReadRequest{Filename: "versions"})
+	if err != nil {
+		return nil, fmt.Errorf("read the tools' versions: %w", err)
+	}
+	labels, err := r.versionLabels(string(text))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(labels, map[string]string{labelImage: r.name, labelSpec: r.digest})
+	return labels, nil
+}
+
+// versionNumber finds the version in what a tool says of itself.
+var versionNumber = regexp.MustCompile(`\d+(\.\d+)+[^\s,;()]*`)
+
+// versionLabels turns what versions.sh wrote into labels. Every tool of the recipe must be there: an image
+// with a tool that does not start is no image. A package that is not of its
+// pinned version is no fault, and noted under labelMoved with the version that was wanted.
+func (r *recipe) versionLabels(text string) (map[string]string, error) {
+	labels := make(map[string]string)
+	var moved []string
+	for line := range strings.Lines(text) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, value, _ := strings.Cut(rest, " ")
+		switch kind {
+		case "tool":
+			labels[labelTool+name] = versionNumber.FindString(value)
+		case "package":
+			labels[labelPackage+name] = value
+			if pin := r.Packages[name]; pin != "" && pin != value {
+				moved = append(moved, name+"="+pin)
+			}
+		}
+	}
+	for tool, command := range r.Tools {
+		if labels[labelTool+tool] == "" {
+			return nil, fmt.Errorf("%q in the %s image names no version: %q", command, r.name, text)
+		}
+	}
+	if len(moved) > 0 {
+		labels[labelMoved] = strings.Join(moved, " ")
+	}
+	return labels, nil
+}

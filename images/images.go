@@ -1,0 +1,124 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"time"
+)
+
+// Engine is what this package needs of a container engine. *sandbox.Engine implements it.
+type Engine interface {
+	// DialHijack opens BuildKit's streams, as the Docker client's method does.
+	DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error)
+	// ImageLabels returns the ID and labels of ref; id is "" when there is no such image.
+	ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error)
+	// ImagesLabelled returns the IDs of the images with this label ("key" or "key=value"), newest first.
+	ImagesLabelled(ctx context.Context, label string) ([]string, error)
+	// ImportImage makes an image of one layer from a tar of a root file system.
+	ImportImage(ctx context.Context, rootfs io.Reader, ref string) error
+	// PullImage fetches ref from its registry; the context bounds how long.
+	PullImage(ctx context.Context, ref string) error
+	// RemoveImage removes an image by ID or tag; one that is absent or in use is no error.
+	RemoveImage(ctx context.Context, ref string) error
+}
+
+// A Builder makes and finds the agent's images on one engine. It is safe for concurrent use.
+type Builder struct {
+	// Guest is the static guest program that goes into the toolchain image as /agent/guest.
+	Guest []byte
+	// Progress receives BuildKit's progress; nil discards it. A terminal gets
+	// the moving display, anything else plain lines.
+	Progress io.Writer
+
+	engine  Engine
+	showing sync.Mutex    // held while writing to Progress
+	quiet   time.Duration // how long a build goes on unseen; see quietFor
+}
+
+// New returns a Builder on engine.
+//
+// guest may be nil where no toolchain is asked for.
+func New(engine Engine, guest []byte, progress io.Writer) *Builder {
+	return &Builder{Guest: guest, Progress: progress, engine: engine, quiet: quietFor}
+}
+
+// An Image is one built image.
+type Image struct {
+	ID       string            // sha256:…
+	Ref      string            // the tag
+	Versions map[string]string // tool to version, as recorded when it was built
+}
+
+// The names of the images that Ensure makes.
+const (
+	Toolchain = "toolchain"
+	Postgres  = "postgres"
+)
+
+// Ensure returns the image of that name, building it, and what it stands on, when it is absent or
+// older than its specification. With nothing to do it costs one inspect.
+//
+// When ctx ends the build ends at once and leaves no tag. The error of a broken step carries the end of what it
+// printed; where a program is missing on the host the error says which one to install.
+func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
+	r, err := load(name, b.Guest)
+	if err != nil {
+		return Image{}, err
+	}
+	return b.ensure(ctx, r)
+}
+
+// Find returns the image of that name without building; the error wraps ErrAbsent when there is
+// none that matches the specification.
+func (b *Builder) Find(ctx context.Context, name string) (Image, error) {
+	r, err := load(name, b.Guest)
+	if err != nil {
+		return Image{}, err
+	}
+	return b.find(ctx, r)
+}
+
+// ErrAbsent means that an image has not been built yet.
+var ErrAbsent = errors.New("image is absent")
+
+// A File is one entry of a Tree.
+type File struct {
+	Path   string      // slash-separated, relative
+	Mode   fs.FileMode // type (dir, symlink or regular) and permission bits
+	Size   int64       // bytes
+	Digest string      // hex SHA-256 of the content
+	Target string      // of a symbolic link
+}
+
+// A Tree is the content of a snapshot.
+type Tree interface {
+	// Digest identifies the whole content.
+	Digest() string
+	// Files lists the entries sorted by path, parents before children.
+	Files() []File
+	// Open returns the content of a regular file; its reader gives an error
+	// when the bytes are not those of the Digest.
+	Open(path string) (io.ReadCloser, error)
+}
+
+// Snapshot returns an image of the toolchain with tree at /snapshot, owned by root and read-only for others.
+// It is content-addressed: the same tree on the same toolchain is found, not built.
+// workspace is a label (the absolute path) by which older snapshots are pruned.
+//
+// The error of a reader of tree, as when a file changed meanwhile, comes back wrapped, and nothing is tagged. When the
+// toolchain's tag no longer names the image that toolchain is, the error wraps ErrAbsent: call Ensure again.
+func (b *Builder) Snapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
+	return b.snapshot(ctx, toolchain, tree, workspace)
+}
+
+// Prune removes all but the newest keep snapshots of each workspace, and
+// toolchain and Postgres images that no specification names any more. It returns what it removed, as IDs. An
+// image that a container uses, or that has a second tag, stays. What these images and workspaces left in the
+// engine's build cache goes too.
+func (b *Builder) Prune(ctx context.Context, keep int) ([]string, error) {
+	return b.prune(ctx, keep)
+}

@@ -1,0 +1,179 @@
+package images
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// The specifications, the scripts of the build steps, and one directory of
+// files for each image, which go into its /agent. Names that start with "_" or
+// "." (a stray __pycache__) are left out by the rules of embedding.
+//
+//go:embed *.toml steps toolchain postgres
+var specs embed.FS
+
+// A base is the specification of the root file system that every image starts from. It is read from base.toml,
+// and every change there, be it of a comment, makes a new base.
+type base struct {
+	Suite    string // Debian's code name
+	Image    string // the same from a registry
+	Revision int    // counted up to have it made anew
+	digest   string // hex SHA-256 of the specification
+}
+
+// ref is the tag of the base on the engine. It has no registry's name in it: the base is never pushed.
+func (b base) ref() string { return "agent-base:" + b.digest[:12] }
+
+// A recipe is the specification of one image: <name>.toml with its directory. The exported fields are what the
+// file may say; the others are found out when it is loaded.
+//
+// The scripts Prepare and Setup run under /bin/sh -eu as root, before the packages, with network, and after
+// them, without.
+type recipe struct {
+	Suites     []string          // more suites to take packages from
+	Env        []string          // environment of a container
+	User       string            // and its user
+	Workdir    string            // and its directory
+	Entrypoint []string          // and its program, if the caller gives none
+	StopSignal string            // and how it is asked to end
+	Prepare    string            // script before the packages
+	Setup      string            // script after them
+	Packages   map[string]string // Debian package to pinned version, "" for any
+	Tools      map[string]string // tool to the command that tells its version
+
+	name   string
+	base   base
+	files  memTree // the content of /agent, without the guest
+	guest  memTree // the guest, in a layer of its own; empty for an image without
+	digest string  // hex SHA-256 over all that goes in
+}
+
+// ref is the tag of the image: a changed specification is another tag.
+func (r *recipe) ref() string { return "agent-" + r.name + ":" + r.digest[:12] }
+
+// loadBase reads base.toml.
+func loadBase() (base, error) {
+	var b base
+	text, err := readSpec("base.toml", &b)
+	if err != nil {
+		return base{}, err
+	}
+	b.digest = hash(text)
+	return b, nil
+}
+
+// load reads the specification of the image of that name. Its digest covers everything that decides the
+// image's content: the base, both texts of the steps, the files and the guest.
+func load(name string, guest []byte) (*recipe, error) {
+	if name != Toolchain && name != Postgres {
+		return nil, fmt.Errorf("image %q: there are only %s and %s", name, Toolchain, Postgres)
+	}
+	b, err := loadBase()
+	if err != nil {
+		return nil, err
+	}
+	r := &recipe{name: name, base: b}
+	text, err := readSpec(name+".toml", r)
+	if err != nil {
+		return nil, err
+	}
+	if r.files, err = embedded(name); err != nil {
+		return nil, err
+	}
+	if name == Toolchain {
+		r.guest = memTree{{path: "guest", content: guest, mode: 0o755}}
+	}
+	parts := []string{b.digest, hash(text), r.files.Digest(), r.guest.Digest()}
+	for _, step := range []string{packagesStep, versionsStep} {
+		script, err := specs.ReadFile(step)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, hash(script))
+	}
+	r.digest = hash([]byte(strings.Join(parts, "\n")))
+	return r, nil
+}
+
+// readSpec decodes one specification into a struct and returns its text; a misspelt key is an error, which a
+// test meets before anybody else does.
+func readSpec(name string, into any) ([]byte, error) {
+	text, err := specs.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	d := toml.NewDecoder(strings.NewReader(string(text)))
+	if err := d.DisallowUnknownFields().Decode(into); err != nil {
+		return nil, fmt.Errorf("read specification %s: %w", name, err)
+	}
+	return text, nil
+}
+
+// embedded returns the files of dir, read-only, and executable when they say so in their first
+// line, since embedding forgets modes.
+func embedded(dir string) (memTree, error) {
+	var t memTree
+	err := fs.WalkDir(specs, dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		name := strings.TrimPrefix(p, dir+"/")
+		if d.IsDir() {
+			t = append(t, memFile{path: name, mode: fs.ModeDir | 0o755})
+			return nil
+		}
+		content, err := specs.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o444)
+		if strings.HasPrefix(string(content), "#!") {
+			mode = 0o555
+		}
+		t = append(t, memFile{path: name, content: content, mode: mode})
+		return nil
+	})
+	return t, err
+}
+
+// packageArgs are the packages as apt wants them, pinned where the recipe pins. They are sorted, so that the
+// step has the same cache key every time.
+func (r *recipe) packageArgs() []string {
+	var args []string
+	for _, name := range sortedKeys(r.Packages) {
+		if v := r.Packages[name]; v != "" {
+			name += "=" + v
+		}
+		args = append(args, name)
+	}
+	return args
+}
+
+// sortedKeys returns the keys of m in the order of their bytes.
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// hash returns the SHA-256 of b in hex, as all digests of this package are.
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// stepName is what a person reads on a progress line: which image is being made, and what is being done.
+func (r *recipe) stepName(what string) string {
+	return "[" + path.Base(r.name) + "] " + what
+}

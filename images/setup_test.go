@@ -1,0 +1,161 @@
+package images
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// setUp runs engine.sh with these settings on top of an environment that names no engine, and returns what
+// it says and its exit code.
+func setUp(t *testing.T, prefix []string, env ...string) (string, int) {
+	t.Helper()
+	argv := append(prefix, "./engine.sh")
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "DOCKER_HOST=") && !strings.HasPrefix(v, "AGENT_ENGINE_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func TestSetUpIsSilentWhereAnEngineAnswers(t *testing.T) {
+	t.Parallel()
+	socket := strings.TrimPrefix(newEngine(t).DaemonHost(), "unix://")
+	if out, code := setUp(t, nil, "AGENT_ENGINE_SOCKET="+socket); code != 0 || out != "" {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	// On a bare Debian there is perl and no curl.
+	bin := t.TempDir()
+	for _, name := range []string{"bash", "perl", "id"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(program, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script, err := os.ReadFile("engine.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(script), "answers() {")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", "socket=$1\nanswers() {"+body+"\n}\nPATH=$2\nanswers", "bash", socket, bin)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("without curl the engine is not found: %v: %s", err, out)
+	}
+}
+
+func TestSetUpLeavesAnEngineElsewhereToDoctor(t *testing.T) {
+	t.Parallel()
+	out, code := setUp(t, nil, "DOCKER_HOST=tcp://engine.example:2375", "AGENT_ENGINE_SOCKET=/nowhere")
+	if code != 0 || !strings.Contains(out, "agent doctor") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestSetUpWithoutRootSaysWhatToDo runs the script as nobody.
+func TestSetUpWithoutRootSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	var prefix []string
+	if os.Getuid() == 0 {
+		prefix = []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash"}
+		// The tree may lie where nobody may not look: the script comes over standard input.
+		script, err := os.ReadFile("engine.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefix = append(prefix, "-c", string(script))
+	}
+	out, code := setUp(t, prefix, "AGENT_ENGINE_SOCKET=/nowhere/docker.sock")
+	if code != 3 || !strings.Contains(out, "sudo") || !strings.Contains(out, "DOCKER_HOST") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// privately runs the script where the engine that it starts can disturb no other: in a network and a mount
+// namespace of its own, with all its files in dir. The engine is ended when the commands are over.
+func privately(t *testing.T, dir, commands string) (string, int) {
+	t.Helper()
+	args := fmt.Sprintf("--data-root %[1]s/root --exec-root %[1]s/docker --pidfile %[1]s/docker.pid --bridge=none --iptables=false", dir)
+	script := `ip link set lo up 2>/dev/null || true
+end() { kill "$(cat "$AGENT_ENGINE_STATE/docker.pid")" && while [ -e "$AGENT_ENGINE_STATE/docker.pid" ]; do sleep 0.1; done; umount -R "$AGENT_ENGINE_STATE"/docker/netns; }
+trap 'end 2>/dev/null || true' EXIT
+` + commands
+	return setUp(t, []string{"unshare", "--net", "--mount", "bash", "-c", script},
+		"AGENT_ENGINE_SOCKET="+dir+"/docker.sock", "AGENT_ENGINE_STATE="+dir, "AGENT_ENGINE_LOG="+dir+"/log", "AGENT_ENGINE_ARGS="+args)
+}
+
+// shortDir is a directory whose sockets' names fit the kernel's 108 bytes.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "eng")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestSetUpStartsAnEngineOnceOverWhatADeadOneLeft(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	if err := os.MkdirAll(dir+"/docker/containerd", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// One file names a process that is not there, the other one that is something else.
+	for file, pid := range map[string]int{"docker.pid": 1 << 22, "docker/containerd/containerd.pid": os.Getpid()} {
+		if err := os.WriteFile(filepath.Join(dir, file), fmt.Append(nil, pid), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, code := privately(t, dir, `
+./engine.sh & ./engine.sh; wait "$!"
+pid=$(cat "$AGENT_ENGINE_STATE/docker.pid")
+echo "sessions: $(ps -o sid= -p "$pid" | tr -d ' ') $pid"
+ls -l "/proc/$pid/fd" | grep -c agent-engine.lock || true
+kill -KILL "$pid" "$(cat "$AGENT_ENGINE_STATE/docker/containerd/containerd.pid")"
+while [ "$(cut -d ' ' -f 3 "/proc/$pid/stat" 2>/dev/null || echo Z)" != Z ]; do sleep 0.1; done
+echo killed
+./engine.sh
+`)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	alive, again, ok := strings.Cut(out, "killed\n")
+	if !ok || strings.Count(alive, "removing the stale") != 2 || strings.Count(alive, "starting dockerd") != 1 {
+		t.Errorf("two at once over stale files:\n%s", alive)
+	}
+	_, facts, _ := strings.Cut(alive, "sessions: ")
+	var sid, pid, locks int
+	if _, err := fmt.Sscan(facts, &sid, &pid, &locks); err != nil || sid != pid || locks != 0 {
+		t.Errorf("session %d of process %d, %d locks held (%v): the engine is tied to who started it", sid, pid, locks, err)
+	}
+	if !strings.Contains(again, "starting dockerd") || !strings.Contains(again, "the engine answers") {
+		t.Errorf("after kill -9:\n%s", again)
+	}
+}
+
+func TestSetUpOfABrokenEngineTriesTwiceAndShowsTheLog(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	out, code := privately(t, dir, "export AGENT_ENGINE_ARGS=--no-such-flag\nexec ./engine.sh\n")
+	if code != 3 || strings.Count(out, "starting dockerd") != 2 || !strings.Contains(out, "unknown flag: --no-such-flag") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

@@ -1,0 +1,415 @@
+package images
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	bk "github.com/moby/buildkit/client"
+)
+
+// own gives a test a workspace of its own, whose snapshots its end removes.
+func own(t testing.TB, b *Builder) string {
+	t.Helper()
+	workspace := t.TempDir()
+	t.Cleanup(func() {
+		e := b.engine.(*testEngine)
+		for _, s := range shotsOf(t, b, workspace) {
+			removeImage(t, e, s.id)
+		}
+		ctx := context.WithoutCancel(t.Context())
+		client, err := b.dial(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if err := pruneCache(ctx, client, workspaceSource(workspace), bk.PruneAll); err != nil {
+			t.Error(err)
+		}
+	})
+	return workspace
+}
+
+func shotsOf(t testing.TB, b *Builder, workspace string) []shot {
+	t.Helper()
+	ctx := t.Context()
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx) // the test is over, its images are not
+	}
+	shots, err := b.snapshots(ctx, labelWorkspace+"="+workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shots
+}
+
+// frozen returns what an image has below /snapshot, by path.
+func frozen(t *testing.T, e *testEngine, img Image) map[string]File {
+	t.Helper()
+	files := make(map[string]File)
+	e.export(t, img.ID, func(h *tar.Header, content []byte) {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(h.Name, "/"), "snapshot/")
+		if !ok {
+			return
+		}
+		if h.Uid != 0 || h.Gid != 0 {
+			t.Errorf("%q is owned by %d:%d", name, h.Uid, h.Gid)
+		}
+		f := File{Path: name, Mode: h.FileInfo().Mode(), Target: h.Linkname}
+		if h.Typeflag == tar.TypeReg {
+			f.Size, f.Digest = h.Size, hash(content)
+		}
+		files[name] = f
+	})
+	return files
+}
+
+// linkTree is a memTree with symbolic links.
+type linkTree struct {
+	memTree
+	links map[string]string
+}
+
+func (l linkTree) Digest() string { return hash([]byte(fmt.Sprint(l.memTree.Digest(), l.links))) }
+
+func (l linkTree) Files() []File {
+	files := l.memTree.Files()
+	for _, p := range sortedKeys(l.links) {
+		files = append(files, File{Path: p, Mode: fs.ModeSymlink | 0o777, Target: l.links[p]})
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// hostile is a tree that would lead a builder astray who looks into it.
+func hostile() linkTree {
+	file := func(path string, mode fs.FileMode, content string) memFile {
+		return memFile{path: path, mode: mode, content: []byte(content)}
+	}
+	return linkTree{
+		memTree: memTree{
+			file(" ", 0o644, "a space"),
+			file("-rf", 0o600, "a dash"),
+			file(".dockerignore", 0o644, "*\n**\n"),
+			file("Dockerfile", 0o644, "# syntax=registry.invalid/evil\nFROM scratch\nRUN --mount=type=cache,source=/,target=/x touch /x\n"),
+			file("Dockerfile.dockerignore", 0o644, "*\n"),
+			file("a", fs.ModeDir|0o700, ""),
+			file("a-b", 0o644, "sorts between a and a/c"),
+			file("a/.git", 0o444, "gitdir: /etc"),
+			file("a/c", 0o755, "#!/bin/sh\n"),
+			file("big", 0o644, strings.Repeat("0123456789abcdef", 200_000)),
+			file("crlf\r\nname", 0o644, "a\r\nb\x00\xff"),
+			file("empty", 0o640, ""),
+			file("empty-dir", fs.ModeDir|0o755, ""),
+			file("glob*[a]?", 0o644, "glob"),
+			file("naïve-日本", 0o711, "unicode"),
+			file("quote'\"$(x)`x`;", 0o644, "quotes"),
+		},
+		links: map[string]string{"a/loop": "loop", "abs": "/etc/passwd", "dangling": "../../nowhere", "to-dir": "a", "a/up": "../big"},
+	}
+}
+
+func TestSnapshotEqualsTheTreeByteForByteWhateverItHolds(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	var said bytes.Buffer
+	b.Progress, b.quiet = &said, 0
+	tree := hostile()
+	img, err := b.Snapshot(t.Context(), toolchain, tree, own(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := frozen(t, e, img)
+	for _, want := range tree.Files() {
+		have, ok := got[want.Path]
+		if !ok {
+			t.Errorf("%q is missing", want.Path)
+			continue
+		}
+		delete(got, want.Path)
+		mode := want.Mode | 0o444
+		if want.Mode.IsDir() {
+			mode = fs.ModeDir | 0o755
+		}
+		if have.Mode != mode || have.Target != want.Target || (want.Mode.IsRegular() && (have.Digest != want.Digest || have.Size != want.Size)) {
+			t.Errorf("%q is %+v, want %+v with mode %v", want.Path, have, want, mode)
+		}
+	}
+	for name := range got {
+		t.Errorf("%q is in the snapshot and not in the tree", name)
+	}
+	for _, word := range []string{"registry.invalid", "resolve image config", "docker-image://", "[internal]"} {
+		if strings.Contains(said.String(), word) {
+			t.Errorf("a frontend took part: %q in\n%s", word, said.String())
+		}
+	}
+	if !strings.Contains(said.String(), "[snapshot] freeze the workspace") {
+		t.Errorf("progress is not named for people:\n%s", said.String())
+	}
+}
+
+func TestEmptyTreeGivesAnEmptySnapshot(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	img, err := b.Snapshot(t.Context(), toolchain, memTree{}, own(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := frozen(t, e, img); len(got) != 0 {
+		t.Errorf("it holds %v", got)
+	}
+}
+
+func TestEditOfTheSameSizeIsFrozenAndDeletedFilesGo(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	workspace := own(t, b)
+	one := memTree{
+		{path: "d", mode: fs.ModeDir | 0o755},
+		{path: "d/gone", content: []byte("gone"), mode: 0o644},
+		{path: "f", content: []byte("x = 1"), mode: 0o644},
+		{path: "g", content: []byte("stays"), mode: 0o644},
+	}
+	// Nothing differs that BuildKit would look at by itself, and a mode alone.
+	two := memTree{
+		{path: "f", content: []byte("x = 2"), mode: 0o644},
+		{path: "g", content: []byte("stays"), mode: 0o755},
+	}
+	for _, tree := range []memTree{one, two, one} {
+		img, err := b.Snapshot(t.Context(), toolchain, tree, workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := frozen(t, e, img)
+		for _, f := range tree.Files() {
+			if !f.Mode.IsDir() && (got[f.Path].Digest != f.Digest || got[f.Path].Mode != f.Mode) {
+				t.Errorf("%s is %+v, want %+v", f.Path, got[f.Path], f)
+			}
+		}
+		if len(got) != len(tree) {
+			t.Errorf("the snapshot holds %v", got)
+		}
+	}
+}
+
+func TestEqualTreeIsFoundAndOlderSnapshotsGo(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	workspace, neighbour := own(t, b), own(t, b)
+	tree := func(n int) memTree { return memTree{{path: "n", content: []byte{byte('0' + n)}, mode: 0o644}} }
+	var made []Image
+	for n := range 4 {
+		img, err := b.Snapshot(t.Context(), toolchain, tree(n), workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, img)
+		again, err := b.Snapshot(t.Context(), toolchain, tree(n), workspace)
+		if err != nil || again.ID != img.ID || again.Ref != img.Ref {
+			t.Errorf("the same tree gives %v, then %v (%v)", img, again, err)
+		}
+		if n == 0 {
+			if _, err := b.Snapshot(t.Context(), toolchain, memTree{{path: "other", mode: 0o644}}, neighbour); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n, img := range made {
+		if want := n >= len(made)-keepSnapshots; e.has(t, img.Ref) != want {
+			t.Errorf("snapshot %d is on the engine: %v, want %v", n, !want, want)
+		}
+	}
+	if len(shotsOf(t, b, neighbour)) != 1 {
+		t.Error("the snapshot of another workspace went too")
+	}
+	_, labels, err := e.ImageLabels(t.Context(), made[3].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if labels["agent.snapshot"] != tree(3).Digest() || labels["agent.workspace"] != workspace || labels["agent.image"] != "" {
+		t.Errorf("labels are %v", labels)
+	}
+	if made[3].Versions["ruff"] != toolchain.Versions["ruff"] || labels["agent.tool.ruff"] != toolchain.Versions["ruff"] {
+		t.Errorf("the toolchain's versions are lost: %v, %v", made[3].Versions, labels)
+	}
+}
+
+// TestFileThatChangesWhileItIsReadLeavesNoSnapshot expects the reader's own error,
+// which the caller decides on, although BuildKit passes on only text.
+func TestFileThatChangesWhileItIsReadLeavesNoSnapshot(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	changed := errors.New("changed while it was read")
+	for name, open := range map[string]func(string) (io.ReadCloser, error){
+		"at the end":  func(string) (io.ReadCloser, error) { return io.NopCloser(&failing{"abc", changed}), nil },
+		"at the open": func(string) (io.ReadCloser, error) { return nil, changed },
+	} {
+		workspace := own(t, b)
+		tree := &testTree{
+			digest: hash([]byte(workspace)), open: open,
+			files: []File{{Path: "f", Mode: 0o644, Size: 3, Digest: hash([]byte("abc"))}},
+		}
+		_, err := b.Snapshot(t.Context(), toolchain, tree, workspace)
+		if !errors.Is(err, changed) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+		if e.has(t, snapshotRef(toolchain, tree)) || len(shotsOf(t, b, workspace)) != 0 {
+			t.Errorf("%s: half a snapshot was tagged", name)
+		}
+		// What the broken transfer left must not be taken for the file later.
+		whole := &testTree{
+			digest: tree.digest, files: tree.files,
+			open: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil },
+		}
+		img, err := b.Snapshot(t.Context(), toolchain, whole, workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := frozen(t, e, img)["f"]; got.Digest != hash([]byte("abc")) {
+			t.Errorf("%s: after a broken transfer the file is %+v", name, got)
+		}
+	}
+}
+
+func TestEqualSnapshotsAtOnceAreOne(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	workspace := own(t, b)
+	var wg sync.WaitGroup
+	var ids [5]string
+	for i := range ids {
+		wg.Go(func() {
+			// A builder each, as processes have.
+			img, err := New(e, testGuest, nil).Snapshot(t.Context(), toolchain, hostile(), workspace)
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = img.ID
+		})
+	}
+	wg.Wait()
+	if slices.ContainsFunc(ids[:], func(id string) bool { return id != ids[0] || id == "" }) {
+		t.Errorf("they get different images: %v", ids)
+	}
+	if n := len(shotsOf(t, b, workspace)); n != 1 {
+		t.Errorf("%d images are left", n)
+	}
+}
+
+func TestSnapshotOnAToolchainThatMovedIsAbsent(t *testing.T) {
+	t.Parallel()
+	b, toolchain, _ := newBuilder(t)
+	workspace := own(t, b)
+	other := toolchain
+	other.ID = "sha256:" + hash(nil)
+	gone := toolchain
+	gone.Ref = "agent-toolchain:never"
+	for _, img := range []Image{other, gone} {
+		if _, err := b.Snapshot(t.Context(), img, memTree{}, workspace); !errors.Is(err, ErrAbsent) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestPruneKeepsTheNewestOfEachWorkspaceAndWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	mine := make(map[string]bool) // what Prune may see: the images of other tests are none of its business
+	e.only = func(id string) bool { return mine[id] }
+	shots := make(map[string][]Image)
+	used, free := own(t, b), own(t, b)
+	for _, workspace := range []string{used, free} {
+		for n := range 2 {
+			tree := memTree{{path: workspace[len(workspace)-3:], content: []byte{byte(n)}, mode: 0o644}}
+			img, err := b.Snapshot(t.Context(), toolchain, tree, workspace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine[img.ID] = true
+			shots[workspace] = append(shots[workspace], img)
+		}
+	}
+	e.create(t, &container.Config{Image: shots[used][0].ID, Cmd: []string{"none"}}, nil)
+	removed, err := b.Prune(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(removed, []string{shots[free][0].ID}) {
+		t.Errorf("removed are %v, want %v", removed, shots[free][0].ID)
+	}
+	for _, img := range []Image{shots[used][0], shots[used][1], shots[free][1], toolchain} {
+		if !e.has(t, img.ID) {
+			t.Errorf("%v went", img)
+		}
+	}
+}
+
+// cached lists what the engine's build cache has of a workspace, by description.
+func cached(t *testing.T, b *Builder, workspace string) (sources, copies int) {
+	t.Helper()
+	client, err := b.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	usage, err := client.DiskUsage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := workspaceSource(workspace)
+	for _, u := range usage {
+		switch {
+		case strings.Contains(u.Description, copyMark(source)):
+			copies++
+		case strings.Contains(u.Description, source):
+			sources++
+		}
+	}
+	return sources, copies
+}
+
+func TestBuildCacheKeepsOneSourceOfAWorkspaceAndNoneOnceItsSnapshotsAreGone(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	workspace := own(t, b)
+	for n := range 3 {
+		tree := memTree{{path: "f", content: []byte{byte(n)}, mode: 0o644}}
+		if _, err := b.Snapshot(t.Context(), toolchain, tree, workspace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sources, copies := cached(t, b, workspace); sources != 1 || copies != 0 {
+		t.Errorf("after three snapshots the cache has %d sources and %d copies", sources, copies)
+	}
+	live := make(map[string]bool) // the other tests' sources are not this one's to drop
+	for _, s := range allShots(t, b) {
+		live[workspaceSource(s.workspace)] = s.workspace != workspace
+	}
+	for _, s := range shotsOf(t, b, workspace) {
+		removeImage(t, e, s.id)
+	}
+	if err := b.dropLeftovers(t.Context(), live); err != nil {
+		t.Fatal(err)
+	}
+	if sources, copies := cached(t, b, workspace); sources != 0 || copies != 0 {
+		t.Errorf("once the snapshots are gone the cache has %d sources and %d copies", sources, copies)
+	}
+}
+
+func allShots(t *testing.T, b *Builder) []shot {
+	t.Helper()
+	shots, err := b.snapshots(t.Context(), labelSnapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shots
+}

@@ -1,0 +1,271 @@
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	bk "github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/client/llb"
+	"github.com/moby/buildkit/exporter/containerimage/exptypes"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
+	"github.com/moby/buildkit/util/entitlements"
+	"github.com/moby/buildkit/util/progress/progressui"
+	"github.com/opencontainers/go-digest"
+	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/tonistiigi/fsutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// A plan says what an image consists of, once the client that solves it is known.
+type plan func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error)
+
+// solve builds the image that p describes inside the engine and tags it ref,
+// all or nothing: the engine sets the tag after the last layer is in place. mounts are the local sources that
+// the plan may name. No frontend is asked: the plan is made here, by Go, and the engine gets nothing but LLB.
+//
+// When ctx ends the build ends at once, and the error is the cause that ctx
+// was given. The error of a broken step carries the end of what that step printed.
+func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsutil.FS, p plan) error {
+	client, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	opt := bk.SolveOpt{
+		Exports:             []bk.ExportEntry{{Type: "moby", Attrs: map[string]string{"name": ref}}},
+		LocalMounts:         mounts,
+		AllowedEntitlements: []string{string(entitlements.EntitlementNetworkHost)},
+	}
+	build := func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+		state, config, err := p(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		res, err := evaluate(ctx, c, state)
+		if err != nil {
+			return nil, err
+		}
+		text, err := imageJSON(c, config)
+		if err != nil {
+			return nil, err
+		}
+		// An engine of this age ignores the configuration as an attribute of its exporter.
+		res.AddMeta(exptypes.ExporterImageConfigKey, text)
+		return res, nil
+	}
+	tail := &logTail{}
+	status := make(chan *bk.SolveStatus)
+	group, gctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		_, err := client.Build(gctx, opt, "agent", build, status)
+		return err
+	})
+	group.Go(func() error { return b.show(ctx, status, tail) })
+	if err := group.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("build image %s: %w", ref, context.Cause(ctx))
+		}
+		return fmt.Errorf("build image %s: %w%s", ref, err, tail)
+	}
+	return nil
+}
+
+// dial opens BuildKit's API as the engine embeds it: no second daemon runs.
+func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
+	c, err := bk.New(ctx, "",
+		bk.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return b.engine.DialHijack(ctx, "/grpc", "h2c", nil)
+		}),
+		bk.WithSessionDialer(func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+			return b.engine.DialHijack(ctx, "/session", proto, meta)
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("dial BuildKit in the engine: %w", err)
+	}
+	return c, nil
+}
+
+// evaluate solves one state to its end.
+func evaluate(ctx context.Context, c gateway.Client, state llb.State) (*gateway.Result, error) {
+	p, err := platform(c)
+	if err != nil {
+		return nil, err
+	}
+	def, err := state.Marshal(ctx, llb.Platform(p))
+	if err != nil {
+		return nil, fmt.Errorf("marshal build steps: %w", err)
+	}
+	return c.Solve(ctx, gateway.SolveRequest{Definition: def.ToPB(), Evaluate: true})
+}
+
+// platform is that of the engine, which need not be ours: the engine may be on
+// another machine. Its workers name the native platform first.
+func platform(c gateway.Client) (ocispecs.Platform, error) {
+	for _, w := range c.BuildOpts().Workers {
+		if len(w.Platforms) > 0 {
+			return w.Platforms[0], nil
+		}
+	}
+	return ocispecs.Platform{}, errors.New("the engine's BuildKit names no platform that it builds for: use Docker 20.10 or newer")
+}
+
+// imageJSON is the image's configuration as the exporter wants it; it adds the
+// layers itself.
+func imageJSON(c gateway.Client, config ocispecs.ImageConfig) ([]byte, error) {
+	p, err := platform(c)
+	if err != nil {
+		return nil, err
+	}
+	img := ocispecs.Image{Platform: p, Config: config, RootFS: ocispecs.RootFS{Type: "layers"}}
+	return json.Marshal(img)
+}
+
+// show displays the progress that comes over in, until it is closed, and remembers the end of the log.
+// It reads to the end also when ctx is done, since the sender waits for it.
+func (b *Builder) show(ctx context.Context, in <-chan *bk.SolveStatus, tail *logTail) error {
+	ctx = context.WithoutCancel(ctx)
+	out := make(chan *bk.SolveStatus)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.display(ctx, out) })
+	for s := range in {
+		tail.add(s)
+		send(ctx, out, s) // or not, when the display ended, as when its terminal has gone
+	}
+	close(out)
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("show build progress: %w", err)
+	}
+	return nil
+}
+
+// display draws what comes over ch, as progressui does it everywhere: moving on a terminal, line by line
+// elsewhere. Without a writer it only takes the messages away.
+func (b *Builder) display(ctx context.Context, ch chan *bk.SolveStatus) error {
+	if b.Progress == nil {
+		for range ch { //nolint:revive // nobody wants to see it
+		}
+		return nil
+	}
+	held, going := hold(ch, b.quiet)
+	if !going {
+		return nil
+	}
+	d, err := progressui.NewDisplay(b.Progress, progressui.AutoMode)
+	if err != nil {
+		d, err = progressui.NewDisplay(&lockedWriter{mu: &b.showing, w: b.Progress}, progressui.PlainMode)
+	}
+	if err != nil {
+		return err
+	}
+	all := make(chan *bk.SolveStatus)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		_, err := d.UpdateFrom(ctx, all)
+		return err
+	})
+	group.Go(func() error {
+		defer close(all)
+		for _, s := range held {
+			if !send(ctx, all, s) {
+				return nil
+			}
+		}
+		for s := range ch {
+			if !send(ctx, all, s) {
+				return nil
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// quietFor is how long a build goes on before anything is shown of it. The
+// snapshot of a small workspace is made in a fraction of that, before every
+// run: a page of steps about it would push what matters off the screen.
+const quietFor = 2 * time.Second
+
+// hold takes messages from ch for that long. going is false when the build
+// ended meanwhile; else the messages are what is to be shown first.
+func hold(ch <-chan *bk.SolveStatus, d time.Duration) (held []*bk.SolveStatus, going bool) {
+	if d <= 0 {
+		return nil, true
+	}
+	patience := time.NewTimer(d)
+	defer patience.Stop()
+	for {
+		select {
+		case s, ok := <-ch:
+			if !ok {
+				return nil, false
+			}
+			held = append(held, s)
+		case <-patience.C:
+			return held, true
+		}
+	}
+}
+
+// send passes s on, unless the display has ended.
+func send(ctx context.Context, to chan<- *bk.SolveStatus, s *bk.SolveStatus) bool {
+	select {
+	case to <- s:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A lockedWriter lets builds that run at once share one writer. Lines of two builds may alternate; within a line
+// they do not.
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// tailBytes is how much of a broken step's output an error carries: some 20 lines.
+const tailBytes = 2000
+
+// A logTail keeps the end of what each step printed, for the error of the one that breaks. It is written by the
+// goroutine that reads the status, and read when that has ended.
+type logTail struct {
+	logs   map[digest.Digest][]byte
+	broken digest.Digest
+}
+
+// add takes in one status message. A step that breaks is known by its error, which comes after its last line.
+func (t *logTail) add(s *bk.SolveStatus) {
+	if t.logs == nil {
+		t.logs = make(map[digest.Digest][]byte)
+	}
+	for _, l := range s.Logs {
+		log := append(t.logs[l.Vertex], l.Data...)
+		t.logs[l.Vertex] = log[max(0, len(log)-tailBytes):]
+	}
+	for _, v := range s.Vertexes {
+		if v.Error != "" && len(t.logs[v.Digest]) > 0 {
+			t.broken = v.Digest
+		}
+	}
+}
+
+// String is empty when no step with output broke.
+func (t *logTail) String() string {
+	if t.broken == "" {
+		return ""
+	}
+	return "\n" + strings.TrimSpace(string(t.logs[t.broken]))
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Writes to /out/versions what is in the image, by asking it:
+#
+#	versions.sh NAME COMMAND [NAME COMMAND]… -- PACKAGE…
+#
+# as lines "tool NAME first-line-with-a-digit" and "package NAME VERSION".
+set -eu
+export LC_ALL=C.UTF-8
+while [ "$1" != -- ]; do
+	said=$(sh -c "$2" 2>&1) || { echo "$2: $said" >&2; exit 1; }
+	printf 'tool %s %s\n' "$1" "$(printf '%s\n' "$said" | grep -m 1 '[0-9]\.[0-9]')"
+	shift 2
+done >/out/versions
+shift
+for name; do
+	dpkg-query -W -f 'package ${Package} ${Version}\n' "$name"
+done >>/out/versions

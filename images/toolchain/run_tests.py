@@ -1,0 +1,136 @@
+"""Run pytest and record what happened, one JSON object a line, in a file.
+
+    python3 run_tests.py RECORD [pytest arguments]
+
+The record is the result; what pytest prints is for people, and a test can
+print anything. Records, in the order in which they happen:
+
+    {"kind": "collected", "ids": [...]}
+    {"kind": "collect", "id", "outcome", "file", "line", "message"}
+    {"kind": "test", "id", "outcome", "file", "line", "message"}
+    {"kind": "finished", "status": N, "tests": N}
+
+The outcome of a test is passed, failed, error (in its set-up or tear-down),
+skipped or xfailed; that of a collect record is error or skipped. Without the
+last record the session did not come to its end, whatever its exit status.
+
+The recorder is handed to pytest as an object, so nothing of this directory is
+importable by the tests.
+"""
+
+import json
+import os
+import re
+import sys
+
+MAX_MESSAGE = 600  # characters
+FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): )', re.M)
+
+
+class Recorder:
+    def __init__(self, path):
+        self.out = open(path, "x", encoding="utf-8", errors="backslashreplace")
+        self.root = os.getcwd()
+        self.owner = os.getpid()
+        self.worst = {}  # nodeid: record of the worst phase so far
+        self.tests = 0
+
+    def write(self, kind, **fields):
+        # A test may fork; only the process that pytest runs in records.
+        if os.getpid() == self.owner:
+            self.out.write(json.dumps({"kind": kind, **fields}) + "\n")
+            self.out.flush()
+
+    def pytest_collection_finish(self, session):
+        self.write("collected", ids=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report):
+        if report.failed or report.skipped:
+            outcome = "error" if report.failed else "skipped"
+            self.write("collect", id=report.nodeid, outcome=outcome, **self.crash(report))
+
+    def pytest_runtest_logreport(self, report):
+        outcome = self.outcome(report)
+        best = ("passed", "skipped", "xfailed", "failed", "error")
+        old = self.worst.get(report.nodeid)
+        if outcome and (old is None or best.index(outcome) > best.index(old["outcome"])):
+            where = self.crash(report) if outcome != "passed" else {}
+            self.worst[report.nodeid] = {"outcome": outcome, **where}
+        if report.when == "teardown":
+            self.tests += 1
+            done = self.worst.pop(report.nodeid, {"outcome": "error", "message": "no result"})
+            self.write("test", id=report.nodeid, **done)
+
+    def pytest_sessionfinish(self, session, exitstatus):
+        self.write("finished", status=int(exitstatus), tests=self.tests)
+
+    def outcome(self, report):
+        if report.failed:
+            return "failed" if report.when == "call" else "error"
+        if report.skipped:
+            return "xfailed" if hasattr(report, "wasxfail") else "skipped"
+        return "passed" if report.when == "call" else ""
+
+    def crash(self, report):
+        """Say where and why: the last frame inside the workspace, and the exception's line."""
+        long = report.longrepr
+        if isinstance(long, tuple) and len(long) == 3:  # a skip: file, line, reason
+            return {"file": self.relative(long[0]), "line": long[1], "message": str(long[2])[:MAX_MESSAGE]}
+        where, message = {"file": "", "line": 0}, ""
+        crash = getattr(long, "reprcrash", None)
+        if crash is not None:
+            message = crash.message
+            where = {"file": self.relative(crash.path), "line": crash.lineno}
+        if not where["file"]:
+            where = self.last_frame(long) or self.last_mention(report.longreprtext) or where
+        if not message:
+            text = report.longreprtext.strip().splitlines()
+            marked = [line[1:].strip() for line in text if line.startswith("E ")]
+            message = marked[-1] if marked else (text[-1] if text else "")
+        return {**where, "message": message.strip()[:MAX_MESSAGE]}
+
+    def last_frame(self, long):
+        found = None
+        for entry in getattr(getattr(long, "reprtraceback", None), "reprentries", []):
+            place = getattr(entry, "reprfileloc", None)
+            path = self.relative(place.path) if place else ""
+            if path:
+                found = {"file": path, "line": place.lineno}
+        return found
+
+    def last_mention(self, text):
+        """Find the place in a report that pytest keeps as text only, as it does for modules."""
+        found = None
+        for m in FRAME.finditer(text):
+            path = self.relative(m[1] or m[3])
+            if path:
+                found = {"file": path, "line": int(m[2] or m[4])}
+        return found
+
+    def relative(self, path):
+        """The path inside the workspace, "" for one that is elsewhere."""
+        path = os.path.normpath(os.path.join(self.root, str(path)))
+        inside = path.startswith(self.root + os.sep)
+        return path[len(self.root) + 1 :] if inside else ""
+
+
+def main():
+    recorder = Recorder(sys.argv[1])
+    # pytest comes from where it is installed, whatever the workspace calls its
+    # files; after that, as `python3 -m pytest` does, the workspace comes first.
+    del sys.path[0]
+    try:
+        import pytest
+    except ImportError as e:
+        print(f"pytest: {e}", file=sys.stderr)
+        return 127
+    roots = [recorder.root]
+    if os.path.isdir(os.path.join(recorder.root, "src")):
+        roots.append(os.path.join(recorder.root, "src"))
+    sys.path[:0] = roots
+    os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start
+    return pytest.main(sys.argv[2:], plugins=[recorder])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
