@@ -1,0 +1,273 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// A closedEngine starts no box, as one whose daemon is gone.
+type closedEngine struct{ started *[]string }
+
+func (e closedEngine) Start(_ context.Context, spec sandbox.Spec) (*sandbox.Box, error) {
+	*e.started = append(*e.started, spec.Purpose)
+	return nil, errors.New("no daemon")
+}
+
+// offline is a session on base that can start no box; it tells which ones
+// were asked for.
+func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*session, *[]string) {
+	started := &[]string{}
+	v := &Verifier{Boxes: closedEngine{started}, Cache: cache}
+	return newSession(v, Request{Toolchain: "image", Base: base, Changeset: cs}, nil), started
+}
+
+func TestTroubleIsNeverKept(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"a.py": guard, "test_a.py": ""})
+	cache := newMemory()
+	s, started := offline(base, cache, workspace.Changeset{})
+	s.plan(func() {})
+	for _, group := range []string{groupStatic, groupSmoke, groupTests} {
+		var defs []gateDef
+		for _, def := range gateTable() {
+			if def.group == group {
+				defs = append(defs, def)
+			}
+		}
+		s.baseline(t.Context(), group, defs)
+		for _, def := range defs {
+			if out := s.results.base[def.name]; out.Verdict != Infra || !strings.Contains(out.Detail, "no daemon") {
+				t.Errorf("%s: %+v", def.name, out)
+			}
+		}
+	}
+	s.proof(t.Context())
+	if len(s.results.proof) != len(gateOrder) {
+		t.Errorf("not proved: %q", s.results.proof)
+	}
+	if len(cache.rows) != 0 {
+		t.Errorf("kept %q", cache.saves)
+	}
+	if d := strings.Join(*started, " "); d != "baseline-static baseline-smoke baseline-tests proof" {
+		t.Errorf("boxes %s", d)
+	}
+}
+
+func TestKnownResultsNeedNoBox(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"a.py": "x = 1\n"})
+	cache := newMemory()
+	s, started := offline(base, cache, workspace.Changeset{})
+	cache.rows[s.store.proofKey()] = []byte("true")
+	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"lint": {"blocked": "b"}, "types": {"findings": [{"file": "a.py", "message": "m"}]}}`)
+	s.baseline(t.Context(), groupStatic, gateTable()[:2])
+	s.proof(t.Context())
+	if len(*started) != 0 || s.results.base[gateLint].Blocked != "b" || len(s.results.base[gateTypes].Findings) != 1 || s.results.proof == nil {
+		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
+	}
+}
+
+func TestHalfARowIsNoRow(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"a.py": "x = 1\n"})
+	for name, row := range map[string]string{
+		"one gate": `{"lint": {}}`, "null": "null", "list": "[]", "cut": `{"lint": {}, "types": {`, "empty": "", "other gates": `{"smoke": {}, "tests": {}}`,
+	} {
+		cache := newMemory()
+		s, started := offline(base, cache, workspace.Changeset{})
+		cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(row)
+		for _, proved := range []string{"false", "null", "1", ""} {
+			cache.rows[s.store.proofKey()] = []byte(proved)
+			s.proof(t.Context())
+		}
+		s.baseline(t.Context(), groupStatic, gateTable()[:2])
+		if len(*started) != 5 || s.results.base[gateLint].Verdict != Infra {
+			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[gateLint])
+		}
+	}
+}
+
+func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
+	t.Parallel()
+	// The patch brings the first Python file, program and test of all.
+	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
+	s, started := offline(scan(t, map[string]string{"index.html": ""}), nil, cs)
+	s.plan(func() {})
+	for _, def := range gateTable() {
+		s.baseline(t.Context(), def.group, []gateDef{def})
+		if out, ok := s.results.base[def.name]; !ok || out.Verdict != "" {
+			t.Errorf("%s: %+v", def.name, out)
+		}
+	}
+	if len(*started) != 0 {
+		t.Errorf("boxes %q", *started)
+	}
+}
+
+func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
+	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
+	good := map[string]outcome{gateLint: {}, gateTypes: {}, gateSmoke: {Ending: &ending{}}, gateTests: {}}
+	with := func(name string, out outcome) map[string]outcome {
+		m := map[string]outcome{name: out}
+		for k, v := range good {
+			if k != name {
+				m[k] = v
+			}
+		}
+		return m
+	}
+	all := []string{groupSmoke, groupStatic, groupTests}
+	for _, c := range []struct {
+		name string
+		cs   []workspace.Change
+		cand map[string]outcome
+		want []string // groups
+	}{
+		{"all well", []workspace.Change{edit}, good, all},
+		{"nothing changed", nil, good, nil},
+		{"configuration changed", []workspace.Change{edit, {Op: workspace.Create, Path: "ruff.toml"}}, good, nil},
+		{"types in trouble", []workspace.Change{edit}, with(gateTypes, outcome{Verdict: Infra}), []string{groupSmoke, groupTests}},
+		{"tests late", []workspace.Change{edit}, with(gateTests, outcome{Verdict: Timeout}), []string{groupSmoke, groupStatic}},
+		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
+	} {
+		cs := workspace.Changeset{Changes: c.cs}
+		cache := newMemory()
+		s, _ := offline(base, cache, cs)
+		s.plan(func() {})
+		s.results.cand = c.cand
+		for name := range c.cand {
+			s.results.judged[name] = Gate{Name: name, Verdict: Pass}
+		}
+		s.keepAsBaseline(t.Context(), cs)
+		var got []string
+		for _, key := range cache.saves {
+			if !strings.HasPrefix(key, "baseline/"+base.With(cs).Digest()+"/image/") {
+				t.Errorf("%s: kept under %s", c.name, key)
+			}
+			got = append(got, key[strings.LastIndexByte(key, '/')+1:])
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: kept %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestProgramThatTheNextRunWouldNotStartIsNotKept(t *testing.T) {
+	t.Parallel()
+	// run.py stays the program of this run, main.py is the next one's.
+	base := scan(t, map[string]string{"run.py": guard})
+	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py", After: []byte("x = 1\n"), Mode: 0o644}}}
+	s, _ := offline(base, nil, cs)
+	s.plan(func() {})
+	next := newView(base.With(cs), workspace.Changeset{})
+	if s.after.path != "run.py" || s.sameEntry(next) {
+		t.Errorf("%s is kept as the program of the next run", s.after.path)
+	}
+	s.req.Config.Smoke.Command = []string{"run"}
+	if !s.sameEntry(next) {
+		t.Error("a configured command is another one")
+	}
+}
+
+func TestKeysAreDistinct(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"a", "b", "sha256:1", "sha256:2"})
+		type parts struct {
+			image, snapshot, group string
+			seconds                int
+		}
+		draw := func() (parts, string, string) {
+			p := parts{name.Draw(t, "image"), name.Draw(t, "snapshot"), rapid.SampledFrom([]string{groupStatic, groupSmoke}).Draw(t, "group"), rapid.IntRange(0, 2).Draw(t, "seconds")}
+			st := newStore(nil, p.image, toolchain, Config{Smoke: Smoke{Seconds: p.seconds}})
+			return p, st.baselineKey(p.snapshot, p.group), st.proofKey()
+		}
+		p, key, proof := draw()
+		q, other, otherProof := draw()
+		if (p == q) != (key == other) {
+			t.Fatalf("%+v is %s, %+v is %s", p, key, q, other)
+		}
+		// A proof depends on the image alone: planted files have no configuration.
+		if (p.image == q.image) != (proof == otherProof) || proof == key {
+			t.Fatalf("%+v is proved by %s, %+v by %s", p, proof, q, otherProof)
+		}
+	})
+}
+
+func TestPlanNamesEveryGateOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		files   map[string]string
+		patch   workspace.Change
+		skipped string
+		jobs    int // static, programs, their baselines, proof
+	}{
+		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "", 7},
+		{"text only", map[string]string{"a.txt": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "format lint smoke syntax tests types", 2},
+		{"text beside a program", map[string]string{"main.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "format syntax tests", 5},
+		{"last test deleted", map[string]string{"test_a.py": ""}, workspace.Change{Op: workspace.Delete, Path: "test_a.py"}, "format lint smoke syntax types", 4},
+		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "format lint tests types", 4},
+	} {
+		s, _ := offline(scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
+		jobs := s.plan(func() {})
+		var skipped []string
+		for name, reason := range s.results.skipped {
+			if skipped = append(skipped, name); reason == "" {
+				t.Errorf("%s: no reason for %s", c.name, name)
+			}
+		}
+		slices.Sort(skipped)
+		if got := strings.Join(skipped, " "); got != c.skipped || len(jobs) != c.jobs {
+			t.Errorf("%s: %d boxes, skipped %s", c.name, len(jobs), got)
+		}
+		if jobs[0].program || jobs[len(jobs)-1].program {
+			t.Errorf("%s: a syntax error would end the static gates or the proof", c.name)
+		}
+	}
+}
+
+func TestRunWithoutAnEngineEndsAndIsInfra(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"main.py": "", "test_a.py": ""})
+	started := &[]string{}
+	lock := make(chan struct{}, 1)
+	v := &Verifier{Boxes: serial{closedEngine{started}, lock}}
+	req := Request{Base: base, Lease: time.Now(), Changeset: workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "b.py", After: []byte("x = 1\n")}}}}
+	report, err := v.Verify(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, report, Infra, gateOrder...)
+	if len(*started) != 7 {
+		t.Errorf("boxes %q", *started)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if report, err := v.Verify(ctx, req, nil); !errors.Is(err, context.Canceled) || report.Verdict != "" || len(*started) != 7 {
+		t.Errorf("after its end: %v %+v, boxes %q", err, report, (*started)[7:])
+	}
+}
+
+// A serial launcher starts one box at a time.
+type serial struct {
+	Launcher
+	lock chan struct{}
+}
+
+func (s serial) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error) {
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
+	return s.Launcher.Start(ctx, spec)
+}

@@ -1,0 +1,224 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// An entry is how the smoke gate starts the program. HTML pages, styles and
+// libraries are none: nothing but the interpreter of its own language starts a file.
+type entry struct {
+	// The file, "" for a configured command: the latter cannot be followed
+	// through a rename.
+	path string
+	// The command, its program as an absolute path; empty when there is none.
+	args []string
+	// Besides the configured variables.
+	env map[string]string
+}
+
+// String names the command for people.
+func (e entry) String() string {
+	if len(e.args) == 0 {
+		return "nothing"
+	}
+	args := slices.Clone(e.args)
+	args[0] = path.Base(args[0])
+	// env and its "--" are how it is started, not what a person configured.
+	if args[0] == "env" {
+		args = args[1:]
+	}
+	return shorten(strings.Join(args, " "))
+}
+
+// chooseEntries finds the program of each side. It is the base's program
+// wherever the candidate still has that file, so that a patch cannot put a
+// harmless main.py in its place.
+func chooseEntries(base, cand view, tools toolPaths, cfg Smoke) (before, after entry, err error) {
+	if before, err = findEntry(base, tools, cfg); err != nil {
+		return entry{}, entry{}, err
+	}
+	// A configured command has no path of its own: it is the same on both sides.
+	at := before.path
+	if at != "" && !cand.has(at) {
+		for _, c := range cand.changed {
+			if c.Op == workspace.Rename && c.From == at {
+				at = c.Path
+			}
+		}
+	}
+	if at != "" && cand.has(at) {
+		return before, startFile(cand, tools, at), nil
+	}
+	after, err = findEntry(cand, tools, cfg)
+	return before, after, err
+}
+
+// findEntry finds the program by convention, in this order: the configured
+// command; main.py or app.py at the root; the __main__.py of a package at the
+// root or in src; the shallowest file with a main guard, tests and build
+// scripts left out; server.js, app.js or index.js at the root.
+func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
+	if len(cfg.Command) > 0 {
+		// env looks the program up in the box's PATH and becomes it.
+		return entry{args: append([]string{tools.Env, "--"}, cfg.Command...), env: pythonPath(v)}, nil
+	}
+	paths := v.paths()
+	for _, p := range []string{"main.py", "app.py"} {
+		if slices.Contains(paths, p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	for _, p := range paths {
+		dir := strings.TrimPrefix(path.Dir(p), "src/")
+		if path.Base(p) == "__main__.py" && dir != "." && dir != "src" && !strings.Contains(dir, "/") && !aside(p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	p, err := guarded(v, paths)
+	if err != nil || p != "" {
+		return startFile(v, tools, p), err
+	}
+	for _, p := range []string{"server.js", "app.js", "index.js"} {
+		if slices.Contains(paths, p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	return entry{}, nil
+}
+
+// guarded finds the shallowest, then first, Python file with a main guard. It
+// reads files only until it has found one, and only when no name said more.
+func guarded(v view, paths []string) (string, error) {
+	var candidates []string
+	for _, p := range paths {
+		if path.Ext(p) == ".py" && !aside(p) {
+			candidates = append(candidates, p)
+		}
+	}
+	// Stable: paths are sorted, so the choice is the same on every run.
+	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	for _, p := range candidates {
+		data, err := v.read(p)
+		if err != nil {
+			return "", fmt.Errorf("look for the program's entry point: %w", err)
+		}
+		if hasMainGuard(data) {
+			return p, nil
+		}
+	}
+	return "", nil
+}
+
+// aside reports whether p is a test or a build script: no program of the
+// workspace, though most of them have a main guard.
+func aside(p string) bool {
+	for part := range strings.SplitSeq(path.Dir(p), "/") {
+		if part == "tests" || part == "test" || part == "docs" {
+			return true
+		}
+	}
+	switch path.Base(p) {
+	case "conftest.py", "setup.py", "noxfile.py":
+		return true
+	}
+	return isTest(p)
+}
+
+// mainGuard is the guard at the start of a line, outside any indentation.
+var mainGuard = regexp.MustCompile(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
+
+// hasMainGuard reports whether a Python file has a main guard that is code: a
+// line inside a triple-quoted string is not. This is a scanner of quotes and no
+// parser; when it errs, the program that is started is another one, and the
+// judgement, which compares two starts of the same program, stays right.
+func hasMainGuard(data []byte) bool {
+	quote := "" // the open triple quote
+	for line := range bytes.Lines(data) {
+		text := string(line)
+		if quote == "" && mainGuard.MatchString(text) {
+			return true
+		}
+		quote = openQuote(text, quote)
+	}
+	return false
+}
+
+// openQuote follows triple quotes through one line: quote is the one that is
+// open at its start, the result the one that is open at its end, "" for none.
+func openQuote(line, quote string) string {
+	for i := 0; i < len(line); i++ {
+		rest := line[i:]
+		switch {
+		case line[i] == '\\':
+			i++
+		case quote != "":
+			if strings.HasPrefix(rest, quote) {
+				i, quote = i+2, ""
+			}
+		case line[i] == '#':
+			// Reached outside strings only: the rest is a comment.
+			return ""
+		case strings.HasPrefix(rest, `"""`), strings.HasPrefix(rest, `'''`):
+			quote = rest[:3]
+			i += 2
+		case line[i] == '"' || line[i] == '\'':
+			// A short string: a '#' or a triple quote inside it means nothing.
+			for j := i + 1; j < len(line); j++ {
+				if line[j] == '\\' {
+					j++
+				} else if line[j] == line[i] {
+					i = j
+					break
+				}
+			}
+		}
+	}
+	return quote
+}
+
+// startFile makes the command for the program at p, nothing for "". A file
+// inside a package runs as a module of it, so that its relative imports work.
+func startFile(v view, tools toolPaths, p string) entry {
+	switch path.Ext(p) {
+	case "":
+		return entry{}
+	case ".js":
+		// node resolves what it requires from the file, so it needs no path.
+		return entry{path: p, args: []string{tools.Node, p}}
+	}
+	e := entry{path: p, args: []string{tools.Python, "-B", "-u"}, env: pythonPath(v)}
+	dir := path.Dir(p)
+	if dir == "." || dir == "src" || path.Base(p) != "__main__.py" && !v.has(dir+"/__init__.py") {
+		e.args = append(e.args, p)
+		return e
+	}
+	// -m needs the directory above the outermost package on the path; for the
+	// root and src it is there already.
+	top := dir // the directory that holds the outermost package
+	for top != "." && (top == dir || v.has(top+"/__init__.py")) {
+		top = path.Dir(top)
+	}
+	module := strings.TrimSuffix(strings.TrimPrefix(p, top+"/"), ".py")
+	module = strings.TrimSuffix(module, "/__main__")
+	e.args = append(e.args, "-m", strings.ReplaceAll(module, "/", "."))
+	if top != "." && top != "src" {
+		e.env = map[string]string{"PYTHONPATH": e.env["PYTHONPATH"] + ":" + work + "/" + top}
+	}
+	return e
+}
+
+// pythonPath lets a program import what lies at the root and in src, as it
+// could once it is installed.
+func pythonPath(v view) map[string]string {
+	if v.hasDir("src") {
+		return map[string]string{"PYTHONPATH": work + ":" + work + "/src"}
+	}
+	return map[string]string{"PYTHONPATH": work}
+}

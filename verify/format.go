@@ -1,0 +1,170 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// formatCommand formats one file from standard input to standard output by
+// the configuration that holds at its path.
+func formatCommand(tools toolPaths, name string, data []byte) guest.Command {
+	if data == nil {
+		data = []byte{} // nil would mean /dev/null, which is as empty
+	}
+	return guest.Command{
+		Args: []string{
+			tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--force-exclude", "--stdin-filename", name, "-",
+		},
+		Dir: work, Stdin: data, MaxOutput: maxToolOutput,
+	}
+}
+
+// formatStyle asks about every Python file of the base at once. The answer is
+// wanted only for files that the patch creates, so most runs never ask.
+func formatStyle(tools toolPaths) guest.Command {
+	return guest.Command{
+		Args: []string{tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--check", "."}, Dir: work,
+		MaxOutput: maxToolOutput,
+	}
+}
+
+// formatApplies gives the reason why there is nothing to format, or "". Other
+// languages keep their style: there is no formatter for them here.
+func formatApplies(cs workspace.Changeset) string {
+	if slices.ContainsFunc(cs.Changes, formattable) {
+		return ""
+	}
+	return "the patch touches no Python file"
+}
+
+// formattable reports whether c leaves a Python file behind.
+func formattable(c workspace.Change) bool { return c.Op != workspace.Delete && isPython(c.Path) }
+
+// runFormat formats the touched files that were formatted before the patch,
+// and a new file when the workspace has formatted files or no Python file at
+// all, in a box that still holds the base. A file whose old text ruff would
+// have changed keeps its style, so that the diff shows nothing but the patch.
+// It returns the changeset with the formatted bytes.
+//
+// Each text goes through standard input: the formatter never sees the patch in
+// the tree, so that the configuration which holds is the one of the base.
+func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.Changeset, outcome) {
+	final := workspace.Changeset{}
+	var sum outcome
+	files, changed := 0, 0
+	style := -1 // of new files: not asked, no, yes
+	for _, c := range cs.Changes {
+		if !formattable(c) {
+			final.Changes = append(final.Changes, c)
+			continue
+		}
+		files++
+		// A renamed file keeps the style that it had under its old name.
+		var wanted bool
+		var out outcome
+		if c.Op == workspace.Create {
+			if style < 0 {
+				style, out = b.newFilesFormatted(ctx)
+			}
+			wanted = style == 1
+		} else {
+			var before []byte
+			before, out = b.format(ctx, oldPath(c), c.Before)
+			// A fixed point of the formatter, under the configuration at its old
+			// path: whoever keeps this file formats it.
+			wanted = before != nil && bytes.Equal(before, c.Before)
+		}
+		after := c.After
+		if wanted && out.Verdict == "" {
+			after, out = b.format(ctx, c.Path, c.After)
+		}
+		sum = add(sum, out)
+		if sum.Verdict != "" {
+			return cs, sum // half formatted would be neither the patch nor its format
+		}
+		if after != nil && !bytes.Equal(after, c.After) {
+			c.After = after
+			changed++
+		}
+		// A patch that only undid the formatting is no change any more.
+		if c.Op != workspace.Modify || !bytes.Equal(c.After, c.Before) || b.modeChanged(c) {
+			final.Changes = append(final.Changes, c)
+		}
+	}
+	sum.Detail = fmt.Sprintf("formatted %d of %d touched files; the others needed none or keep their own style", changed, files)
+	return final, sum
+}
+
+// add puts the cost of one command to the sum, and its trouble in place of it.
+func add(sum, out outcome) outcome {
+	sum.Seconds += out.Seconds
+	sum.Peak = max(sum.Peak, out.Peak)
+	if out.Verdict != "" {
+		sum.Verdict, sum.Detail, sum.Output = out.Verdict, out.Detail, out.Output
+	}
+	return sum
+}
+
+// oldPath is where the file of a change was before.
+func oldPath(c workspace.Change) string {
+	if c.Op == workspace.Rename {
+		return c.From
+	}
+	return c.Path
+}
+
+// modeChanged reports whether c changes the mode of a file of the base.
+func (b bench) modeChanged(c workspace.Change) bool {
+	// Not known counts as changed: keeping a change is the safe side.
+	e, ok := b.view.base.Lookup(oldPath(c))
+	return !ok || e.Mode.Perm() != c.Mode.Perm()
+}
+
+// format runs the formatter once. It returns data as ruff formats it; nil when ruff cannot parse it, which
+// the syntax gate will say in its own words.
+func (b bench) format(ctx context.Context, name string, data []byte) ([]byte, outcome) {
+	res, out, done := b.command(ctx, formatCommand(b.tools, name, data))
+	if !done {
+		return nil, out
+	}
+	text := clean(whole(res.Stderr))
+	// Not infra: an old configuration that this ruff does not know is the
+	// workspace's own affair, and unformatted is no fault.
+	if _, refused := ruffRefuses(res); refused {
+		return nil, out // the lint gate says so
+	}
+	switch {
+	case res.Exit == 0 && res.Stdout.Dropped == 0:
+		return append([]byte{}, res.Stdout.Head...), out
+	case res.Exit == 2 && strings.Contains(text, "Failed to parse"):
+		return nil, out
+	}
+	out.Verdict = Infra
+	out.Detail = fmt.Sprintf("ruff format %s: exit status %d: %s", name, res.Exit, firstLine(text))
+	return nil, out
+}
+
+// newFilesFormatted decides for files that the patch creates: 1 when the
+// workspace has a formatted Python file or none at all, else 0.
+func (b bench) newFilesFormatted(ctx context.Context) (int, outcome) {
+	// The first Python file of a workspace sets the style, so it starts clean.
+	if !(view{base: b.view.base}).python() {
+		return 1, outcome{}
+	}
+	res, out, done := b.command(ctx, formatStyle(b.tools))
+	if !done {
+		return 0, out
+	}
+	text := clean(whole(res.Stdout))
+	// ruff closes with "3 files would be reformatted, 5 files already formatted".
+	if res.Exit == 0 || strings.Contains(text, "already formatted") {
+		return 1, out
+	}
+	return 0, out // also when ruff cannot tell: leaving a file as it was written is always safe
+}

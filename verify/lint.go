@@ -1,0 +1,141 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// maxToolOutput is how much of a tool's list of findings is read, in bytes. A
+// workspace with more is not judged by that tool.
+const maxToolOutput = guest.MaxKept
+
+// lintRules are ruff's long-standing default: errors of syntax and of names,
+// and the few statements that are almost always mistakes. They apply where the
+// workspace says nothing itself; the default of the newest ruff also has
+// opinions on style, for which no patch to a foreign workspace is refused.
+const lintRules = "E4,E7,E9,F"
+
+// lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore
+// names are checked too: the snapshot has none but those that git tracks, and a patch
+// could otherwise hide a file.
+func lintCommand(b bench) guest.Command {
+	args := []string{b.tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
+	// Asked of the base, like everything about configuration.
+	if !ruffConfigured(view{base: b.view.base}) {
+		args = append(args, "--select", lintRules)
+	}
+	return guest.Command{Args: append(args, "."), Dir: work, MaxOutput: maxToolOutput}
+}
+
+// ruffConfigured reports whether any file of the workspace configures ruff.
+func ruffConfigured(v view) bool {
+	for _, p := range v.paths() {
+		switch path.Base(p) {
+		case "ruff.toml", ".ruff.toml":
+			return true
+		case "pyproject.toml":
+			// Most of them belong to other tools. A file that cannot be read
+			// counts as none: ruff, which reads it in the box, decides.
+			if data, err := v.read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runLint runs ruff and reads its findings. The whole workspace, not only the
+// touched files: removing a name breaks the files that import it.
+func runLint(ctx context.Context, b bench) outcome {
+	res, out, done := b.command(ctx, lintCommand(b))
+	if !done {
+		return out
+	}
+	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Detail = "ruff check over the workspace"
+	// The workspace's doing, not the image's: Blocked compares it with before.
+	if reason, ok := ruffRefuses(res); ok {
+		out.Blocked = reason
+		return out
+	}
+	findings, err := parseRuff(res)
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of ruff: %v", err)
+		return out
+	}
+	out.Findings = newSources(b.view).fill(findings)
+	return out
+}
+
+// ruffConfig matches a cause that ruff names a configuration file in.
+var ruffConfig = regexp.MustCompile(`\.?ruff\.toml|pyproject\.toml`)
+
+// ruffRefuses reports that ruff did not start because of a configuration file
+// in the workspace, with its reason.
+func ruffRefuses(res guest.Result) (reason string, ok bool) {
+	text := clean(whole(res.Stderr))
+	if res.Exit != 2 || !strings.HasPrefix(text, "ruff failed\n") {
+		return "", false
+	}
+	// The causes go from the general to the particular, one a line.
+	var causes []string
+	for line := range strings.Lines(text) {
+		if cause, ok := strings.CutPrefix(strings.TrimSpace(line), "Cause: "); ok {
+			causes = append(causes, cause)
+		}
+	}
+	reason = shorten(strings.Join(causes, ": "))
+	return "ruff does not accept the workspace's configuration: " + reason, ruffConfig.MatchString(reason)
+}
+
+// A ruffLine is one finding as ruff prints it with --output-format json-lines,
+// the fields that are used here.
+type ruffLine struct {
+	// "F821", or "invalid-syntax" for what does not parse.
+	Code string `json:"code"`
+	// Absolute.
+	Filename string `json:"filename"`
+	Message  string `json:"message"`
+	// Where it begins; both from 1.
+	Location struct {
+		Row    int `json:"row"`
+		Column int `json:"column"`
+	} `json:"location"`
+}
+
+// parseRuff reads ruff's findings. Status 0 must come with none and status 1
+// with some: anything else is no answer.
+func parseRuff(res guest.Result) ([]Finding, error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	var found []Finding
+	for line := range bytes.Lines(res.Stdout.Head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var l ruffLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, fmt.Errorf("line %q: %w", shorten(string(line)), err)
+		}
+		// Any JSON object would pass the decoder.
+		if l.Message == "" || l.Filename == "" {
+			return nil, fmt.Errorf("line %q: no message or file", shorten(string(line)))
+		}
+		found = append(found, Finding{
+			File: relative(l.Filename, work), Line: max(l.Location.Row, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: shorten(l.Message),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(clean(whole(res.Stderr))))
+	}
+	return found, nil
+}

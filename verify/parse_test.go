@@ -1,0 +1,266 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox/guest"
+)
+
+// golden returns what a real tool wrote, kept in testdata.
+func golden(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// ended is a command that ended with this status and output.
+func ended(status int, stdout, stderr []byte) guest.Result {
+	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
+}
+
+func TestRuffFindingsAreRead(t *testing.T) {
+	t.Parallel()
+	got, err := parseRuff(ended(1, golden(t, "ruff.jsonl"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Finding{
+		{File: "caller.py", Line: 1, Column: 8, Rule: "F401", Message: "`os` imported but unused"},
+		{File: "caller.py", Line: 5, Column: 14, Rule: "F821", Message: "Undefined name `nothing`"},
+		{File: "lib.py", Line: 5, Column: 5, Rule: "F811", Message: "Redefinition of unused `f` from line 1: `f` redefined here"},
+		{File: "src/pkg/m.py", Line: 1, Column: 8, Rule: "F401", Message: "`nosuch` imported but unused"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	lines := golden(t, "ruff.jsonl")
+	for name, res := range map[string]guest.Result{
+		"status 0 with findings":    ended(0, lines, nil),
+		"status 1 without findings": ended(1, nil, nil),
+		"status 2":                  ended(2, nil, []byte("ruff crashed")),
+		"cut line":                  ended(1, lines[:len(lines)-20], nil),
+		"garbage":                   ended(1, []byte("All checks passed!\n"), nil),
+		"empty object":              ended(1, []byte("{}\n"), nil),
+		"dropped output":            {Exit: 1, Stdout: guest.Output{Head: lines, Dropped: 1}},
+	} {
+		if found, err := parseRuff(res); err == nil {
+			t.Errorf("ruff, %s: taken for an answer: %+v", name, found)
+		}
+	}
+	lines = golden(t, "mypy.jsonl")
+	for name, res := range map[string]guest.Result{
+		"status 0 with errors":    ended(0, lines, nil),
+		"status 1 without errors": ended(1, nil, nil),
+		"crash":                   ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
+		"status 2, no reason":     ended(2, nil, nil),
+		"status 3":                ended(3, lines, nil),
+		"cut line":                ended(1, lines[:len(lines)-20], nil),
+	} {
+		if found, _, err := parseMypy(res); err == nil {
+			t.Errorf("mypy, %s: taken for an answer: %+v", name, found)
+		}
+	}
+}
+
+func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
+	t.Parallel()
+	reason, ok := ruffRefuses(ended(2, nil, golden(t, "ruff-config.txt")))
+	if !ok || !strings.Contains(reason, "Unknown rule selector `ZZZ9`") {
+		t.Errorf("%v %q", ok, reason)
+	}
+	for _, other := range []string{"error: Failed to parse a.py:1:7: x\n", "ruff failed\n  Cause: out of disk\n", "panicked\n"} {
+		if _, ok := ruffRefuses(ended(2, nil, []byte(other))); ok {
+			t.Errorf("%q is taken for a refused configuration", other)
+		}
+	}
+}
+
+func TestMypyFindingsAreRead(t *testing.T) {
+	t.Parallel()
+	got, blocked, err := parseMypy(ended(1, golden(t, "mypy.jsonl"), nil))
+	if err != nil || blocked != "" {
+		t.Fatal(err, blocked)
+	}
+	want := []Finding{
+		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`},
+		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`},
+		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`},
+		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`},
+		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMypyBlockingErrorsAreFindings(t *testing.T) {
+	t.Parallel()
+	got, blocked, err := parseMypy(ended(2, golden(t, "mypy-blocked.txt"), nil))
+	want := []Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}}
+	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
+		t.Error(d, err, blocked)
+	}
+	_, blocked, err = parseMypy(ended(2, nil, golden(t, "mypy-usage.txt")))
+	if err != nil || !strings.HasPrefix(blocked, "Mypy no longer supports checking Python 2 code") {
+		t.Error(err, blocked)
+	}
+}
+
+func TestTestRecordIsRead(t *testing.T) {
+	t.Parallel()
+	run, err := parseRecord(golden(t, "record.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason := run.trouble(ended(1, nil, nil)); reason != "" {
+		t.Errorf("trouble %q", reason)
+	}
+	if got := run.summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
+		t.Errorf("summary %q", got)
+	}
+	byID := map[string]testResult{}
+	for _, r := range run.results {
+		byID[r.ID] = r
+	}
+	for _, want := range []testResult{
+		{"tests/test_a.py::test_raise", "failed", "lib.py", 2, "ZeroDivisionError: division by zero"},
+		{"tests/test_a.py::T::test_u", "failed", "tests/test_a.py", 17, "AssertionError: 1 != 2"},
+		{"tests/test_imp.py", "error", "tests/test_imp.py", 1, "ModuleNotFoundError: No module named 'nosuch'"},
+		{"tests/test_syn.py", "error", "tests/test_syn.py", 1, "SyntaxError: invalid syntax"},
+	} {
+		if byID[want.ID] != want {
+			t.Errorf("%+v, want %+v", byID[want.ID], want)
+		}
+	}
+}
+
+func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
+	t.Parallel()
+	whole := string(golden(t, "record.jsonl"))
+	collected := `{"kind": "collected", "ids": ["a.py::t"]}` + "\n"
+	passed := `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"
+	for _, c := range []struct {
+		name, record string
+		res          guest.Result
+		want         string
+	}{
+		{"no record", "", ended(0, nil, nil), "before its session was over"},
+		{"cut record", whole[:len(whole)-5], ended(1, nil, nil), "before its session was over"},
+		{"other status", whole, ended(0, nil, nil), "exit status 0"},
+		{"signal", whole, guest.Result{Exit: -1, Signal: "SIGSEGV"}, "SIGSEGV"},
+		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", ended(0, nil, nil), "collected 1 tests and ran 0"},
+		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", ended(1, nil, nil), "does not fit"},
+		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
+		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", ended(5, nil, nil), ""},
+		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", ended(0, nil, nil), ""},
+	} {
+		run, err := parseRecord([]byte(c.record))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := run.trouble(c.res); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: trouble %q, want %q", c.name, got, c.want)
+		}
+	}
+	if _, err := parseRecord([]byte(whole + passed)); err == nil {
+		t.Error("a record that goes on after its end is accepted")
+	}
+	if _, err := parseRecord([]byte("1 passed\n")); err == nil {
+		t.Error("text is accepted as a record")
+	}
+}
+
+func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
+	t.Parallel()
+	good := []byte(`{"findings": [], "checked": ["a.py"], "skipped": [{"file": "b.bin", "reason": "x"}], "trouble": []}`)
+	if _, err := parseSyntax(ended(0, good, nil), 2); err != nil {
+		t.Error(err)
+	}
+	for name, res := range map[string]guest.Result{
+		"status 1":       ended(1, good, nil),
+		"partial":        ended(0, good[:40], nil),
+		"empty":          ended(0, nil, nil),
+		"a file missing": ended(0, []byte(`{"checked": ["a.py"]}`), nil),
+		"dropped":        {Stdout: guest.Output{Head: good, Dropped: 3}},
+	} {
+		if _, err := parseSyntax(res, 2); err == nil {
+			t.Errorf("%s is taken for an answer", name)
+		}
+	}
+}
+
+func TestCrashReportsAreRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       []Finding
+	}{
+		{"python", string(golden(t, "crash-python.txt")), []Finding{
+			{File: "crash.py", Line: 6, Rule: "json.decoder.JSONDecodeError", Message: "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
+			{File: "crash.py", Line: 8, Rule: "RuntimeError", Message: "RuntimeError: no configuration at 0x7f12"},
+		}},
+		{"node", string(golden(t, "crash-node.txt")), []Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
+		{"thread", "Exception in thread Thread-1 (run):\nTraceback (most recent call last):\n  File \"/work/a.py\", line 3, in run\n    x\nNameError: name 'x' is not defined\n", []Finding{{File: "a.py", Line: 3, Rule: "NameError", Message: "NameError: name 'x' is not defined"}}},
+		{"own exception", "Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in run\nshop.Closed: at night\n", []Finding{{File: "a.py", Line: 3, Rule: "shop.Closed", Message: "shop.Closed: at night"}}},
+		{"cut off", "Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in run\n", []Finding{{File: "a.py", Line: 3, Rule: "traceback", Message: "Traceback (most recent call last):"}}},
+		{"help text", "usage: tool [-h]\n  --strict   Error: is shown for each\nINFO no Error: here\nErrors are listed below\n", nil},
+	} {
+		got := crashReports(c.text)
+		for i := range got {
+			got[i].Source = ""
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+func TestOutputIsSafeToShow(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"\x1b[31mred\x1b[0m":            "red",
+		"\x1b]0;title\x07text":          "text",
+		"\x1b]8;;http://x\x1b\\link":    "link",
+		"\x1b(Bplain\x1b7":              "plain",
+		"bell\x07 back\x08 nul\x00":     "bell back nul",
+		"\xff\xfe":                      "\uFFFD",
+		"one\r\ntwo\rthree\t.":          "one\ntwo\nthree\t.",
+		"c1 \u009b31m":                  "c1 31m",
+		"abc\u202edcba\u2066x\u2069":    "abcdcbax",
+		"::set-output name=x::1":        "::set-output name=x::1",
+		"unfinished \x1b[38;5;":         "unfinished 38;5;",
+		"\x1b\x1b[1mnested\x1b\x1b[0m?": "nested?",
+	} {
+		if got := clean([]byte(in)); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+		if strings.ContainsRune(clean([]byte(in)), 0x1b) {
+			t.Errorf("an escape is left of %q", in)
+		}
+	}
+}
+
+func TestTailKeepsTheEndOnARuneAndALine(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 100) + "\n" + strings.Repeat("z", 90) + "\n\n"
+	for n, want := range map[int]string{1000: strings.TrimSpace(long), 95: strings.Repeat("z", 90), 96: strings.Repeat("z", 90), 50: strings.Repeat("z", 50)} {
+		if got := tail(long, n); got != want {
+			t.Errorf("tail %d = %q", n, got)
+		}
+	}
+	if got := tail(strings.Repeat("é", 10), 5); got != "éé" {
+		t.Errorf("half a rune is kept: %q", got)
+	}
+}

@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"agent/sandbox/workspace"
+)
+
+// empty is a session on a workspace without files, whose outcomes a test
+// hands in itself.
+func empty(emit func(Event)) *session {
+	return newSession(&Verifier{}, Request{Base: &workspace.Manifest{}}, emit)
+}
+
+// An arrival is one thing that results is told.
+type arrival struct {
+	gate     string // "" for the proof
+	baseline bool
+	out      outcome
+}
+
+// tell hands arrivals to r in their order.
+func tell(r *results, reasons map[string]string, list []arrival) {
+	for _, a := range list {
+		switch {
+		case a.gate == "":
+			r.proven(reasons)
+		case a.baseline:
+			r.baseline(a.gate, a.out)
+		default:
+			r.candidate(a.gate, a.out)
+		}
+	}
+}
+
+// arrivals draws one outcome for each side of each gate, and the proof.
+func arrivals(t *rapid.T) (list []arrival, reasons map[string]string) {
+	kinds := rapid.SampledFrom([]outcome{
+		{},
+		{},
+		{Findings: []Finding{{File: "a.py", Line: 1, Rule: "F1", Message: "m"}}},
+		{Blocked: "usage"},
+		{Blocked: "other"},
+		{Verdict: Infra, Detail: "gone"},
+		{Verdict: Timeout, Detail: "late"},
+		{Verdict: OOM, Detail: "large"},
+		{Tests: []testResult{{ID: "a.py::t", Outcome: "failed"}}},
+		{Tests: []testResult{{ID: "a.py::t", Outcome: "passed"}}},
+	})
+	endings := rapid.SampledFrom([]ending{{}, {Exit: 1}, {Running: true}, {Crashes: []string{"KeyError"}}, {Exit: 127}})
+	list, reasons = []arrival{{}}, map[string]string{}
+	for _, name := range gateOrder {
+		for _, baseline := range []bool{false, true} {
+			if baseline && name == gateFormat {
+				continue // formatting is compared with nothing
+			}
+			out := kinds.Draw(t, name)
+			if name == gateSmoke {
+				end := endings.Draw(t, "ending")
+				out.Ending = &end
+			}
+			list = append(list, arrival{name, baseline, out})
+		}
+		if rapid.IntRange(0, 9).Draw(t, "unproven") == 0 {
+			reasons[name] = name + " sees nothing"
+		}
+	}
+	return list, reasons
+}
+
+func TestReportDoesNotDependOnWhichBoxEndsFirst(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, reasons := arrivals(t)
+		first := empty(nil)
+		tell(first.results, reasons, list)
+		want, _ := json.Marshal(first.report())
+		other := empty(nil)
+		tell(other.results, reasons, rapid.Permutation(list).Draw(t, "order"))
+		if got, _ := json.Marshal(other.report()); string(got) != string(want) {
+			t.Fatalf("%s\nin another order: %s", want, got)
+		}
+	})
+}
+
+func TestGateWithoutAllItsAnswersIsNoPass(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, reasons := arrivals(t)
+		lost := rapid.IntRange(0, len(list)-1).Draw(t, "lost")
+		a := list[lost]
+		s := empty(nil)
+		tell(s.results, reasons, slices.Delete(slices.Clone(list), lost, lost+1))
+		report := s.report()
+		if report.Verdict == Pass {
+			t.Fatalf("a pass without %+v: %+v", a, report)
+		}
+		for _, g := range report.Gates {
+			if (a.gate == "" || g.Name == a.gate) && g.Verdict != Infra {
+				t.Fatalf("%s is %s without %+v", g.Name, g.Verdict, a)
+			}
+		}
+	})
+}
+
+func TestEachGateEndsOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, reasons := arrivals(t)
+		ends := map[string]Verdict{}
+		s := empty(func(e Event) {
+			if _, twice := ends[e.Gate]; e.Done && !e.Baseline {
+				if twice {
+					t.Fatalf("%s ends again: %+v", e.Gate, e)
+				}
+				ends[e.Gate] = e.Verdict
+			}
+		})
+		tell(s.results, reasons, rapid.Permutation(list).Draw(t, "order"))
+		report := s.report()
+		if len(report.Gates)+len(report.Skipped) != len(gateOrder) || len(ends) != len(gateOrder) {
+			t.Fatalf("%d judged and %d skipped, %d events", len(report.Gates), len(report.Skipped), len(ends))
+		}
+		for _, g := range report.Gates {
+			if ends[g.Name] != g.Verdict {
+				t.Fatalf("%s: the event says %q, the report %q", g.Name, ends[g.Name], g.Verdict)
+			}
+		}
+		for _, skip := range report.Skipped {
+			if ends[skip.Name] != "" || skip.Reason == "" {
+				t.Fatalf("%+v ends as %q", skip, ends[skip.Name])
+			}
+		}
+	})
+}
+
+// sound lists the arrivals of a candidate that every gate likes.
+func sound() []arrival {
+	list := []arrival{{}}
+	for _, name := range gateOrder {
+		out := outcome{}
+		if name == gateSmoke {
+			out.Ending = &ending{}
+		}
+		list = append(list, arrival{name, true, out}, arrival{name, false, out})
+	}
+	return list
+}
+
+func TestEverySingleTroubleReachesTheVerdict(t *testing.T) {
+	t.Parallel()
+	finding := outcome{Findings: []Finding{{File: "a.py", Message: "m"}}}
+	for _, c := range []struct {
+		name     string
+		gate     string
+		baseline bool
+		out      outcome
+		want     Verdict
+	}{
+		{"nothing", gateLint, false, outcome{}, Pass},
+		{"finding of the linter", gateLint, false, finding, Fail},
+		{"finding of the parser", gateSyntax, false, finding, Fail},
+		{"crash", gateSmoke, false, outcome{Ending: &ending{Exit: 1}}, Fail},
+		{"formatter gone", gateFormat, false, outcome{Verdict: Infra}, Infra},
+		{"types late", gateTypes, false, outcome{Verdict: Timeout}, Timeout},
+		{"tests out of memory", gateTests, false, outcome{Verdict: OOM}, OOM},
+		{"baseline gone", gateTests, true, outcome{Verdict: Infra}, Infra},
+		{"skipped test", gateTests, false, outcome{Tests: []testResult{{ID: "a::t", Outcome: "skipped"}}}, Pass},
+	} {
+		s := empty(nil)
+		list := sound()
+		for i, a := range list {
+			if a.gate == c.gate && a.baseline == c.baseline && (c.out.Ending != nil || c.gate != gateSmoke) {
+				list[i].out = c.out
+			}
+		}
+		tell(s.results, map[string]string{}, list)
+		if got := s.report(); got.Verdict != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got.Verdict, c.want)
+		}
+	}
+}
+
+func TestGateThatIsNotProvedIsInfraWhateverItFound(t *testing.T) {
+	t.Parallel()
+	for _, name := range gateOrder {
+		s := empty(nil)
+		tell(s.results, map[string]string{name: "it sees nothing"}, sound())
+		report := s.report()
+		expect(t, report, Infra, name)
+		if g := find(t, report, name); g.Detail != "it sees nothing" {
+			t.Errorf("%s: %q", name, g.Detail)
+		}
+	}
+}
+
+func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
+	t.Parallel()
+	s := empty(nil)
+	// The tests ended, with a failure, before the error was found.
+	list := sound()
+	for i, a := range list {
+		if a.gate == gateTests && !a.baseline {
+			list[i].out.Tests = []testResult{{ID: "a.py::t", Outcome: "failed"}}
+		}
+	}
+	tell(s.results, map[string]string{}, list)
+	if s.report().Verdict != Fail {
+		t.Fatal("the failing test is not judged")
+	}
+	s.results.skip(gateSmoke, "no entry point")
+	s.results.unparsed()
+	report := s.report()
+	if report.Verdict != Pass || len(report.Gates) != len(gateOrder)-2 {
+		t.Errorf("%+v", report)
+	}
+	if got := skipped(report, gateTests); !strings.Contains(got, "syntax error") {
+		t.Errorf("tests skipped with %q", got)
+	}
+	if got := skipped(report, gateSmoke); got != "no entry point" {
+		t.Errorf("the first reason is replaced by %q", got)
+	}
+}
+
+func TestRemarksChangeNoVerdict(t *testing.T) {
+	t.Parallel()
+	s := empty(nil)
+	tell(s.results, map[string]string{}, sound())
+	s.results.note("the cache is slow")
+	s.results.note("a box stays")
+	report := s.report()
+	if report.Verdict != Pass || report.Gates[0].Detail != "(the cache is slow; a box stays)" || report.Gates[1].Detail != "" {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestEveryGateOfAReportHasAJudge(t *testing.T) {
+	t.Parallel()
+	defs := map[string]gateDef{}
+	maps.Copy(defs, newResults(nil, Request{Base: &workspace.Manifest{}}).defs)
+	for _, name := range gateOrder {
+		if defs[name].judge == nil {
+			t.Errorf("nobody judges %s", name)
+		}
+	}
+	if len(defs) != len(gateOrder) {
+		t.Errorf("%d gates are judged, %d reported", len(defs), len(gateOrder))
+	}
+}

@@ -1,0 +1,39 @@
+package verify
+
+import (
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+const (
+	// pageSize is what the smallest file takes in a tmpfs.
+	pageSize = 4 << 10
+	// spare is what the gates and the program may write besides the
+	// workspace: the size of /work for a small one.
+	spare = 256 << 20
+	// spareInodes is the same in files.
+	spareInodes = 50_000
+)
+
+// roomFor returns the limits of a box that must hold base: a workspace that is
+// larger than the usual /work gets a larger one, so that its size is never
+// charged to the patch. What the configuration set stays as it is.
+func roomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
+	var bytes, largest int64
+	for _, e := range base.Entries {
+		// Every file takes whole pages.
+		bytes += (e.Size + pageSize - 1) / pageSize * pageSize
+		largest = max(largest, e.Size)
+	}
+	if lim.Work == 0 {
+		lim.Work = bytes + spare
+	}
+	if lim.Inodes == 0 {
+		lim.Inodes = int64(len(base.Entries)) + spareInodes
+	}
+	// The largest file must be writable again by the patch or the program.
+	if lim.MaxFile == 0 {
+		lim.MaxFile = max(largest, 100<<20)
+	}
+	return lim
+}

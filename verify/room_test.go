@@ -1,0 +1,28 @@
+package verify
+
+import (
+	"testing"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+func TestABoxHasRoomForTheWorkspace(t *testing.T) {
+	base := &workspace.Manifest{Entries: []workspace.Entry{
+		{Path: "a", Kind: workspace.File, Size: 1},
+		{Path: "big", Kind: workspace.File, Size: 300 << 20},
+		{Path: "d", Kind: workspace.Dir},
+	}}
+	got := roomFor(sandbox.Limits{}, base)
+	want := sandbox.Limits{Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
+	if got != want {
+		t.Errorf("limits %+v, want %+v", got, want)
+	}
+}
+
+func TestRoomKeepsWhatTheConfigurationSays(t *testing.T) {
+	tight := sandbox.Limits{Work: 1 << 20, Inodes: 10, MaxFile: 1 << 10, Memory: 64 << 20}
+	if got := roomFor(tight, &workspace.Manifest{}); got != tight {
+		t.Errorf("limits %+v, want %+v", got, tight)
+	}
+}

@@ -1,0 +1,343 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// maxBoxes is how many boxes one Verify has at a time. The candidate needs
+// three; the fourth lets the baseline begin while they run. More would only
+// compete for two processors and for memory, of which each box may take a gigabyte.
+const maxBoxes = 4
+
+// snapshotDir is the base in every box made from a snapshot, read-only.
+const snapshotDir = "/snapshot"
+
+// defaultTimeout bounds every command but the smoke test's, which has its own
+// watch. It is long, because a whole test suite has to fit.
+const defaultTimeout = 5 * time.Minute
+
+// A session is one call of Verify. Its data goes one way: plan decides which
+// boxes there are, each box hands outcomes to results, and results judges. What
+// one box must know of another, the final bytes of the candidate, comes through
+// settled.
+type session struct {
+	boxes   Launcher
+	req     Request
+	tools   toolPaths
+	results *results
+	store   *store
+
+	base view
+	// The program of each side.
+	before, after entry
+
+	// Closed when the changeset is final. final may be read after that only, but
+	// for the static box, which sets it.
+	settled chan struct{}
+	final   workspace.Changeset
+}
+
+// newSession prepares a call; it starts nothing, so that there is nothing to
+// undo when the context has ended already.
+func newSession(v *Verifier, req Request, emit func(Event)) *session {
+	tools := toolchain
+	if v.tools != nil {
+		tools = *v.tools
+	}
+	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
+	s := &session{
+		boxes: v.Boxes, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
+		settled: make(chan struct{}), final: req.Changeset,
+	}
+	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
+	s.results = newResults(emit, req)
+	return s
+}
+
+// A job is one box's work. A program is not worth starting once a touched
+// file does not parse; everything else goes on then.
+type job struct {
+	// It runs the workspace's code, so a syntax error ends it early.
+	program bool
+	// do ends when its box is closed.
+	do func(ctx context.Context)
+}
+
+// run does everything that the report needs and returns when no box is left.
+func (s *session) run(ctx context.Context) {
+	// Programs are not worth starting once a touched file does not parse.
+	programs, stop := context.WithCancel(ctx)
+	defer stop()
+	jobs := s.plan(stop)
+
+	slots := make(chan struct{}, maxBoxes)
+	var wg sync.WaitGroup
+	for _, j := range jobs {
+		// Slots are taken in the order of the jobs, so the static box, for which
+		// the others wait, always has one.
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			of := ctx
+			if j.program {
+				of = programs
+			}
+			// The syntax error may have been found while this job waited.
+			if of.Err() == nil {
+				j.do(of)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// plan decides which gates apply and lists the boxes that they need, the
+// candidate's first. What does not apply is recorded as skipped.
+func (s *session) plan(stop context.CancelFunc) []job {
+	cand := newView(s.req.Base, s.req.Changeset)
+	r := s.results
+	if reason := formatApplies(s.req.Changeset); reason != "" {
+		r.skip(gateFormat, reason)
+	}
+	if len(touched(cand)) == 0 {
+		r.skip(gateSyntax, "no touched file has a parser")
+	}
+	var err error
+	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
+	groups := map[string][]gateDef{}
+	for _, def := range gateTable() {
+		reason := s.reason(def, cand)
+		switch {
+		case def.name == gateSmoke && err != nil:
+			// Which program it is cannot be told, so nobody knows that it works.
+			r.baseline(gateSmoke, outcome{})
+			r.candidate(gateSmoke, infra("%v", err))
+		case reason != "":
+			r.skip(def.name, reason)
+		default:
+			groups[def.group] = append(groups[def.group], def)
+		}
+	}
+	// The static box is first, since it fixes the bytes for which the programs
+	// wait; then the programs, which take longest; then what can be cached.
+	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[groupStatic], stop) }}}
+	for _, group := range []string{groupSmoke, groupTests} {
+		for _, def := range groups[group] {
+			jobs = append(jobs, job{true, func(ctx context.Context) { s.program(ctx, def) }})
+		}
+	}
+	for _, group := range []string{groupStatic, groupTests, groupSmoke} {
+		// Without programs there is nothing to compare theirs with; lint and
+		// types are still wanted, for the findings next to the syntax error.
+		if defs := groups[group]; len(defs) > 0 {
+			jobs = append(jobs, job{group != groupStatic, func(ctx context.Context) { s.baseline(ctx, group, defs) }})
+		}
+	}
+	return append(jobs, job{false, s.proof})
+}
+
+// reason says why a gate has nothing to do on either side, or "".
+func (s *session) reason(def gateDef, cand view) string {
+	if def.name == gateSmoke {
+		if len(s.after.args) > 0 {
+			return ""
+		}
+		return "no entry point: name the program with [smoke] command in agent.toml"
+	}
+	reason := def.applies(cand)
+	if reason != "" && def.name == gateTests {
+		reason = def.applies(s.base) // tests that the patch deleted are missed
+	}
+	return reason
+}
+
+// bench prepares what a gate works with on one side: v is what stands in the
+// box at that moment, e the program of that side.
+func (s *session) bench(box runner, v view, e entry) bench {
+	return bench{box: box, tools: s.tools, view: v, timeout: s.req.Config.Timeout, smoke: s.req.Config.Smoke, entry: e}
+}
+
+// withBox starts a box, lets use work in it and closes it, whatever happens. The
+// error is that of the start. A box that does not close is remarked on, not more:
+// its label and its lease let anyone remove it later.
+func (s *session) withBox(ctx context.Context, image, purpose string, use func(box *sandbox.Box)) error {
+	box, err := s.boxes.Start(ctx, sandbox.Spec{
+		Image: image, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: roomFor(s.req.Config.Limits, s.req.Base),
+	})
+	if err != nil {
+		return fmt.Errorf("start a box for %s: %w", purpose, err)
+	}
+	defer func() {
+		if err := box.Close(); err != nil {
+			s.results.note(fmt.Sprintf("close the box of %s: %v", purpose, err))
+		}
+	}()
+	use(box)
+	return nil
+}
+
+// settle fixes the bytes of the candidate: the programs may start. It is called
+// exactly once in a session that starts a static box, also when the formatter
+// did not work, because a job that waits for ever would be worse than one that
+// runs for a verdict that is infra anyway.
+func (s *session) settle(cs workspace.Changeset) {
+	s.final = cs
+	s.results.settle(cs)
+	close(s.settled)
+}
+
+// static runs the candidate's static gates in one box. When there is nothing to
+// format the bytes are final at once, and the programs need not wait for it.
+func (s *session) static(ctx context.Context, defs []gateDef, stop context.CancelFunc) {
+	format := formatApplies(s.req.Changeset) == ""
+	syntax := len(touched(newView(s.req.Base, s.req.Changeset))) > 0
+	if !format {
+		s.settle(s.req.Changeset)
+		if !syntax && len(defs) == 0 {
+			return
+		}
+	}
+	err := s.withBox(ctx, s.req.Snapshot, groupStatic, func(box *sandbox.Box) {
+		if format {
+			s.results.begin(gateFormat, false)
+			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
+			s.results.candidate(gateFormat, out)
+			s.settle(cs)
+		}
+		s.check(ctx, box, defs, syntax, stop)
+	})
+	if err == nil {
+		return
+	}
+	if format {
+		s.results.candidate(gateFormat, infra("%v", err))
+		s.settle(s.req.Changeset)
+	}
+	s.staticInfra(err, defs, syntax)
+}
+
+// staticInfra records that the gates behind the formatter could not work.
+func (s *session) staticInfra(err error, defs []gateDef, syntax bool) {
+	if syntax {
+		s.results.candidate(gateSyntax, infra("%v", err))
+	}
+	for _, def := range defs {
+		s.results.candidate(def.name, infra("%v", err))
+	}
+}
+
+// check applies the final changeset and runs syntax, then lint and types under
+// the base's configuration. Syntax sees the whole patch, the configuration files
+// in it as well; they are taken back before lint and types, after ruff has been
+// asked whether it would accept them.
+func (s *session) check(ctx context.Context, box runner, defs []gateDef, syntax bool, stop context.CancelFunc) {
+	if err := box.Apply(ctx, s.final); err != nil {
+		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, syntax)
+		return
+	}
+	v := newView(s.req.Base, s.final)
+	b := s.bench(box, v, entry{})
+	if syntax && !s.syntax(ctx, b) {
+		s.results.unparsed()
+		stop()
+	}
+	if len(defs) == 0 {
+		return
+	}
+	config, rest := splitConfig(s.final)
+	var refused []Finding
+	if !config.Empty() {
+		// In this order: ruff is asked while the new files still stand there.
+		refused = tryConfig(ctx, b, config)
+		if err := box.Apply(ctx, config.Reverse()); err != nil {
+			s.staticInfra(fmt.Errorf("put the configuration back: %w", err), defs, false)
+			return
+		}
+		b.view = newView(s.req.Base, rest)
+	}
+	for _, def := range defs {
+		s.results.begin(def.name, false)
+		out := def.run(ctx, b)
+		// They are the linter's words, whichever verdict it comes to.
+		if def.name == gateLint {
+			out.Findings = append(out.Findings, refused...)
+		}
+		s.results.candidate(def.name, out)
+	}
+}
+
+// syntax checks the touched files, and when something is wrong also what they
+// were before: the base stands in the same box, read-only, so that this baseline
+// costs nothing on a good day. It reports whether the programs are worth starting.
+func (s *session) syntax(ctx context.Context, b bench) bool {
+	s.results.begin(gateSyntax, false)
+	out := runSyntax(ctx, b, work, touched(b.view))
+	before := outcome{}
+	if len(out.Findings) > 0 {
+		var old []string
+		for _, p := range touched(b.view) {
+			// A file that is new has no old text to excuse it.
+			if c := b.view.changed[p]; c.Op != workspace.Create {
+				old = append(old, oldPath(c))
+			}
+		}
+		if len(old) > 0 {
+			before = runSyntax(ctx, s.bench(b.box, s.base, entry{}), snapshotDir, old)
+		}
+	}
+	s.results.baseline(gateSyntax, before)
+	s.results.candidate(gateSyntax, out)
+	fresh, _, _ := compare(before.Findings, out.Findings, newDiff(s.final, b.view))
+	return len(fresh) == 0
+}
+
+// tryConfig asks ruff whether it accepts the configuration that the patch
+// brings, which the gates themselves do not use.
+func tryConfig(ctx context.Context, b bench, config workspace.Changeset) []Finding {
+	out := runLint(ctx, b)
+	if out.Blocked == "" {
+		return nil
+	}
+	// ruff does not always name the file; the first that the patch leaves is the
+	// best guess.
+	i := slices.IndexFunc(config.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete })
+	return []Finding{{File: config.Changes[max(i, 0)].Path, Rule: "config", Message: out.Blocked}}
+}
+
+// program runs one gate that executes the candidate's code, in a box of its own.
+// The box starts while the formatter still works, and is used once the bytes are
+// final. When ctx ends nothing is recorded: the reason is told elsewhere.
+func (s *session) program(ctx context.Context, def gateDef) {
+	err := s.withBox(ctx, s.req.Snapshot, def.group, func(box *sandbox.Box) {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return
+		}
+		if err := box.Apply(ctx, s.final); err != nil {
+			s.results.candidate(def.name, infra("apply the patch: %v", err))
+			return
+		}
+		s.results.begin(def.name, false)
+		out := def.run(ctx, s.bench(box, newView(s.req.Base, s.final), s.after))
+		if ctx.Err() == nil {
+			s.results.candidate(def.name, out)
+		}
+	})
+	// A start that the end of ctx interrupted is not the engine's trouble.
+	if err != nil && ctx.Err() == nil {
+		s.results.candidate(def.name, infra("%v", err))
+	}
+}

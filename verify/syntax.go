@@ -1,0 +1,106 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// syntaxCommand gives the checker the paths of the files below dir. The
+// interpreter is isolated from everything that the workspace could bring.
+func syntaxCommand(tools toolPaths, dir string, paths []string) (guest.Command, error) {
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return guest.Command{}, err
+	}
+	return guest.Command{
+		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: dir, Stdin: list, MaxOutput: maxToolOutput,
+	}, nil
+}
+
+// A syntaxAnswer is the document that syntax.py prints; its head describes it.
+type syntaxAnswer struct {
+	// Rule names the language, as "json-syntax".
+	Findings []Finding `json:"findings"`
+	// Files that a parser read, those with findings among them.
+	Checked []string `json:"checked"`
+	// Files without a parser or too large for it. Each asked-for file is in
+	// exactly one of the two.
+	Skipped []struct {
+		File   string `json:"file"`
+		Reason string `json:"reason"`
+	} `json:"skipped"`
+	// What kept the checker itself from working, such as a missing parser.
+	Trouble []string `json:"trouble"`
+}
+
+// runSyntax checks the files at paths below dir. Files without a parser are
+// counted, not judged: that nobody can read a format says nothing about a patch.
+func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome {
+	cmd, err := syntaxCommand(b.tools, dir, paths)
+	if err != nil {
+		return infra("list the files for the syntax check: %v", err)
+	}
+	res, out, done := b.command(ctx, cmd)
+	if !done {
+		return out
+	}
+	answer, err := parseSyntax(res, len(paths))
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
+		return out
+	}
+	// Findings besides the trouble may be right, but what else was missed is open.
+	if len(answer.Trouble) > 0 {
+		out.Verdict, out.Detail = Infra, shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
+		return out
+	}
+	out.Output = ""
+	out.Findings = newSources(b.view).fill(answer.Findings)
+	out.Detail = fmt.Sprintf("%d of %d touched files have a parser", len(answer.Checked), len(paths))
+	return out
+}
+
+// parseSyntax reads the checker's answer, which must account for every file.
+func parseSyntax(res guest.Result, files int) (syntaxAnswer, error) {
+	var answer syntaxAnswer
+	if res.Exit != 0 || res.Stdout.Dropped > 0 {
+		return answer, fmt.Errorf("exit status %d: %s", res.Exit, firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+	}
+	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
+		return answer, err
+	}
+	// A file that is in neither list would count as sound without being read.
+	if got := len(answer.Checked) + len(answer.Skipped); got != files {
+		return answer, fmt.Errorf("it accounts for %d of %d files", got, files)
+	}
+	for i, f := range answer.Findings {
+		answer.Findings[i].Message = shorten(f.Message)
+	}
+	return answer, nil
+}
+
+// parsed are the extensions that the checker has a parser for; a file with no
+// extension is looked at for the line that names its interpreter.
+var parsed = map[string]bool{
+	".py": true, ".pyi": true, ".pyw": true, ".json": true, ".jsonc": true, ".code-workspace": true,
+	".webmanifest": true, ".toml": true, ".css": true, ".js": true, ".mjs": true, ".cjs": true, ".sh": true, ".bash": true,
+}
+
+// touched lists the files that the candidate writes and that a parser may exist
+// for. The checker looks again and more closely: this only saves asking it.
+func touched(v view) []string {
+	var list []string
+	for _, p := range v.paths() {
+		c, ok := v.changed[p]
+		if ok && (parsed[strings.ToLower(path.Ext(p))] || bytes.HasPrefix(c.After, []byte("#!"))) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,133 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// typesCommand is mypy over the whole workspace. Module names come from where
+// a file lies, so that two scripts of one name in two directories do not
+// collide; bodies without annotations are checked too, so that a call with the
+// wrong number of arguments is seen anywhere. That a library has no type
+// stubs says nothing about a patch.
+func typesCommand(b bench) guest.Command {
+	cmd := guest.Command{
+		Args: []string{
+			b.tools.Mypy, "--output", "json", "--no-error-summary", "--check-untyped-defs", "--explicit-package-bases",
+			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", "/tmp/mypy", ".",
+		},
+		Dir: work, MaxOutput: maxToolOutput,
+	}
+	if b.view.hasDir("src") {
+		cmd.Env = map[string]string{"MYPYPATH": work + "/src"}
+	}
+	return cmd
+}
+
+// runTypes runs mypy and reads its findings. A plugin that the workspace's
+// configuration names runs inside mypy: that is workspace code, which is why this
+// gate is the last one in its box and why nothing but findings leaves it.
+func runTypes(ctx context.Context, b bench) outcome {
+	res, out, done := b.command(ctx, typesCommand(b))
+	if !done {
+		return out
+	}
+	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Detail = "mypy over the workspace"
+	findings, blocked, err := parseMypy(res)
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of mypy: %v", err)
+		return out
+	}
+	out.Blocked = blocked
+	out.Findings = newSources(b.view).fill(findings)
+	return out
+}
+
+// A mypyLine is one message as mypy prints it with --output json. Notes explain
+// the error before them and are left out.
+type mypyLine struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// From 0, unlike every other tool's.
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Code    string `json:"code"`
+	// "error" or "note".
+	Severity string `json:"severity"`
+}
+
+// blocking is how mypy prints an error that keeps it from going on, always as
+// text, whatever the output format: "a.py:1: error: invalid syntax  [syntax]".
+var blocking = regexp.MustCompile(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
+
+// parseMypy reads mypy's findings. Status 0 must come with no error and status
+// 1 with some. With status 2 mypy gave up: blocked says what it met in the
+// workspace, and its blocking errors are findings; giving up for another
+// reason, such as its own crash, is an error.
+func parseMypy(res guest.Result) (found []Finding, blocked string, err error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	text := clean(whole(res.Stderr))
+	// Only then is standard output no JSON: mypy gives up before it formats.
+	if res.Exit == 2 {
+		return parseBlocked(text, clean(whole(res.Stdout)))
+	}
+	for line := range bytes.Lines(res.Stdout.Head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var l mypyLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, "", fmt.Errorf("line %q: %w", shorten(string(line)), err)
+		}
+		// Notes only explain; counting them would make status 0 disagree.
+		if l.Severity != "error" {
+			continue
+		}
+		found = append(found, Finding{
+			File: relative(l.File, work), Line: max(l.Line, 0), Column: max(l.Column+1, 0),
+			Rule: l.Code, Message: shorten(l.Message),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, "", fmt.Errorf("exit status %d with %d errors: %s", res.Exit, len(found), firstLine(text))
+	}
+	return found, "", nil
+}
+
+// parseBlocked reads what mypy says when it gives up.
+func parseBlocked(stderr, stdout string) (found []Finding, blocked string, err error) {
+	// mypy reports its own crash in the form of a blocking error, with the file
+	// that it was at. Blaming that file would blame whoever touched it last.
+	if strings.Contains(stderr, "INTERNAL ERROR") || strings.Contains(stderr, "Traceback (most recent call last)") {
+		return nil, "", fmt.Errorf("mypy crashed: %s", firstLine(stderr))
+	}
+	for line := range strings.Lines(stderr + "\n" + stdout) {
+		m := blocking.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		// No number is 0, which is what a finding without a line has.
+		number, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		file := relative(m[1], work)
+		if m[1] == "mypy" {
+			file = "" // its own name in front of what is wrong with an option
+		}
+		found = append(found, Finding{File: file, Line: number, Column: column, Rule: m[5], Message: shorten(m[4])})
+	}
+	if len(found) == 0 {
+		return nil, "", fmt.Errorf("exit status 2: %s", firstLine(stderr))
+	}
+	first := found[0]
+	return found, strings.TrimPrefix(fmt.Sprintf("%s: %s", first.File, first.Message), ": "), nil
+}

@@ -1,0 +1,172 @@
+package verify
+
+import (
+	"context"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// A Verdict is how a gate, a candidate or a run was judged.
+type Verdict string
+
+// The verdicts. Infra is never charged to the patch.
+const (
+	Pass      Verdict = "pass"
+	Fail      Verdict = "fail"
+	Policy    Verdict = "policy"
+	Timeout   Verdict = "timeout"
+	OOM       Verdict = "oom"
+	Infra     Verdict = "infra"
+	Conflict  Verdict = "conflict"
+	Cancelled Verdict = "cancelled"
+	Budget    Verdict = "budget"
+)
+
+// A Finding is one thing that a gate has against a file.
+type Finding struct {
+	// Relative to the workspace; "" when it belongs to none.
+	File string `json:"file,omitempty"`
+	// From 1; 0 when it belongs to the file as a whole or to none.
+	Line int `json:"line,omitempty"`
+	// From 1; 0 when the tool names none.
+	Column int `json:"column,omitempty"`
+	// The tool's code, as "F821" or "arg-type".
+	Rule    string `json:"rule,omitempty"`
+	Message string `json:"message"`
+	// The line of the file, without its indentation. It is what recognises a
+	// finding after an edit above it has moved it.
+	Source string `json:"source,omitempty"`
+}
+
+// A Gate is the result of one verification step on a candidate.
+type Gate struct {
+	// One of edit, format, syntax, lint, types, smoke, tests.
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Seconds float64 `json:"seconds"`
+	// New ones only: what the patch brought.
+	Findings []Finding `json:"findings"`
+	// Findings that were there before and are not held against the patch.
+	Old int `json:"old"`
+	// Findings of the baseline that are gone.
+	Fixed int `json:"fixed"`
+	// A sentence: what ran, or why it is infra and what to do about it.
+	Detail string `json:"detail,omitempty"`
+	// The end of what the tool or program wrote, escapes stripped, 4 KiB at most.
+	Output string `json:"output,omitempty"`
+	// Name and version, as "ruff 0.16.1"; "" when the image did not tell.
+	Tool string `json:"tool,omitempty"`
+	Peak int64  `json:"peak_bytes,omitempty"`
+}
+
+// A Skip is a gate that does not apply, with the reason.
+type Skip struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// A Report is the judgement of one candidate.
+type Report struct {
+	Verdict Verdict
+	Gates   []Gate
+	Skipped []Skip
+	// With the format gate's output: these bytes were judged, so only these
+	// may be promoted.
+	Changeset workspace.Changeset
+}
+
+// Smoke says how the smoke test starts the program.
+type Smoke struct {
+	// Program and arguments, looked up in the box's PATH without a shell. When
+	// empty the program is found by convention.
+	Command []string `toml:"command"`
+	// How long it is watched; 0 means 10, and more counts as 10.
+	Seconds int               `toml:"seconds"`
+	Env     map[string]string `toml:"env"`
+}
+
+// Config is what a workspace may set, from the base revision of its agent.toml.
+type Config struct {
+	Smoke Smoke
+	// May only lower the defaults.
+	Limits sandbox.Limits
+	// For each gate but smoke; 0 means 5 minutes.
+	Timeout time.Duration
+}
+
+// A Launcher starts boxes. *sandbox.Engine is one.
+type Launcher interface {
+	Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error)
+}
+
+// A Cache keeps results that stay true: baselines by snapshot, image and gate, and the proof of each gate by image and
+// gate. Load answers ok false for an unknown key.
+type Cache interface {
+	Load(ctx context.Context, key string) (data []byte, ok bool, err error)
+	Save(ctx context.Context, key string, data []byte) error
+}
+
+// A Verifier judges candidates. It is safe for concurrent use.
+type Verifier struct {
+	Boxes Launcher
+	Cache Cache
+
+	// Other places of the tools, for tests of what a missing one means.
+	tools *toolPaths
+}
+
+// A Request is one candidate to judge.
+type Request struct {
+	// Label of the boxes, by which a later process finds those that were left.
+	Run string
+	// Until when the boxes are wanted; anyone may remove them afterwards.
+	Lease time.Time
+	// Image ID with the base at /snapshot.
+	Snapshot string
+	// Image ID that Snapshot stands on; proofs run in it and are cached by it.
+	Toolchain string
+	// Tool versions of Toolchain.
+	Versions map[string]string
+	// What Snapshot holds.
+	Base *workspace.Manifest
+	// Checked already: Verify asks neither whether its paths may be written nor
+	// whether it fits the base.
+	Changeset workspace.Changeset
+	Config    Config
+}
+
+// An Event tells that a gate began or ended, for live progress.
+type Event struct {
+	Gate string
+	// The gate runs on the unpatched snapshot; its Verdict is then no judgement
+	// of the patch.
+	Baseline bool
+	Done     bool
+	// Set when Done; "" when the gate was skipped in the end.
+	Verdict Verdict
+	// Set when Done.
+	Seconds float64
+	// As Gate.Detail, or what is going on.
+	Detail string
+}
+
+// Verify judges one candidate. Trouble of the engine or of a tool makes the
+// report's verdict Infra; the error is only that of a ctx that ended. emit may
+// be called from several goroutines, one at a time; nil is no one to tell.
+func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (Report, error) {
+	s := newSession(v, req, emit)
+	s.run(ctx)
+	// A report that was cut short would look like one with less to say.
+	if err := ctx.Err(); err != nil {
+		return Report{}, err
+	}
+	report := s.report()
+	// Only a pass is worth a row: nothing else is promoted without a person, who
+	// may change more before the next run.
+	if report.Verdict == Pass {
+		s.keepAsBaseline(ctx, report.Changeset)
+	}
+	return report, nil
+}

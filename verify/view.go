@@ -1,0 +1,195 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// A view is the workspace as one side of a comparison sees it: the base, or the
+// base with the candidate's changes over it. It reads through the manifest, which
+// checks every byte against what was scanned: a file that the user edits
+// meanwhile is an error, not another text.
+type view struct {
+	base *workspace.Manifest
+	// By path after the change; empty for the base.
+	changed map[string]workspace.Change
+	// Paths of the base that are deleted or renamed away.
+	gone map[string]bool
+}
+
+// newView lays cs over base. An empty changeset gives the base itself.
+func newView(base *workspace.Manifest, cs workspace.Changeset) view {
+	v := view{base: base, changed: map[string]workspace.Change{}, gone: map[string]bool{}}
+	for _, c := range cs.Changes {
+		switch c.Op {
+		case workspace.Delete:
+			v.gone[c.Path] = true
+			continue
+		case workspace.Rename:
+			v.gone[c.From] = true
+		}
+		v.changed[c.Path] = c
+	}
+	return v
+}
+
+// paths lists the regular files, sorted.
+func (v view) paths() []string {
+	set := map[string]bool{}
+	for _, e := range v.base.Entries {
+		if e.Kind == workspace.File && !v.gone[e.Path] {
+			set[e.Path] = true
+		}
+	}
+	for p := range v.changed {
+		set[p] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// has reports whether there is a regular file at p.
+func (v view) has(p string) bool {
+	if _, ok := v.changed[p]; ok {
+		return true
+	}
+	// Links are none: they are not followed, so what they lead to is not read.
+	e, ok := v.base.Lookup(p)
+	return ok && e.Kind == workspace.File && !v.gone[p]
+}
+
+// hasDir reports whether any file lies below dir.
+func (v view) hasDir(dir string) bool {
+	return slices.ContainsFunc(v.paths(), func(p string) bool { return strings.HasPrefix(p, dir+"/") })
+}
+
+// read returns the bytes of the file at p, from the changeset if it writes the
+// file and from the host otherwise. Nothing is executed or followed.
+func (v view) read(p string) ([]byte, error) {
+	if c, ok := v.changed[p]; ok {
+		return c.After, nil
+	}
+	if v.gone[p] {
+		return nil, fmt.Errorf("read %s: %w", p, fs.ErrNotExist)
+	}
+	return v.base.ReadFile(p)
+}
+
+// python reports whether the workspace holds a Python source file.
+func (v view) python() bool { return slices.ContainsFunc(v.paths(), isPython) }
+
+// isPython reports whether the tools take p for Python by its name.
+func isPython(p string) bool {
+	ext := path.Ext(p)
+	return ext == ".py" || ext == ".pyi"
+}
+
+// sources gives lines of a view's files, each file read once. A finding carries
+// its source line because that, unlike a line number, survives edits above it. It
+// is not safe for concurrent use.
+type sources struct {
+	view view
+	// By path; nil for a file that cannot be read, so that it is tried once.
+	lines map[string][][]byte
+}
+
+func newSources(v view) *sources { return &sources{view: v, lines: map[string][][]byte{}} }
+
+// line returns line n of the file at p, from 1, trimmed; "" when there is
+// none or it can no longer be read.
+func (s *sources) line(p string, n int) string {
+	lines, ok := s.lines[p]
+	if !ok && p != "" {
+		data, err := s.view.read(p)
+		if err == nil {
+			lines = bytes.Split(data, []byte("\n"))
+		}
+		s.lines[p] = lines
+	}
+	if n < 1 || n > len(lines) {
+		return ""
+	}
+	return shorten(string(lines[n-1]))
+}
+
+// fill gives every finding its source line.
+func (s *sources) fill(found []Finding) []Finding {
+	for i, f := range found {
+		found[i].Source = s.line(f.File, f.Line)
+	}
+	return found
+}
+
+// renames maps the old path of every renamed file to its new one.
+func renames(cs workspace.Changeset) map[string]string {
+	moved := map[string]string{}
+	for _, c := range cs.Changes {
+		if c.Op == workspace.Rename {
+			moved[c.From] = c.Path
+		}
+	}
+	return moved
+}
+
+// staticConfig names the files that configure the static gates, in any directory.
+var staticConfig = map[string]bool{
+	"ruff.toml": true, ".ruff.toml": true, "pyproject.toml": true,
+	"mypy.ini": true, ".mypy.ini": true, "setup.cfg": true,
+}
+
+// splitConfig separates the changes to the static gates' configuration from
+// the rest. A rename between the two is taken apart: otherwise a source file that
+// begins or ends as configuration would be put back with it and never be checked.
+func splitConfig(cs workspace.Changeset) (config, rest workspace.Changeset) {
+	add := func(c workspace.Change) {
+		if staticConfig[path.Base(c.Path)] {
+			config.Changes = append(config.Changes, c)
+		} else {
+			rest.Changes = append(rest.Changes, c)
+		}
+	}
+	for _, c := range cs.Changes {
+		if c.Op != workspace.Rename || staticConfig[path.Base(c.Path)] == staticConfig[path.Base(c.From)] {
+			add(c)
+			continue
+		}
+		// The mode before is told only where the rename alters it.
+		before := c.Mode
+		if c.OldMode != 0 {
+			before = c.OldMode
+		}
+		add(workspace.Change{Op: workspace.Delete, Path: c.From, Before: c.Before, Mode: before})
+		add(workspace.Change{Op: workspace.Create, Path: c.Path, After: c.After, Mode: c.Mode})
+	}
+	sortChanges(config.Changes)
+	sortChanges(rest.Changes)
+	return config, rest
+}
+
+// relative turns a path that a tool printed into one relative to the
+// workspace in the box; "" when it is elsewhere.
+func relative(p, root string) string {
+	if p == "" {
+		return ""
+	}
+	if !path.IsAbs(p) {
+		p = path.Join(root, p)
+	}
+	// Clean first: a ".." behind the root must not pass for a file below it.
+	rel, ok := strings.CutPrefix(path.Clean(p), root+"/")
+	if !ok {
+		return ""
+	}
+	return rel
+}
+
+// sortChanges puts changes in the order of a Changeset.
+func sortChanges(changes []workspace.Change) {
+	slices.SortFunc(changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
+}

@@ -1,0 +1,184 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+)
+
+// skipped returns the reason why a gate was left out, "" when it was not.
+func skipped(r Report, name string) string {
+	for _, s := range r.Skipped {
+		if s.Name == name {
+			return s.Reason
+		}
+	}
+	return ""
+}
+
+func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
+	s := newSite(t, map[string]string{"index.html": "<p>hello</p>\n", "style.css": "p { color: red }\n"})
+	r := s.verify(t, map[string]string{"style.css": "p { color: blue }\n"})
+	expect(t, r, Pass)
+	for name, want := range map[string]string{
+		gateFormat: "no Python file", gateLint: "no Python file", gateTypes: "no Python file",
+		gateSmoke: "no entry point", gateTests: "no test files",
+	} {
+		if got := skipped(r, name); !strings.Contains(got, want) {
+			t.Errorf("%s: skipped with %q", name, got)
+		}
+	}
+	if len(r.Gates) != 1 || r.Gates[0].Name != gateSyntax {
+		t.Errorf("gates %+v", r.Gates)
+	}
+}
+
+func TestPatchOfTextStillRunsWhatAppliesToTheWorkspace(t *testing.T) {
+	files := shop()
+	files["README.md"] = "one\n"
+	s := newSite(t, files)
+	r := s.verify(t, map[string]string{"README.md": "two\n"})
+	expect(t, r, Pass)
+	for _, name := range []string{gateLint, gateTypes, gateSmoke, gateTests} {
+		find(t, r, name)
+	}
+}
+
+func TestNodeProgramsAreStarted(t *testing.T) {
+	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"})
+	s.config.Smoke.Seconds = 3
+	r := s.verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
+	expect(t, r, Pass)
+	if g := find(t, r, gateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
+		t.Errorf("detail %q", g.Detail)
+	}
+	r = s.verify(t, map[string]string{"server.js": "require('./nowhere');\n"})
+	expect(t, r, Fail, gateSmoke)
+	if f := find(t, r, gateSmoke).Findings[0]; !strings.Contains(f.Message, "Cannot find module './nowhere'") {
+		t.Errorf("finding %+v", f)
+	}
+}
+
+func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
+	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"})
+	patch := map[string]string{"note.txt": "x\n"}
+	s.config.Smoke = Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
+	r := s.verify(t, patch)
+	expect(t, r, Pass)
+	if g := find(t, r, gateSmoke); g.Old != 0 || !strings.HasSuffix(g.Detail, "python3 tool.py --dry: exit status 0") {
+		t.Errorf("%+v", g)
+	}
+	s.config.Smoke = Smoke{Command: []string{"./absent"}}
+	r = s.verify(t, patch)
+	if g := find(t, r, gateSmoke); g.Verdict != Infra || !strings.Contains(g.Detail, "agent.toml") {
+		t.Errorf("a command that is not there: %+v", g)
+	}
+}
+
+func TestSmokeIsWatchedTenSecondsAtMost(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int]string{0: "10s", 3: "3s", 10: "10s", 600: "10s", -1: "10s"} {
+		cmd := smokeCommand(bench{smoke: Smoke{Seconds: seconds}, entry: entry{args: []string{"/bin/true"}}})
+		if cmd.Timeout.String() != want || cmd.Grace != smokeGrace {
+			t.Errorf("%d seconds: %s", seconds, cmd.Timeout)
+		}
+	}
+}
+
+func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
+	s := newSite(t, map[string]string{
+		"lib.py": "x = 1\n", "legacy.py": "print 'two'\n", "ruff.toml": "select = 5\n",
+		"pytest.ini": "[pytest]\naddopts = --cov=lib\n", "test_lib.py": "def test_x():\n    pass\n",
+	})
+	r := s.verify(t, map[string]string{"lib.py": "x  =  2\n"})
+	expect(t, r, Pass)
+	for name, want := range map[string]string{
+		gateLint: "ruff does not accept the workspace's configuration", gateTypes: "legacy.py: ", gateTests: "unrecognized arguments: --cov=lib",
+	} {
+		if got := skipped(r, name); !strings.Contains(got, "already before the patch") || !strings.Contains(got, want) {
+			t.Errorf("%s: skipped with %q, want %q", name, got, want)
+		}
+	}
+	if got := string(r.Changeset.Changes[0].After); got != "x  =  2\n" {
+		t.Errorf("formatted by a configuration that nobody can read: %q", got)
+	}
+}
+
+func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
+	s := newSite(t, map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    pass\n"})
+	r := s.verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --cov=lib\n"})
+	expect(t, r, Fail, gateTests)
+	if !slices.ContainsFunc(find(t, r, gateTests).Findings, func(f Finding) bool { return f.Rule == ruleSession }) {
+		t.Errorf("%+v", find(t, r, gateTests))
+	}
+}
+
+func TestFileIsNotHiddenFromTheLinterByAnIgnoreFile(t *testing.T) {
+	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
+	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "x = nothing\n"})
+	expect(t, r, Fail, gateLint, gateTypes)
+}
+
+func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
+	unsorted := map[string]string{"lib.py": "import sys\nimport os\n\nprint(sys, os)\n"}
+	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
+	expect(t, s.verify(t, unsorted), Pass)
+	s = newSite(t, map[string]string{"lib.py": "x = 1\n", "pyproject.toml": "[tool.ruff.lint]\nselect = [\"I\"]\n"})
+	r := s.verify(t, unsorted)
+	expect(t, r, Fail, gateLint)
+	single(t, find(t, r, gateLint), "I001", "lib.py", 1)
+}
+
+func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {
+	files := shop()
+	files["stock.py"] += "\n\ndef old():\n    return missing\n"
+	s := newSite(t, files)
+	test := strings.ReplaceAll(files["tests/test_till.py"], "till", "counter")
+	r := s.judge(t, workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Rename, Path: "counter.py", From: "till.py", Before: []byte(files["till.py"]), After: []byte(strings.ReplaceAll(files["till.py"], "stock", "shelf")), Mode: 0o644},
+		{Op: workspace.Modify, Path: "main.py", Before: []byte(files["main.py"]), After: []byte(strings.ReplaceAll(files["main.py"], "till", "counter")), Mode: 0o644},
+		{Op: workspace.Rename, Path: "shelf.py", From: "stock.py", Before: []byte(files["stock.py"]), After: []byte(files["stock.py"]), Mode: 0o644},
+		{Op: workspace.Rename, Path: "tests/test_counter.py", From: "tests/test_till.py", Before: []byte(files["tests/test_till.py"]), After: []byte(test), Mode: 0o644},
+	}})
+	expect(t, r, Pass)
+	if g := find(t, r, gateLint); g.Old != 1 {
+		t.Errorf("lint %+v", g)
+	}
+}
+
+func TestRenameWithoutItsCallersFails(t *testing.T) {
+	files := shop()
+	s := newSite(t, files)
+	r := s.judge(t, workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Rename, Path: "shelf.py", From: "stock.py", Before: []byte(files["stock.py"]), After: []byte(files["stock.py"]), Mode: 0o644},
+	}})
+	expect(t, r, Fail, gateTypes, gateSmoke, gateTests)
+	if f := find(t, r, gateSmoke).Findings[0]; f.File != "till.py" || f.Rule != "ModuleNotFoundError" {
+		t.Errorf("smoke %+v", f)
+	}
+}
+
+func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
+	main := "import os, signal, time\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"
+	s := newSite(t, map[string]string{"main.py": main})
+	s.config.Smoke.Seconds = 3
+	expect(t, s.verify(t, map[string]string{"main.py": main + "# again\n"}), Pass)
+	boxes, err := s.lab.engine.Boxes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range boxes {
+		if b.Run == "verify-test" {
+			t.Errorf("box %+v is left", b)
+		}
+	}
+}
+
+func TestProgramThatEatsTheMemoryIsOOM(t *testing.T) {
+	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
+	s.config.Limits.Memory = 400 << 20
+	r := s.verify(t, map[string]string{"main.py": "print(len(bytearray(1 << 30)))\n"})
+	expect(t, r, OOM, gateSmoke)
+}
