@@ -1,0 +1,205 @@
+package migrations_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/migrations"
+	"agent/orchestrator/store/storetest"
+)
+
+// connect opens a connection that ends with the test.
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// version reads the version of the connection's schema.
+func version(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	v, err := migrations.Version(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// latest is the newest version.
+func latest(t *testing.T) int {
+	t.Helper()
+	n, err := migrations.Latest()
+	if err != nil || n == 0 {
+		t.Fatalf("latest version: %d, %v", n, err)
+	}
+	return n
+}
+
+func TestUpTwiceIsOnce(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.Schema(t))
+	if v := version(t, conn); v != 0 {
+		t.Errorf("an empty schema is at version %d", v)
+	}
+	for range 2 {
+		if err := migrations.Up(t.Context(), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := version(t, conn); v != latest(t) {
+		t.Errorf("version %d, want %d", v, latest(t))
+	}
+	var rows int
+	if err := conn.QueryRow(t.Context(), `select count(*) from schema_version`).Scan(&rows); err != nil || rows != 1 {
+		t.Errorf("%d rows in the version table, %v", rows, err)
+	}
+}
+
+func TestManyAtOnceMigrateOnce(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.Schema(t)
+	var all sync.WaitGroup
+	for range 8 {
+		conn := connect(t, dsn)
+		all.Go(func() {
+			if err := migrations.Up(t.Context(), conn); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if v := version(t, connect(t, dsn)); v != latest(t) {
+		t.Errorf("version %d, want %d", v, latest(t))
+	}
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.Schema(t))
+	if err := migrations.Up(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `update schema_version set version = 99`); err != nil {
+		t.Fatal(err)
+	}
+	err := migrations.Up(t.Context(), conn)
+	newer, ok := errors.AsType[*migrations.NewerError](err)
+	if !ok || newer.Have != 99 || newer.Know != latest(t) {
+		t.Fatalf("got %v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, "version 99") || !strings.Contains(text, "upgrade the agent") {
+		t.Errorf("the message is %q", text)
+	}
+}
+
+func TestAnInterruptedMigrationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.Schema(t)
+	conn, other := connect(t, dsn), connect(t, dsn)
+	// Something in the way of the last object: everything before it has been
+	// made by then.
+	if _, err := other.Exec(t.Context(), `create table v_promotion_files (n int)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrations.Up(t.Context(), conn); err == nil || !strings.Contains(err.Error(), "from version 0 to") {
+		t.Fatalf("got %v", err)
+	}
+	var tables string
+	err := other.QueryRow(t.Context(), `select string_agg(relname, ' ' order by relname) from pg_class
+		where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v')`).Scan(&tables)
+	if err != nil || tables != "schema_version v_promotion_files" || version(t, other) != 0 {
+		t.Errorf("left behind: %s at version %d, %v", tables, version(t, other), err)
+	}
+	if _, err := other.Exec(t.Context(), `drop table v_promotion_files`); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrations.Up(t.Context(), connect(t, dsn)); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+}
+
+func TestTheFirstSchemaOfThePathIsUsed(t *testing.T) {
+	t.Parallel()
+	first, second := storetest.Schema(t), storetest.Schema(t)
+	if err := migrations.Up(t.Context(), connect(t, second)); err != nil {
+		t.Fatal(err)
+	}
+	// A schema further on in the path is migrated already; that is no reason
+	// to leave the first one empty.
+	conn := connect(t, along(t, first, schemaOf(t, first)+","+schemaOf(t, second)))
+	if v := version(t, conn); v != 0 {
+		t.Errorf("the first schema is empty, yet at version %d", v)
+	}
+	if err := migrations.Up(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	var schema string
+	if err := conn.QueryRow(t.Context(), `select relnamespace::regnamespace::text from pg_class where oid = 'run'::regclass`).Scan(&schema); err != nil || schema != schemaOf(t, first) {
+		t.Errorf("the tables are in %q, want %q (%v)", schema, schemaOf(t, first), err)
+	}
+}
+
+func TestAPathThatNamesNoSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, along(t, storetest.Schema(t), "no_such_schema"))
+	if err := migrations.Up(t.Context(), conn); !errors.Is(err, migrations.ErrNoSchema) {
+		t.Errorf("got %v, want ErrNoSchema", err)
+	}
+}
+
+func TestASchemaOfAnyNameIsMigrated(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.Schema(t)
+	conn := connect(t, dsn)
+	odd := `"Odd.%s é ` + schemaOf(t, dsn) + `"`
+	t.Cleanup(func() {
+		if _, err := conn.Exec(context.WithoutCancel(t.Context()), "drop schema "+odd+" cascade"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := conn.Exec(t.Context(), "create schema "+odd); err != nil {
+		t.Fatal(err)
+	}
+	own := connect(t, along(t, dsn, odd))
+	for range 2 {
+		if err := migrations.Up(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := version(t, own); v != latest(t) {
+		t.Errorf("version %d, want %d", v, latest(t))
+	}
+}
+
+// schemaOf returns the search path of a test's URL.
+func schemaOf(t *testing.T, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("search_path")
+}
+
+// along returns the URL with another search path.
+func along(t *testing.T, dsn, path string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", path)
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // Postgres takes a plus for itself
+	return u.String()
+}

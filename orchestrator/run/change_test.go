@@ -1,0 +1,408 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// freezer is an image builder whose Snapshot a test decides.
+type freezer struct {
+	frozen
+	snapshot func(tree images.Tree) (images.Image, error)
+}
+
+func (f freezer) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _ string) (images.Image, error) {
+	return f.snapshot(tree)
+}
+
+// While the snapshot is made somebody saves a file: scan, edit and snapshot
+// are made again from what is there then, and the patch is proved on that.
+func TestAWorkspaceThatChangesDuringTheSnapshotIsScannedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	tries := 0
+	b.runner.Images = freezer{snapshot: func(tree images.Tree) (images.Image, error) {
+		if tries++; tries == 1 {
+			b.write(t, "other.py", "z = 1\n")
+			return images.Image{}, &workspace.ChangedError{Path: "a.py"}
+		}
+		return images.Image{ID: tree.Digest()}, nil
+	}}
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if tries != 2 {
+		t.Errorf("%d snapshots were tried", tries)
+	}
+	if got := b.tree(t); got["other.py"] != "z = 1\n" || got["a.py"] != "x = 2\n" {
+		t.Errorf("the workspace is %v", got)
+	}
+}
+
+func TestAWorkspaceThatNeverRestsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	tries := 0
+	b.runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) {
+		tries++
+		return images.Image{}, &workspace.ChangedError{Path: "a.py"}
+	}}
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+	if tries != 3 || !strings.Contains(doc.Error.Message, "a.py") {
+		t.Errorf("%d tries, %+v", tries, doc.Error)
+	}
+	b.untouched(t)
+}
+
+func TestAnEngineThatGoesAwayIsInfraAndTouchesNothing(t *testing.T) {
+	t.Parallel()
+	gone := &sandbox.UnavailableError{Host: "unix:///x.sock", Hint: "start it", Err: errors.New("refused")}
+	for name, change := range map[string]func(*bench){
+		"at the snapshot": func(b *bench) {
+			b.runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) { return images.Image{}, gone }}
+		},
+		"at the gates": func(b *bench) {
+			b.runner.Verifier = judge(func(context.Context, verify.Request) (verify.Report, error) { return verify.Report{}, gone })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, says(verify.Pass))
+			change(b)
+			doc := b.runner.Run(t.Context(), b.request())
+			b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+			b.untouched(t)
+			if doc.Error.Next != gone.Hint {
+				t.Errorf("next: %q", doc.Error.Next)
+			}
+		})
+	}
+}
+
+// What the format gate made of the patch is what is promoted and recorded.
+func TestTheFormattedBytesArePromoted(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		changes := append([]workspace.Change{}, req.Changeset.Changes...)
+		for i := range changes {
+			if changes[i].Path == "a.py" {
+				changes[i].After = []byte("x = 2  # formatted\n")
+			}
+		}
+		req.Changeset = workspace.Changeset{Changes: changes}
+		return says(verify.Pass)(ctx, req)
+	})
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if got := b.tree(t)["a.py"]; got != "x = 2  # formatted\n" {
+		t.Errorf("a.py holds %q", got)
+	}
+	if !strings.Contains(doc.Candidates[0].Diff, "formatted") {
+		t.Errorf("the recorded diff is %s", doc.Candidates[0].Diff)
+	}
+}
+
+func TestAPatchThatTheFormatterTakesBackIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		req.Changeset = workspace.Changeset{}
+		return says(verify.Pass)(ctx, req)
+	})
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Rejected, verify.Fail, run.ExitFail)
+	b.untouched(t)
+}
+
+// The execute bit that a diff gives is promoted, and undo takes it back.
+func TestAChangeOfModeIsPromotedAndUndone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	req := b.request()
+	req.Patch = []byte("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n")
+	mode := func() os.FileMode {
+		info, err := os.Stat(filepath.Join(b.dir, "a.py"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode()
+	}
+	doc := b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if mode() != 0o755 {
+		t.Errorf("the promoted file has mode %v", mode())
+	}
+	promotion, err := b.db.PromotionOf(t.Context(), doc.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset)
+	b.ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
+	if mode() != 0o644 {
+		t.Errorf("after undo the file has mode %v", mode())
+	}
+	b.untouched(t)
+}
+
+func TestADirectoryIsNoFileToEdit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	if err := os.Mkdir(filepath.Join(b.dir, "lib"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, search := range []string{"", "\nx = 1\n"} {
+		req := b.request()
+		req.Patch = []byte(`<EDIT file="lib"><SEARCH>` + search + `</SEARCH><REPLACE>` + "\nx = 2\n" + `</REPLACE></EDIT>`)
+		doc := b.runner.Run(t.Context(), req)
+		if doc.State != run.Rejected || (doc.Exit != run.ExitFail && doc.Exit != run.ExitApproval) {
+			t.Errorf("searching %q: ended %s, exit %d, %+v", search, doc.State, doc.Exit, doc.Error)
+		}
+	}
+}
+
+// The gates judged the whole workspace, so their word does not hold for one in
+// which another file has changed; files that were made meanwhile are no edits.
+func TestAnEditOfAFileThatThePatchDoesNotTouchIsAConflictToo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do    func(t *testing.T, b *bench)
+		state run.State
+	}{
+		"edited":    {func(t *testing.T, b *bench) { b.write(t, "other.py", "z = 'mine'\n") }, run.Conflicted},
+		"deleted":   {func(t *testing.T, b *bench) { removeFile(t, b, "other.py") }, run.Conflicted},
+		"made":      {func(t *testing.T, b *bench) { b.write(t, "trace.log", "hello\n") }, run.Promoted},
+		"rewritten": {func(t *testing.T, b *bench) { b.write(t, "other.py", "z = 1\n") }, run.Promoted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b *bench
+			b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+				c.do(t, b)
+				return says(verify.Pass)(ctx, req)
+			})
+			b.write(t, "other.py", "z = 1\n")
+			doc := b.runner.Run(t.Context(), b.request())
+			if doc.State != c.state {
+				t.Fatalf("ended %s, %+v", doc.State, doc.Error)
+			}
+			if c.state == run.Conflicted && (doc.Exit != run.ExitConflict || !strings.Contains(doc.Error.Message, "other.py")) {
+				t.Errorf("exit %d, %+v", doc.Exit, doc.Error)
+			}
+			if text := b.tree(t)["a.py"]; (text == "x = 2\n") != (c.state == run.Promoted) {
+				t.Errorf("a.py holds %q", text)
+			}
+		})
+	}
+}
+
+func removeFile(t *testing.T, b *bench, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(b.dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asks records what the checkpoint showed.
+type asks struct{ got *run.Proposal }
+
+func (a asks) Approve(_ context.Context, p run.Proposal) (run.Decision, string, error) {
+	*a.got = p
+	return run.Unattended, "no terminal", nil
+}
+
+func TestTheCheckpointShowsWhatNeedsApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	req := b.request()
+	req.Patch = []byte(`<EDIT file=".github/workflows/ci.yml"><SEARCH></SEARCH><REPLACE>
+on: push
+</REPLACE></EDIT>`)
+	var seen run.Proposal
+	req.Approver = asks{&seen}
+	doc := b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+	b.untouched(t)
+	if len(seen.Candidate.Holds) != 1 || seen.Candidate.Holds[0].Kind != "ci" || len(doc.Candidates[0].Holds) != 1 {
+		t.Errorf("holds %+v", seen.Candidate.Holds)
+	}
+	if !strings.Contains(doc.Error.Next, "--yes --allow ci") {
+		t.Errorf("next: %q", doc.Error.Next)
+	}
+}
+
+// An approver that says yes to everything is not a person: what must be seen
+// by one stays held, unless its kind was approved in advance.
+func TestAPolicyDoesNotApproveWhatNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		allow []string
+		by    decide
+		state run.State
+	}{
+		"by policy":              {nil, decide(run.Apply), run.Rejected},
+		"of another kind":        {[]string{"git"}, decide(run.Apply), run.Rejected},
+		"with the kind approved": {[]string{"ci"}, decide(run.Apply), run.Promoted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, says(verify.Pass))
+			req := b.request()
+			req.Patch = []byte(`<EDIT file=".github/workflows/ci.yml"><SEARCH></SEARCH><REPLACE>
+on: push
+</REPLACE></EDIT>`)
+			req.Allow, req.Approver = c.allow, c.by
+			if doc := b.runner.Run(t.Context(), req); doc.State != c.state {
+				t.Errorf("ended %s, %+v", doc.State, doc.Error)
+			}
+		})
+	}
+}
+
+func TestACheckpointThatBreaksIsNoApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	req := b.request()
+	req.Approver = broken{}
+	doc := b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+	b.untouched(t)
+}
+
+type broken struct{}
+
+func (broken) Approve(context.Context, run.Proposal) (run.Decision, string, error) {
+	return run.Apply, "", errors.New("the terminal went away")
+}
+
+// A process that was taken for dead finds its run in other hands: its late
+// writes change nothing, on the host or in the record.
+func TestALateWriterIsHarmless(t *testing.T) {
+	t.Parallel()
+	var b *bench
+	var id string
+	b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		id = req.Run
+		if _, err := b.db.Claim(ctx, req.Run, 1, "elsewhere/0/1/1/1"); err != nil {
+			return verify.Report{}, err
+		}
+		return says(verify.Pass)(ctx, req)
+	})
+	doc := b.runner.Run(t.Context(), b.request())
+	if doc.State != run.Failed || doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "taken over") {
+		t.Errorf("ended %s, exit %d, %+v", doc.State, doc.Exit, doc.Error)
+	}
+	b.untouched(t)
+	detail, err := b.db.Run(t.Context(), id)
+	if err != nil || detail.Record.State != run.Verifying {
+		t.Errorf("the record says %s, %v", detail.Record.State, err)
+	}
+}
+
+func TestOfTwoThatRecoverOneSettles(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+	if err := b.db.Create(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	const many = 6
+	settled := make([]int, many)
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			got, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			settled[i] = len(got)
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, n := range settled {
+		sum += n
+	}
+	if sum > 1 {
+		t.Errorf("the run was settled %d times", sum)
+	}
+	if _, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := b.db.Unfinished(t.Context()); err != nil || len(open) != 0 {
+		t.Errorf("unfinished %v, %v", open, err)
+	}
+}
+
+func TestRecoverFinishesARunWhoseEndWasNotRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	rec := run.Record{ID: "0000000deadx", Workspace: filepath.Join(b.dir, "removed-since"), Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+	if err := b.db.Create(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []run.State{run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting, run.Promoted} {
+		if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+	if err != nil || len(settled) != 1 || settled[0].State != run.Promoted {
+		t.Errorf("recovered %+v, %v", settled, err)
+	}
+}
+
+// reaper counts how often it is asked, or breaks.
+type reaper struct {
+	asked *int
+	err   error
+}
+
+func (r reaper) Reap(context.Context) ([]sandbox.Leftover, error) {
+	*r.asked++
+	return nil, r.err
+}
+
+func TestRecoverReapsTheBoxesToo(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	asked := 0
+	if _, err := run.Recover(t.Context(), b.db, b.db, reaper{asked: &asked}); err != nil || asked != 1 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+	if _, err := run.Recover(t.Context(), b.db, b.db, reaper{asked: &asked, err: errors.New("no engine")}); err == nil {
+		t.Error("an engine that does not answer was taken for a clean one")
+	}
+}
+
+// A journal that no run of this database knows (its database is gone) is
+// settled by the next run on the workspace.
+func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	cs := workspace.Changeset{Changes: []workspace.Change{{
+		Op: workspace.Create, Path: "stray.py", After: []byte("s = 1\n"), Mode: 0o644,
+	}}}
+	if _, err := workspace.Prepare(t.Context(), b.dir, cs, "unknown"); err != nil {
+		t.Fatal(err)
+	}
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	b.promoted(t)
+	if _, err := os.Stat(filepath.Join(b.dir, ".agent")); err == nil {
+		t.Error(".agent is left")
+	}
+}
+
+var _ run.Recovering = (*store.DB)(nil)

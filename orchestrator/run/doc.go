@@ -1,0 +1,64 @@
+// Package run takes one intent from a request to its end, through states that
+// are recorded in order. It owns the order of the phases, the checkpoint, the
+// heartbeat and the recovery of runs whose process died; it declares the Store
+// that it needs. It does not match edits (package edit), judge candidates
+// (package verify), touch the engine (packages sandbox and images) or write
+// files (package sandbox/workspace): it calls those, in the order that makes
+// a promotion safe.
+//
+// # States
+//
+// A run enters these states, and no others, in these orders. The table in
+// state.go is the truth; a test keeps this drawing and the SQL equal to it.
+//
+//	queued            -> analyzing promoting conflict failed cancelled
+//	analyzing         -> planning proposing verifying rejected conflict failed cancelled
+//	planning          -> proposing rejected failed cancelled
+//	proposing         -> verifying rejected failed cancelled
+//	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
+//	awaiting_approval -> promoting done rejected conflict failed cancelled
+//	promoting         -> promoted conflict failed cancelled
+//	promoted          -> pr_open done
+//	pr_open           -> self_review done failed cancelled
+//	self_review       -> ci_watch done failed cancelled
+//	ci_watch          -> reviewing done failed cancelled
+//	reviewing         -> done failed cancelled
+//
+// promoted is final for a run that opens no pull request; done is the end of a
+// run that proved a patch without promoting it, or that went on to the forge;
+// rejected, conflict, failed and cancelled are the other ends.
+//
+// # The order of a promotion
+//
+// What makes a promotion safe is the order in which three parties are told:
+// the journal on the host's disk, the host's files, and the store.
+//
+//  1. The journal is prepared: every new byte is staged and synced. The
+//     workspace is still exactly as it was.
+//  2. The store records the promotion as prepared, with the content of every
+//     file. When it cannot, the journal is dropped and nothing has happened.
+//  3. The files change, each by one rename. When one cannot be placed, all
+//     are put back.
+//  4. The store records it as committed. When it cannot, all files are put
+//     back: there is no promotion without evidence.
+//  5. The journal is removed.
+//
+// A kill between any two of these is settled by what the journal says, and
+// the store is then told what became of the files, never the other way round.
+//
+// # Errors
+//
+// Nothing here is returned as an error: a run always gives a Document, and
+// everything that can go wrong is in its Error, with a kind that decides the
+// exit code, a message that says what happened and the next thing to do. That
+// which is the patch's fault ends rejected; everything else ends failed and is
+// never charged to the patch.
+//
+// # What a kill leaves
+//
+// A run holds an flock on its workspace and a heartbeat in its row. When its
+// process dies the kernel drops the lock, and the next command of any kind
+// calls Recover: it claims the row with a higher fencing token, settles the
+// promotion journal forward or back, removes the boxes and classifies the run.
+// A late writer with the old token is refused by the store.
+package run

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/orchestrator/edit"
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// The exit codes of the command line.
+const (
+	ExitDone      = 0   // promoted, or proved with NoPromote
+	ExitFail      = 1   // the patch failed its gates
+	ExitUsage     = 2   // the command was given wrongly
+	ExitInfra     = 3   // engine, database, tool or file system
+	ExitApproval  = 4   // a person or a policy must decide
+	ExitBudget    = 5   // a budget or turn limit ran out
+	ExitConflict  = 6   // the host changed meanwhile
+	ExitCancelled = 130 // cancelled, as after SIGINT
+)
+
+// kinds maps the kind of a Problem to the verdict and exit code of its run.
+var kinds = map[string]struct {
+	verdict verify.Verdict
+	exit    int
+}{
+	"usage":     {verify.Infra, ExitUsage},
+	"infra":     {verify.Infra, ExitInfra},
+	"policy":    {verify.Policy, ExitApproval},
+	"conflict":  {verify.Conflict, ExitConflict},
+	"cancelled": {verify.Cancelled, ExitCancelled},
+	"patch":     {verify.Fail, ExitFail},
+}
+
+// endWith returns the ending that p asks for. A cancelled run ends in state
+// Cancelled whatever it was doing.
+func endWith(state State, p *Problem) Ending {
+	k := kinds[p.Kind]
+	switch p.Kind {
+	case "cancelled":
+		state = Cancelled
+	case "conflict":
+		state = Conflicted
+	}
+	return Ending{State: state, Verdict: k.verdict, Error: p, Exit: k.exit}
+}
+
+// unrecorded turns an ending that the store did not take into trouble of the
+// infrastructure, unless files were promoted: that stays true, and says so.
+func unrecorded(end Ending, err error) Ending {
+	p := &Problem{
+		Kind: "infra", Message: "record the end of the run: " + err.Error(),
+		Next: "run `agent doctor`; the next agent command records what happened",
+	}
+	if end.State == Promoted {
+		end.Error = p
+		return end
+	}
+	return endWith(Failed, p)
+}
+
+// trouble turns an error of act into a problem with the next thing to do. A
+// context that ended makes it a cancellation, or a run that was taken over.
+func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
+	var gone *sandbox.UnavailableError
+	switch {
+	case errors.Is(context.Cause(ctx), ErrFenced) || errors.Is(err, ErrFenced):
+		return &Problem{
+			Kind: "infra", Message: act + ": " + ErrFenced.Error(),
+			Next: "see `agent runs show " + f.rec.ID + "`",
+		}
+	case ctx.Err() != nil:
+		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
+	case errors.As(err, &gone):
+		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
+	}
+	return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
+}
+
+// refused judges a response that could not be applied: a path that may never
+// be written is a matter of policy, anything else the patch's own fault.
+func refused(r *edit.Refusal) *Problem {
+	for _, p := range r.Problems {
+		if p.Kind == "path" {
+			return forbidden(fmt.Errorf("block %d, %s: %s", p.Block, p.Path, p.Reason))
+		}
+	}
+	return &Problem{
+		Kind: "patch", Message: "the patch does not apply: " + r.Error(),
+		Next: "mend the blocks that are named and run again; nothing was written",
+	}
+}
+
+// forbidden is the problem of a change that no approval allows.
+func forbidden(err error) *Problem {
+	return &Problem{
+		Kind: "policy", Message: "the patch may not write that: " + err.Error(),
+		Next: "take that file out of the patch; edit it by hand if you mean it",
+	}
+}
+
+// conflicted is the problem of files that the user changed meanwhile.
+func conflicted(c *workspace.ConflictError) *Problem {
+	return &Problem{
+		Kind: "conflict", Message: c.Error(),
+		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",
+	}
+}

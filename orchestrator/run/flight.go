@@ -1,0 +1,174 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+const (
+	// beatEvery is how often a run renews its heartbeat.
+	beatEvery = 30 * time.Second
+	// orphanAfter is the age of a heartbeat beyond which a run whose process
+	// cannot be looked at counts as dead: three beats missed.
+	orphanAfter = 90 * time.Second
+	// leaseFor bounds the life of a box whatever happens to its owner. It is
+	// longer than all the time limits of one candidate together.
+	leaseFor = 30 * time.Minute
+	// settleFor is how long a run that was cancelled may take to record its end.
+	settleFor = 5 * time.Second
+	// rescans is how often a workspace that changes during its snapshot is
+	// scanned anew before the run gives up.
+	rescans = 3
+)
+
+// A flight is one run under way: the record, and what the document will say.
+type flight struct {
+	*Runner
+	rec Record
+	doc Document
+}
+
+// launch records a new run, starts its heartbeat, takes the workspace's lock
+// and gives everything to fly. It always returns a complete document.
+func (r *Runner) launch(ctx context.Context, dir, intent string, patch []byte, fly func(context.Context, *flight) Ending) Document {
+	f := &flight{Runner: r, rec: Record{
+		ID: newID(time.Now()), Workspace: dir, Intent: intent, Patch: patch,
+		Owner: sandbox.Owner(), Token: 1, State: Queued, Started: time.Now(),
+	}}
+	f.doc = Document{Run: f.rec.ID, State: Queued, Workspace: dir, Candidates: []DocumentCandidate{}}
+	if err := r.Store.Create(ctx, f.rec); err != nil {
+		f.doc.Run = ""
+		return f.close(endWith(Failed, f.trouble(ctx, "record the run", err)))
+	}
+	f.emit(Event{State: Queued, Note: intent})
+
+	flying, stop := context.WithCancelCause(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() { f.beat(flying, stop) })
+	end := f.locked(flying, fly)
+	stop(nil)
+	beating.Wait()
+
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	if err := r.Store.Finish(settled, f.rec.ID, f.rec.Token, end); err != nil && end.Verdict != verify.Infra {
+		end = unrecorded(end, err)
+	}
+	return f.close(end)
+}
+
+// locked runs fly with the workspace's lock held and old journals settled.
+func (f *flight) locked(ctx context.Context, fly func(context.Context, *flight) Ending) Ending {
+	lock, err := workspace.Acquire(f.rec.Workspace)
+	if errors.Is(err, workspace.ErrLocked) {
+		return endWith(Conflicted, &Problem{
+			Kind: "conflict", Message: f.holder(ctx),
+			Next: "wait for it to end, or stop that process, then run the same command again",
+		})
+	}
+	if err != nil {
+		return endWith(Failed, f.trouble(ctx, "lock the workspace", err))
+	}
+	defer lock.Release() // closing a descriptor that we opened for reading: nothing to lose
+	if err := settleJournals(ctx, f.rec.Workspace); err != nil {
+		return endWith(Failed, f.trouble(ctx, "settle an interrupted promotion", err))
+	}
+	return fly(ctx, f)
+}
+
+// settleJournals brings promotions that a dead process left in root to an end,
+// for journals whose run the store does not know any more.
+func settleJournals(ctx context.Context, root string) error {
+	found, err := workspace.Recover(ctx, root)
+	if err != nil {
+		return err
+	}
+	for _, rec := range found {
+		if err := discard(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard removes the journal of a settled promotion. Bytes that somebody wrote
+// at the last moment and that were saved beside their file are no trouble.
+func discard(rec workspace.Recovery) error {
+	err := rec.Discard()
+	var kept *workspace.KeptError
+	if errors.As(err, &kept) {
+		return nil
+	}
+	return err
+}
+
+// holder says who has the workspace.
+func (f *flight) holder(ctx context.Context) string {
+	const unknown = "another process is working on this workspace"
+	if f.Orphans == nil {
+		return unknown
+	}
+	open, err := f.Orphans.Unfinished(ctx)
+	if err != nil {
+		return unknown
+	}
+	for _, r := range open {
+		if r.Workspace == f.rec.Workspace && r.ID != f.rec.ID {
+			return fmt.Sprintf("run %s (%s) holds this workspace since %s; its process is %s",
+				r.ID, r.Intent, r.Started.Local().Format(time.DateTime), r.Owner)
+		}
+	}
+	return unknown
+}
+
+// beat renews the heartbeat until ctx ends; when the run was taken over it
+// stops the flight.
+func (f *flight) beat(ctx context.Context, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := f.Store.Beat(ctx, f.rec.ID, f.rec.Token); errors.Is(err, ErrFenced) {
+				stop(ErrFenced)
+				return
+			}
+		}
+	}
+}
+
+// enter records that the run is in state to, and tells the watcher.
+func (f *flight) enter(ctx context.Context, to State, note string) error {
+	if err := f.rec.State.check(to); err != nil {
+		return err
+	}
+	if err := f.Store.Advance(ctx, f.rec.ID, f.rec.Token, to, note, f.rec.Snapshot); err != nil {
+		return err
+	}
+	f.rec.State = to
+	f.emit(Event{State: to, Note: note})
+	return nil
+}
+
+func (f *flight) emit(e Event) {
+	if f.Emit != nil {
+		e.Run = f.rec.ID
+		f.Emit(e)
+	}
+}
+
+// close completes the document.
+func (f *flight) close(end Ending) Document {
+	f.doc.State, f.doc.Verdict, f.doc.Error, f.doc.Exit = end.State, end.Verdict, end.Error, end.Exit
+	f.emit(Event{State: end.State})
+	return f.doc
+}

@@ -1,0 +1,195 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// checkpoint asks whether the proven candidate is promoted, and does it.
+func (f *flight) checkpoint(ctx context.Context, req Request, cand Candidate, base *workspace.Manifest) Ending {
+	if err := f.enter(ctx, AwaitingApproval, "every gate passed"); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	if req.NoPromote {
+		return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
+	}
+	decision, by, err := req.Approver.Approve(ctx, Proposal{Run: f.rec.ID, Workspace: f.rec.Workspace, Candidate: cand})
+	if err != nil {
+		return endWith(Failed, f.trouble(ctx, "ask for approval", err))
+	}
+	// A policy that approves everything does not approve what needs a person,
+	// whatever the approver says.
+	if open := unapproved(cand.Holds, req.Allow); decision == Apply && by != ByTerminal && len(open) > 0 {
+		decision, by = Unattended, "it changes "+open[0].Path+", which "+by+" does not approve"
+	}
+	switch decision {
+	case Apply:
+		if end := f.drifted(ctx, req, base); end != nil {
+			return *end
+		}
+		return f.promote(ctx, Promotion{Approved: by, Changeset: cand.Changeset}, base)
+	case Skip:
+		end := endWith(Rejected, &Problem{
+			Kind: "policy", Message: "skipped by " + by,
+			Next: "`agent runs diff " + f.rec.ID + "` shows the proven diff again",
+		})
+		end.Verdict = verify.Pass
+		return end
+	}
+	end := endWith(Rejected, &Problem{
+		Kind: "policy", Message: "every gate passed, but nobody is there to approve: " + by,
+		Next: "run again with --yes" + allowFlags(cand.Holds) + ", or on a terminal",
+	})
+	end.Verdict = verify.Policy
+	return end
+}
+
+// drifted compares the workspace with the one that the gates saw. They judged
+// all of it, so a file that the user edited meanwhile is a conflict also when
+// the patch does not touch it: what would be there after the promotion was
+// never proved. New files do not count, since programs leave them everywhere.
+func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
+	now, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+	var moving *workspace.ChangedError
+	var paths []string
+	switch {
+	case errors.As(err, &moving):
+		paths = []string{moving.Path}
+	case err != nil:
+		end := endWith(Failed, f.trouble(ctx, "look at the workspace again", err))
+		return &end
+	default:
+		paths = changed(base, now)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}))
+	return &end
+}
+
+// changed lists the files and links of base that are not the same in now.
+func changed(base, now *workspace.Manifest) []string {
+	var paths []string
+	for _, was := range base.Entries {
+		is, ok := now.Lookup(was.Path)
+		same := ok && is.Kind == was.Kind && is.Mode == was.Mode && is.Digest == was.Digest
+		if was.Kind != workspace.Dir && !same {
+			paths = append(paths, was.Path)
+		}
+	}
+	return paths
+}
+
+// unapproved returns the holds that block a promotion and were not approved in
+// advance.
+func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
+	return slices.DeleteFunc(slices.Clone(holds), func(h workspace.Hold) bool {
+		return !h.Block || slices.Contains(allow, h.Kind)
+	})
+}
+
+// allowFlags spells the flags that approve the holds of a patch.
+func allowFlags(holds []workspace.Hold) string {
+	text, seen := "", map[string]bool{}
+	for _, h := range holds {
+		if h.Block && !seen[h.Kind] {
+			seen[h.Kind] = true
+			text += " --allow " + h.Kind
+		}
+	}
+	return text
+}
+
+// promote writes a changeset to the host. From the first rename on it cannot
+// be cancelled: what is left then takes milliseconds and ends whole.
+func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manifest) Ending {
+	if err := f.enter(ctx, Promoting, count(len(p.Changeset.Changes), "file")); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	prepared, err := workspace.PrepareFrom(ctx, f.rec.Workspace, p.Changeset, f.rec.ID, base)
+	if err != nil {
+		return f.unplaced(ctx, err)
+	}
+	p.Status = Prepared
+	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
+		return f.abandon(prepared, endWith(Failed, f.trouble(ctx, "record the promotion", err)))
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := prepared.Commit(steady); err != nil {
+		end := f.unplaced(steady, err)
+		p.Status = RolledBack
+		if err := f.Store.SavePromotion(steady, f.rec.ID, f.rec.Token, p); err != nil {
+			end = endWith(Failed, f.trouble(steady, "record the roll-back", err))
+		}
+		return f.abandon(prepared, end)
+	}
+	p.Status = Committed
+	if err := f.record(steady, p); err != nil {
+		return f.takeBack(steady, prepared, p, err)
+	}
+	f.doc.Promotion = p.document()
+	end := Ending{State: Promoted, Verdict: verify.Pass, Exit: ExitDone}
+	return f.abandon(prepared, end)
+}
+
+// record puts a promotion whose files are in place into the store.
+func (f *flight) record(ctx context.Context, p Promotion) error {
+	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
+		return err
+	}
+	return f.enter(ctx, Promoted, "")
+}
+
+// takeBack undoes a promotion that could not be recorded: without evidence
+// nothing is promoted.
+func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
+	if err := prepared.Rollback(ctx); err != nil {
+		end.Error.Message += "; and taking it back: " + err.Error()
+		end.Error.Next = "run any agent command when the database is back: it settles the journal"
+		return end
+	}
+	p.Status = RolledBack
+	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
+		f.emit(Event{Note: "record the roll-back: " + err.Error() + "; the next command does"})
+	}
+	return f.abandon(prepared, end)
+}
+
+// abandon removes the journal. One that stays is settled by the next command,
+// so that is a note and not another ending.
+func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
+	if err := p.Close(); err != nil {
+		f.emit(Event{Note: "remove the journal: " + err.Error()})
+	}
+	return end
+}
+
+// unplaced is the ending of a promotion that was put back.
+func (f *flight) unplaced(ctx context.Context, err error) Ending {
+	var conflict *workspace.ConflictError
+	if errors.As(err, &conflict) {
+		return endWith(Conflicted, conflicted(conflict))
+	}
+	return endWith(Failed, f.trouble(ctx, "write to the workspace", err))
+}
+
+// Undo reverses the promotion cs of the run of by the same road: lock, three-way
+// check, journal, record. The bytes come from the store.
+func (r *Runner) Undo(ctx context.Context, of Record, cs workspace.Changeset) Document {
+	dir, problem := resolve(of.Workspace)
+	if problem != nil {
+		f := &flight{Runner: r, doc: Document{Workspace: of.Workspace, Candidates: []DocumentCandidate{}}}
+		return f.close(endWith(Failed, problem))
+	}
+	return r.launch(ctx, dir, "undo "+of.ID, nil, func(ctx context.Context, f *flight) Ending {
+		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: cs.Reverse()}, nil)
+	})
+}

@@ -1,0 +1,346 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/images"
+	"agent/orchestrator/edit"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// Run takes one patch through the gate. The document is complete whatever
+// happened; its Exit is the exit code.
+func (r *Runner) Run(ctx context.Context, req Request) Document {
+	dir, problem := resolve(req.Workspace)
+	if problem != nil {
+		f := &flight{Runner: r, doc: Document{Workspace: req.Workspace, Candidates: []DocumentCandidate{}}}
+		return f.close(endWith(Failed, problem))
+	}
+	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
+		return f.prove(ctx, req)
+	})
+}
+
+// resolve returns the absolute path of a workspace with its links resolved.
+func resolve(dir string) (string, *Problem) {
+	usage := func(err error) *Problem {
+		return &Problem{Kind: "usage", Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", usage(err)
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", usage(err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return "", usage(err)
+	}
+	if !info.IsDir() {
+		return "", usage(errors.New("not a directory"))
+	}
+	return abs, nil
+}
+
+// prove brings the patch to a judged candidate, then to the checkpoint.
+func (f *flight) prove(ctx context.Context, req Request) Ending {
+	if err := f.enter(ctx, Analyzing, "scan the workspace"); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	cand, base, image, tools, end := f.prepare(ctx, req)
+	if end != nil {
+		return *end
+	}
+	f.rec.Snapshot, f.doc.Snapshot = base.Digest(), base.Digest()
+	if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	report, err := f.Verifier.Verify(ctx, verify.Request{
+		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: image.ID, Toolchain: tools.ID, Versions: tools.Versions,
+		Base: base, Changeset: cand.Changeset, Config: req.Config,
+	}, func(e verify.Event) { f.emit(Event{Gate: &e}) })
+	if err != nil {
+		return endWith(Failed, f.trouble(ctx, "verify the patch", err))
+	}
+	cand.Verdict, cand.Gates, cand.Skipped = report.Verdict, report.Gates, report.Skipped
+	f.seal(&cand, report.Changeset)
+	if problem := f.save(ctx, cand); problem != nil {
+		return endWith(Failed, problem)
+	}
+	switch {
+	case cand.Verdict != verify.Pass:
+		return judged(cand)
+	case cand.Changeset.Empty(): // the formatter put everything back
+		return endWith(Rejected, &Problem{
+			Kind: "patch", Message: "the patch changes nothing once it is formatted",
+			Next: "nothing was written, and nothing needs to be",
+		})
+	}
+	return f.checkpoint(ctx, req, cand, base)
+}
+
+// prepare scans, edits and freezes the workspace. A workspace that changes
+// while it is read is scanned again; the edit is then made again too, since
+// it must come from the same bytes.
+func (f *flight) prepare(ctx context.Context, req Request) (Candidate, *workspace.Manifest, images.Image, images.Image, *Ending) {
+	stop := func(e Ending) (Candidate, *workspace.Manifest, images.Image, images.Image, *Ending) {
+		return Candidate{}, nil, images.Image{}, images.Image{}, &e
+	}
+	for try := 1; ; try++ {
+		base, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, "scan the workspace", err)))
+		}
+		if text := leftOut(base.Skipped); text != "" && try == 1 {
+			f.emit(Event{Note: text})
+		}
+		cand, end := f.edit(ctx, req, base)
+		if end != nil {
+			return stop(*end)
+		}
+		tools, err := f.Images.Ensure(ctx, images.Toolchain)
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, "build the toolchain image", err)))
+		}
+		image, err := f.Images.Snapshot(ctx, tools, tree{base}, f.rec.Workspace)
+		var changed *workspace.ChangedError
+		if errors.As(err, &changed) && try < rescans {
+			f.emit(Event{Note: changed.Error() + "; scanning again"})
+			continue
+		}
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, "make the snapshot", err)))
+		}
+		return cand, base, image, tools, nil
+	}
+}
+
+// leftOut says what of the workspace no gate will see, unless everybody
+// expects that of it; "" for nothing.
+func leftOut(skipped []workspace.Skip) string {
+	const most = 5
+	var named []string
+	n := 0
+	for _, s := range skipped {
+		if s.Quiet {
+			continue
+		}
+		if n++; n <= most {
+			named = append(named, s.Path+" ("+s.Reason+")")
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := "left out of the snapshot: " + strings.Join(named, ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
+}
+
+// edit turns the patch into a changeset that may be written at all.
+func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest) (Candidate, *Ending) {
+	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	started := time.Now()
+	cs, applied, err := edit.Apply(editable{base}, req.Patch, req.Target)
+	var r *edit.Refusal
+	if errors.As(err, &r) {
+		cand.Gates = []verify.Gate{refusedGate(r, time.Since(started))}
+		return f.reject(ctx, cand, refused(r))
+	}
+	if err != nil {
+		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
+		return cand, &end
+	}
+	cand.Edits = applied
+	keepModes(base, cs)
+	f.seal(&cand, cs)
+	if err := cs.Check(); err != nil {
+		return f.reject(ctx, cand, forbidden(err))
+	}
+	if err := placeable(base, cs); err != nil {
+		return f.reject(ctx, cand, forbidden(err))
+	}
+	for name, other := range base.Collisions(cs) {
+		f.emit(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
+	}
+	return cand, nil
+}
+
+// seal sets everything that follows from the candidate's changeset.
+func (f *flight) seal(cand *Candidate, cs workspace.Changeset) {
+	cand.Changeset, cand.Digest, cand.Diff, cand.Holds = cs, cs.Digest(), cs.Diff(), cs.Holds()
+}
+
+// reject records a candidate that never reached a box.
+func (f *flight) reject(ctx context.Context, cand Candidate, p *Problem) (Candidate, *Ending) {
+	cand.Verdict = kinds[p.Kind].verdict
+	end := endWith(Rejected, p)
+	if problem := f.save(ctx, cand); problem != nil {
+		end = endWith(Failed, problem)
+	}
+	return cand, &end
+}
+
+// save records a judged candidate, in the store and in the document.
+func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
+	f.doc.Candidates = append(f.doc.Candidates, cand.document())
+	if err := f.Store.SaveCandidate(ctx, f.rec.ID, f.rec.Token, cand); err != nil {
+		return f.trouble(ctx, "record the candidate", err)
+	}
+	return nil
+}
+
+// refusedGate shows a refusal as a gate, so that it is recorded, counted and
+// printed like every other reason to reject.
+func refusedGate(r *edit.Refusal, took time.Duration) verify.Gate {
+	g := verify.Gate{Name: "edit", Verdict: verify.Fail, Seconds: took.Seconds(), Detail: "the patch does not apply"}
+	for _, p := range r.Problems {
+		f := verify.Finding{File: p.Path, Rule: p.Kind, Message: p.Reason, Source: p.Nearest}
+		if p.Block > 0 {
+			f.Message = fmt.Sprintf("block %d: %s", p.Block, p.Reason)
+		}
+		if len(p.Lines) > 0 {
+			f.Line = p.Lines[0]
+		}
+		g.Findings = append(g.Findings, f)
+	}
+	return g
+}
+
+// judged is the ending of a candidate that did not pass.
+func judged(cand Candidate) Ending {
+	switch cand.Verdict {
+	case verify.Infra:
+		return endWith(Failed, &Problem{
+			Kind: "infra", Message: "not judged: " + because(cand, verify.Infra),
+			Next: "run `agent doctor`; the patch was not blamed and the workspace is untouched",
+		})
+	case verify.Policy:
+		return endWith(Rejected, &Problem{
+			Kind: "policy", Message: "held by policy: " + because(cand, verify.Policy),
+			Next: "take that change out of the patch, or make it by hand",
+		})
+	}
+	end := endWith(Rejected, &Problem{
+		Kind: "patch", Message: "the patch failed: " + because(cand, cand.Verdict),
+		Next: "mend the patch and run again; the workspace is untouched",
+	})
+	end.Verdict = cand.Verdict
+	return end
+}
+
+// because names the gates that gave verdict v, with what they said.
+func because(cand Candidate, v verify.Verdict) string {
+	text := ""
+	for _, g := range cand.Gates {
+		if g.Verdict != v {
+			continue
+		}
+		if text != "" {
+			text += "; "
+		}
+		text += g.Name
+		switch {
+		case len(g.Findings) == 1:
+			text += ": " + g.Findings[0].Message
+		case len(g.Findings) > 1:
+			text += fmt.Sprintf(": %d findings", len(g.Findings))
+		case g.Detail != "":
+			text += ": " + g.Detail
+		}
+	}
+	return text
+}
+
+// count says how many, for people.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// keepModes gives every changed file the permission bits that it has on the
+// host; an edit may only add or take the execute bits.
+func keepModes(base *workspace.Manifest, cs workspace.Changeset) {
+	for i, c := range cs.Changes {
+		from := c.Path
+		if c.Op == workspace.Rename {
+			from = c.From
+		}
+		old, ok := base.Lookup(from)
+		if !ok || c.Op == workspace.Create {
+			continue
+		}
+		mode := old.Mode.Perm()
+		wants := c.Mode&0o111 != 0
+		switch {
+		case c.Op == workspace.Delete, wants == (mode&0o111 != 0):
+		case wants:
+			mode |= mode & 0o444 >> 2
+			cs.Changes[i].OldMode = old.Mode.Perm()
+		default:
+			mode &^= 0o111
+			cs.Changes[i].OldMode = old.Mode.Perm()
+		}
+		cs.Changes[i].Mode = mode
+	}
+}
+
+// placeable reports the first path that cannot be a file in this workspace: it
+// is a directory or a link there, or something above it is no directory.
+func placeable(base *workspace.Manifest, cs workspace.Changeset) error {
+	gone := map[string]bool{}
+	for _, c := range cs.Changes {
+		switch c.Op {
+		case workspace.Delete:
+			gone[c.Path] = true
+		case workspace.Rename:
+			gone[c.From] = true
+		}
+	}
+	for _, c := range cs.Changes {
+		if c.Op == workspace.Delete {
+			continue
+		}
+		if e, ok := base.Lookup(c.Path); ok && e.Kind == workspace.Symlink {
+			return &fs.PathError{Op: "write", Path: c.Path, Err: errors.New("is a symbolic link")}
+		} else if ok && e.Kind == workspace.Dir && !emptied(base, c.Path, gone) {
+			return &fs.PathError{Op: "write", Path: c.Path, Err: errors.New("is a directory")}
+		}
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			if e, ok := base.Lookup(dir); ok && e.Kind != workspace.Dir && !gone[dir] {
+				return &fs.PathError{Op: "write", Path: c.Path, Err: fmt.Errorf("%s is a %s", dir, e.Kind)}
+			}
+		}
+	}
+	return nil
+}
+
+// emptied reports whether the changeset takes every file below dir away, and
+// there is one: a directory that was empty before is not a patch's to replace.
+func emptied(base *workspace.Manifest, dir string, gone map[string]bool) bool {
+	taken := false
+	for _, e := range base.Entries {
+		if e.Kind == workspace.Dir || !strings.HasPrefix(e.Path, dir+"/") {
+			continue
+		}
+		if !gone[e.Path] {
+			return false
+		}
+		taken = true
+	}
+	return taken
+}

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// Recover settles what dead processes left behind: boxes, journals, unfinished
+// runs. It returns the runs that it settled, in their final state. boxes may
+// be nil when no engine answers: then only the rest is settled.
+func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Record, error) {
+	if boxes != nil {
+		if _, err := boxes.Reap(ctx); err != nil {
+			return nil, fmt.Errorf("reap boxes: %w", err)
+		}
+	}
+	open, err := rec.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var settled []Record
+	for _, r := range open {
+		if !orphaned(r, time.Now()) {
+			continue
+		}
+		done, err := settle(ctx, s, rec, r)
+		if errors.Is(err, ErrFenced) || errors.Is(err, workspace.ErrLocked) {
+			continue // somebody else is at it
+		}
+		if err != nil {
+			return settled, fmt.Errorf("recover run %s: %w", r.ID, err)
+		}
+		settled = append(settled, done)
+	}
+	return settled, nil
+}
+
+// orphaned reports whether the process that works on r is dead: seen to be so
+// on this host, else by a heartbeat that is too old.
+func orphaned(r Record, now time.Time) bool {
+	if alive, known := sandbox.Alive(r.Owner); known {
+		return !alive
+	}
+	return now.Sub(r.Beat) > orphanAfter
+}
+
+// settle brings one orphan to its end.
+func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
+	lock, err := workspace.Acquire(r.Workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		lock, err = nil, nil // the workspace is gone: there is nothing to put right in it
+	}
+	if err != nil {
+		return r, err
+	}
+	if lock != nil {
+		defer lock.Release() // nothing to lose: the descriptor was only read
+	}
+	if r.Token, err = rec.Claim(ctx, r.ID, r.Token, sandbox.Owner()); err != nil {
+		return r, err
+	}
+	end := Ending{State: Failed, Verdict: verify.Infra, Exit: ExitInfra, Error: &Problem{
+		Kind:    "infra",
+		Message: "the process died in state " + string(r.State) + "; the workspace is untouched", Next: "run the patch again",
+	}}
+	if lock != nil {
+		if end, err = settleFiles(ctx, s, r, end); err != nil {
+			return r, err
+		}
+	}
+	if r.State == Promoted { // recorded, and then killed before the end was
+		end = Ending{State: Promoted, Verdict: verify.Pass}
+	}
+	r.State = end.State
+	return r, s.Finish(ctx, r.ID, r.Token, end)
+}
+
+// settleFiles replays the journals of r's workspace and returns the ending
+// that r's own journal asks for, or end when it left none.
+func settleFiles(ctx context.Context, s Store, r Record, end Ending) (Ending, error) {
+	found, err := workspace.Recover(ctx, r.Workspace)
+	if err != nil {
+		return end, err
+	}
+	// A run that was promoting and left no journal had put its files back, or
+	// had not begun to move them: only a recorded promotion drops its journal.
+	status := RolledBack
+	for _, journal := range found {
+		if journal.ID == r.ID {
+			end, status = outcome(journal)
+		}
+	}
+	if r.State == Promoting {
+		if err := s.SavePromotion(ctx, r.ID, r.Token, Promotion{Status: status}); err != nil {
+			return end, err
+		}
+	}
+	for _, journal := range found {
+		if err := discard(journal); err != nil {
+			return end, err
+		}
+	}
+	return end, nil
+}
+
+// outcome translates what became of the files into the end of the run.
+func outcome(j workspace.Recovery) (Ending, PromotionStatus) {
+	switch j.Outcome {
+	case workspace.Completed:
+		return Ending{State: Promoted, Verdict: verify.Pass}, Committed
+	case workspace.Conflicted:
+		return endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: j.Kept})), RolledBack
+	}
+	return endWith(Failed, &Problem{
+		Kind: "infra", Message: "the process died while it promoted; every file was put back",
+		Next: "run the patch again",
+	}), RolledBack
+}

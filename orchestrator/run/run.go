@@ -1,0 +1,276 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agent/images"
+	"agent/orchestrator/edit"
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A State is where a run stands.
+type State string
+
+// The states; transitions are in the table of state.go.
+const (
+	Queued           State = "queued"
+	Analyzing        State = "analyzing"
+	Planning         State = "planning"
+	Proposing        State = "proposing"
+	Verifying        State = "verifying"
+	AwaitingApproval State = "awaiting_approval"
+	Promoting        State = "promoting"
+	Promoted         State = "promoted"
+	PROpen           State = "pr_open"
+	SelfReview       State = "self_review"
+	CIWatch          State = "ci_watch"
+	Reviewing        State = "reviewing"
+	Done             State = "done"
+	Rejected         State = "rejected"
+	Conflicted       State = "conflict"
+	Failed           State = "failed"
+	Cancelled        State = "cancelled"
+)
+
+// A Record is one run as the store keeps it.
+type Record struct {
+	// ID is 12 characters that sort by time; see newID.
+	ID string
+	// Workspace is the absolute path, links resolved.
+	Workspace string
+	// Intent says what the run is for: "patch good.xml", "undo 01h…".
+	Intent string
+	// Patch is the response as it was given, whatever it holds.
+	Patch []byte
+	// Owner is sandbox.Owner of the process that works on it.
+	Owner string
+	// Token is the fencing token: each Claim raises it, and a write with an
+	// older one is refused.
+	Token   int64
+	State   State
+	Started time.Time
+	// Beat is the last heartbeat; an old one is how a run whose process cannot
+	// be looked at, since it is on another host, is known to be dead.
+	Beat time.Time
+	// Snapshot is the digest of the workspace's manifest, once known.
+	Snapshot string
+}
+
+// A Store keeps runs. Every write of a run names the token that the writer
+// holds; ErrFenced means that another process has taken the run over.
+type Store interface {
+	// Create records a new run in state queued with token 1.
+	Create(ctx context.Context, r Record) error
+	// Advance records that the run has entered state to; note says why, for people.
+	// snapshot, when not "", is the manifest digest of the workspace.
+	Advance(ctx context.Context, id string, token int64, to State, note, snapshot string) error
+	// SaveCandidate records a candidate with its gates and findings.
+	SaveCandidate(ctx context.Context, id string, token int64, c Candidate) error
+	// SavePromotion records or updates the promotion of the run, with the content of its files.
+	SavePromotion(ctx context.Context, id string, token int64, p Promotion) error
+	// Finish records the end of the run.
+	Finish(ctx context.Context, id string, token int64, end Ending) error
+	// Beat renews the heartbeat.
+	Beat(ctx context.Context, id string, token int64) error
+}
+
+// A Recovering store finds runs that a dead process left behind.
+type Recovering interface {
+	// Unfinished lists the runs in no final state, oldest first.
+	Unfinished(ctx context.Context) ([]Record, error)
+	// Claim takes a run over from the process that held token: the answer is
+	// the new token, or ErrFenced when somebody else was faster.
+	Claim(ctx context.Context, id string, token int64, owner string) (int64, error)
+}
+
+// ErrFenced means that the run belongs to another process now.
+var ErrFenced = errors.New("the run was taken over by another process")
+
+// A Candidate is one changeset tried in a run.
+type Candidate struct {
+	Verdict verify.Verdict
+	// Digest is that of the changeset, Diff the changeset in git's form.
+	Digest string
+	Diff   string
+	// Thought is what the response said of itself: untrusted text for people,
+	// never evidence.
+	Thought   string
+	Edits     []edit.Applied
+	Gates     []verify.Gate
+	Skipped   []verify.Skip
+	Holds     []workspace.Hold
+	Changeset workspace.Changeset
+}
+
+// A PromotionStatus says how far a promotion came.
+type PromotionStatus string
+
+// The statuses of a promotion.
+const (
+	Prepared   PromotionStatus = "prepared"
+	Committed  PromotionStatus = "committed"
+	RolledBack PromotionStatus = "rolled_back"
+)
+
+// A Promotion is the write-back of a changeset.
+type Promotion struct {
+	Status PromotionStatus
+	// UndoOf is the run whose promotion this one reverses, "" for none.
+	UndoOf string
+	// Approved says who let it pass: "--yes", "terminal", "undo".
+	Approved  string
+	Changeset workspace.Changeset
+}
+
+// An Ending is how a run ended.
+type Ending struct {
+	State   State
+	Verdict verify.Verdict
+	Error   *Problem
+	Exit    int
+}
+
+// A Problem is an error as the document shows it.
+type Problem struct {
+	// Kind is usage, infra, policy, conflict, cancelled or patch; it decides
+	// the exit code.
+	Kind string `json:"kind"`
+	// Message says what happened.
+	Message string `json:"message"`
+	// Next is the next thing to do, never empty.
+	Next string `json:"next"`
+}
+
+// A Decision is what a checkpoint answers.
+type Decision string
+
+// The decisions. Unattended means that a person is needed and there is none: exit code 4.
+const (
+	Apply      Decision = "apply"
+	Skip       Decision = "skip"
+	Unattended Decision = "unattended"
+)
+
+// ByTerminal is what an Approver answers when a person decided on a terminal:
+// only that approves what a policy may not.
+const ByTerminal = "terminal"
+
+// A Proposal is what a checkpoint shows: a candidate that passed every gate.
+type Proposal struct {
+	Run       string
+	Workspace string
+	Candidate Candidate
+}
+
+// An Approver decides whether a proven candidate is promoted. by says who decided, for the record.
+type Approver interface {
+	Approve(ctx context.Context, p Proposal) (d Decision, by string, err error)
+}
+
+// An Event is live progress: a state entered, a note, or a gate's event.
+type Event struct {
+	Run string
+	// "" when the state did not change
+	State State
+	// Note is for people.
+	Note string
+	// Gate is a gate's own event, nil for other events.
+	Gate *verify.Event
+}
+
+// Snapshotter makes images. *images.Builder is one.
+type Snapshotter interface {
+	Ensure(ctx context.Context, name string) (images.Image, error)
+	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
+}
+
+// Reaper removes boxes that nobody owns. *sandbox.Engine is one.
+type Reaper interface {
+	Reap(ctx context.Context) ([]sandbox.Leftover, error)
+}
+
+// Verifier judges a candidate. *verify.Verifier is one.
+type Verifier interface {
+	Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error)
+}
+
+// A Runner takes runs from intent to promotion.
+type Runner struct {
+	Store Store
+	// Orphans, when not nil, serves to tell who holds a locked workspace.
+	Orphans  Recovering
+	Images   Snapshotter
+	Boxes    Reaper
+	Verifier Verifier
+	// Emit is told of progress, from several goroutines, one at a time; nil for
+	// nobody.
+	Emit func(Event)
+}
+
+// A Request is one patch for one workspace.
+type Request struct {
+	// Workspace is any path to a directory; the run makes it absolute.
+	Workspace string
+	Patch     []byte
+	// PatchName is for people: the file name, or "-".
+	PatchName string
+	// --file: what a block without a name means
+	Target string
+	// Exclude are patterns of what is left out of the snapshot, in the syntax of
+	// a .dockerignore file.
+	Exclude []string
+	// Allow are the kinds of Hold that were approved in advance.
+	Allow     []string
+	NoPromote bool
+	Config    verify.Config
+	Approver  Approver
+}
+
+// A Document is the result of a run, printed by --json.
+type Document struct {
+	Run        string              `json:"run"`
+	State      State               `json:"state"`
+	Verdict    verify.Verdict      `json:"verdict"`
+	Workspace  string              `json:"workspace"`
+	Snapshot   string              `json:"snapshot"`
+	Candidates []DocumentCandidate `json:"candidates"`
+	Promotion  *DocumentPromotion  `json:"promotion"`
+	Error      *Problem            `json:"error"`
+
+	// Exit is the exit code that belongs to the document.
+	Exit int `json:"-"`
+}
+
+// A DocumentCandidate is a candidate in a Document.
+type DocumentCandidate struct {
+	Verdict verify.Verdict   `json:"verdict"`
+	Gates   []verify.Gate    `json:"gates"`
+	Skipped []verify.Skip    `json:"skipped"`
+	Holds   []workspace.Hold `json:"holds"`
+	Edits   []edit.Applied   `json:"edits"`
+	Digest  string           `json:"digest"`
+	Diff    string           `json:"diff"`
+}
+
+// A DocumentPromotion is the promotion in a Document.
+type DocumentPromotion struct {
+	Files []DocumentFile `json:"files"`
+	Diff  string         `json:"diff"`
+}
+
+// A DocumentFile is one promoted file in a Document.
+type DocumentFile struct {
+	Path string       `json:"path"`
+	Op   workspace.Op `json:"op"`
+	From string       `json:"from,omitempty"`
+	// "0644"
+	Mode string `json:"mode"`
+	// Before is the hex SHA-256 of the old content, "" for a creation.
+	Before string `json:"before"`
+	// After is the hex SHA-256 of the new content, "" for a deletion.
+	After string `json:"after"`
+}

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+)
+
+// transitions holds, for each state, the states that may follow it. States
+// with no entry are final; Promoted is final too unless the run goes on to
+// the forge.
+var transitions = map[State][]State{
+	Queued:           {Analyzing, Promoting, Conflicted, Failed, Cancelled},
+	Analyzing:        {Planning, Proposing, Verifying, Rejected, Conflicted, Failed, Cancelled},
+	Planning:         {Proposing, Rejected, Failed, Cancelled},
+	Proposing:        {Verifying, Rejected, Failed, Cancelled},
+	Verifying:        {Proposing, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
+	AwaitingApproval: {Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
+	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
+	Promoted:         {PROpen, Done},
+	PROpen:           {SelfReview, Done, Failed, Cancelled},
+	SelfReview:       {CIWatch, Done, Failed, Cancelled},
+	CIWatch:          {Reviewing, Done, Failed, Cancelled},
+	Reviewing:        {Done, Failed, Cancelled},
+}
+
+// States lists every state, in the order of a run, the ends last.
+func States() []State {
+	return []State{
+		Queued, Analyzing, Planning, Proposing, Verifying, AwaitingApproval, Promoting, Promoted,
+		PROpen, SelfReview, CIWatch, Reviewing, Done, Rejected, Conflicted, Failed, Cancelled,
+	}
+}
+
+// Next lists the states that may follow s, none when s is an end.
+func (s State) Next() []State { return slices.Clone(transitions[s]) }
+
+// Final reports whether a run in state s needs nothing more.
+func (s State) Final() bool { return s == Promoted || len(transitions[s]) == 0 }
+
+// check reports an order of states that the table does not have.
+func (s State) check(to State) error {
+	if !slices.Contains(transitions[s], to) {
+		return fmt.Errorf("state %s may not follow %s", to, s)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Load returns what Save kept under key; ok is false for an unknown key. The
+// caller puts into the key all that the value depends on: nothing here goes
+// stale, it only falls out of use.
+func (db *DB) Load(ctx context.Context, key string) (data []byte, ok bool, err error) {
+	err = db.do(ctx, "read the cache", func(ctx context.Context) error {
+		// An entry in use is marked once a day: a mark on each read would make
+		// every read a write.
+		err := db.pool.QueryRow(ctx, `
+			with mark as (
+				update cache set used = clock_timestamp() where key = @key and used < clock_timestamp() - interval '1 day'
+			)
+			select data from cache where key = @key`, pgx.NamedArgs{"key": clean(key)}).Scan(&data)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		ok = err == nil
+		return err
+	})
+	return data, ok, err
+}
+
+// Save keeps data under key, in place of what was there, and drops what nobody
+// has read for a month: the cache grows with the work of a month and no
+// further.
+func (db *DB) Save(ctx context.Context, key string, data []byte) error {
+	if data == nil {
+		data = []byte{} // nil would be null
+	}
+	return db.do(ctx, "write the cache", func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, `
+			with stale as (
+				delete from cache where used < clock_timestamp() - interval '30 days' and key <> @key
+			)
+			insert into cache (key, data) values (@key, @data)
+			on conflict (key) do update set data = excluded.data, used = clock_timestamp()`,
+			pgx.NamedArgs{"key": clean(key), "data": data})
+		return err
+	})
+}

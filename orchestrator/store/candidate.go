@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// SaveCandidate records a candidate with its files, gates and findings, as the
+// next one of its run. The content of a candidate that was rejected is kept as
+// well: what was judged must be there to look at.
+func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
+	act := "record a candidate of run " + id
+	files, err := db.saveFiles(ctx, act, c.Changeset)
+	if err != nil {
+		return err
+	}
+	// Lists that nobody joins on stay documents; gates and findings, which
+	// people ask about, are rows.
+	lists := pgx.NamedArgs{}
+	for name, list := range map[string]any{"edits": c.Edits, "skipped": c.Skipped, "holds": c.Holds} {
+		if lists[name], err = cleanJSON(list); err != nil {
+			return fmt.Errorf("%s: encode its %s: %w", act, name, err)
+		}
+	}
+	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+		if h.Ended {
+			return ErrFinished
+		}
+		n, err := addCandidate(ctx, tx, id, c, lists)
+		if err != nil {
+			return err
+		}
+		if err := addFiles(ctx, tx, "candidate_file", []string{"run", "candidate"}, []any{id, n}, files); err != nil {
+			return err
+		}
+		return addGates(ctx, tx, id, n, c.Gates)
+	})
+}
+
+// addCandidate inserts the candidate itself and returns its number in the run.
+func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
+	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought)}
+	for name, list := range lists {
+		args[name] = list
+	}
+	err = tx.QueryRow(ctx, `
+		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds)
+		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds
+		from candidate where run = @run
+		returning n`, args).Scan(&n)
+	return n, err
+}
+
+// addGates inserts the gates of a candidate and their findings, numbered in
+// the order given. A linter may have thousands of findings, so both are copied
+// rather than inserted one by one.
+func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates []verify.Gate) error {
+	var steps, found [][]any
+	for i, g := range gates {
+		steps = append(steps, []any{
+			id, candidate, i + 1, clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
+			clean(g.Detail), clean(g.Output), clean(g.Tool), g.Peak,
+		})
+		for j, f := range g.Findings {
+			found = append(found, []any{
+				id, candidate, i + 1, j + 1, clean(f.File), f.Line, f.Column,
+				clean(f.Rule), clean(f.Message), clean(f.Source),
+			})
+		}
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"gate"}, []string{
+		"run", "candidate", "n", "name", "verdict", "seconds", "old", "fixed",
+		"detail", "output", "tool", "peak_bytes",
+	}, pgx.CopyFromRows(steps))
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"finding"}, []string{
+		"run", "candidate", "gate", "n", "file", "line", "col",
+		"rule", "message", "source",
+	}, pgx.CopyFromRows(found))
+	return err
+}
+
+// candidates reads every candidate of a run, without the content of its files,
+// in three queries however many gates there are.
+func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
+	rows, err := tx.Query(ctx, `
+		select verdict, digest, diff, thought, edits, skipped, holds from candidate where run = @run order by n`,
+		pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
+		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, `
+		select candidate, name, verdict, seconds, old, fixed, detail, output, tool, peak_bytes
+		from gate where run = @run order by candidate, n`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	// Numbers count from 1 without a gap, in the order of the rows: they are
+	// positions in the lists.
+	var n int
+	var g verify.Gate
+	_, err = pgx.ForEachRow(rows, []any{&n, &g.Name, &g.Verdict, &g.Seconds, &g.Old, &g.Fixed, &g.Detail, &g.Output, &g.Tool, &g.Peak},
+		func() error {
+			list[n-1].Gates = append(list[n-1].Gates, g)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return list, findings(ctx, tx, id, list)
+}
+
+// findings adds the findings of a run to the gates of its candidates.
+func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
+	rows, err := tx.Query(ctx, `
+		select candidate, gate, file, line, col, rule, message, source
+		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return err
+	}
+	var candidate, gate int
+	var f verify.Finding
+	_, err = pgx.ForEachRow(rows, []any{&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source}, func() error {
+		g := &list[candidate-1].Gates[gate-1]
+		g.Findings = append(g.Findings, f)
+		return nil
+	})
+	return err
+}
+
+// names checks that every path of cs can be given back exactly. Text of other
+// kinds is mended instead; a mended path would be another file.
+func names(cs workspace.Changeset) error {
+	for _, c := range cs.Changes {
+		for _, path := range []string{c.Path, c.From} {
+			if err := exact(path); err != nil {
+				return fmt.Errorf("file %q: %w; rename it", path, err)
+			}
+		}
+	}
+	return nil
+}

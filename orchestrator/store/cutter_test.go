@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// A cutter stands between the store and the server. Asked to, it swallows the
+// answer to the next commit and closes the connection, as a network does that
+// breaks at the worst moment.
+type cutter struct {
+	url    string
+	server string
+
+	mu     sync.Mutex
+	armed  bool
+	count  int
+	refuse int // connections still to be refused
+	open   map[net.Conn]bool
+}
+
+// newCutter listens in front of the server that dsn names.
+func newCutter(t *testing.T, dsn string) *cutter {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	c := &cutter{server: u.Host, open: map[net.Conn]bool{}}
+	u.Host = l.Addr().String()
+	c.url = u.String()
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { c.carry(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		all.Wait()
+	})
+	return c
+}
+
+// next asks for the answer to the next commit.
+func (c *cutter) next() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = true
+}
+
+// cuts returns how many answers were swallowed.
+func (c *cutter) cuts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// outage ends every connection and refuses the next n, as a server does that restarts.
+func (c *cutter) outage(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse = n
+	for conn := range c.open {
+		conn.Close()
+	}
+}
+
+// refused reports whether conn meets the outage; otherwise it is counted as open.
+func (c *cutter) refused(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse > 0 {
+		c.refuse--
+		return true
+	}
+	c.open[conn] = true
+	return false
+}
+
+// closed forgets conn.
+func (c *cutter) closed(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+}
+
+// carry copies both ways until one side closes.
+func (c *cutter) carry(client net.Conn) {
+	defer client.Close()
+	if c.refused(client) {
+		return
+	}
+	defer c.closed(client)
+	server, err := net.Dial("tcp", c.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var up sync.WaitGroup
+	up.Go(func() {
+		_, _ = io.Copy(server, client)
+		server.Close()
+	})
+	defer up.Wait()
+	defer client.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		if c.cut(buf[:n]) || err != nil {
+			return
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// cut reports whether an answer is the one to swallow. "COMMIT" is the tag by
+// which the server says that a transaction is in the database.
+func (c *cutter) cut(answer []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.armed || !bytes.Contains(answer, []byte("COMMIT\x00")) {
+		return false
+	}
+	c.armed = false
+	c.count++
+	return true
+}

@@ -1,0 +1,51 @@
+// Package store keeps the record in Postgres: runs and their states,
+// candidates with gates and findings, promotions with the content of every
+// file, and the cache of results that stay true. *DB implements run.Store,
+// run.Recovering and verify.Cache, and answers the questions of the command
+// line.
+//
+// # Tables
+//
+//	run             what was asked, who works on it, how it ended
+//	run_state       every transition of a run, in order, with its reason
+//	candidate       one changeset tried in a run, with its diff and verdict
+//	candidate_file  its files, by digest
+//	gate, finding   what each verification step said of a candidate
+//	promotion       what was written to the workspace, and who let it pass
+//	promotion_file  its files, by digest
+//	blob            content by SHA-256, kept once however often it is referred to
+//	cache           results that stay true; no evidence, and free to be emptied
+//
+// People do not read tables: the views v_runs, v_states, v_gates, v_findings,
+// v_promotions and v_promotion_files are the interface, each with a comment
+// that says which question it answers. Package migrations owns their
+// definitions.
+//
+// Nothing is ever deleted here but stale cache entries. A run that is removed
+// by hand takes its rows with it; its blobs stay until nobody refers to them
+// and somebody removes them as well.
+//
+// # Writes
+//
+// Every write of a run locks its row and compares the fencing token, so a
+// process that was taken for dead cannot write over its successor. A run that
+// has ended takes no more writes, unless a promoted one goes on to the forge.
+//
+// Each operation carries an identifier of its own, kept in the row. When a
+// connection dies after a commit but before the answer, the operation is tried
+// again, finds its identifier, and does nothing twice.
+//
+// # Trouble
+//
+// A lost connection, a restart of the server, a serialization failure and a
+// deadlock are retried with growing pauses for about ten seconds; each attempt
+// has a deadline of its own. What remains is an *UnavailableError that names
+// the database without its password and says what to do.
+//
+// # Text
+//
+// What tools print and what a response says of itself may hold any byte.
+// Postgres takes neither NUL nor broken UTF-8 in text, so text goes through
+// clean on its way in. Paths of files that were written are never altered:
+// undo depends on them.
+package store

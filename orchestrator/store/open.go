@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"agent/migrations"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+const (
+	// connections is the size of the pool. One run writes from two goroutines;
+	// a few more serve the readers.
+	connections = 4
+	// connectTimeout bounds one attempt to connect.
+	connectTimeout = 5 * time.Second
+	// migrateTimeout bounds a migration, the wait for another process's
+	// included.
+	migrateTimeout = 2 * time.Minute
+)
+
+// The contracts that a DB fulfils.
+var (
+	_ run.Store      = (*DB)(nil)
+	_ run.Recovering = (*DB)(nil)
+	_ verify.Cache   = (*DB)(nil)
+)
+
+// A DB is the record in one schema of a Postgres database, the first that its
+// search_path names. It is safe for concurrent use, and several processes may
+// have the same schema open. Close it when done.
+type DB struct {
+	pool    *pgxpool.Pool
+	address string        // for people, without the password
+	limit   time.Duration // of one Query
+}
+
+// Open connects to the database that url names and brings its schema to the
+// version that this program knows. url is a URL or a keyword string, as libpq
+// takes them; a search_path in it chooses the schema. A database that does not
+// answer, refuses the user or has no schema gives an *UnavailableError; a
+// schema that is newer than this program a *migrations.NewerError.
+func Open(ctx context.Context, url string) (*DB, error) {
+	config, err := configure(url)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	db := &DB{pool: pool, address: address(config.ConnConfig.Config), limit: queryLimit}
+	if err := db.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// Close gives the connections back to the server.
+func (db *DB) Close() { db.pool.Close() }
+
+// Address names the database for people: host, port and database, never the
+// password.
+func (db *DB) Address() string { return db.address }
+
+// Version returns the version of the schema; after Open it is the newest that
+// this program knows.
+func (db *DB) Version(ctx context.Context) (int, error) {
+	var version int
+	err := db.do(ctx, "read the schema's version", func(ctx context.Context) error {
+		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
+			version, err = migrations.Version(ctx, c.Conn())
+			return err
+		})
+	})
+	return version, err
+}
+
+// migrate brings the schema up to date, and is the first that talks to the
+// server: the pool connects on demand. A server that does not answer at all is
+// given less patience here than in the middle of a run: nothing is lost yet.
+func (db *DB) migrate(ctx context.Context) error {
+	return db.try(ctx, "open the database", startPatience, migrateTimeout, func(ctx context.Context) error {
+		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			return migrations.Up(ctx, c.Conn())
+		})
+	})
+}
+
+// configure parses url and bounds what a connection may cost the server. The
+// text of pgx's own error may hold the password, so it is left out.
+func configure(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, &UnavailableError{
+			Address: "named by AGENT_DATABASE_URL",
+			Hint:    "write it as postgres://user:password@host:5432/database, or unset it to use the agent's own Postgres",
+			Err:     errors.New("its address is not one that Postgres understands"),
+		}
+	}
+	config.MaxConns, config.MinConns = connections, 0
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	// What the user wrote into the URL stays.
+	defaults := map[string]string{
+		"application_name": "agent",
+		// The server ends what a client that vanished began, so that its locks
+		// go.
+		"idle_in_transaction_session_timeout": strconv.FormatInt(int64(idleTimeout/time.Millisecond), 10),
+		"client_min_messages":                 "warning",
+	}
+	for name, value := range defaults {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	return config, nil
+}
+
+// address names the database that c connects to, in the form in which people
+// write addresses. User and password are left out.
+func address(c pgconn.Config) string {
+	host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	if strings.HasPrefix(c.Host, "/") { // a directory of Unix sockets
+		host = c.Host
+	}
+	return host + "/" + c.Database
+}
+
+// newOp returns an identifier for one operation, the same for all its attempts
+// and for no other operation of any process.
+func newOp() (op [16]byte) {
+	rand.Read(op[:]) // never an error: without randomness the program ends
+	return op
+}
+
+// readOnly returns the options of a transaction that only reads and sees one
+// moment.
+func readOnly() pgx.TxOptions {
+	return pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+}

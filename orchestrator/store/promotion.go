@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// A file is one row of candidate_file or promotion_file: a change whose
+// content has been replaced by its digest.
+type file struct {
+	Path string
+	Op   workspace.Op
+	From *string // nil unless it is a rename
+	Mode int32   // permission bits
+	// OldMode is the bits before, 0 where the change leaves them alone.
+	OldMode int32
+	// The digests are lower-case hex SHA-256, nil where there is no content:
+	// before a creation, after a deletion.
+	Before *string
+	After  *string
+}
+
+// SavePromotion records or updates the promotion of the run, with the content
+// of its files: what undo needs is in the record before the first file of the
+// workspace is touched. A promotion without a changeset, of a process that
+// settles what another began, changes the status alone.
+func (db *DB) SavePromotion(ctx context.Context, id string, token int64, p run.Promotion) error {
+	act := "record the promotion of run " + id
+	files, err := db.saveFiles(ctx, act, p.Changeset)
+	if err != nil {
+		return err
+	}
+	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+		if h.Ended {
+			return ErrFinished
+		}
+		_, err := tx.Exec(ctx, `
+			insert into promotion as p (run, status, undo_of, approved_by)
+			values (@run, @status, nullif(@undo_of, ''), @approved)
+			on conflict (run) do update set status = excluded.status, at = clock_timestamp(),
+				undo_of = coalesce(excluded.undo_of, p.undo_of),
+				approved_by = coalesce(nullif(excluded.approved_by, ''), p.approved_by)`,
+			pgx.NamedArgs{"run": id, "status": p.Status, "undo_of": p.UndoOf, "approved": clean(p.Approved)})
+		if err != nil || p.Changeset.Empty() {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from promotion_file where run = @run`, pgx.NamedArgs{"run": id}); err != nil {
+			return err
+		}
+		return addFiles(ctx, tx, "promotion_file", []string{"run"}, []any{id}, files)
+	})
+}
+
+// PromotionOf returns the promotion of a run with the bytes of its files, as
+// undo needs them. ErrNotFound means that the run promoted nothing.
+func (db *DB) PromotionOf(ctx context.Context, id string) (run.Promotion, error) {
+	var p run.Promotion
+	err := db.read(ctx, "read the promotion of run "+id, func(ctx context.Context, tx pgx.Tx) (err error) {
+		p, err = promotionOf(ctx, tx, id)
+		return err
+	})
+	return p, err
+}
+
+// LastPromotion returns the newest promotion of a workspace that can be
+// undone: files were written, it is no undo itself, and none has taken it
+// back. ErrNotFound means that there is none.
+//
+// A promotion counts by its run's end too: one that was taken back because its
+// end was not recorded may still say committed.
+func (db *DB) LastPromotion(ctx context.Context, dir string) (run.Record, run.Promotion, error) {
+	var r run.Record
+	var p run.Promotion
+	err := db.read(ctx, "find the last promotion of "+dir, func(ctx context.Context, tx pgx.Tx) error {
+		list, err := records(ctx, tx, `
+			join promotion p on p.run = r.id
+			where r.workspace = @workspace and p.status = 'committed' and p.undo_of is null
+				and r.state not in ('rejected', 'conflict', 'failed', 'cancelled')
+				and not exists (select from promotion u where u.undo_of = r.id and u.status = 'committed')
+			order by p.at desc, r.id desc limit 1`, pgx.NamedArgs{"workspace": clean(dir)})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return ErrNotFound
+		}
+		r = list[0]
+		p, err = promotionOf(ctx, tx, r.ID)
+		return err
+	})
+	return r, p, err
+}
+
+// promotionOf reads one promotion whole, its changes in the order of bytes of
+// their paths, as a changeset wants them and no locale would have them.
+func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, err error) {
+	err = tx.QueryRow(ctx, `select status, coalesce(undo_of, ''), approved_by from promotion where run = @run`,
+		pgx.NamedArgs{"run": id}).Scan(&p.Status, &p.UndoOf, &p.Approved)
+	if err != nil {
+		return p, missing(err)
+	}
+	rows, err := tx.Query(ctx, `
+		select f.path, f.op, coalesce(f.from_path, ''), f.mode, f.old_mode, b.content, a.content
+		from promotion_file f left join blob b on b.sha256 = f.before_sha256 left join blob a on a.sha256 = f.after_sha256
+		where f.run = @run order by f.path collate "C"`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return p, err
+	}
+	p.Changeset.Changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c workspace.Change, err error) {
+		var mode, oldMode int32
+		err = row.Scan(&c.Path, &c.Op, &c.From, &mode, &oldMode, &c.Before, &c.After)
+		c.Mode, c.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
+		return c, err
+	})
+	return p, err
+}
+
+// saveFiles stores the content of a changeset and returns its files as rows.
+// Content is kept by its digest: what is there already is not sent again, and
+// storing it needs no fence, for nothing refers to it yet.
+func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset) ([]file, error) {
+	if err := names(cs); err != nil {
+		return nil, err
+	}
+	contents := map[string][]byte{} // by digest: a file that is renamed, or equal to another, is there once
+	keep := func(data []byte) *string {
+		sum := sha256.Sum256(data)
+		digest := hex.EncodeToString(sum[:])
+		contents[digest] = data
+		return &digest
+	}
+	files := make([]file, len(cs.Changes))
+	for i, c := range cs.Changes {
+		f := file{Path: c.Path, Op: c.Op, Mode: int32(c.Mode.Perm()), OldMode: int32(c.OldMode.Perm())}
+		if c.From != "" {
+			f.From = &c.From
+		}
+		// The operation decides, not nil: an empty file has content too.
+		if c.Op != workspace.Create {
+			f.Before = keep(c.Before)
+		}
+		if c.Op != workspace.Delete {
+			f.After = keep(c.After)
+		}
+		files[i] = f
+	}
+	return files, db.saveBlobs(ctx, act, contents)
+}
+
+// saveBlobs stores contents that are not there yet, one statement each so that
+// a slow line meets no deadline meant for all of them together. They go in the
+// order of their digests: two writers of the same files wait for each other
+// instead of blocking one another.
+func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]byte) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	var absent []string
+	err := db.do(ctx, act, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `
+			select d from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d) order by d`,
+			pgx.NamedArgs{"digests": slices.Collect(maps.Keys(contents))})
+		if err != nil {
+			return err
+		}
+		absent, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, digest := range absent {
+		data := contents[digest]
+		if data == nil {
+			data = []byte{} // nil would be null
+		}
+		err := db.do(ctx, act, func(ctx context.Context) error {
+			_, err := db.pool.Exec(ctx, `insert into blob (sha256, content) values (@digest, @content) on conflict do nothing`,
+				pgx.NamedArgs{"digest": digest, "content": data})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFiles inserts rows into a table of files: candidate_file or
+// promotion_file, which differ in the columns that name the owner, given by
+// key, and in nothing else.
+func addFiles(ctx context.Context, tx pgx.Tx, table string, key []string, owner []any, files []file) error {
+	columns := append(slices.Clone(key), "path", "op", "from_path", "mode", "old_mode", "before_sha256", "after_sha256")
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(len(files), func(i int) ([]any, error) {
+		f := files[i]
+		return append(slices.Clone(owner), f.Path, string(f.Op), f.From, f.Mode, f.OldMode, f.Before, f.After), nil
+	}))
+	return err
+}

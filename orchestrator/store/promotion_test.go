@@ -1,0 +1,194 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/storetest"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// changes has every operation, empty files, NUL and broken UTF-8 in it.
+func changes() workspace.Changeset {
+	return workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Create, Path: "a/empty", After: []byte{}, Mode: 0o755},
+		{Op: workspace.Modify, Path: "b", Before: []byte{}, After: []byte("\x00\xff\r\n"), Mode: 0o700, OldMode: 0o600},
+		{Op: workspace.Delete, Path: "c", Before: []byte("gone"), Mode: 0o644},
+		{Op: workspace.Rename, Path: "é", From: "d", Before: []byte("same"), After: []byte("same"), Mode: 0o644},
+	}}
+}
+
+// promote records a run that promoted cs.
+func promote(t *testing.T, db *store.DB, id, undoOf string, cs workspace.Changeset) {
+	t.Helper()
+	must(t, db.Create(t.Context(), record(id)))
+	p := run.Promotion{Status: run.Prepared, UndoOf: undoOf, Approved: "--yes", Changeset: cs}
+	must(t, db.SavePromotion(t.Context(), id, 1, p))
+	p.Status = run.Committed
+	must(t, db.SavePromotion(t.Context(), id, 1, p))
+	must(t, db.Finish(t.Context(), id, 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}))
+}
+
+func TestAPromotionComesBackByteForByte(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	promote(t, db, "01run", "", changes())
+	p, err := db.PromotionOf(t.Context(), "01run")
+	must(t, err)
+	want := run.Promotion{Status: run.Committed, Approved: "--yes", Changeset: changes()}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("promotion (-want +got):\n%s", diff)
+	}
+	d, err := db.Run(t.Context(), "01run")
+	must(t, err)
+	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // SHA-256 of nothing
+	if f := d.Promotion.Files[0]; f != (run.DocumentFile{Path: "a/empty", Op: workspace.Create, Mode: "0755", After: empty}) {
+		t.Errorf("created file: %+v", f)
+	}
+	if f := d.Promotion.Files[3]; f.From != "d" || f.Before != f.After || f.Before == "" {
+		t.Errorf("renamed file: %+v", f)
+	}
+	if !d.Promoted || d.UndoneBy != "" {
+		t.Errorf("promoted %v, undone by %q", d.Promoted, d.UndoneBy)
+	}
+}
+
+func TestAnEmptyFileIsNoAbsentFile(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	promote(t, db, "01run", "", workspace.Changeset{Changes: []workspace.Change{ // nil, as a reader of files may give it
+		{Op: workspace.Modify, Path: "emptied", Before: []byte("x"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "filled", After: []byte("x"), Mode: 0o644},
+	}})
+	p, err := db.PromotionOf(t.Context(), "01run")
+	must(t, err)
+	if emptied, filled := p.Changeset.Changes[0], p.Changeset.Changes[1]; emptied.After == nil || filled.Before == nil {
+		t.Errorf("empty content came back as none: %+v %+v", emptied, filled)
+	}
+	if n := len(p.Changeset.Reverse().Changes); n != 2 {
+		t.Errorf("%d changes to undo", n)
+	}
+}
+
+func TestContentIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	promote(t, db, "01run", "", changes())
+	promote(t, db, "02run", "01run", changes())
+	if got := value(t, url, `select count(*) from blob`); got != "4" {
+		t.Errorf("%s blobs, want 4: nothing, the new bytes, gone, same", got)
+	}
+}
+
+func TestSettlingAPromotionKeepsItsFiles(t *testing.T) {
+	t.Parallel()
+	db := begin(t, "01run")
+	must(t, db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared, Approved: "terminal", Changeset: changes()}))
+	token, err := db.Claim(t.Context(), "01run", 1, "second")
+	must(t, err)
+	must(t, db.SavePromotion(t.Context(), "01run", token, run.Promotion{Status: run.Committed}))
+	p, err := db.PromotionOf(t.Context(), "01run")
+	must(t, err)
+	want := run.Promotion{Status: run.Committed, Approved: "terminal", Changeset: changes()}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("promotion (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPathThatCannotBeGivenBackIsRefused(t *testing.T) {
+	t.Parallel()
+	db := begin(t, "01run")
+	for _, path := range []string{"a\xff", "a\x00"} {
+		for _, c := range []workspace.Change{{Op: workspace.Create, Path: path}, {Op: workspace.Rename, Path: "new", From: path}} {
+			err := db.SavePromotion(t.Context(), "01run", 1, run.Promotion{
+				Status:    run.Prepared,
+				Changeset: workspace.Changeset{Changes: []workspace.Change{c}},
+			})
+			if err == nil || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("%q from %q: got %v", c.Path, c.From, err)
+			}
+		}
+	}
+	if _, err := db.PromotionOf(t.Context(), "01run"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("something was recorded: %v", err)
+	}
+}
+
+func TestTheLastPromotionIsTheOneToUndo(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	last := func() string {
+		t.Helper()
+		r, p, err := db.LastPromotion(t.Context(), "/home/ada/shop")
+		if errors.Is(err, store.ErrNotFound) {
+			return ""
+		}
+		must(t, err)
+		if diff := cmp.Diff(changes(), p.Changeset); diff != "" {
+			t.Errorf("changeset of %s (-want +got):\n%s", r.ID, diff)
+		}
+		return r.ID
+	}
+	expect := func(step, want string) {
+		t.Helper()
+		if got := last(); got != want {
+			t.Errorf("%s: got %q, want %q", step, got, want)
+		}
+	}
+	expect("nothing yet", "")
+	promote(t, db, "01a", "", changes())
+	promote(t, db, "01b", "", changes())
+	expect("two promotions", "01b")
+
+	must(t, db.Create(t.Context(), record("01c")))
+	must(t, db.SavePromotion(t.Context(), "01c", 1, run.Promotion{Status: run.RolledBack, UndoOf: "01b", Changeset: changes()}))
+	must(t, db.Finish(t.Context(), "01c", 1, run.Ending{State: run.Conflicted, Verdict: verify.Conflict}))
+	expect("an undo that met a conflict undoes nothing", "01b")
+
+	must(t, db.Create(t.Context(), record("01d")))
+	must(t, db.SavePromotion(t.Context(), "01d", 1, run.Promotion{Status: run.Committed, Changeset: changes()}))
+	must(t, db.Finish(t.Context(), "01d", 1, run.Ending{State: run.Failed, Verdict: verify.Infra}))
+	expect("a promotion that was taken back when its record failed", "01b")
+
+	promote(t, db, "01e", "01b", changes())
+	expect("the newest was undone, and an undo is not undone", "01a")
+	promote(t, db, "01f", "01a", changes())
+	expect("everything was undone", "")
+
+	d, err := db.Run(t.Context(), "01a")
+	must(t, err)
+	if d.UndoneBy != "01f" {
+		t.Errorf("undone by %q, want 01f", d.UndoneBy)
+	}
+}
+
+func TestLargeFilesArePromoted(t *testing.T) {
+	t.Parallel()
+	db := begin(t, "01run")
+	var cs workspace.Changeset
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		cs.Changes = append(cs.Changes, workspace.Change{
+			Op: workspace.Modify, Path: name, Mode: 0o644,
+			Before: bytes.Repeat([]byte(name+"\n"), 1<<20), After: bytes.Repeat([]byte("\x00"+name), 1<<20),
+		})
+	}
+	must(t, db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared, Changeset: cs}))
+	p, err := db.PromotionOf(t.Context(), "01run")
+	must(t, err)
+	if len(p.Changeset.Changes) != len(cs.Changes) {
+		t.Fatalf("%d files came back, want %d", len(p.Changeset.Changes), len(cs.Changes))
+	}
+	for i, want := range cs.Changes {
+		got := p.Changeset.Changes[i]
+		if !bytes.Equal(got.Before, want.Before) || !bytes.Equal(got.After, want.After) {
+			t.Errorf("the content of %s came back changed", want.Path)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// A RunFilter says which runs to list. Empty fields do not restrict.
+type RunFilter struct {
+	Workspace string // absolute
+	State     string // one of run.State
+	Limit     int    // 0 means 100
+}
+
+// defaultLimit is how many runs are listed when nobody says: some screens
+// full, and still one quick query.
+const defaultLimit = 100
+
+// A RunRow is one run in a list. Patch of its Record is nil: it may be large,
+// and a list does not show it.
+type RunRow struct {
+	run.Record
+	Ended    time.Time      // zero while the run goes on
+	Seconds  float64        // how long it took, or has taken so far
+	Verdict  verify.Verdict // "" while the run goes on
+	Exit     int            // the exit code, 0 while the run goes on
+	Error    *run.Problem   // nil when there was none
+	Promoted bool           // the files of the workspace were written
+	UndoneBy string         // the run that took the promotion back, "" for none
+}
+
+// A StateRow is one transition of a run. Two rows of the same state mean that
+// another process took the run over in between.
+type StateRow struct {
+	State run.State
+	Note  string
+	Token int64
+	At    time.Time
+}
+
+// A PromotionRow is a promotion without the content of its files. Its digests
+// tell what was there before and what afterwards.
+type PromotionRow struct {
+	Status   run.PromotionStatus
+	UndoOf   string // the run whose promotion it reversed, "" for none
+	Approved string // who let it pass
+	At       time.Time
+	Files    []run.DocumentFile
+}
+
+// A RunDetail is everything that the record holds of a run, but for the
+// content of files: the Changeset of its candidates is empty, and PromotionOf
+// gives that which was written.
+type RunDetail struct {
+	RunRow
+	States     []StateRow // in order
+	Candidates []run.Candidate
+	Promotion  *PromotionRow // nil when nothing was to be written
+}
+
+// An AmbiguousError means that a prefix names several runs.
+type AmbiguousError struct {
+	Prefix string
+	IDs    []string // the newest first, ten at most
+}
+
+// Error lists the runs that the prefix may mean.
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("run %s is ambiguous: it may be %s; give more of it", e.Prefix, strings.Join(e.IDs, ", "))
+}
+
+// Runs lists runs, the newest first by the clock of the database. A state or
+// workspace that nobody knows gives an empty list.
+func (db *DB) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
+	if filter.Limit <= 0 {
+		filter.Limit = defaultLimit
+	}
+	var list []RunRow
+	err := db.read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+		list, err = runRows(ctx, tx, `
+			where (@workspace = '' or r.workspace = @workspace) and (@state = '' or r.state = @state)
+			order by r.created desc, r.id desc limit @limit`,
+			pgx.NamedArgs{"workspace": clean(filter.Workspace), "state": filter.State, "limit": filter.Limit})
+		return err
+	})
+	return list, err
+}
+
+// Run returns the run whose identifier begins with prefix; an identifier given
+// whole always means that run. The error is an *AmbiguousError when there are
+// several, ErrNotFound when there is none or prefix is empty.
+func (db *DB) Run(ctx context.Context, prefix string) (RunDetail, error) {
+	var d RunDetail
+	err := db.read(ctx, "read run "+prefix, func(ctx context.Context, tx pgx.Tx) (err error) {
+		d, err = detail(ctx, tx, prefix)
+		return err
+	})
+	return d, err
+}
+
+// Unfinished lists the runs whose end is not recorded, oldest first. A run in
+// state promoted is among them when its process died before it wrote the end.
+func (db *DB) Unfinished(ctx context.Context) ([]run.Record, error) {
+	var list []run.Record
+	err := db.read(ctx, "list unfinished runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+		list, err = records(ctx, tx, "where r.ended is null order by r.created, r.id", nil)
+		return err
+	})
+	return list, err
+}
+
+// Holder returns the oldest unfinished run on a workspace: the one that holds
+// it, or held it when its process died. ok is false when there is none.
+func (db *DB) Holder(ctx context.Context, dir string) (r run.Record, ok bool, err error) {
+	err = db.read(ctx, "find who holds "+dir, func(ctx context.Context, tx pgx.Tx) error {
+		list, err := records(ctx, tx, "where r.ended is null and r.workspace = @workspace order by r.created, r.id limit 1",
+			pgx.NamedArgs{"workspace": clean(dir)})
+		if ok = len(list) > 0; ok {
+			r = list[0]
+		}
+		return err
+	})
+	return r, ok, err
+}
+
+// records reads runs with their patches; rest is the SQL after "from run r",
+// always a constant.
+func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {
+	rows, err := tx.Query(ctx, `
+		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot
+		from run r `+rest, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[run.Record])
+}
+
+// runRows reads runs as a list shows them, without their patches; rest is the
+// SQL after the joins, always a constant. What the view v_runs works out is
+// taken from there, so that the command line and SQL agree.
+func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]RunRow, error) {
+	rows, err := tx.Query(ctx, `
+		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''),
+			r.ended, v.seconds::float8, coalesce(r.verdict, ''), coalesce(r.exit_code, 0),
+			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, '')
+		from run r join v_runs v on v.run = r.id `+rest, args)
+	if err != nil {
+		return nil, err
+	}
+	// Columns that are null while a run goes on become zero values, but for
+	// the time of its end.
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r RunRow, err error) {
+		var ended *time.Time
+		var p run.Problem
+		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot,
+			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy)
+		if ended != nil {
+			r.Ended = *ended
+		}
+		if p != (run.Problem{}) {
+			r.Error = &p
+		}
+		return r, err
+	})
+}
+
+// detail reads one run whole, as of one moment.
+func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err error) {
+	if prefix == "" {
+		return d, ErrNotFound
+	}
+	// No LIKE: a wildcard in the prefix is a character like any other.
+	list, err := runRows(ctx, tx, `
+		where starts_with(r.id, @prefix) order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": clean(prefix)})
+	switch {
+	case err != nil:
+		return d, err
+	case len(list) == 0:
+		return d, ErrNotFound
+	case len(list) > 1 && list[0].ID != prefix:
+		ambiguous := &AmbiguousError{Prefix: prefix}
+		for _, r := range list {
+			ambiguous.IDs = append(ambiguous.IDs, r.ID)
+		}
+		return d, ambiguous
+	}
+	d.RunRow = list[0]
+	args := pgx.NamedArgs{"run": d.ID}
+	if err := tx.QueryRow(ctx, `select patch from run where id = @run`, args).Scan(&d.Patch); err != nil {
+		return d, err
+	}
+	rows, err := tx.Query(ctx, `select state, note, token, at from run_state where run = @run order by n`, args)
+	if err != nil {
+		return d, err
+	}
+	if d.States, err = pgx.CollectRows(rows, pgx.RowToStructByName[StateRow]); err != nil {
+		return d, err
+	}
+	if d.Candidates, err = candidates(ctx, tx, d.ID); err != nil {
+		return d, err
+	}
+	d.Promotion, err = promotionRow(ctx, tx, d.ID)
+	return d, err
+}
+
+// promotionRow reads a promotion as a person wants to see it, nil when there
+// is none.
+func promotionRow(ctx context.Context, tx pgx.Tx, id string) (*PromotionRow, error) {
+	args := pgx.NamedArgs{"run": id}
+	rows, err := tx.Query(ctx, `select status, coalesce(undo_of, ''), approved_by, at from promotion where run = @run`, args)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p PromotionRow, err error) {
+		err = row.Scan(&p.Status, &p.UndoOf, &p.Approved, &p.At)
+		return p, err
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	p := found[0]
+	rows, err = tx.Query(ctx, `
+		select path, op, coalesce(from_path, '') as "from", mode, coalesce(before_sha256, '') as before, coalesce(after_sha256, '') as after
+		from v_promotion_files where run = @run order by path collate "C"`, args)
+	if err != nil {
+		return nil, err
+	}
+	p.Files, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.DocumentFile])
+	return &p, err
+}

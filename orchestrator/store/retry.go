@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"agent/migrations"
+)
+
+const (
+	// queryTimeout bounds one attempt of an operation. Two MiB over a slow
+	// line fit in it.
+	queryTimeout = 15 * time.Second
+	// idleTimeout is how long the server keeps a transaction whose client is
+	// silent.
+	idleTimeout = 30 * time.Second
+	// patience is how long an operation is retried after its first trouble: a
+	// server takes a few seconds to restart.
+	patience = 10 * time.Second
+	// startPatience is the same for the first connection.
+	startPatience = 2 * time.Second
+	// firstPause and longestPause bound the pause between two attempts.
+	firstPause   = 10 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
+// An UnavailableError means that the database did not do its work: it is not
+// there, went away, refuses the user, or has no room. Nothing that a patch did
+// can cause it. It never holds the password, at no depth of its chain.
+type UnavailableError struct {
+	Address string // host, port and database
+	Hint    string // what to do next
+	Err     error
+}
+
+// Error names the database, the cause and the next thing to do.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("database %s: %v; %s", e.Address, e.Err, e.Hint)
+}
+
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// do runs one operation until it is done, its trouble is lasting, or patience
+// runs out. act names it in errors. Errors of fn that are no trouble of the
+// server, such as run.ErrFenced, come back wrapped.
+func (db *DB) do(ctx context.Context, act string, fn func(context.Context) error) error {
+	return db.try(ctx, act, patience, queryTimeout, fn)
+}
+
+// transact is do for an operation in one transaction, begun anew for every
+// attempt.
+func (db *DB) transact(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
+	return db.do(ctx, act, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
+	})
+}
+
+// read is do for several queries that must see one moment. Each attempt starts
+// over, so fn assigns its results and does not add to them.
+func (db *DB) read(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
+	return db.do(ctx, act, func(ctx context.Context) error {
+		return pgx.BeginTxFunc(ctx, db.pool, readOnly(), func(tx pgx.Tx) error { return fn(ctx, tx) })
+	})
+}
+
+// try is do with its bounds: how long after the first trouble an attempt may
+// begin, and how long one attempt may take. fn may be called several times and
+// must not mind that an earlier call was done: a commit whose answer was lost
+// looks like trouble.
+func (db *DB) try(ctx context.Context, act string, patience, timeout time.Duration, fn func(context.Context) error) error {
+	var giveUp time.Time
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		attempt, cancel := context.WithTimeout(ctx, timeout)
+		err := fn(attempt)
+		slow := attempt.Err() != nil
+		cancel()
+		// The caller's own end is told apart from the attempt's: only the
+		// latter is trouble.
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", act, context.Cause(ctx))
+		case !transient(err) && !slow:
+			return fmt.Errorf("%s: %w", act, db.explain(err))
+		}
+		if giveUp.IsZero() {
+			giveUp = time.Now().Add(patience)
+		} else if time.Now().After(giveUp) {
+			return fmt.Errorf("%s: %w", act, db.unavailable(err, slow))
+		}
+		// The pause varies so that two writers that got in each other's way do
+		// not do so again.
+		timer := time.NewTimer(pause/2 + mathrand.N(pause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%s: %w", act, context.Cause(ctx))
+		case <-timer.C:
+		}
+	}
+}
+
+// transient reports whether the same operation may well succeed in a moment.
+// The codes are those of appendix A of the Postgres manual.
+func transient(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case "40001", "40P01", // serialization failure, deadlock
+			"57P01", "57P02", "57P03", // shut down, crashed, starting up
+			"25P03", // the server ended an idle transaction
+			"53300": // too many connections
+			return true
+		}
+		return strings.HasPrefix(pg.Code, "08") && pg.Code != "08P01" // connection exceptions, but no broken protocol
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
+}
+
+// explain gives trouble of the server itself its own type and a hint. Other
+// errors, such as a value that breaks a constraint, stay what they are.
+func (db *DB) explain(err error) error {
+	if errors.Is(err, migrations.ErrNoSchema) {
+		return &UnavailableError{Address: db.address, Err: err, Hint: "create the schema, or correct search_path in AGENT_DATABASE_URL"}
+	}
+	if hint := serverHint(err); hint != "" {
+		return &UnavailableError{Address: db.address, Err: cause(err), Hint: hint}
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return db.unavailable(err, false)
+	}
+	return err
+}
+
+// serverHint says what to do about a lasting refusal of the server, "" when
+// err is none: then the statement was at fault, or its values.
+func serverHint(err error) string {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(pg.Code, "28"): // invalid authorization
+		return "correct the user and password in AGENT_DATABASE_URL"
+	case pg.Code == "3D000": // no such database
+		return "create the database, or correct its name in AGENT_DATABASE_URL"
+	case pg.Code == "42501": // insufficient privilege
+		return "grant the user of AGENT_DATABASE_URL create and usage on its schema"
+	case pg.Code == "53100": // disk full
+		return "free space on the disk of the database"
+	case pg.Code == "25006": // read-only
+		return "name the primary server in AGENT_DATABASE_URL: this one only reads"
+	}
+	return ""
+}
+
+// unavailable is the error for a server that did not come back in time: err is
+// the last trouble, slow whether that was an attempt's deadline.
+func (db *DB) unavailable(err error, slow bool) error {
+	err = cause(err)
+	hint := "start it, correct AGENT_DATABASE_URL, or unset that to use the agent's own Postgres"
+	if _, answered := err.(*pgconn.PgError); answered {
+		hint = "see its log for what ends the connections, then run the command again"
+	}
+	if slow {
+		err = errors.New("no answer in time")
+		hint = "see what slows it down, then run the command again; nothing was recorded twice"
+	}
+	return &UnavailableError{Address: db.address, Err: err, Hint: hint}
+}
+
+// cause returns the error that tells what happened: the server's own answer,
+// or the network's, or else the innermost error. The outer ones of pgx carry
+// the configuration of the connection, password included.
+func cause(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+// Package storetest gives each test a database of its own: a fresh schema in
+// the database agent_test, migrated, and dropped after the test. Tests that
+// use it may run in parallel, in one process and in several.
+//
+// The server is the one that AGENT_TEST_DATABASE_URL names, or else the
+// agent's own Postgres on the container engine. There is no third way: without
+// a server the test fails and says what to do.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"agent/orchestrator/store"
+	"agent/sandbox"
+)
+
+const (
+	// database is where the schemas of tests live, apart from anybody's
+	// history.
+	database = "agent_test"
+	// cleanTimeout bounds the clean-up after a test.
+	cleanTimeout = 30 * time.Second
+)
+
+// New returns an open database in a schema of its own, and its URL: whoever is
+// given the URL as AGENT_DATABASE_URL works in that schema. Both are good
+// until the test ends.
+func New(t testing.TB) (*store.DB, string) {
+	t.Helper()
+	dsn := Schema(t)
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatalf("open the test's schema: %v", err)
+	}
+	t.Cleanup(db.Close) // before the schema is dropped: the last one registered runs first
+	return db, dsn
+}
+
+// Schema returns the URL of an empty schema of the test's own, for tests of
+// the migrations themselves.
+func Schema(t testing.TB) string {
+	t.Helper()
+	server, err := url.Parse(serverURL(t))
+	if err != nil {
+		t.Fatal("AGENT_TEST_DATABASE_URL is no URL: write it as postgres://user:password@host:5432/database")
+	}
+	if err := createDatabase(t.Context(), server.String()); err != nil {
+		t.Fatalf("create the database %s: %v", database, err)
+	}
+	server.Path = "/" + database
+	// A schema takes the server milliseconds, a database half a second.
+	schema := "t_" + strings.ToLower(rand.Text()[:16])
+	if err := execute(t.Context(), server.String(), "create schema "+schema); err != nil {
+		t.Fatalf("create the test's schema: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), cleanTimeout)
+		defer cancel()
+		if err := execute(ctx, server.String(), "drop schema "+schema+" cascade"); err != nil {
+			t.Errorf("drop the test's schema: %v", err)
+		}
+	})
+	// The path is part of the URL so that a program under test needs nothing
+	// else to find its schema.
+	own := *server
+	query := own.Query()
+	query.Set("search_path", schema)
+	own.RawQuery = query.Encode()
+	return own.String()
+}
+
+// serverURL finds the server, starting the agent's own when it does not run.
+// The newest image counts: it is the one that the last set-up built.
+func serverURL(t testing.TB) string {
+	t.Helper()
+	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
+		return given
+	}
+	engine, err := sandbox.Connect(t.Context())
+	if err != nil {
+		t.Fatalf("this test needs Postgres: run `make setup`, or set AGENT_TEST_DATABASE_URL: %v", err)
+	}
+	defer engine.Close()
+	images, err := engine.ImagesLabelled(t.Context(), "agent.image=postgres")
+	if err != nil || len(images) == 0 {
+		t.Fatalf("this test needs the Postgres image: run `make setup`, or set AGENT_TEST_DATABASE_URL (found %d images, %v)", len(images), err)
+	}
+	dsn, err := engine.Postgres(t.Context(), images[0])
+	if err != nil {
+		t.Fatalf("start Postgres for this test: %v", err)
+	}
+	return dsn
+}
+
+// createDatabase makes the database for tests unless it is there. Other
+// processes may be at it: what they made first is as good.
+func createDatabase(ctx context.Context, server string) error {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	var there bool
+	err = conn.QueryRow(ctx, `select exists (select from pg_database where datname = $1)`, database).Scan(&there)
+	for err == nil && !there {
+		_, err = conn.Exec(ctx, "create database "+database)
+		there = err == nil
+		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+			switch pg.Code {
+			case "42P04", "23505": // duplicate database, and the same seen a moment earlier
+				there, err = true, nil
+			case "55006": // the template is being copied by another process
+				err = nil
+			}
+		}
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// execute runs one statement on a connection of its own, outside of whatever
+// the test does to its pool.
+func execute(ctx context.Context, dsn, statement string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", statement, err)
+	}
+	return errors.Join(err, conn.Close(ctx))
+}

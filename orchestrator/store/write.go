@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+)
+
+// ErrNotFound means that the record holds no such run or promotion. Its text
+// serves the person who mistyped a name.
+var ErrNotFound = errors.New("not found; `agent runs list` shows the runs")
+
+// ErrFinished means that the run has ended and takes no more writes. The
+// holder of the token gets it; anybody else is told run.ErrFenced first.
+var ErrFinished = errors.New("the run has ended")
+
+// ErrExists means that a run of that identifier was recorded before.
+var ErrExists = errors.New("the run is recorded already")
+
+// A held run is one whose row the transaction has locked: until its end no
+// other process changes the state, the token or anything that hangs on the
+// run.
+type held struct {
+	State run.State
+	Token int64
+	Ended bool
+	Op    [16]byte // the operation that wrote last
+}
+
+// Create records a new run in state queued with token 1; the token and state
+// of r do not count. ErrExists means that its identifier was taken.
+func (db *DB) Create(ctx context.Context, r run.Record) error {
+	op := newOp()
+	return db.transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started)
+			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started)
+			on conflict (id) do nothing`,
+			pgx.NamedArgs{
+				"id": r.ID, "op": op, "workspace": clean(r.Workspace), "intent": clean(r.Intent), "patch": r.Patch,
+				"owner": clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started,
+			})
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return again(ctx, tx, r.ID, op)
+		}
+		return addState(ctx, tx, r.ID, 1, run.Queued, r.Intent)
+	})
+}
+
+// again tells a retry of the operation that made the run, which is done then,
+// from somebody else's run of that name.
+func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
+	h, err := hold(ctx, tx, id)
+	if err == nil && h.Op != op {
+		return ErrExists
+	}
+	return err
+}
+
+// Advance records that the run has entered state to; note says why, for
+// people. snapshot is the manifest digest, "" to leave the one that is known.
+// Which state may follow which is the caller's table; here only an end is
+// final. It also renews the heartbeat.
+func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
+	return db.fenced(ctx, fmt.Sprintf("record state %s of run %s", to, id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+		if h.Ended && !(h.State == run.Promoted && (to == run.PROpen || to == run.Done)) {
+			return ErrFinished
+		}
+		// A run that goes on to the forge is open again; how it was judged
+		// stays.
+		_, err := tx.Exec(ctx, `
+			update run set state = @to, snapshot = coalesce(nullif(@snapshot, ''), snapshot), beat = clock_timestamp(), ended = null
+			where id = @id`,
+			pgx.NamedArgs{"id": id, "to": to, "snapshot": snapshot})
+		if err != nil {
+			return err
+		}
+		return addState(ctx, tx, id, token, to, note)
+	})
+}
+
+// Finish records the end of the run. A run ends once: a second ending gives
+// ErrFinished. The end counts as a transition too, unless Advance has recorded
+// that state already, as it does for a promotion.
+func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending) error {
+	problem := run.Problem{}
+	if end.Error != nil {
+		problem = *end.Error
+	}
+	return db.fenced(ctx, fmt.Sprintf("record the end of run %s", id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+		if h.Ended {
+			return ErrFinished
+		}
+		_, err := tx.Exec(ctx, `
+			update run set state = @state, verdict = nullif(@verdict, ''), exit_code = @exit, error_kind = nullif(@kind, ''),
+				error_message = nullif(@message, ''), error_next = nullif(@next, ''),
+				beat = clock_timestamp(), ended = clock_timestamp()
+			where id = @id`,
+			pgx.NamedArgs{
+				"id": id, "state": end.State, "verdict": end.Verdict, "exit": end.Exit,
+				"kind": clean(problem.Kind), "message": clean(problem.Message), "next": clean(problem.Next),
+			})
+		if err != nil || h.State == end.State {
+			return err // entered before, and recorded then
+		}
+		return addState(ctx, tx, id, token, end.State, problem.Message)
+	})
+}
+
+// Beat renews the heartbeat by the clock of the database, so that processes on
+// hosts whose clocks differ agree. One that comes after the end changes
+// nothing and is no error.
+func (db *DB) Beat(ctx context.Context, id string, token int64) error {
+	return db.do(ctx, "renew the heartbeat of run "+id, func(ctx context.Context) error {
+		var mine bool
+		// One statement: the answer tells an absent run from one that was
+		// taken over.
+		err := db.pool.QueryRow(ctx, `
+			with beaten as (
+				update run set beat = clock_timestamp() where id = @id and token = @token and ended is null
+			)
+			select token = @token from run where id = @id`,
+			pgx.NamedArgs{"id": id, "token": token}).Scan(&mine)
+		if err == nil && !mine {
+			return run.ErrFenced
+		}
+		return missing(err)
+	})
+}
+
+// Claim takes a run over from the process that held token. Of several that
+// try, one gets the new token; the others, and whoever comes for a run that
+// has ended, get run.ErrFenced. The takeover is noted among the states of the
+// run, with the same state again: evidence of who did what.
+func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (int64, error) {
+	op, claimed := newOp(), token+1
+	err := db.transact(ctx, "take over run "+id, func(ctx context.Context, tx pgx.Tx) error {
+		h, err := hold(ctx, tx, id)
+		switch {
+		case err != nil:
+			return err
+		case h.Op == op:
+			return nil // done by an attempt whose answer was lost
+		case h.Token != token || h.Ended:
+			return run.ErrFenced
+		}
+		var previous string
+		err = tx.QueryRow(ctx, `
+			with before as (select owner from run where id = @id)
+			update run set token = @token, owner = @owner, beat = clock_timestamp(), last_op = @op from before
+			where id = @id returning before.owner`,
+			pgx.NamedArgs{"id": id, "token": claimed, "owner": clean(owner), "op": op}).Scan(&previous)
+		if err != nil {
+			return err
+		}
+		return addState(ctx, tx, id, claimed, h.State, "taken over from "+previous)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return claimed, nil
+}
+
+// fenced runs one write of a run in a transaction that holds its row, for
+// whoever has the token. The write is done once however often it is retried:
+// an attempt that was committed has left its identifier in the row. The one
+// identifier is enough, for a run is written by one process, one write after
+// the other; whoever comes in between has raised the token.
+func (db *DB) fenced(ctx context.Context, act, id string, token int64, fn func(context.Context, pgx.Tx, held) error) error {
+	op := newOp()
+	return db.transact(ctx, act, func(ctx context.Context, tx pgx.Tx) error {
+		h, err := hold(ctx, tx, id)
+		switch {
+		case err != nil:
+			return err
+		case h.Token != token:
+			return run.ErrFenced
+		case h.Op == op:
+			return nil // done by an attempt whose answer was lost
+		}
+		if err := fn(ctx, tx, h); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update run set last_op = @op where id = @id`, pgx.NamedArgs{"id": id, "op": op})
+		return err
+	})
+}
+
+// hold locks the row of a run until the end of the transaction.
+func hold(ctx context.Context, tx pgx.Tx, id string) (held, error) {
+	rows, err := tx.Query(ctx, `select state, token, ended is not null as ended, last_op as op from run where id = @id for update`,
+		pgx.NamedArgs{"id": id})
+	if err != nil {
+		return held{}, err
+	}
+	h, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[held])
+	return h, missing(err)
+}
+
+// addState appends to the states of a run. Its row is locked, so no number is
+// given twice.
+func addState(ctx context.Context, tx pgx.Tx, id string, token int64, state run.State, note string) error {
+	_, err := tx.Exec(ctx, `
+		insert into run_state (run, n, state, note, token)
+		select @id, coalesce(max(n), 0) + 1, @state, @note, @token from run_state where run = @id`,
+		pgx.NamedArgs{"id": id, "state": state, "note": clean(note), "token": token})
+	return err
+}
+
+// missing turns the absence of a row into ErrNotFound and leaves other errors,
+// and none, as they are.
+func missing(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
