@@ -1,0 +1,41 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+GO      ?= go
+AGENT   := bin/agent
+GUEST   := cmd/agent/guestbin/guest
+STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
+GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
+
+.PHONY: help build setup demo test lint bench clean
+help: ## say what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+build: ## build bin/agent, with its guest inside
+	$(STATIC) -o $(GUEST) ./cmd/guest
+	$(STATIC) -o $(AGENT) ./cmd/agent
+
+setup: ## install and start an engine when none answers, build the images and the database
+	bash images/engine.sh
+	@$(MAKE) --no-print-directory build
+	$(AGENT) images build
+	$(AGENT) db up
+
+demo: setup ## the main job, on a copy of the example workspace
+	bash cmd/agent/testdata/demo.sh $(AGENT)
+
+# One package at a time: two cores carry one package's boxes well, and a
+# failure is then easy to read.
+test: setup ## every test, with the race detector, on the real engine and the real database
+	$(GO) vet ./...
+	CGO_ENABLED=1 $(GO) test -race -p 1 -timeout 25m ./...
+
+lint: ## formatting, static analysis, dead code, shell scripts
+	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE)
+
+bench: setup ## one table of figures, each beside a reference of the same run
+	$(GO) test -tags bench -run '^TestBench$$' -count 1 -timeout 30m -v ./cmd/agent
+
+clean: ## remove what was built here; images and database stay
+	rm -rf bin $(GUEST)

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// app returns the tree of commands. Only what works is in it. The help
+// page is a promise: a command or flag that does not work yet is not
+// added here before it does. Descriptions name what a command leaves
+// alone as well as what it does, and end with examples that can be
+// pasted.
+func (c *cmdline) app() *cli.App {
+	app := &cli.App{
+		Name:  "agent",
+		Usage: "prove a patch in a throwaway container, and write back only one that passed",
+		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
+			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
+			"nothing. Postgres keeps the evidence.\n\n" + examples(
+			"agent sandbox run --patch change.xml", "prove a patch, then ask",
+			"agent runs list", "what happened so far",
+			"agent undo", "take the last promotion back",
+			"agent doctor", "is everything there?") + "\n\n" +
+			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
+			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.",
+		UsageText: "agent COMMAND [flags]",
+		Reader:    c.stdin, Writer: c.stdout, ErrWriter: c.stderr,
+		// The library's own version flag takes -v and prints in its own
+		// way; its help command would show up as a subcommand of every
+		// group.
+		HideVersion: true, HideHelpCommand: true, HideHelp: true,
+		OnUsageError:   usageError,
+		ExitErrHandler: func(*cli.Context, error) {}, // execute prints errors and picks the code
+		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}, helpFlag()},
+		Action: func(ctx *cli.Context) error {
+			if ctx.Bool("version") {
+				return c.printVersion(ctx)
+			}
+			return cli.ShowAppHelp(ctx)
+		},
+		Commands: []*cli.Command{
+			c.sandboxCommand(), c.runsCommand(), c.undoCommand(), c.sqlCommand(),
+			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(),
+			c.completionCommand(),
+			{Name: "version", Usage: "print the version", Action: c.printVersion},
+		},
+	}
+	tidy(app.Commands, "agent")
+	return app
+}
+
+// tidy gives every command what all have in common: no help
+// subcommands, the same kind of usage error, and a help page of its own
+// for a group.
+func tidy(commands []*cli.Command, parent string) {
+	for _, cmd := range commands {
+		// --help works everywhere; a help command would be a second
+		// way.
+		cmd.HideHelpCommand, cmd.HideHelp = true, true
+		cmd.Flags = append(cmd.Flags, helpFlag())
+		cmd.OnUsageError = usageError
+		path := parent + " " + cmd.Name
+		// A group without a subcommand is a question, not a mistake: it
+		// shows its page and succeeds.
+		if len(cmd.Subcommands) > 0 {
+			cmd.UsageText = path + " COMMAND"
+			cmd.Action = cli.ShowSubcommandHelp
+		} else {
+			cmd.UsageText = strings.TrimSpace(path + " [flags] " + cmd.ArgsUsage)
+			cmd.Action = noStrangers(path, cmd)
+		}
+		tidy(cmd.Subcommands, path)
+	}
+}
+
+// noStrangers wraps the action of a command so that arguments which it
+// does not take are an error: silently ignored, they were a misspelt
+// flag's value.
+func noStrangers(path string, cmd *cli.Command) cli.ActionFunc {
+	act, most := cmd.Action, 0
+	if cmd.ArgsUsage != "" {
+		most = 1
+	}
+	// The flags were put before the arguments by reorder, so what is
+	// left here was meant as an argument.
+	return func(ctx *cli.Context) error {
+		if ctx.NArg() > most {
+			return usage(fmt.Sprintf("see `%s --help`", path), "%s takes no argument %q", path, ctx.Args().Get(most))
+		}
+		return act(ctx)
+	}
+}
+
+// usageError turns what the flag parser says into a usage error.
+func usageError(ctx *cli.Context, err error, _ bool) error {
+	// The root has no name of its own in the parser.
+	name, next := "agent", ""
+	if ctx.Command != nil && ctx.Command.HelpName != "" {
+		name = ctx.Command.HelpName
+	}
+	// The parser's text is the only place that names the unknown flag.
+	if flag, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		var names []string
+		for _, f := range ctx.Command.Flags {
+			names = append(names, f.Names()...)
+		}
+		if near := nearest(strings.TrimLeft(flag, "-"), names); near != "" {
+			next = "did you mean --" + near + "? "
+		}
+		err = fmt.Errorf("%s has no flag --%s", name, strings.TrimLeft(flag, "-"))
+	}
+	return usage(fmt.Sprintf("%ssee `%s --help`", next, name), "%w", err)
+}
+
+// examples formats pairs of a command and what it does.
+func examples(pairs ...string) string {
+	// Aligned, so that the commands read as a column.
+	width := 0
+	for i := 0; i < len(pairs); i += 2 {
+		width = max(width, len(pairs[i]))
+	}
+	text := "Examples:"
+	for i := 0; i+1 < len(pairs); i += 2 {
+		text += fmt.Sprintf("\n  %-*s  # %s", width, pairs[i], pairs[i+1])
+	}
+	return text
+}
+
+// The flags that several commands share.
+func workspaceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"}
+}
+
+// helpFlag asks for the help page. The library's own is one variable for
+// the whole process, which every parse writes to.
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
+}
+
+// jsonFlag asks for a document on stdout instead of text for people.
+// Progress stays on stderr in both cases.
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document [$AGENT_JSON]", DisableDefaultText: true}
+}
+
+// yesFlag answers the question in advance; usage says which. It never
+// approves what needs an approval of its own.
+func yesFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: usage + " [$AGENT_YES]", DisableDefaultText: true}
+}
+
+// printVersion prints what this program was built from.
+func (c *cmdline) printVersion(*cli.Context) error {
+	// The Go toolchain records all of it in the program; there is no
+	// number to keep up to date by hand.
+	version, revision, modified := "devel", "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			// A build outside a repository has neither, and says only
+			// its Go version.
+			switch s.Key {
+			case "vcs.revision":
+				revision = fmt.Sprintf(" %.12s", s.Value)
+			case "vcs.modified":
+				if s.Value == "true" {
+					modified = " modified"
+				}
+			}
+		}
+	}
+	_, err := fmt.Fprintf(c.stdout, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}

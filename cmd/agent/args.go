@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// reorder puts the command's name first, then its flags, then "--" and
+// the positional arguments: the flag parser stops at the first
+// positional and would take flags after it for arguments without a
+// word. An unknown command is a usage error here, since the parser
+// would show a help page instead. Everything after a "--" of the user's
+// own is positional, whatever it looks like.
+//
+//	undo 1k3 --yes            -> undo --yes -- 1k3
+//	--json runs show 1k3      -> runs show --json -- 1k3
+//	sql -- --not-a-flag       -> sql -- --not-a-flag
+func reorder(app *cli.App, args []string) ([]string, error) {
+	valued := valuedFlags(app.Commands)
+	level, path := app.Commands, []string{}
+	var flags, positional []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		name, isFlag := flagName(arg)
+		switch {
+		// The user's own mark: the rest is positional, and nothing in
+		// it names a command.
+		case arg == "--":
+			positional = append(positional, args[i+1:]...)
+			i = len(args)
+		case isFlag:
+			flags = append(flags, arg)
+			// The next word is the value, whatever it looks like:
+			// `--patch -`, `--patch --yes`. A value that is missing is
+			// for the parser to report.
+			if valued[name] && !strings.Contains(arg, "=") && i+1 < len(args) {
+				i++
+				flags = append(flags, args[i])
+			}
+		case len(level) > 0:
+			// Until a command without subcommands is reached, a bare
+			// word is the next part of its name.
+			next := find(level, arg)
+			if next == nil {
+				return nil, unknownCommand(path, level, arg)
+			}
+			path, level = append(path, next.Name), next.Subcommands
+		default:
+			positional = append(positional, arg)
+		}
+	}
+	// The mark goes in even when the user gave none, so that no
+	// argument is taken for a flag.
+	ordered := append(path, flags...)
+	if len(positional) > 0 {
+		ordered = append(append(ordered, "--"), positional...)
+	}
+	return ordered, nil
+}
+
+// flagName returns the name of the flag that arg sets; "-" alone is an
+// argument, by custom the standard input.
+func flagName(arg string) (string, bool) {
+	if len(arg) < 2 || arg[0] != '-' {
+		return "", false
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name, true
+}
+
+// valuedFlags collects the names of the flags that take a value. One
+// set serves the whole tree, since a flag means the same everywhere; a
+// test keeps that so.
+func valuedFlags(commands []*cli.Command) map[string]bool {
+	// Aliases count as well as names.
+	names := map[string]bool{}
+	for _, c := range commands {
+		for _, f := range c.Flags {
+			// Every kind of flag but a switch takes its value from the
+			// next word.
+			if _, isBool := f.(*cli.BoolFlag); !isBool {
+				for _, n := range f.Names() {
+					names[n] = true
+				}
+			}
+		}
+		for n := range valuedFlags(c.Subcommands) {
+			names[n] = true
+		}
+	}
+	return names
+}
+
+// find returns the command of that name, or nil.
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if slices.Contains(c.Names(), name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// unknownCommand is the usage error that names the nearest command.
+func unknownCommand(path []string, level []*cli.Command, name string) error {
+	parent := strings.Join(append([]string{"agent"}, path...), " ")
+	// Hidden commands are not suggested.
+	var names []string
+	for _, c := range level {
+		if !c.Hidden {
+			names = append(names, c.Names()...)
+		}
+	}
+	next := fmt.Sprintf("see `%s --help`", parent)
+	if near := nearest(name, names); near != "" {
+		next = fmt.Sprintf("did you mean `%s %s`? See `%s --help`", parent, near, parent)
+	}
+	return usage(next, "%s has no command %q", parent, name)
+}
+
+// nearest returns the candidate within a third of the letters of word,
+// or one that begins with it, "" for none.
+func nearest(word string, candidates []string) string {
+	// A third of the letters may be wrong, and one more: enough for a
+	// slip, too little for another word.
+	best, bestAt := "", len([]rune(word))/3+1
+	for _, c := range candidates {
+		if word != "" && strings.HasPrefix(c, word) {
+			return c
+		}
+		if d := distance(word, c); d <= bestAt {
+			best, bestAt = c, d-1
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of a and b: the fewest letters
+// to insert, delete or replace.
+func distance(a, b string) int {
+	ra, rb := []rune(a), []rune(b)
+	// One row of the table is enough: each cell needs its left, upper
+	// and diagonal neighbour only.
+	row := make([]int, len(rb)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range ra {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range rb {
+			cost := diagonal
+			if x != y {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(rb)]
+}
+
+// asksJSON reports whether the result is to be JSON, also when the
+// arguments are too wrong to be parsed: an error must come in the shape
+// that was asked for.
+func asksJSON(args []string, getenv func(string) string) bool {
+	// The parser may not have come as far as this flag, so the words
+	// are looked at directly.
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, isFlag := flagName(arg)
+		if !isFlag || name != "json" {
+			continue
+		}
+		_, value, given := strings.Cut(arg, "=")
+		on, err := strconv.ParseBool(value)
+		return !given || err != nil || on
+	}
+	on, err := strconv.ParseBool(getenv("AGENT_JSON"))
+	return err == nil && on
+}

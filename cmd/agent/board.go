@@ -1,0 +1,295 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// A board shows a run while it goes on. On a terminal it redraws a few
+// lines in place, one a gate; elsewhere it prints one plain line an
+// event. It never changes the terminal's modes, so there is nothing to
+// restore when the process dies.
+//
+//	verifying 2 files changed
+//	  ✓ lint            pass      0.4s  ruff check over the workspace
+//	  ⠙ smoke                     3.8s  6 s to go
+//	  · types (before)  done      1.7s
+type board struct {
+	// Where it draws: stderr, since stdout is for the result.
+	w io.Writer
+	// Whether w is a terminal that may be redrawn.
+	live    bool
+	palette palette
+	// Asked anew for every frame: people resize their windows.
+	size  func() (columns, lines int)
+	smoke time.Duration // how long the smoke test watches: the countdown
+
+	// The clock of the live board; closing done ends it.
+	ticks sync.WaitGroup
+	done  chan struct{}
+
+	// The run's events and the clock come from different goroutines.
+	mu    sync.Mutex // guards what follows
+	rows  []gateRow
+	state string
+	since time.Time // when it was entered
+	note  string
+	drawn int // lines on the screen that the next frame replaces
+	frame int
+	still bool // somebody else has the terminal
+}
+
+// A gateRow is one gate on the board. Rows keep the order in which the
+// gates began, so that nothing jumps about on the screen.
+type gateRow struct {
+	// The gate's name, and whether it runs on the unpatched snapshot:
+	// together they tell rows apart.
+	gate     string
+	baseline bool
+	// When it was first heard of, by this process's clock; seconds is
+	// the gate's own measure once it is done.
+	began   time.Time
+	done    bool
+	verdict verify.Verdict
+	seconds float64
+	detail  string
+}
+
+// frameEvery is the time between two frames: fast enough for a spinner,
+// slow enough for a terminal at the other end of a line.
+const frameEvery = 120 * time.Millisecond
+
+// newBoard returns a running board on the command line's stderr; close
+// ends it.
+func (c *cmdline) newBoard(smoke time.Duration) *board {
+	b := &board{
+		w: c.stderr, live: c.rich(c.stderr), palette: c.palette(c.stderr), smoke: smoke,
+		size: func() (int, int) { return c.size(c.stderr) }, done: make(chan struct{}),
+	}
+	// Plain lines need no clock: they are printed when something
+	// happens.
+	if b.live {
+		b.ticks.Go(b.tick)
+	}
+	return b
+}
+
+// close draws the last frame and leaves it on the screen.
+func (b *board) close() {
+	close(b.done)
+	b.ticks.Wait()
+	// The note says what goes on, and nothing does any more.
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note = ""
+	b.draw()
+}
+
+// tick redraws until the board is closed, for the spinner and the
+// seconds.
+func (b *board) tick() {
+	t := time.NewTicker(frameEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-b.done:
+			return
+		case <-t.C:
+			b.mu.Lock()
+			b.frame++
+			b.draw()
+			b.mu.Unlock()
+		}
+	}
+}
+
+// yield leaves the terminal to somebody else until the returned
+// function is called; what was drawn stays, and the board goes on
+// below.
+func (b *board) yield() func() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.draw()
+	// Forgetting what was drawn makes the next frame begin on a new
+	// line, below what the other writer leaves behind. The gates are
+	// done by then, and stay above.
+	b.still, b.drawn, b.rows = true, 0, nil
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.still = false
+	}
+}
+
+// event takes one event of a run.
+func (b *board) event(e run.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// An event carries one of the three. Notes and details may repeat
+	// what a tool printed, so they are cleaned before anything else.
+	switch {
+	case e.Gate != nil:
+		b.gate(*e.Gate)
+	case e.State != "" && string(e.State) == b.state && e.Note == "": // the end of a run repeats its last state
+	case e.State != "":
+		b.state, b.since, b.note = string(e.State), time.Now(), cleanLine(e.Note)
+		b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
+	default:
+		b.note = cleanLine(e.Note)
+		b.print(b.note)
+	}
+	b.draw()
+}
+
+// gate records a gate's event. A gate that runs on the unpatched
+// snapshot has a row of its own: a person who waits for it should see
+// that.
+func (b *board) gate(e verify.Event) {
+	// A gate that has not been heard of gets a row at the end.
+	at := -1
+	for i, r := range b.rows {
+		if r.gate == e.Gate && r.baseline == e.Baseline {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(b.rows)
+		b.rows = append(b.rows, gateRow{gate: e.Gate, baseline: e.Baseline, began: time.Now()})
+	}
+	r := &b.rows[at]
+	r.detail = cleanLine(e.Detail)
+	if e.Done {
+		r.done, r.verdict, r.seconds = true, e.Verdict, e.Seconds
+		b.print(fmt.Sprintf("%s … %s %.1fs", r.name(), r.word(), r.seconds))
+	}
+}
+
+// name is the gate as people read it.
+func (r gateRow) name() string {
+	if r.baseline {
+		return r.gate + " (before)"
+	}
+	return r.gate
+}
+
+// word is the verdict of a gate that is done. What came before the
+// patch has none: it is recorded, not judged.
+func (r gateRow) word() string {
+	if r.verdict == "" {
+		return "done"
+	}
+	return string(r.verdict)
+}
+
+// print writes a plain line when the board is not a live one.
+func (b *board) print(line string) {
+	if !b.live && line != "" {
+		fmt.Fprintln(b.w, line)
+	}
+}
+
+// draw replaces the last frame by a new one, in one write so that
+// nothing flickers. Every line is cut to the width, since one that
+// wrapped would be counted wrongly by the next frame.
+func (b *board) draw() {
+	if !b.live || b.still {
+		return
+	}
+	columns, lines := b.size()
+	text := b.lines()
+	// A terminal that is lower than the board shows its end: the cursor
+	// cannot go up past the top of the screen.
+	if len(text) > lines-1 {
+		text = text[len(text)-lines+1:]
+	}
+	var out strings.Builder
+	// Up to the first line of the last frame; from there each line is
+	// written over and its rest cleared.
+	if b.drawn > 0 {
+		fmt.Fprintf(&out, "\x1b[%dA", b.drawn)
+	}
+	for _, line := range text {
+		out.WriteString("\r" + ansi.Truncate(line, columns-1, "…") + "\x1b[K\n")
+	}
+	if len(text) < b.drawn {
+		out.WriteString("\x1b[J")
+	}
+	// A write that goes wrong is not looked at: the run matters more
+	// than its display.
+	b.drawn = len(text)
+	io.WriteString(b.w, out.String()) // a terminal that went away must not end the run
+}
+
+// lines returns the board as it should look now.
+func (b *board) lines() []string {
+	// The head line says where the run is; below it stands one line for
+	// each gate.
+	var text []string
+	head := b.palette.bold(b.state)
+	if b.note != "" {
+		head += " " + b.palette.dim(b.note)
+	}
+	// Before the first gate a large workspace can take a while: the
+	// seconds show that it is alive.
+	if took := time.Since(b.since); len(b.rows) == 0 && took > time.Second && !run.State(b.state).Final() {
+		head += b.palette.dim(fmt.Sprintf(" %.0f s", took.Seconds()))
+	}
+	if head != "" {
+		text = append(text, head)
+	}
+	for _, r := range b.rows {
+		text = append(text, "  "+b.line(r))
+	}
+	return text
+}
+
+// line returns one gate: its mark, name, time, and what is to be known
+// of it.
+func (b *board) line(r gateRow) string {
+	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+	if r.done {
+		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.mark(r.verdict), r.name(), r.word(), r.seconds)
+		if r.detail != "" {
+			text += "  " + b.palette.dim(r.detail)
+		}
+		return text
+	}
+	// A gate that is not done has no word yet; the column stays empty
+	// so that the seconds keep their place.
+	frames := []rune(spinner)
+	took := time.Since(r.began)
+	text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.palette.accent(string(frames[b.frame%len(frames)])), r.name(), "", took.Seconds())
+	// The smoke test watches for a fixed time, so the end is known.
+	switch left := b.smoke - took; {
+	case r.gate == "smoke" && left > 0:
+		text += b.palette.dim(fmt.Sprintf("  %.0f s to go", left.Seconds()))
+	case r.detail != "":
+		text += "  " + b.palette.dim(r.detail)
+	}
+	return text
+}
+
+// mark returns the sign of a verdict.
+func (b *board) mark(v verify.Verdict) string { return mark(b.palette, v) }
+
+// mark is a verdict as one character. Infrastructure and cancellation
+// are not the patch's fault and must not look as if they were.
+func mark(p palette, v verify.Verdict) string {
+	switch v {
+	case verify.Pass:
+		return p.good("✓")
+	case "":
+		return p.dim("·")
+	case verify.Infra, verify.Cancelled:
+		return p.warn("!")
+	}
+	return p.bad("✗")
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"agent/orchestrator/run"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "timeuot = \"1m\"", `line 1: there is no key "timeuot"`},
+		{"unknown key in a table", "[limits]\n\nmemry = 1", `line 3: there is no key "limits.memry"`},
+		{"what only a user may set", "database_url = \"postgres://x\"", `there is no key "database_url"`},
+		{"what would widen the box", "[limits]\nprivileged = true", `there is no key "limits.privileged"`},
+		{"syntax", "timeout = ", "line 1"},
+		{"wrong type", "exclude = 3", "line 1"},
+		{"command of numbers", "[smoke]\ncommand = [1]", "smoke.command"},
+		{"command of a number", "[smoke]\ncommand = 1", "smoke.command"},
+		{"memory of a list", "[limits]\nmemory = []", "limits.memory"},
+	} {
+		conf, err := parseConfig([]byte(c.text))
+		if err == nil {
+			_, err = conf.values()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestWorkspaceConfigIsUnderstood(t *testing.T) {
+	t.Parallel()
+	conf, err := parseConfig([]byte(`
+exclude = ["data/**", "*.bin"]
+timeout = "90s"
+
+[smoke]
+command = ["python3", "serve.py"]
+seconds = 4
+env = { PORT = "8080" }
+
+[limits]
+memory = "512MiB"
+cpus = 1.5
+pids = 64
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := conf.values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings{}
+	s.set(values, configName)
+	got, err := s.verifyConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := verify.Config{
+		Smoke:   verify.Smoke{Command: []string{"python3", "serve.py"}, Seconds: 4, Env: map[string]string{"PORT": "8080"}},
+		Limits:  sandbox.Limits{Memory: 512 << 20, CPUs: 1.5, PIDs: 64},
+		Timeout: 90 * time.Second,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"data/**", "*.bin"}, unlist(s["exclude"].text)); diff != "" {
+		t.Errorf("exclude (-want +got):\n%s", diff)
+	}
+}
+
+func TestACommandOfOneTextIsForTheShell(t *testing.T) {
+	t.Parallel()
+	conf, err := parseConfig([]byte("[smoke]\ncommand = \"cd app && python3 main.py\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := commandArgs(conf.Smoke.Command)
+	if diff := cmp.Diff([]string{"/bin/sh", "-c", "cd app && python3 main.py"}, args); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// home makes a configuration directory and a workspace with these files.
+func home(t *testing.T, user, ws string) (env map[string]string, dir string) {
+	t.Helper()
+	config, dir := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(config, "agent", "config.toml"): user, filepath.Join(dir, configName): ws} {
+		if text == "" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return map[string]string{"XDG_CONFIG_HOME": config}, dir
+}
+
+// configured returns what `agent config` says, by key.
+func configured(t *testing.T, env map[string]string, args ...string) map[string]configRow {
+	t.Helper()
+	got := commandIn(t, env, append([]string{"config", "--json"}, args...)...)
+	if got.exit != 0 {
+		t.Fatalf("agent config: exit %d\n%s", got.exit, got.stderr)
+	}
+	var rows []configRow
+	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
+		t.Fatal(err)
+	}
+	byKey := map[string]configRow{}
+	for _, r := range rows {
+		byKey[r.Key] = r
+	}
+	return byKey
+}
+
+func TestEachLayerWinsOverTheNext(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "timeout = \"4m\"\n[limits]\nmemory = \"1GiB\"\ncpus = 1\n", "[limits]\nmemory = \"512MiB\"\n")
+	env["AGENT_CPUS"] = "0.5"
+	env["AGENT_WORKSPACE"] = "/elsewhere"
+	got := configured(t, env, "--workspace", dir)
+	for key, want := range map[string]struct{ value, origin string }{
+		"workspace":     {dir, "--workspace"},
+		"limits.cpus":   {"0.5", "AGENT_CPUS"},
+		"limits.memory": {"512MiB", filepath.Join(dir, configName)},
+		"timeout":       {"4m", filepath.Join(env["XDG_CONFIG_HOME"], "agent", "config.toml")},
+		"limits.pids":   {"256", "default"},
+	} {
+		if r := got[key]; r.Value != want.value || r.Origin != want.origin {
+			t.Errorf("%s is %q from %s, want %q from %s", key, r.Value, r.Origin, want.value, want.origin)
+		}
+	}
+}
+
+func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		user, ws string
+		exit     int
+		key      string
+	}{
+		{"", "[limits]\nmemory = \"64GiB\"", run.ExitApproval, "limits.memory"},
+		{"", "[limits]\ncpus = 64", run.ExitApproval, "limits.cpus"},
+		{"", "[limits]\npids = 100000", run.ExitApproval, "limits.pids"},
+		{"", "timeout = \"2h\"", run.ExitApproval, "timeout"},
+		{"", "[smoke]\nseconds = 60", run.ExitApproval, "smoke.seconds"},
+		{"timeout = \"1m\"", "timeout = \"2m\"", run.ExitApproval, "timeout"},
+		{"[limits]\nmemory = \"8GiB\"", "[limits]\nmemory = \"4GiB\"", run.ExitDone, ""},
+		{"", "[limits]\nmemory = \"256MiB\"\ncpus = 1\npids = 64", run.ExitDone, ""},
+		{"", "[limits]\nmemory = \"lots\"", run.ExitUsage, "limits.memory"},
+		{"", "[limits]\nmemory = -1", run.ExitUsage, "limits.memory"},
+		{"", "[limits]\ncpus = -1", run.ExitUsage, "limits.cpus"},
+		{"", "timeout = \"soon\"", run.ExitUsage, "timeout"},
+		{"", "[limits]\npids = -3", run.ExitUsage, "limits.pids"},
+	} {
+		env, dir := home(t, c.user, c.ws)
+		got := commandIn(t, env, "config", "--workspace", dir)
+		if got.exit != c.exit || !strings.Contains(got.stderr, c.key) {
+			t.Errorf("user %q, workspace %q: exit %d, want %d about %q\n%s", c.user, c.ws, got.exit, c.exit, c.key, got.stderr)
+		}
+	}
+}
+
+func TestPasswordsAreMasked(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t-canary"
+	for _, url := range []string{
+		"postgres://me:" + secret + "@host:5432/db",
+		"postgres://host/db?user=me&password=" + secret,
+		"postgres://me:" + secret + "@host:bad port/db",
+		"host=x password=" + secret,
+	} {
+		env, dir := home(t, "", "[smoke]\nenv = { TOKEN = \""+secret+"\" }")
+		env["AGENT_DATABASE_URL"] = url
+		for _, args := range [][]string{{"config"}, {"config", "--json"}} {
+			got := commandIn(t, env, append(args, "--workspace", dir)...)
+			if strings.Contains(got.stdout+got.stderr, secret) {
+				t.Errorf("agent %v prints the password of %q:\n%s%s", args, url, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
+func TestStrangeConfigFilesAreRefusedAndNotRead(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(path string) error{
+		"a directory": func(p string) error { return os.Mkdir(p, 0o755) },
+		"a link":      func(p string) error { return os.Symlink("/etc/passwd", p) },
+		"a device":    func(p string) error { return os.Symlink("/dev/zero", p) },
+		"a FIFO":      func(p string) error { return unix.Mkfifo(p, 0o644) },
+		"a large one": func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("# long\n", 20_000)), 0o644) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, configName)); err != nil {
+			t.Fatal(err)
+		}
+		got := commandIn(t, nil, "config", "--workspace", dir)
+		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, configName) || strings.Contains(got.stderr, "root:") {
+			t.Errorf("%s: exit %d\n%s", name, got.exit, got.stderr)
+		}
+	}
+}
+
+func TestSwitchesFromTheEnvironmentAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"AGENT_YES": "maybe", "AGENT_JSON": "2", "AGENT_NO_PROMOTE": "x"} {
+		got := commandIn(t, map[string]string{name: text}, "config")
+		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, name) {
+			t.Errorf("%s=%s: exit %d\n%s", name, text, got.exit, got.stderr)
+		}
+	}
+}
+
+func TestSizesAreRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"1": 1, "2KiB": 2048, "3 MiB": 3 << 20, "1GiB": 1 << 30, "0": 0, "-1": 0, "1GB": 0, "": 0, "9999999999GiB": 0} {
+		got, err := parseBytes(text)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestListsComeFromCommasAndFromJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{"": nil, "ci": {"ci"}, "ci, git,": {"ci", "git"}, `["a,b","c"]`: {"a,b", "c"}, "[abc]*.py": {"[abc]*.py"}} {
+		if diff := cmp.Diff(want, unlist(text)); diff != "" {
+			t.Errorf("unlist(%q) (-want +got):\n%s", text, diff)
+		}
+	}
+}

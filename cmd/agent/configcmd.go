@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+)
+
+// A configRow is one value as `agent config --json` prints it. The
+// origin is the flag, the variable, the file, or "default".
+type configRow struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+	Env    string `json:"env,omitempty"`
+	About  string `json:"about"`
+}
+
+// configCommand shows what is configured, and where.
+func (c *cmdline) configCommand() *cli.Command {
+	return &cli.Command{
+		Name: "config", Usage: "print each configured value and where it came from",
+		Description: "A flag wins over the environment, that over agent.toml in the workspace, that over the\n" +
+			"user's agent/config.toml in the configuration directory, that over the default. What a\n" +
+			"workspace sets may only tighten. Passwords are masked.\n\n" + examples(
+			"agent config", "the values for this directory",
+			"agent config --workspace ../shop --json", "those of another workspace"),
+		Flags: []cli.Flag{workspaceFlag(), jsonFlag()},
+		Action: func(ctx *cli.Context) error {
+			set, err := c.settings(ctx)
+			if err != nil {
+				return err
+			}
+			return c.printSettings(set)
+		},
+	}
+}
+
+// printSettings prints every value in the order of keys, so that two
+// machines can be compared line by line. A value that nobody set is
+// shown too: what holds matters, not what was written.
+func (c *cmdline) printSettings(set settings) error {
+	// An array in JSON too, so that the order stays.
+	rows := []configRow{}
+	for _, k := range keys() {
+		// Never the value itself: shown masks what is secret.
+		rows = append(rows, configRow{k.name, set.shown(k.name), set[k.name].origin, k.env, k.about})
+	}
+	if set.on("json") {
+		return printJSON(c.stdout, rows)
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "KEY\tVALUE\tFROM\tWHAT IT IS")
+		for _, r := range rows {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Key, cleanLine(r.Value), r.Origin, r.About)
+		}
+		return t.Flush()
+	})
+}

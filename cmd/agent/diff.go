@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A diffView prints a unified diff for people: lines added and removed
+// by colour and sign, the code by its language. What it prints cannot
+// be applied as a patch; `agent runs diff` prints the diff itself.
+// Nothing of the diff reaches the terminal uncleaned: it holds file
+// names and content that a model wrote.
+type diffView struct {
+	palette palette
+	columns int // longer lines are cut; 0 for no limit
+	most    int // lines shown; 0 for all
+}
+
+// print writes the diff, and how many lines it left out.
+func (v diffView) print(w io.Writer, diff string) {
+	// All lines are painted, also those that are cut: a token may begin
+	// above the cut.
+	lines := v.lines(diff)
+	shown := lines
+	// The rest is a keystroke away in the question, and printed whole
+	// everywhere else.
+	if v.most > 0 && len(lines) > v.most {
+		shown = lines[:v.most]
+	}
+	for _, line := range shown {
+		if v.columns > 0 {
+			line = ansi.Truncate(line, v.columns, "…")
+		}
+		fmt.Fprintln(w, line)
+	}
+	if rest := len(lines) - len(shown); rest > 0 {
+		fmt.Fprintln(w, v.palette.dim(fmt.Sprintf("… and %d more lines", rest)))
+	}
+}
+
+// lines paints the diff, one line each. The lines of a hunk are given
+// to the language's lexer together, so that what spans several lines is
+// seen whole.
+func (v diffView) lines(diff string) []string {
+	diff = strings.TrimSuffix(diff, "\n")
+	if diff == "" {
+		return nil
+	}
+	var painted, hunk []string
+	var lexer chroma.Lexer
+	// A hunk is painted when it ends: at the next hunk, the next file,
+	// or the end.
+	flush := func() {
+		painted = append(painted, v.hunk(lexer, hunk)...)
+		hunk = nil
+	}
+	// Inside a hunk a line that looks like a header is content.
+	inHunk := false
+	for _, line := range strings.Split(diff, "\n") {
+		// A tab has no width of its own, so a line with tabs could not
+		// be cut to fit.
+		line = strings.ReplaceAll(cleanTabs(line), "\t", "    ")
+		switch {
+		case strings.HasPrefix(line, "diff "):
+			flush()
+			inHunk = false
+			painted = append(painted, v.palette.bold(line))
+		case strings.HasPrefix(line, "@@"):
+			flush()
+			inHunk = true
+			painted = append(painted, v.palette.accent(line))
+		case inHunk:
+			hunk = append(hunk, line)
+		default:
+			// The new name decides: a file that was renamed is shown as
+			// what it has become. A deleted one has no name here and
+			// stays as the last file's language, which does no harm:
+			// its lines are red.
+			if name, ok := strings.CutPrefix(line, "+++ "); ok {
+				lexer = v.lexer(strings.TrimPrefix(name, "b/"))
+			}
+			painted = append(painted, v.palette.dim(line))
+		}
+	}
+	flush()
+	return painted
+}
+
+// cleanTabs is clean for one line whose tabs stay.
+func cleanTabs(line string) string { return strings.ReplaceAll(clean(line), "\n", "␊") }
+
+// lexer finds the language of a file, nil for none or without colours.
+func (v diffView) lexer(name string) chroma.Lexer {
+	if !v.palette.on {
+		return nil
+	}
+	if l := lexers.Match(name); l != nil {
+		return chroma.Coalesce(l)
+	}
+	return nil
+}
+
+// hunk paints the lines of one hunk. Removed lines are painted whole
+// and not by token: two colours in a red line are hard to read.
+func (v diffView) hunk(lexer chroma.Lexer, lines []string) []string {
+	// The signs are no part of the language.
+	bodies := make([]string, len(lines))
+	for i, line := range lines {
+		if line != "" {
+			bodies[i] = line[1:]
+		}
+	}
+	painted := v.paintCode(lexer, bodies)
+	for i, line := range lines {
+		if line == "" {
+			continue
+		}
+		switch line[0] {
+		case '+':
+			painted[i] = v.palette.good("+") + painted[i]
+		case '-':
+			painted[i] = v.palette.bad("-" + bodies[i])
+		case '\\':
+			painted[i] = v.palette.dim(line)
+		default:
+			painted[i] = line[:1] + painted[i]
+		}
+	}
+	return painted
+}
+
+// paintCode paints lines of code by their tokens. When the lexer makes
+// more or fewer lines of them than there are, they stay as they were.
+func (v diffView) paintCode(lexer chroma.Lexer, lines []string) []string {
+	plain := append([]string(nil), lines...)
+	if lexer == nil || len(lines) == 0 {
+		return plain
+	}
+	tokens, err := lexer.Tokenise(nil, strings.Join(lines, "\n"))
+	if err != nil {
+		return plain
+	}
+	// A lexer may add a line end of its own, and on odd input may give
+	// back fewer lines. The text matters more than its colours.
+	split := chroma.SplitTokensIntoLines(tokens.Tokens())
+	if len(split) < len(lines) {
+		return plain
+	}
+	painted := make([]string, len(lines))
+	for i := range lines {
+		for _, t := range split[i] {
+			painted[i] += v.token(t.Type, strings.TrimSuffix(t.Value, "\n"))
+		}
+		// What the person approves must be what is written, to the
+		// character.
+		if ansi.Strip(painted[i]) != lines[i] {
+			return plain
+		}
+	}
+	return painted
+}
+
+// token paints one token.
+func (v diffView) token(kind chroma.TokenType, text string) string {
+	// Few colours: the signs at the margin are what matters.
+	switch {
+	case kind.InCategory(chroma.Comment):
+		return v.palette.dim(text)
+	case kind.InCategory(chroma.Keyword):
+		return v.palette.accent(text)
+	case kind.InSubCategory(chroma.LiteralString):
+		return v.palette.warn(text)
+	case kind == chroma.NameFunction || kind == chroma.NameClass:
+		return v.palette.bold(text)
+	}
+	return text
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/images"
+)
+
+// imageNames are the images that Ensure makes.
+func imageNames() []string { return []string{images.Toolchain, images.Postgres} }
+
+// imagesCommand is the group of what boxes are made from. None of it
+// opens the record: these commands set a machine up, and must work
+// before there is a database.
+func (c *cmdline) imagesCommand() *cli.Command {
+	return &cli.Command{
+		Name: "images", Usage: "the images that boxes and the database are made from",
+		Subcommands: []*cli.Command{
+			{
+				Name: "build", Usage: "build the images that are absent or out of date",
+				Description: "Seconds when there is nothing to do. Other commands build what they need by themselves.\n\n" +
+					examples("agent images build", "once, before the first run"),
+				Action: c.imagesBuild,
+			},
+			{
+				Name: "list", Usage: "list the images with the versions of their tools", Flags: []cli.Flag{jsonFlag()},
+				Description: examples("agent images list --json", "versions for a report"),
+				Action:      c.imagesList,
+			},
+			{
+				Name: "prune", Usage: "remove snapshots and images that nothing needs any more",
+				Flags:       []cli.Flag{&cli.IntFlag{Name: "keep", Usage: "keep the newest `N` snapshots of each workspace", Value: keptSnapshots}},
+				Description: examples("agent images prune --keep 0", "remove every snapshot"),
+				Action:      c.imagesPrune,
+			},
+		},
+	}
+}
+
+// imagesBuild builds what is absent. Both images come from the same
+// base, so the second is quick. BuildKit's progress goes to stderr;
+// stdout names the images, for scripts.
+func (c *cmdline) imagesBuild(ctx *cli.Context) error {
+	s, err := c.openEngine(ctx.Context)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	// One after the other: two displays of BuildKit do not fit one
+	// terminal.
+	for _, name := range imageNames() {
+		img, err := s.builder.Ensure(ctx.Context, name)
+		if err != nil {
+			return fmt.Errorf("build the %s image: %w", name, err)
+		}
+		fmt.Fprintf(c.stdout, "%s %s\n", name, img.Ref)
+	}
+	return nil
+}
+
+// An imageRow is an image as `images list --json` prints it.
+type imageRow struct {
+	Name     string            `json:"name"`
+	Ref      string            `json:"ref"`
+	ID       string            `json:"id"`
+	Versions map[string]string `json:"versions"`
+	Absent   bool              `json:"absent"`
+}
+
+// imagesList shows what is there and which tools it holds. The versions
+// were asked of the tools when the image was built; they stand beside
+// every verdict in the record as well.
+func (c *cmdline) imagesList(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := c.openEngine(ctx.Context)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var rows []imageRow
+	for _, name := range imageNames() {
+		img, err := s.builder.Find(ctx.Context, name)
+		// An absent image is a line of the answer, not an error.
+		if err != nil && !errors.Is(err, images.ErrAbsent) {
+			return err
+		}
+		rows = append(rows, imageRow{name, img.Ref, img.ID, img.Versions, err != nil})
+	}
+	if set.on("json") {
+		return printJSON(c.stdout, rows)
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "IMAGE\tREF\tTOOLS")
+		for _, r := range rows {
+			if r.Absent {
+				fmt.Fprintf(t, "%s\tabsent\t`agent images build` makes it\n", r.Name)
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\n", r.Name, r.Ref, listVersions(r.Versions))
+		}
+		return t.Flush()
+	})
+}
+
+// listVersions is the versions of tools on one line, by name.
+func listVersions(versions map[string]string) string {
+	// By name, so that two machines can be compared.
+	var parts []string
+	for _, tool := range slices.Sorted(maps.Keys(versions)) {
+		parts = append(parts, tool+" "+cleanLine(versions[tool]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// imagesPrune removes what can be made again. What was removed is
+// printed even when a later removal goes wrong.
+func (c *cmdline) imagesPrune(ctx *cli.Context) error {
+	keep := ctx.Int("keep")
+	if keep < 0 {
+		return usage("give 0 or more", "--keep %d is below 0", keep)
+	}
+	s, err := c.openEngine(ctx.Context)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	removed, err := s.builder.Prune(ctx.Context, keep)
+	for _, name := range removed {
+		fmt.Fprintln(c.stdout, "removed image", name)
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/storetest"
+	"agent/sandbox"
+)
+
+// kills is how many random instants of a run are tried.
+const kills = 50
+
+// The agent is killed without warning at random instants of a run. After the
+// next command, whichever it is, the tree is exactly before or after, every run is
+// at an end that tells which, and nothing that was made for a run is left on the engine.
+func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
+	db, url := storetest.New(t)
+	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	k.restore(t)
+	before := snapshotOf(t, k.work)
+
+	// One run to its end tells how long a run takes and what after looks like;
+	// the second one, with everything warm, is the length that is sampled.
+	var whole time.Duration
+	for range 2 {
+		k.restore(t)
+		started := time.Now()
+		if out, err := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes").CombinedOutput(); err != nil {
+			t.Fatalf("an undisturbed run: %v\n%s", err, out)
+		}
+		whole = time.Since(started)
+	}
+	after := snapshotOf(t, k.work)
+
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d; an undisturbed run takes %v", seed, whole.Round(time.Millisecond))
+	chance := rand.New(rand.NewPCG(seed, 0))
+	ended := map[run.State]int{}
+	for i := range kills {
+		k.restore(t)
+		at := time.Duration(chance.Float64() * 1.02 * float64(whole))
+		if took, ended := k.runAndKill(t, at); ended {
+			whole = took // the machine has become faster: sample that
+		}
+		k.next(t, i)
+		switch got := snapshotOf(t, k.work); got {
+		case before, after:
+		default:
+			t.Fatalf("killed after %v: the tree is neither before nor after:\n%s", at, got)
+		}
+		k.nothingLeft(t, db)
+		ended[k.latest(t, db)]++
+	}
+	t.Logf("the killed runs ended %v", ended)
+}
+
+// A killing is a workspace on which runs are killed.
+type killing struct {
+	work string
+	env  []string
+}
+
+func (k *killing) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(agentProgram, args...)
+	cmd.Env = k.env
+	return cmd
+}
+
+// restore makes the workspace a fresh copy of the example.
+func (k *killing) restore(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(k.work); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(k.work, os.DirFS("testdata/example")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runAndKill kills a run after at; ended says that it was over before, in the
+// time took.
+func (k *killing) runAndKill(t *testing.T, at time.Duration) (took time.Duration, ended bool) {
+	t.Helper()
+	started := time.Now()
+	cmd := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(at, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Wait() // an error is the kill
+	return time.Since(started), err == nil
+}
+
+// next runs one of the commands that a person may type next; each must settle everything.
+func (k *killing) next(t *testing.T, i int) {
+	t.Helper()
+	args := [][]string{{"runs", "list", "--json"}, {"sandbox", "ls", "--json"}, {"sandbox", "gc"}}[i%3]
+	if out, err := k.command(args...).CombinedOutput(); err != nil {
+		t.Fatalf("the next command, %v: %v\n%s", args, err, out)
+	}
+}
+
+// nothingLeft checks the engine and the record.
+func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
+	t.Helper()
+	open, err := db.Unfinished(t.Context())
+	if err != nil || len(open) != 0 {
+		t.Fatalf("unfinished runs %+v, %v", open, err)
+	}
+	engine, err := sandbox.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	boxes, err := engine.Boxes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range boxes {
+		if !b.Live {
+			t.Errorf("box %s of run %s (%s, %s) is left", b.ID, b.Run, b.Purpose, b.State)
+		}
+	}
+	images, err := engine.ImagesLabelled(t.Context(), "agent.run")
+	if err != nil || len(images) != 0 {
+		t.Errorf("images of a run are left: %v, %v", images, err)
+	}
+}
+
+// latest returns the state of the newest run.
+func (k *killing) latest(t *testing.T, db *store.DB) run.State {
+	t.Helper()
+	rows, err := db.Runs(t.Context(), store.RunFilter{Limit: 1})
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("the newest run: %v, %v", rows, err)
+	}
+	return run.State(rows[0].State)
+}
+
+// snapshotOf describes every entry below dir with its mode and content.
+func snapshotOf(t *testing.T, dir string) string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, p)
+		line := info.Mode().String() + " " + rel
+		if info.Mode().IsRegular() {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			quoted, _ := json.Marshal(string(text))
+			line += " " + string(quoted)
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}

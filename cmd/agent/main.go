@@ -1,0 +1,94 @@
+// Command agent is the gate between a coding model and a working tree:
+// it proves a patch inside a throwaway container and writes back only
+// one that passed.
+//
+// This package reads flags and configuration, calls the packages that
+// do the work, and prints. Results go to stdout, one JSON document with
+// --json; progress, questions and errors go to stderr. It decides
+// nothing about a patch: the order of a run is package run's, the
+// judgement is package verify's.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"agent/orchestrator/run"
+)
+
+// main exits once, with the code of the command.
+func main() { os.Exit(program()) }
+
+// program runs the command line of this process.
+func program() int {
+	// With a handler installed, a write to a closed pipe is an error
+	// that the writer sees, instead of a signal that would end a run
+	// half-way.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+
+	// This is the one context that is not derived from another.
+	ctx, stop := cancelOnSignal(context.Background(), os.Stderr)
+	defer stop()
+	return execute(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// cancelOnSignal returns a context that the first SIGINT, SIGTERM or
+// SIGHUP cancels, which ends a run cleanly; the second one exits at
+// once, and what it leaves behind is settled by the next command.
+func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	// Room for two, so that the second one is not lost while the first
+	// is being printed.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+			}
+			// Nothing is tidied up on the way out here: the kernel
+			// drops the workspace's lock, the guests die with their
+			// streams, and recovery does the rest.
+			if n > 0 {
+				os.Exit(run.ExitCancelled)
+			}
+			fmt.Fprintln(stderr, "agent: cancelling, again to leave at once")
+			cancel()
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		watching.Wait()
+		cancel()
+	}
+}
+
+// execute runs one command and returns its exit code.
+func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// Everything below is given its streams and environment from here.
+	c := newCmdline(getenv, stdin, stdout, stderr)
+	app := c.app()
+	if len(args) > 0 && args[0] == completeCommand {
+		c.complete(app, args[1:])
+		return run.ExitDone
+	}
+	// The hidden word of the shells was handled above; everything from
+	// here on is a command that a person may type.
+	ordered, err := reorder(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
+	}
+	return c.exit(ctx, err, asksJSON(args, getenv))
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// update rewrites the golden files with what the code prints now.
+var update = flag.Bool("update", false, "rewrite the golden files and the scripts' expected outputs")
+
+// agentProgram is the command line as users have it, built once, for tests that
+// need a process of its own.
+var agentProgram string
+
+// TestMain builds the guest and the program, and makes "agent" a command of
+// the scripts. A script's own agent is this test binary again.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "agent" { // not a script's agent
+		dir, err := os.MkdirTemp("", "agent-test-")
+		if err == nil {
+			err = buildPrograms(dir)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "build the programs under test:", err)
+			os.Exit(1)
+		}
+		defer os.RemoveAll(dir)
+	}
+	testscript.Main(removing{m}, map[string]func(){"agent": main})
+}
+
+// removing removes what TestMain built, since testscript.Main never returns.
+type removing struct{ m *testing.M }
+
+func (r removing) Run() int {
+	code := r.m.Run()
+	os.RemoveAll(filepath.Dir(agentProgram))
+	return code
+}
+
+// buildPrograms builds guest and agent in dir.
+func buildPrograms(dir string) error {
+	guest := filepath.Join(dir, "guest")
+	agentProgram = filepath.Join(dir, "agent")
+	for path, pkg := range map[string]string{guest: "agent/cmd/guest", agentProgram: "agent/cmd/agent"} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", pkg, err, out)
+		}
+	}
+	return os.Setenv("AGENT_GUEST", guest)
+}
+
+// An execution is what one command printed and how it ended.
+type execution struct {
+	exit           int
+	stdout, stderr string
+}
+
+// commandIn runs the command line in this process, with nothing on stdin and an
+// environment of nothing but env.
+func commandIn(t *testing.T, env map[string]string, args ...string) execution {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
+	return execution{exit, stdout.String(), stderr.String()}
+}
+
+// golden compares got with the file of that name in testdata/golden.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("read the golden file, or write it with -update: %v", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got); -update accepts it:\n%s", name, diff)
+	}
+}
+
+func TestCancelledCommandEndsWith130(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	c := newCmdline(func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
+	if exit := c.exit(ctx, ctx.Err(), true); exit != 130 {
+		t.Errorf("exit code %d, want 130", exit)
+	}
+	if !strings.Contains(stdout.String(), `"kind": "cancelled"`) || !strings.Contains(stderr.String(), "cancelled") {
+		t.Errorf("it does not say that it was cancelled:\n%s\n%s", &stdout, &stderr)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever words are typed, reordering loses none, invents none but the mark,
+// and puts every flag before every argument.
+func TestReorderingLosesNothing(t *testing.T) {
+	t.Parallel()
+	words := rapid.SampledFrom([]string{
+		"sandbox", "run", "runs", "list", "show", "undo", "sql", "--json", "--yes", "--patch", "--workspace=x", "--allow", "-", "--", "-w", "1k3", "select 1", "",
+	})
+	app := quiet().app()
+	rapid.Check(t, func(t *rapid.T) {
+		args := rapid.SliceOf(words).Draw(t, "args")
+		got, err := reorder(app, args)
+		if err != nil {
+			return // an unknown command
+		}
+		want, have := slices.Clone(args), slices.Clone(got)
+		if i := slices.Index(want, "--"); i >= 0 {
+			want = slices.Delete(want, i, i+1)
+		}
+		if i := slices.Index(have, "--"); i >= 0 {
+			have = slices.Delete(have, i, i+1)
+		}
+		slices.Sort(want)
+		slices.Sort(have)
+		// A second "--" of the user's own is an argument; a mark may be missing
+		// where there is no argument to protect.
+		if strings.Join(want, "\x00") != strings.Join(have, "\x00") {
+			t.Fatalf("%q became %q", args, got)
+		}
+	})
+}
+
+// Whatever bytes there are, what is cleaned is valid text without a control
+// character, and cleaning it again changes nothing.
+func TestCleanedTextIsHarmless(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
+		got := clean(text)
+		if !utf8.ValidString(got) || !harmless(got) {
+			t.Fatalf("clean(%q) = %q", text, got)
+		}
+		if again := clean(got); again != got {
+			t.Fatalf("cleaning %q again gives %q", got, again)
+		}
+		if strings.ContainsAny(cleanLine(text), "\n\r\t\x1b") {
+			t.Fatalf("cleanLine(%q) is not one harmless line", text)
+		}
+	})
+}
+
+// Whatever a diff holds, the view shows each line once and controls nothing.
+func TestAnyDiffIsShownSafely(t *testing.T) {
+	t.Parallel()
+	line := rapid.StringOf(rapid.RuneFrom([]rune("+-@ \\diff/abc\t\x1b[2J\r'\"#({")))
+	rapid.Check(t, func(t *rapid.T) {
+		body := rapid.SliceOfN(line, 1, 20).Draw(t, "lines")
+		diff := "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n" + strings.Join(body, "\n") + "\n"
+		plain := diffView{}.lines(diff)
+		painted := diffView{palette: palette{on: true}}.lines(diff)
+		if want := strings.Count(diff, "\n"); len(plain) > want || len(plain) != len(painted) {
+			t.Fatalf("%d lines became %d, painted %d", want, len(plain), len(painted))
+		}
+		for _, l := range plain {
+			if strings.ContainsAny(l, "\x1b\r\t") {
+				t.Fatalf("%q reaches the terminal", l)
+			}
+		}
+	})
+}
+
+// Lists survive the way through the layers of configuration.
+func TestListsGoThroughTheLayers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		items := rapid.SliceOfN(rapid.String(), 1, 5).Draw(t, "items")
+		if !utf8.ValidString(strings.Join(items, "")) {
+			return
+		}
+		if got := unlist(list(items)); !slices.Equal(got, items) {
+			t.Fatalf("%q became %q", items, got)
+		}
+	})
+}
+
+// FuzzConfig reads what a workspace may hold as its configuration.
+func FuzzConfig(f *testing.F) {
+	f.Add("exclude = [\"a\"]\n[smoke]\ncommand = \"x\"\n[limits]\nmemory = 1\n")
+	f.Add("[smoke]\ncommand = [1, \"a\"]\n")
+	f.Add("timeout = \"\x00\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		conf, err := parseConfig([]byte(text))
+		if err != nil {
+			return
+		}
+		values, err := conf.values()
+		if err != nil {
+			return
+		}
+		s := settings{}
+		s.set(values, configName)
+		if c, err := s.verifyConfig(); err == nil && (c.Limits.Memory < 0 || c.Limits.CPUs < 0 || c.Limits.PIDs < 0 || c.Timeout < 0 || c.Smoke.Seconds < 0) {
+			t.Errorf("%q gives a limit below 0: %+v", text, c)
+		}
+	})
+}

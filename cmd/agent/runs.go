@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/edit"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// runsCommand is the group that reads the record. They read and never
+// write, except that leftovers of dead processes are settled first, so
+// that what they show is how it ended.
+func (c *cmdline) runsCommand() *cli.Command {
+	const which = "[RUN]"
+	const about = "RUN is the name of a run or the beginning of it; without it the latest run is meant.\n\n"
+	return &cli.Command{
+		Name: "runs", Usage: "what was tried, and how it ended",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list runs, the newest first",
+				Description: examples(
+					"agent runs list", "the last 20",
+					"agent runs list --workspace . --state rejected", "patches that failed here"),
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only runs on `DIR`"},
+					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
+					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
+					jsonFlag(),
+				},
+				Action: c.runsList,
+			},
+			{
+				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
+				Description: about + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run"),
+				Flags:       []cli.Flag{jsonFlag()},
+				Action:      c.runsShow,
+			},
+			{
+				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
+				Description: about + examples("agent runs diff | git apply", "apply what was proved by hand"),
+				Action:      c.runsDiff,
+			},
+		},
+	}
+}
+
+// A runRow is a run as `runs list --json` prints it.
+type runRow struct {
+	Run       string         `json:"run"`
+	State     run.State      `json:"state"`
+	Verdict   verify.Verdict `json:"verdict"`
+	Workspace string         `json:"workspace"`
+	Intent    string         `json:"intent"`
+	Started   time.Time      `json:"started"`
+	Seconds   float64        `json:"seconds"`
+	Exit      *int           `json:"exit"` // null while the run goes on
+	Promoted  bool           `json:"promoted"`
+	UndoneBy  string         `json:"undone_by,omitempty"`
+	Error     *run.Problem   `json:"error"`
+}
+
+// newRunRow translates a row of the store. The exit code is left out
+// while there is none: 0 would read as success.
+func newRunRow(r store.RunRow) runRow {
+	row := runRow{
+		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
+		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, Error: r.Error,
+	}
+	if !r.Ended.IsZero() {
+		row.Exit = &r.Exit
+	}
+	return row
+}
+
+// runsList prints the newest runs. The workspace restricts the list
+// only as a flag: whoever set AGENT_WORKSPACE for runs still wants to
+// see all of them.
+func (c *cmdline) runsList(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	filter := store.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
+	if filter.Limit <= 0 {
+		return usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
+	}
+	// A misspelt state would list nothing, which looks like good news.
+	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
+		return usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
+	}
+	if dir := ctx.String("workspace"); dir != "" {
+		filter.Workspace = resolved(dir)
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		found, err := s.db.Runs(ctx.Context, filter)
+		if err != nil {
+			return err
+		}
+		rows := []runRow{}
+		for _, r := range found {
+			rows = append(rows, newRunRow(r))
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, rows)
+		}
+		if len(rows) == 0 {
+			fmt.Fprintln(c.stderr, "no run yet: `agent sandbox run --patch FILE` makes one")
+			return nil
+		}
+		return c.printRuns(rows)
+	})
+}
+
+// printRuns prints the list as a table; on a terminal its lines are cut
+// to fit.
+func (c *cmdline) printRuns(rows []runRow) error {
+	// The table is made whole first: a tabwriter does not know how wide
+	// a line may be.
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
+	for _, r := range rows {
+		state := string(r.State)
+		if r.UndoneBy != "" {
+			state += " (undone)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, r.Verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
+			cleanLine(r.Intent), cleanLine(r.Workspace))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		columns, _ := c.size(c.stdout)
+		for _, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+			if terminal(c.stdout) != nil {
+				line = ansi.Truncate(line, columns, "…")
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+		}
+		return nil
+	})
+}
+
+// resolved returns dir as the record names it: absolute, links
+// resolved.
+func resolved(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
+}
+
+// named returns the run that the argument names, the latest without
+// one.
+func (s *session) named(ctx context.Context, prefix string) (store.RunDetail, error) {
+	// The latest run of any workspace: it is the one that the person
+	// has just seen.
+	if prefix == "" {
+		latest, err := s.db.Runs(ctx, store.RunFilter{Limit: 1})
+		if err != nil {
+			return store.RunDetail{}, err
+		}
+		if len(latest) == 0 {
+			return store.RunDetail{}, usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
+		}
+		prefix = latest[0].ID
+	}
+	// The store's own error does not say what was asked for.
+	d, err := s.db.Run(ctx, prefix)
+	if errors.Is(err, store.ErrNotFound) {
+		err = usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
+	}
+	return d, err
+}
+
+// A shownRun is a run as `runs show --json` prints it: the document of
+// the run, and what only the record knows.
+type shownRun struct {
+	run.Document
+	Intent   string       `json:"intent"`
+	Started  time.Time    `json:"started"`
+	Seconds  float64      `json:"seconds"`
+	Exit     *int         `json:"exit"`
+	UndoneBy string       `json:"undone_by,omitempty"`
+	States   []shownState `json:"states"`
+}
+
+// A shownState is one state that a run was in.
+type shownState struct {
+	State run.State `json:"state"`
+	At    time.Time `json:"at"`
+	Note  string    `json:"note,omitempty"`
+}
+
+// shown makes the document of a recorded run again.
+func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error) {
+	// The document is built from the record alone; a field that the
+	// record does not have is not guessed.
+	row := newRunRow(d.RunRow)
+	v := shownRun{
+		Document: run.Document{
+			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
+			Candidates: []run.DocumentCandidate{}, Error: d.Error, Exit: d.Exit,
+		},
+		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
+	}
+	// The states tell where the time went.
+	for _, st := range d.States {
+		v.States = append(v.States, shownState{st.State, st.At, st.Note})
+	}
+	for _, cand := range d.Candidates {
+		v.Candidates = append(v.Candidates, documented(cand))
+	}
+	// A promotion that was rolled back wrote nothing, and is no
+	// promotion in a document.
+	if d.Promotion == nil || d.Promotion.Status != run.Committed {
+		return v, nil
+	}
+	// The diff is made from the bytes in the record, which are those
+	// that were written.
+	p, err := s.db.PromotionOf(ctx, d.ID)
+	if err != nil {
+		return v, err
+	}
+	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
+	return v, nil
+}
+
+// documented is a recorded candidate in a document, whose lists are
+// never null.
+func documented(cand run.Candidate) run.DocumentCandidate {
+	d := run.DocumentCandidate{
+		Verdict: cand.Verdict, Digest: cand.Digest, Diff: cand.Diff, Gates: []verify.Gate{},
+		Skipped: append([]verify.Skip{}, cand.Skipped...), Holds: append([]workspace.Hold{}, cand.Holds...),
+		Edits: append([]edit.Applied{}, cand.Edits...),
+	}
+	for _, g := range cand.Gates {
+		g.Findings = append([]verify.Finding{}, g.Findings...)
+		d.Gates = append(d.Gates, g)
+	}
+	return d
+}
+
+// runsShow prints all that is known of one run.
+func (c *cmdline) runsShow(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		d, err := s.named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		v, err := s.shown(ctx.Context, d)
+		if err != nil {
+			return err
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, v)
+		}
+		return c.printRun(v)
+	})
+}
+
+// printRun prints a recorded run for people.
+func (c *cmdline) printRun(v shownRun) error {
+	// The result looks as it did when the run ended, with the way there
+	// above it.
+	sum := c.summary()
+	return printTo(c.stdout, func(w io.Writer) error {
+		sum.w = w
+		fmt.Fprintf(w, "%s, %s\n", cleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
+		for _, st := range v.States {
+			sum.line(sum.palette.dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, cleanLine(st.Note))))
+		}
+		if v.UndoneBy != "" {
+			fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
+		}
+		sum.document(v.Document)
+		return nil
+	})
+}
+
+// runsDiff prints what was written, or what was tried last: after a
+// refusal it is the way to look at the patch as it was understood.
+func (c *cmdline) runsDiff(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		d, err := s.named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		v, err := s.shown(ctx.Context, d)
+		if err != nil {
+			return err
+		}
+		diff := ""
+		switch n := len(v.Candidates); {
+		// What was written wins over what was tried: the format gate
+		// may have changed it.
+		case v.Promotion != nil:
+			diff = v.Promotion.Diff
+		case n > 0:
+			diff = v.Candidates[n-1].Diff
+		}
+		if diff == "" {
+			return usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
+		}
+		return c.printDiff(diff)
+	})
+}
+
+// printDiff prints a diff: painted on a terminal, else byte for byte so
+// that git apply takes it.
+func (c *cmdline) printDiff(diff string) error {
+	return printTo(c.stdout, func(w io.Writer) error {
+		switch {
+		case c.rich(c.stdout):
+			diffView{palette: c.palette(c.stdout)}.print(w, diff)
+		case terminal(c.stdout) != nil:
+			fmt.Fprint(w, clean(diff))
+		default:
+			fmt.Fprint(w, diff)
+		}
+		return nil
+	})
+}

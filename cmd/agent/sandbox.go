@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/images"
+	"agent/orchestrator/run"
+)
+
+// maxPatch is the largest patch that is read, in bytes.
+const maxPatch = 16 << 20
+
+// keptSnapshots is how many snapshots of a workspace `sandbox gc`
+// leaves: the newest serves the next run.
+const keptSnapshots = 1
+
+// sandboxCommand is the group of what happens in boxes.
+func (c *cmdline) sandboxCommand() *cli.Command {
+	return &cli.Command{
+		Name: "sandbox", Usage: "prove patches in throwaway containers",
+		Subcommands: []*cli.Command{
+			c.sandboxRunCommand(),
+			{
+				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{jsonFlag()},
+				Description: "Lists the agent's containers of every process, with the run they belong to.\n\n" +
+					examples("agent sandbox ls", "usually empty between runs"),
+				Action: c.sandboxList,
+			},
+			{
+				Name: "gc", Usage: "remove what dead processes left behind",
+				Description: "Settles interrupted runs and promotions, removes containers whose process is dead, and\n" +
+					"all but the newest snapshot of each workspace. Runs that go on are left alone.\n\n" +
+					examples("agent sandbox gc", "free disk space"),
+				Action: c.sandboxCollect,
+			},
+		},
+	}
+}
+
+// sandboxRunCommand describes the main job. Every flag but the patch
+// has a place in the environment too, so that a build server can set a
+// policy once.
+func (c *cmdline) sandboxRunCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "prove a patch, then write it to the workspace",
+		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
+			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
+			"brings no new trouble is written back, after a question, or with --yes.\n" +
+			"The patch is a file of edit blocks (<EDIT file=\"…\">) or a unified diff.\n\n" + examples(
+			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
+			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
+			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
+			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files"),
+		Flags: []cli.Flag{
+			workspaceFlag(),
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input (required)"},
+			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
+			yesFlag("write what passed without asking"),
+			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
+			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent) in advance; may be repeated [$AGENT_ALLOW]"},
+			jsonFlag(),
+		},
+		Action: c.sandboxRun,
+	}
+}
+
+// sandboxRun is the main job. Everything that can be wrong on the
+// command line is found before the engine is touched. The run itself
+// cannot end in an error: whatever happens is in its document.
+func (c *cmdline) sandboxRun(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := c.request(ctx, set)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		// Building the toolchain can take minutes the first time; it
+		// has BuildKit's own display, before the run begins.
+		if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+			return fmt.Errorf("build the toolchain image: %w", err)
+		}
+		s.builder.Progress = nil // from here on the terminal is the board's
+		board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+		req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, board: board}
+		// The board is closed before the result is printed, so that its
+		// last frame stands above it.
+		doc := s.runner(board.event).Run(ctx.Context, req)
+		board.close()
+		return c.report(doc, set.on("json"))
+	})
+}
+
+// request makes the run's request from flags and files.
+func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
+	dir := set["workspace"].text
+	// The run looks again and resolves links; this is for a message
+	// that names the flag.
+	info, err := os.Stat(dir)
+	if err != nil {
+		return run.Request{}, usage("name a directory with --workspace", "workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return run.Request{}, usage("name a directory with --workspace", "workspace %s is not a directory", dir)
+	}
+	// The configuration was read from the workspace once, before the
+	// run scans it; a run uses the values that held when it began.
+	config, err := set.verifyConfig()
+	if err != nil {
+		return run.Request{}, err
+	}
+	allow, err := set.allowKinds()
+	if err != nil {
+		return run.Request{}, err
+	}
+	// The patch comes last: reading standard input waits for a person,
+	// who should not type in vain.
+	name := ctx.String("patch")
+	patch, err := c.readPatch(ctx.Context, name)
+	if err != nil {
+		return run.Request{}, err
+	}
+	return run.Request{
+		Workspace: dir, Patch: patch, PatchName: name, Target: ctx.String("file"), Exclude: unlist(set["exclude"].text),
+		Allow: allow, NoPromote: set.on("no_promote"), Config: config,
+	}, nil
+}
+
+// readPatch reads the patch: a regular file or a pipe, or the standard
+// input.
+func (c *cmdline) readPatch(ctx context.Context, name string) ([]byte, error) {
+	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+	// Who reads from a terminal needs to be told that something is
+	// expected, and how it ends.
+	from := c.stdin
+	switch {
+	case name == "":
+		return nil, usage(next, "no patch was given")
+	case name == "-":
+		if terminal(c.stdin) != nil {
+			fmt.Fprintln(c.stderr, "paste the patch, then press Enter and Ctrl-D")
+		}
+	default:
+		f, err := openPatch(name)
+		if err != nil {
+			return nil, usage(next, "read the patch: %w", err)
+		}
+		defer f.Close() // it was only read
+		// A pipe whose writer hangs ends with the context as well.
+		defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Now()) })()
+		from = struct{ io.Reader }{f} // read as it is: a poll would wait for the first writer of a FIFO
+	}
+	// An empty patch is a mistake of whoever made the file; it would
+	// change nothing, and passing it would look like success.
+	data, err := read(ctx, from, maxPatch)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
+	case err != nil:
+		return nil, usage(next, "read the patch: %w", err)
+	case len(data) == 0:
+		return nil, usage(next, "the patch is empty")
+	}
+	return data, nil
+}
+
+// openPatch opens the file without waiting: a FIFO that nobody writes
+// to is an empty patch and not a hang.
+func openPatch(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	// The pipe of `--patch <(command)` is welcome; a device could be
+	// read for ever.
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("neither a file nor a pipe")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// report prints the result of a run and ends with its exit code. A
+// result that nobody reads any more changes nothing about the run.
+func (c *cmdline) report(doc run.Document, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(c.stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return infra("see `agent runs show "+doc.Run+"`", "print the result: %w", err)
+		}
+	} else {
+		c.summary().document(doc)
+	}
+	// The code is the run's own; nothing about printing changes it.
+	if doc.Exit == run.ExitDone {
+		return nil
+	}
+	return errReported{doc.Exit}
+}
+
+// A boxRow is a box as `sandbox ls --json` prints it. Live tells
+// whether the process that started it still runs; one whose process is
+// dead is removed by the next command.
+type boxRow struct {
+	ID      string    `json:"id"`
+	Run     string    `json:"run"`
+	Purpose string    `json:"purpose"`
+	State   string    `json:"state"`
+	Live    bool      `json:"live"`
+	Owner   string    `json:"owner"`
+	Lease   time.Time `json:"lease"`
+}
+
+// sandboxList lists the boxes that are left once those of dead
+// processes are removed, as every command does first.
+func (c *cmdline) sandboxList(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		boxes, err := s.engine.Boxes(ctx.Context)
+		if err != nil {
+			return err
+		}
+		rows := []boxRow{}
+		for _, b := range boxes {
+			rows = append(rows, boxRow{fmt.Sprintf("%.12s", b.ID), b.Run, b.Purpose, b.State, b.Live, b.Owner, b.Lease})
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, rows)
+		}
+		return c.printBoxes(rows)
+	})
+}
+
+// printBoxes prints the boxes as a table. That there are none is the
+// usual case, said on stderr so that stdout stays empty.
+func (c *cmdline) printBoxes(rows []boxRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(c.stderr, "no box exists: they live only while a patch is proved")
+		return nil
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "BOX\tRUN\tPURPOSE\tSTATE\tOWNER\tLEASE")
+		for _, r := range rows {
+			owner := "alive"
+			if !r.Live {
+				owner = "dead: `agent sandbox gc` removes it"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, cleanLine(r.Run), cleanLine(r.Purpose), r.State, owner, r.Lease.Local().Format(time.DateTime))
+		}
+		return t.Flush()
+	})
+}
+
+// sandboxCollect removes what nobody owns. Boxes go first, while it can
+// still be said which; opening a session would remove them without a
+// word.
+func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	engine, err := c.openEngine(ctx.Context)
+	if err != nil {
+		return err
+	}
+	// What was removed is told even when something else could not be.
+	defer engine.close()
+	boxes, err := engine.engine.Reap(ctx.Context)
+	for _, b := range boxes {
+		fmt.Fprintf(c.stdout, "removed box %.12s of run %s\n", b.ID, cleanLine(b.Run))
+	}
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		// Only what can be made again is removed. The record, the database's
+		// volume and the images that another installation may use are left alone.
+		removed, err := s.builder.PruneSnapshots(ctx.Context, keptSnapshots, func(workspace string) bool {
+			_, err := os.Stat(workspace)
+			return !errors.Is(err, fs.ErrNotExist)
+		})
+		for _, name := range removed {
+			fmt.Fprintln(c.stdout, "removed image", name)
+		}
+		if err == nil && len(boxes)+len(removed) == 0 {
+			fmt.Fprintln(c.stdout, "nothing to remove")
+		}
+		return err
+	})
+}

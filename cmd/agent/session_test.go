@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// requested returns the request that flags and files make.
+func requested(t *testing.T, env map[string]string, args ...string) (req run.Request, set settings, err error) {
+	t.Helper()
+	c := newCmdline(func(k string) string { return env[k] }, strings.NewReader("<EDIT>"), io.Discard, io.Discard)
+	app := c.app()
+	find(find(app.Commands, "sandbox").Subcommands, "run").Action = func(ctx *cli.Context) error {
+		if set, err = c.settings(ctx); err == nil {
+			req, err = c.request(ctx, set)
+		}
+		return nil
+	}
+	ordered, orderErr := reorder(app, append([]string{"sandbox", "run"}, args...))
+	if orderErr != nil {
+		t.Fatal(orderErr)
+	}
+	if runErr := app.RunContext(t.Context(), append([]string{"agent"}, ordered...)); runErr != nil {
+		t.Fatal(runErr)
+	}
+	return req, set, err
+}
+
+func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "allow = [\"git\"]", "exclude = [\"data/**\"]\ntimeout = \"1m\"\n[smoke]\nseconds = 3\n")
+	want := run.Request{
+		Workspace: dir, Patch: []byte("<EDIT>"), PatchName: "-", Target: "shop.py", Exclude: []string{"data/**"},
+		Allow: []string{"ci", "tooling"}, NoPromote: true,
+		Config: verify.Config{Timeout: time.Minute, Smoke: verify.Smoke{Seconds: 3}},
+	}
+	req, set, err := requested(t, env, "-w", dir, "--patch", "-", "--file", "shop.py", "--allow", "ci", "--allow", "tooling", "--no-promote", "--yes")
+	if err != nil || !set.on("yes") {
+		t.Fatalf("%v; yes is %v", err, set.on("yes"))
+	}
+	if diff := cmp.Diff(want, req); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheEnvironmentSetsAPolicy(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "allow = [\"git\"]", "")
+	for name, text := range map[string]string{"AGENT_WORKSPACE": dir, "AGENT_YES": "1", "AGENT_NO_PROMOTE": "true", "AGENT_ALLOW": "ci, dependencies", "AGENT_EXCLUDE": "*.bin", "AGENT_MEMORY": "2GiB"} {
+		env[name] = text
+	}
+	req, set, err := requested(t, env, "--patch", "-")
+	if err != nil || !set.on("yes") {
+		t.Fatalf("%v; yes is %v", err, set.on("yes"))
+	}
+	if !req.NoPromote || req.Workspace != dir || req.Config.Limits.Memory != 2<<30 ||
+		strings.Join(req.Allow, " ") != "ci dependencies" || strings.Join(req.Exclude, " ") != "*.bin" {
+		t.Errorf("the request is %+v", req)
+	}
+	// A flag can take back what the environment says.
+	if req, set, err = requested(t, env, "--patch", "-", "--no-promote=false", "--yes=false"); err != nil || req.NoPromote || set.on("yes") {
+		t.Errorf("the environment wins over the flags: %+v, %v", req, err)
+	}
+}
+
+func TestTheUsersOwnFileIsCheckedToo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"databse_url = \"x\"", `there is no key "databse_url"`},
+		{"allow = [\"everything\"]", "the kinds are"},
+		{"database_url = \"mysql://me:s3cret@host\"", "the scheme is not postgres"},
+		{"[limits]\nmemory = \"1KiB\"", "give 16MiB or more"},
+		{"[limits]\npids = 3", "give 32 or more"},
+	} {
+		env, dir := home(t, c.text, "")
+		got := commandIn(t, env, "sandbox", "run", "-w", dir, "--patch", "/dev/null")
+		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, c.want) || strings.Contains(got.stderr, "s3cret") {
+			t.Errorf("%q: exit code %d, want 2 and %q\n%s", c.text, got.exit, c.want, got.stderr)
+		}
+	}
+}
+
+func TestAnUnreadableGuestIsTold(t *testing.T) {
+	t.Parallel()
+	got := commandIn(t, map[string]string{"AGENT_GUEST": "/nonexistent/guest"}, "images", "list")
+	if got.exit != run.ExitInfra || !strings.Contains(got.stderr, "AGENT_GUEST") {
+		t.Errorf("exit code %d\n%s", got.exit, got.stderr)
+	}
+}
+
+func TestImagesAreListedWithTheirTools(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST")}
+	built := commandIn(t, env, "images", "build")
+	if built.exit != run.ExitDone {
+		t.Fatalf("exit code %d; if no engine answers, run `make setup`\n%s", built.exit, built.stderr)
+	}
+	// With nothing to do, building says what there is and nothing else.
+	if again := commandIn(t, env, "images", "build"); again.stdout != built.stdout || again.stderr != "" {
+		t.Errorf("building again prints\n%s%s\nwant\n%s", again.stdout, again.stderr, built.stdout)
+	}
+	var rows []imageRow
+	if err := json.Unmarshal([]byte(commandIn(t, env, "images", "list", "--json").stdout), &rows); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || rows[0].Absent || rows[0].Versions["ruff"] == "" || rows[1].Versions["postgres"] == "" {
+		t.Errorf("the images are %+v", rows)
+	}
+	for _, r := range rows {
+		if !strings.Contains(built.stdout, r.Ref) {
+			t.Errorf("%s was not built as %s:\n%s", r.Name, r.Ref, built.stdout)
+		}
+	}
+	if got := commandIn(t, env, "images", "list"); !strings.Contains(got.stdout, "mypy "+rows[0].Versions["mypy"]) {
+		t.Errorf("the list does not name the tools:\n%s", got.stdout)
+	}
+}
+
+func TestAnotherGuestNeedsAnotherImage(t *testing.T) {
+	t.Parallel()
+	guest := filepath.Join(t.TempDir(), "guest")
+	if err := os.WriteFile(guest, fmt.Appendf(nil, "another guest, of %v", time.Now()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var rows []imageRow
+	got := commandIn(t, map[string]string{"AGENT_GUEST": guest}, "images", "list", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
+		t.Fatalf("%v\n%s", err, got.stderr)
+	}
+	if !rows[0].Absent || rows[0].ID != "" {
+		t.Errorf("the toolchain of another guest is said to be %+v", rows[0])
+	}
+	var checks []check
+	if err := json.Unmarshal([]byte(commandIn(t, map[string]string{"AGENT_GUEST": guest}, "doctor", "--json").stdout), &checks); err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range checks {
+		if ch.Name == images.Toolchain && (ch.Status != checkWarn || !strings.Contains(ch.Cure, "agent images build")) {
+			t.Errorf("the doctor says %+v", ch)
+		}
+	}
+}
+
+func TestABoxIsListedWhileItLives(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.New(t)
+	env := map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL": url}
+	s, err := newCmdline(func(k string) string { return env[k] }, nil, io.Discard, io.Discard).openEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	image, err := s.builder.Ensure(t.Context(), images.Toolchain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "1k3listed000"
+	box, err := s.engine.Start(t.Context(), sandbox.Spec{Image: image.ID, Run: id, Purpose: "a test", Lease: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	listed := func() (rows []boxRow) {
+		got := commandIn(t, env, "sandbox", "ls", "--json")
+		if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
+			t.Fatalf("%v\n%s", err, got.stderr)
+		}
+		for i := range rows {
+			if rows[i].Run == id {
+				return rows[i : i+1]
+			}
+		}
+		return nil
+	}
+	if rows := listed(); len(rows) != 1 || rows[0].Purpose != "a test" || !rows[0].Live || rows[0].State != "running" || len(rows[0].ID) != 12 {
+		t.Errorf("it is listed as %+v", rows)
+	}
+	if got := commandIn(t, env, "sandbox", "ls"); !strings.Contains(got.stdout, id) || !strings.Contains(got.stdout, "alive") {
+		t.Errorf("people are shown\n%s", got.stdout)
+	}
+	if err := box.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rows := listed(); len(rows) != 0 {
+		t.Errorf("after its end it is listed as %+v", rows)
+	}
+}
+
+func TestDatabaseUpTellsTheSchema(t *testing.T) {
+	t.Parallel()
+	url := storetest.Schema(t)
+	env := map[string]string{"AGENT_DATABASE_URL": url}
+	for _, args := range [][]string{{"db", "up"}, {"db", "migrate"}} { // the second finds nothing to do
+		got := commandIn(t, env, args...)
+		if got.exit != run.ExitDone || !strings.Contains(got.stdout, "schema version ") {
+			t.Errorf("agent %v: exit code %d\n%s%s", args, got.exit, got.stdout, got.stderr)
+		}
+		if strings.Contains(got.stdout, "@") {
+			t.Errorf("agent %v prints who connects: %s", args, got.stdout)
+		}
+	}
+	if got := commandIn(t, env, "db", "url"); got.stdout != url+"\n" {
+		t.Errorf("db url prints %q", got.stdout)
+	}
+}
+
+func TestChecksForPeople(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := newCmdline(func(string) string { return "" }, nil, &out, io.Discard)
+	err := c.printChecks([]check{
+		{"engine", checkOK, "Docker 28.5.2", ""},
+		{"runc", checkWarn, "1.1.5 is old", "upgrade it"},
+		{"database", checkMiss, "no answer \x1b[2J", "start it"},
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "doctor.txt", out.String())
+}
+
+// A command that waits for its patch ends with the first signal.
+func TestASignalEndsTheWaitForThePatch(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe() // that stays open and empty
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	defer r.Close()
+	var stdout bytes.Buffer
+	cmd := exec.Command(agentProgram, "sandbox", "run", "--patch", "-", "--json")
+	cmd.Stdin, cmd.Stdout = r, &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The handler is there before anything is read; one byte taken from the pipe
+	// tells that it is.
+	if _, err := w.Write([]byte("<")); err != nil {
+		t.Fatal(err)
+	}
+	drained(t, w)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	awaitText(t, stderr, "cancelled")
+	err = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != run.ExitCancelled {
+		t.Errorf("exit code %d (%v), want 130", code, err)
+	}
+	var doc run.Document
+	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil || doc.State != run.Cancelled || doc.Error.Kind != "cancelled" {
+		t.Errorf("%v: the document is\n%s", err, &stdout)
+	}
+}
+
+// drained waits until nothing written to the pipe is unread.
+func drained(t *testing.T, w *os.File) {
+	t.Helper()
+	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); {
+		if unread, err := unreadBytes(w); err != nil {
+			t.Fatal(err)
+		} else if unread == 0 {
+			return
+		}
+	}
+	t.Fatal("nobody reads the pipe")
+}
+
+func TestTheBoardLeavesItsLastFrame(t *testing.T) {
+	t.Parallel()
+	p := aPerson(t, nil)
+	b := p.cmd.newBoard(10 * time.Second)
+	for _, e := range eventsOfARun() {
+		b.event(e)
+	}
+	p.sees(t, "exit status 1", 1)
+	b.close()
+	fmt.Fprintln(p.cmd.stderr, "the result")
+	p.sees(t, "the result", 1)
+	lines := strings.Split(p.screen(), "\n")
+	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "the result") {
+		t.Errorf("the result does not stand below the board but in %q", last)
+	}
+	if strings.Contains(p.screen(), "\x1b[?") {
+		t.Error("the board changes a mode of the terminal, which a kill would leave changed")
+	}
+}
+
+// unreadBytes asks the kernel how much of a pipe waits to be read.
+func unreadBytes(f *os.File) (int, error) { return unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ) }

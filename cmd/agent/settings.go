@@ -1,0 +1,373 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/verify"
+)
+
+// A key is one value that can be configured. It can be set by the flag
+// and in the environment named here, in the workspace's file, in the
+// user's file, or not at all; the first of these that has it wins.
+type key struct {
+	name     string
+	flag     string // "" for none
+	env      string
+	fallback string // what holds when nobody sets it, for people
+	about    string
+}
+
+// keys lists every value that can be configured, in the order of
+// printing. A value is text in every layer and gets its type at the
+// end, in verifyConfig; so one table serves the flags, the environment,
+// both files, and what `agent config` prints.
+func keys() []key {
+	return []key{
+		{"workspace", "workspace", "AGENT_WORKSPACE", ".", "the directory that is worked on"},
+		{"database_url", "", "AGENT_DATABASE_URL", "", "the Postgres that keeps the record; empty: the agent's own container"},
+		{"yes", "yes", "AGENT_YES", "false", "promote what passed without asking"},
+		{"no_promote", "no-promote", "AGENT_NO_PROMOTE", "false", "prove only"},
+		{"json", "json", "AGENT_JSON", "false", "print results as JSON"},
+		{"allow", "allow", "AGENT_ALLOW", "[]", "kinds of change approved in advance"},
+		{"exclude", "", "AGENT_EXCLUDE", "[]", "patterns left out of the snapshot"},
+		{"timeout", "", "AGENT_TIMEOUT", "5m0s", "time limit of each gate but smoke"},
+		{"limits.memory", "", "AGENT_MEMORY", "", "memory of a box; empty: 1 GiB and the size of /work"},
+		{"limits.cpus", "", "AGENT_CPUS", "2", "processors of a box"},
+		{"limits.pids", "", "AGENT_PIDS", "256", "processes in a box"},
+		{"smoke.command", "", "", "[]", "how the smoke test starts the program; empty: found by convention"},
+		{"smoke.seconds", "", "", "10", "how long the smoke test watches"},
+		{"smoke.env", "", "", "{}", "environment of the smoke test"},
+	}
+}
+
+// A value is a configured value and where it came from. The origin is
+// for people: it stands in `agent config` and in every complaint about
+// the value, so that they know where to go.
+type value struct {
+	text   string
+	origin string // "--workspace", "AGENT_…", a file's path, or "default"
+}
+
+// settings are all values of one command, decided.
+type settings map[string]value
+
+// settings reads every layer. A file that is wrong is an error even
+// when a flag would win over what it says: half a configuration is
+// none. The order, the strongest first:
+//
+//	flag > AGENT_… > agent.toml of the workspace > user's file > default
+func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
+	s := settings{}
+	for _, k := range keys() {
+		s[k.name] = value{k.fallback, "default"}
+	}
+	if err := s.user(c.getenv); err != nil {
+		return nil, err
+	}
+	outer := s.copy() // what holds without the workspace's own file
+	// Laid over twice: once to learn which workspace is meant, and
+	// again because flags and environment win over its file.
+	s.overlay(ctx, c.getenv)
+	if err := s.workspaceFile(outer); err != nil {
+		return nil, err
+	}
+	s.overlay(ctx, c.getenv)
+	if url := s["database_url"]; url.text != "" {
+		if err := checkDatabaseURL(url.text); err != nil {
+			return nil, usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.origin, err)
+		}
+	}
+	// A switch that is neither on nor off must not be taken for off:
+	// AGENT_NO_PROMOTE=yes would promote.
+	for _, name := range []string{"yes", "no_promote", "json"} {
+		if _, err := strconv.ParseBool(s[name].text); err != nil {
+			return nil, usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
+		}
+	}
+	_, err := s.verifyConfig()
+	return s, err
+}
+
+// copy returns settings that can be changed without changing s.
+func (s settings) copy() settings {
+	c := settings{}
+	for k, v := range s {
+		c[k] = v
+	}
+	return c
+}
+
+// user lays the user's file over s.
+func (s settings) user(getenv func(string) string) error {
+	path := userConfigPath(getenv)
+	if path == "" {
+		return nil
+	}
+	// Links are followed here: people keep their configuration in
+	// repositories and link to it.
+	data, err := readConfig(path, true)
+	if err != nil {
+		return usage("mend or move that file", "read the user configuration: %v", err)
+	}
+	conf, err := parseUserConfig(data)
+	if err != nil {
+		return usage("mend that line", "%s: %v", path, err)
+	}
+	values, err := conf.values()
+	if err != nil {
+		return usage("mend that line", "%s: %v", path, err)
+	}
+	s.set(values, path)
+	return nil
+}
+
+// set lays values over s; origin says where they came from.
+func (s settings) set(values map[string]string, origin string) {
+	for k, v := range values {
+		s[k] = value{v, origin}
+	}
+}
+
+// overlay lays the environment and the flags over s.
+func (s settings) overlay(ctx *cli.Context, getenv func(string) string) {
+	for _, k := range keys() {
+		if k.env != "" && getenv(k.env) != "" {
+			s[k.name] = value{getenv(k.env), k.env}
+		}
+		if k.flag == "" || !ctx.IsSet(k.flag) {
+			continue
+		}
+		// An empty variable counts as not set, as people expect of a
+		// shell; an empty flag was typed, and counts.
+		text := ctx.String(k.flag)
+		switch ctx.Value(k.flag).(type) {
+		case bool:
+			text = strconv.FormatBool(ctx.Bool(k.flag))
+		case cli.StringSlice:
+			text = list(ctx.StringSlice(k.flag))
+		}
+		s[k.name] = value{text, "--" + k.flag}
+	}
+}
+
+// workspaceFile lays the workspace's file over s. It may tighten what
+// holds without it, never widen it: whoever can commit to the workspace
+// must not be able to give its code more than the user did.
+func (s settings) workspaceFile(outer settings) error {
+	path := filepath.Join(s["workspace"].text, configName)
+	// No link is followed here: a workspace could point at any file of
+	// the user's, and an error would show a piece of it.
+	data, err := readConfig(path, false)
+	if err != nil {
+		return usage("make it a regular file, or move it away", "read %s: %v", configName, err)
+	}
+	conf, err := parseConfig(data)
+	if err != nil {
+		return usage("mend that line of "+path, "%s: %v", configName, err)
+	}
+	values, err := conf.values()
+	if err != nil {
+		return usage("mend that line of "+path, "%s: %v", configName, err)
+	}
+	// Compared with what holds without the file. That a flag or the
+	// environment wins over it makes no difference: a file that asks
+	// for more is refused as such, before somebody relies on it.
+	inner := outer.copy()
+	inner.set(values, path)
+	want, err := inner.verifyConfig()
+	if err != nil {
+		return err
+	}
+	have, err := outer.verifyConfig()
+	if err != nil {
+		return err
+	}
+	if wider := wider(want, have); wider != "" {
+		return policy("lower it in "+path+"; only the user configuration or the environment may raise it",
+			"%s: %s is more than the %s that holds without it", configName, wider, outer.heldText(wider))
+	}
+	s.set(values, path)
+	return nil
+}
+
+// heldText is a value for people, "default" when nobody set it.
+func (s settings) heldText(name string) string {
+	if text := s[name].text; text != "" {
+		return text
+	}
+	return "default"
+}
+
+// The defaults of a box that a workspace may only lower; package
+// sandbox has them.
+const (
+	defaultMemory  = 1<<30 + 256<<20 // bytes
+	defaultCPUs    = 2
+	defaultPIDs    = 256
+	defaultTimeout = 5 * time.Minute
+)
+
+// wider names the first value of want that is more than have allows.
+// Only what bounds untrusted code is compared. The command of the smoke
+// test and the patterns left out are the workspace's own business: they
+// decide what is proved, and the person sees it in the result.
+func wider(want, have verify.Config) string {
+	switch {
+	case orDefault(want.Limits.Memory, defaultMemory) > orDefault(have.Limits.Memory, defaultMemory):
+		return "limits.memory"
+	case orDefault(want.Limits.CPUs, defaultCPUs) > orDefault(have.Limits.CPUs, defaultCPUs):
+		return "limits.cpus"
+	case orDefault(want.Limits.PIDs, defaultPIDs) > orDefault(have.Limits.PIDs, defaultPIDs):
+		return "limits.pids"
+	case orDefault(want.Timeout, defaultTimeout) > orDefault(have.Timeout, defaultTimeout):
+		return "timeout"
+	case orDefault(want.Smoke.Seconds, 10) > orDefault(have.Smoke.Seconds, 10):
+		return "smoke.seconds"
+	}
+	return ""
+}
+
+// orDefault is v, or what holds when nobody set it.
+func orDefault[T int | int64 | float64 | time.Duration](v, fallback T) T {
+	if v == 0 {
+		return fallback
+	}
+	return v
+}
+
+// verifyConfig translates the values for the run.
+func (s settings) verifyConfig() (verify.Config, error) {
+	// The names are those of keys; the functions write into c.
+	var c verify.Config
+	for _, part := range []struct {
+		name string
+		set  func(text string) error
+	}{
+		{"timeout", func(t string) (err error) { c.Timeout, err = parseTimeout(t); return err }},
+		{"limits.memory", func(t string) (err error) { c.Limits.Memory, err = parseBytes(t); return err }},
+		{"limits.cpus", func(t string) (err error) { c.Limits.CPUs, err = parsePositive(t); return err }},
+		{"limits.pids", func(t string) (err error) { c.Limits.PIDs, err = strconv.ParseInt(t, 10, 64); return err }},
+		{"smoke.seconds", func(t string) (err error) { c.Smoke.Seconds, err = strconv.Atoi(t); return err }},
+		{"smoke.command", func(t string) error { c.Smoke.Command = unlist(t); return nil }},
+		{"smoke.env", func(t string) error { return json.Unmarshal([]byte(t), &c.Smoke.Env) }},
+	} {
+		// Defaults are left zero: the packages that own them fill them
+		// in, so that they are written down once.
+		v := s[part.name]
+		if v.text == "" || v.origin == "default" {
+			continue
+		}
+		if err := part.set(v.text); err != nil {
+			return c, usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
+		}
+	}
+	return c, s.checkLeast(c)
+}
+
+// checkLeast refuses limits under which no box could start.
+func (s settings) checkLeast(c verify.Config) error {
+	const leastMemory, leastPIDs = 16 << 20, 32 // as package sandbox says
+	switch {
+	case c.Limits.Memory != 0 && c.Limits.Memory < leastMemory:
+		return usage("give 16MiB or more", "limits.memory (%s): too little for any program", s["limits.memory"].origin)
+	case c.Limits.PIDs != 0 && c.Limits.PIDs < leastPIDs:
+		return usage("give 32 or more", "limits.pids (%s): too few for any program", s["limits.pids"].origin)
+	case c.Smoke.Seconds < 0:
+		return usage("give a number above 0", "smoke.seconds (%s): below 0", s["smoke.seconds"].origin)
+	}
+	return nil
+}
+
+// parsePositive reads a number of processors.
+func parsePositive(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f <= 0 || f > 1<<10 {
+		return 0, fmt.Errorf("%q is no number of processors", text)
+	}
+	return f, nil
+}
+
+// checkDatabaseURL reports a URL that cannot be one, without repeating
+// it: it may hold a password.
+func checkDatabaseURL(text string) error {
+	// The parser's error repeats the text, password and all.
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("not a URL")
+	}
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return fmt.Errorf("the scheme is not postgres")
+	}
+	return nil
+}
+
+// mask hides the password of a database URL.
+func mask(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "***"
+	}
+	// libpq also takes the password as a parameter. The user's name
+	// stays: it is no secret, and tells whose database it is.
+	q := u.Query()
+	for name := range q {
+		if slices.Contains([]string{"password", "sslpassword", "passfile"}, strings.ToLower(name)) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return u.Redacted()
+}
+
+// shown returns a value as it may be printed: no passwords, and of an
+// environment only the names.
+func (s settings) shown(name string) string {
+	text := s[name].text
+	switch {
+	case name == "database_url" && text != "":
+		return mask(text)
+	// Whoever reads the output over a shoulder learns which variables
+	// there are, not what they hold.
+	case name == "smoke.env":
+		var env map[string]string
+		if json.Unmarshal([]byte(text), &env) != nil {
+			return text
+		}
+		names := make([]string, 0, len(env))
+		for n := range env {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return list(names)
+	}
+	return text
+}
+
+// on reports whether a switch is set; settings checked that it is one.
+func (s settings) on(name string) bool {
+	v, err := strconv.ParseBool(s[name].text)
+	return err == nil && v
+}
+
+// holdKinds are the kinds of change that may be approved in advance.
+func holdKinds() []string { return []string{"ci", "git", "dependencies", "tooling", "agent"} }
+
+// allowKinds returns the kinds of change approved in advance.
+func (s settings) allowKinds() ([]string, error) {
+	kinds := unlist(s["allow"].text)
+	for _, k := range kinds {
+		if !slices.Contains(holdKinds(), k) {
+			return nil, usage("the kinds are "+strings.Join(holdKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
+		}
+	}
+	return kinds, nil
+}

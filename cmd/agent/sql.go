@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/store"
+)
+
+// sqlCommand reads the record with SQL.
+func (c *cmdline) sqlCommand() *cli.Command {
+	return &cli.Command{
+		Name: "sql", Usage: "ask the record a question in SQL", ArgsUsage: "[QUERY]",
+		Description: "Runs one query as a role that may only read views. Without QUERY it lists the views.\n\n" + examples(
+			"agent sql", "the views, and what each answers",
+			"agent sql 'select * from v_runs limit 5'", "a table",
+			"agent sql --csv 'select * from v_gates' > gates.csv", "for other tools"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header", DisableDefaultText: true},
+			jsonFlag(),
+		},
+		Action: c.sql,
+	}
+}
+
+// sql prints the views, or the rows of one query while they come. The
+// store runs it as a role that can read views and nothing else, so no
+// query needs to be looked at here.
+func (c *cmdline) sql(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	asJSON := set.on("json")
+	if ctx.Bool("csv") && ctx.Bool("json") {
+		return usage("choose one", "--csv and --json exclude each other")
+	}
+	// The query is one argument: its quoting is the shell's business.
+	query := strings.TrimSpace(ctx.Args().First())
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		if query == "" {
+			views, err := s.db.Views(ctx.Context)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.stdout, views)
+			}
+			return c.printViews(views)
+		}
+		// One write a row would be slow for a large result, and the
+		// reader gets whole lines either way.
+		out := bufio.NewWriter(c.stdout)
+		var rows rowPrinter
+		switch {
+		case ctx.Bool("csv"):
+			rows = &csvRows{w: csv.NewWriter(out)}
+		case asJSON:
+			rows = &jsonRows{w: out}
+		default:
+			columns := 0
+			if terminal(c.stdout) != nil {
+				columns, _ = c.size(c.stdout)
+			}
+			rows = &tableRows{w: out, columns: columns, palette: c.palette(c.stdout)}
+		}
+		if err := s.db.Query(ctx.Context, query, rows.head, rows.row); err != nil {
+			return err
+		}
+		if err := rows.end(); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+}
+
+// printViews lists the views with their columns, and queries to begin
+// with.
+func (c *cmdline) printViews(views []store.View) error {
+	pal := c.palette(c.stdout)
+	return printTo(c.stdout, func(w io.Writer) error {
+		for _, v := range views {
+			fmt.Fprintf(w, "%s\n  %s\n", pal.bold(v.Name), v.Comment)
+			for _, col := range v.Columns {
+				fmt.Fprintf(w, "    %-16s %s\n", col.Name, pal.dim(strings.TrimSpace(col.Type+"  "+col.Comment)))
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprint(w, "Examples:\n"+
+			"  agent sql 'select run, state, verdict, seconds from v_runs limit 10'\n"+
+			"  agent sql 'select gate, verdict, count(*) from v_gates group by 1, 2 order by 1, 2'\n"+
+			"  agent sql --csv 'select * from v_promotions'\n")
+		return nil
+	})
+}
+
+// A rowPrinter prints the result of a query while it comes. head comes
+// once, before the first row; end once, after the last. An error of any
+// of them stops the query: usually the reader went away.
+type rowPrinter interface {
+	head(columns []store.Column) error
+	row(values []*string) error
+	end() error
+}
+
+// csvRows prints CSV; null is an empty field.
+type csvRows struct{ w *csv.Writer }
+
+// head prints the header, also for a result without rows.
+func (p *csvRows) head(columns []store.Column) error {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return p.w.Write(names)
+}
+
+// row prints one record. CSV has no null; the empty field is the
+// custom.
+func (p *csvRows) row(values []*string) error {
+	fields := make([]string, len(values))
+	for i, v := range values {
+		if v != nil {
+			fields[i] = *v
+		}
+	}
+	return p.w.Write(fields)
+}
+
+// end sends the rest out.
+func (p *csvRows) end() error {
+	p.w.Flush()
+	return p.w.Error()
+}
+
+// jsonRows prints an array of objects, in the order of the columns.
+// Numbers, booleans and JSON stay what they are.
+type jsonRows struct {
+	w       io.Writer
+	columns []store.Column
+	rows    int
+}
+
+// head opens the array and settles the keys.
+func (p *jsonRows) head(columns []store.Column) error {
+	// A result may well have two columns of one name, from a join.
+	seen := map[string]int{}
+	for _, c := range columns {
+		// Two columns of one name would be one key.
+		if seen[c.Name]++; seen[c.Name] > 1 {
+			c.Name = fmt.Sprintf("%s_%d", c.Name, seen[c.Name])
+		}
+		p.columns = append(p.columns, c)
+	}
+	_, err := io.WriteString(p.w, "[")
+	return err
+}
+
+// row prints one object, written by hand because a map would lose the
+// order of the columns.
+func (p *jsonRows) row(values []*string) error {
+	var line strings.Builder
+	if p.rows > 0 {
+		line.WriteString(",")
+	}
+	p.rows++
+	line.WriteString("\n  {")
+	for i, v := range values {
+		if i > 0 {
+			line.WriteString(", ")
+		}
+		name, err := json.Marshal(p.columns[i].Name)
+		if err != nil {
+			return err
+		}
+		line.Write(name)
+		line.WriteString(": ")
+		line.Write(jsonValue(p.columns[i].Type, v))
+	}
+	line.WriteString("}")
+	_, err := io.WriteString(p.w, line.String())
+	return err
+}
+
+// end closes the array; an empty result is an empty array, not nothing.
+func (p *jsonRows) end() error {
+	text := "\n]\n"
+	if p.rows == 0 {
+		text = "]\n"
+	}
+	_, err := io.WriteString(p.w, text)
+	return err
+}
+
+// jsonValue translates a value that Postgres wrote as text.
+func jsonValue(kind string, v *string) []byte {
+	if v == nil {
+		return []byte("null")
+	}
+	kind, _, _ = strings.Cut(kind, "(") // numeric(10,2)
+	switch kind {
+	case "boolean":
+		return fmt.Append(nil, strings.HasPrefix(*v, "t"))
+	case "smallint", "integer", "bigint", "numeric", "real", "double precision", "json", "jsonb":
+		if json.Valid([]byte(*v)) { // NaN and Infinity are not
+			return []byte(*v)
+		}
+	}
+	text, err := json.Marshal(*v)
+	if err != nil { // strings always marshal
+		return []byte("null")
+	}
+	return text
+}
+
+// What a table looks at before it prints its first line.
+const (
+	measuredRows = 200 // rows whose widths make the table's
+	widestColumn = 60
+)
+
+// tableRows prints a table. The first rows decide the widths; what is
+// wider is cut, so that the rest can be printed while it comes.
+type tableRows struct {
+	w       io.Writer
+	columns int // of the terminal; 0 when it is none, and then nothing is cut
+	palette palette
+	names   []string
+	numbers []bool
+	waiting [][]string // nil once the widths are known
+	widths  []int
+	rows    int
+}
+
+// head remembers the columns; they are printed once their widths are
+// known.
+func (p *tableRows) head(columns []store.Column) error {
+	for _, c := range columns {
+		p.names = append(p.names, cleanLine(c.Name))
+		// A type may carry its precision, as numeric(10,2).
+		kind, _, _ := strings.Cut(c.Type, "(")
+		p.numbers = append(p.numbers, strings.Contains("smallint integer bigint numeric real double precision", kind))
+	}
+	p.waiting = [][]string{}
+	return nil
+}
+
+// row prints a row, or keeps it until enough are there to measure.
+// Cells may hold what a tool printed, so they are cleaned; null is an
+// empty cell.
+func (p *tableRows) row(values []*string) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		if v != nil {
+			cells[i] = cleanLine(*v)
+		}
+	}
+	p.rows++
+	// The widths are settled: the rest is printed while it comes, so
+	// that a long result needs no memory.
+	if p.waiting == nil {
+		return p.line(cells, false)
+	}
+	if p.waiting = append(p.waiting, cells); len(p.waiting) < measuredRows {
+		return nil
+	}
+	return p.release()
+}
+
+// release settles the widths and prints what waited for them.
+func (p *tableRows) release() error {
+	p.widths = make([]int, len(p.names))
+	for _, cells := range append([][]string{p.names}, p.waiting...) {
+		for i, cell := range cells {
+			p.widths[i] = max(p.widths[i], ansi.StringWidth(cell))
+			// One long message must not push every other column off the
+			// screen. Into a pipe everything goes whole.
+			if p.columns > 0 {
+				p.widths[i] = min(p.widths[i], widestColumn)
+			}
+		}
+	}
+	// From here on rows are not kept.
+	waiting := p.waiting
+	p.waiting = nil
+	if err := p.line(p.names, true); err != nil {
+		return err
+	}
+	for _, cells := range waiting {
+		if err := p.line(cells, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line prints one row; numbers stand to the right.
+func (p *tableRows) line(cells []string, bold bool) error {
+	var text strings.Builder
+	// Widths are counted in cells of the terminal, not in bytes or
+	// letters.
+	for i, cell := range cells {
+		if p.columns > 0 {
+			cell = ansi.Truncate(cell, p.widths[i], "…")
+		}
+		pad := strings.Repeat(" ", max(0, p.widths[i]-ansi.StringWidth(cell)))
+		if i > 0 {
+			text.WriteString("  ")
+		}
+		if p.numbers[i] {
+			text.WriteString(pad + cell)
+		} else {
+			text.WriteString(cell + pad)
+		}
+	}
+	line := strings.TrimRight(text.String(), " ")
+	if p.columns > 0 {
+		line = ansi.Truncate(line, p.columns, "…")
+	}
+	if bold {
+		line = p.palette.bold(line)
+	}
+	_, err := fmt.Fprintln(p.w, line)
+	return err
+}
+
+// end prints what is still waiting, and for people how many rows there
+// were.
+func (p *tableRows) end() error {
+	if p.waiting != nil {
+		if err := p.release(); err != nil {
+			return err
+		}
+	}
+	if p.columns == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(p.w, p.palette.dim(fmt.Sprintf("(%d rows)", p.rows)))
+	return err
+}

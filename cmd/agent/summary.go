@@ -1,0 +1,237 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// A result must fit a screen or two; the whole of it is in the record.
+const (
+	shownFindings = 20 // of one gate; --json has them all
+	shownOutput   = 12 // last lines of what a gate that did not pass wrote
+)
+
+// A summary prints the result of a run for people.
+//
+//	rejected (fail)  run 1k3mzq8a0v2c  /home/me/shop
+//
+//	  ✓ lint     pass      0.2s  ruff check over the workspace
+//	  ✗ types    fail      1.9s  2 new, 3 old
+//
+//	types
+//	  shop/report.py:12:5: arg-type Argument 1 to "total" …
+//	      │ total(1, 2)
+//
+//	patch: the patch failed: types: 2 findings
+//	next: mend the patch and run again
+type summary struct {
+	w       io.Writer
+	palette palette
+	columns int
+}
+
+// summary returns the printer of results on stdout.
+func (c *cmdline) summary() summary {
+	columns, _ := c.size(c.stdout)
+	return summary{w: c.stdout, palette: c.palette(c.stdout), columns: columns}
+}
+
+// document prints a run: how it ended, its gates with what they found,
+// and the diff of what was promoted or proved.
+func (s summary) document(d run.Document) {
+	s.head(d)
+	// A run of one patch has one candidate; numbering it would raise a
+	// question.
+	for i, c := range d.Candidates {
+		if len(d.Candidates) > 1 {
+			fmt.Fprintf(s.w, "\ncandidate %d: %s\n", i+1, s.verdict(c.Verdict))
+		}
+		s.candidate(c)
+	}
+	// Of a patch that was refused no diff is shown: whoever sent it has
+	// it, and the reasons should stay on the screen.
+	switch {
+	case d.Promotion != nil:
+		s.promotion(*d.Promotion)
+	case d.State == run.Done && len(d.Candidates) > 0:
+		s.diff(d.Candidates[len(d.Candidates)-1].Diff)
+	}
+	s.next(d)
+}
+
+// head prints the ending, the run and the workspace on one line.
+func (s summary) head(d run.Document) {
+	// The verdict is named only when it says more than the state does.
+	text := s.palette.bold(string(d.State))
+	if d.Verdict != "" && d.Verdict != verify.Pass {
+		text += " (" + s.verdict(d.Verdict) + ")"
+	}
+	if d.Run != "" {
+		text += "  run " + d.Run
+	}
+	fmt.Fprintln(s.w, text+"  "+s.palette.dim(cleanLine(d.Workspace)))
+}
+
+// verdict paints a verdict. Yellow is for what is nobody's fault.
+func (s summary) verdict(v verify.Verdict) string {
+	switch v {
+	case verify.Pass:
+		return s.palette.good(string(v))
+	case verify.Infra, verify.Cancelled:
+		return s.palette.warn(string(v))
+	}
+	return s.palette.bad(string(v))
+}
+
+// candidate prints the table of gates, then what each of them found.
+func (s summary) candidate(c run.DocumentCandidate) {
+	if len(c.Gates)+len(c.Skipped) > 0 {
+		fmt.Fprintln(s.w)
+	}
+	// The table first, so that the shape of the result is seen at a
+	// glance; the details follow gate by gate.
+	for _, g := range c.Gates {
+		s.line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", mark(s.palette, g.Verdict), g.Name, g.Verdict, g.Seconds, s.palette.dim(gateNote(g))))
+	}
+	for _, skip := range c.Skipped {
+		s.line(s.palette.dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, cleanLine(skip.Reason))))
+	}
+	for _, g := range c.Gates {
+		s.gate(g)
+	}
+	for i, h := range c.Holds {
+		if i == 0 {
+			fmt.Fprintln(s.w)
+		}
+		fmt.Fprintln(s.w, s.palette.warn("needs a look:")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
+	}
+}
+
+// gateNote says in a few words what is to be known of a gate.
+func gateNote(g verify.Gate) string {
+	// In the order of what matters to the person who wrote the patch.
+	var parts []string
+	count := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	// Only what is new was held against the patch; the rest is told so
+	// that nobody wonders why the tool itself prints more.
+	count(len(g.Findings), "new")
+	count(g.Old, "old")
+	count(g.Fixed, "fixed")
+	for _, text := range []string{g.Detail, g.Tool} {
+		if text != "" {
+			parts = append(parts, cleanLine(text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gate prints the findings of a gate, and the end of its output when it
+// did not pass.
+func (s summary) gate(g verify.Gate) {
+	if len(g.Findings) > 0 {
+		fmt.Fprintf(s.w, "\n%s\n", s.palette.bold(g.Name))
+	}
+	for i, f := range g.Findings {
+		if i == shownFindings {
+			fmt.Fprintf(s.w, "  … and %d more: see `agent runs show --json`\n", len(g.Findings)-i)
+			break
+		}
+		s.finding(f)
+	}
+	// What a passing program printed is of no interest here.
+	if g.Verdict == verify.Pass || g.Output == "" {
+		return
+	}
+	fmt.Fprintf(s.w, "\n%s\n", s.palette.bold("the end of what "+g.Name+" wrote"))
+	lines := strings.Split(strings.TrimRight(g.Output, "\n"), "\n")
+	for _, line := range lines[max(0, len(lines)-shownOutput):] {
+		s.line("  │ " + cleanTabs(line))
+	}
+}
+
+// finding prints one finding as file:line: rule message, as editors
+// jump to, with the line of source below.
+func (s summary) finding(f verify.Finding) {
+	// A finding may belong to no file, or to no line of it.
+	at := cleanLine(f.File)
+	if f.Line > 0 {
+		at += fmt.Sprintf(":%d", f.Line)
+	}
+	if f.Column > 0 {
+		at += fmt.Sprintf(":%d", f.Column)
+	}
+	if at != "" {
+		at = s.palette.accent(at) + ": "
+	}
+	rule := cleanLine(f.Rule)
+	if rule != "" {
+		rule += " "
+	}
+	// A message of several lines stays below its place in the file.
+	message := strings.ReplaceAll(clean(strings.TrimSpace(f.Message)), "\n", "\n      ")
+	fmt.Fprintf(s.w, "  %s%s%s\n", at, s.palette.warn(rule), message)
+	if f.Source == "" {
+		return
+	}
+	for _, line := range strings.Split(strings.TrimRight(f.Source, "\n"), "\n") {
+		s.line("      │ " + cleanTabs(line))
+	}
+}
+
+// promotion lists the files that were written and shows the diff.
+func (s summary) promotion(p run.DocumentPromotion) {
+	fmt.Fprintln(s.w)
+	for _, f := range p.Files {
+		name := cleanLine(f.Path)
+		// A rename is read from left to right.
+		if f.From != "" {
+			name = cleanLine(f.From) + " → " + name
+		}
+		fmt.Fprintf(s.w, "  %-7s %s\n", f.Op, name)
+	}
+	s.diff(p.Diff)
+}
+
+// diff prints a diff at its full length: this is the end of the output,
+// and a terminal scrolls.
+func (s summary) diff(diff string) {
+	fmt.Fprintln(s.w)
+	diffView{palette: s.palette}.print(s.w, diff)
+}
+
+// next prints the error, if any, and what to do now.
+func (s summary) next(d run.Document) {
+	fmt.Fprintln(s.w)
+	// Every ending says what can be done now; a success names the way
+	// back.
+	switch {
+	case d.Error != nil:
+		fmt.Fprintf(s.w, "%s %s\n", s.palette.bad(d.Error.Kind+":"), clean(d.Error.Message))
+		if d.Error.Next != "" {
+			fmt.Fprintf(s.w, "next: %s\n", clean(d.Error.Next))
+		}
+	case d.State == run.Promoted:
+		fmt.Fprintf(s.w, "next: `agent undo %s` takes it back\n", d.Run)
+	case d.State == run.Done:
+		fmt.Fprintf(s.w, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
+	}
+}
+
+// line prints one line, cut to the width of a terminal.
+func (s summary) line(text string) {
+	// Into a file or a pipe everything goes whole.
+	if s.palette.on {
+		text = ansi.Truncate(text, s.columns, "…")
+	}
+	fmt.Fprintln(s.w, strings.TrimRight(text, " "))
+}

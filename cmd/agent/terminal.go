@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// A cmdline is the command line of one process: where it reads, writes
+// and finds its environment. Nothing in this package reads os.Stdin,
+// os.Args or the environment in any other way, so a test can run a
+// command in its own process.
+type cmdline struct {
+	getenv         func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// newCmdline returns the command line on these streams.
+func newCmdline(getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) *cmdline {
+	return &cmdline{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr}
+}
+
+// terminal returns the file behind stream when it is a terminal, else
+// nil. It takes any, since readers and writers are asked alike.
+func terminal(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok && f != nil && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// rich reports whether escape sequences may go to w: a terminal that
+// understands them, and nobody who asked for none.
+func (c *cmdline) rich(w io.Writer) bool {
+	return terminal(w) != nil && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
+}
+
+// attended reports whether there is a person to ask.
+func (c *cmdline) attended() bool { return terminal(c.stdin) != nil && terminal(c.stderr) != nil }
+
+// palette returns the colours for w.
+func (c *cmdline) palette(w io.Writer) palette { return palette{on: c.rich(w)} }
+
+// size returns the columns and lines of w. COLUMNS wins, as people
+// expect; what cannot be known counts as 80 by 24.
+func (c *cmdline) size(w io.Writer) (columns, lines int) {
+	// What terminals have been for half a century.
+	columns, lines = 80, 24
+	if f := terminal(w); f != nil {
+		if x, y, err := term.GetSize(int(f.Fd())); err == nil && x > 0 && y > 0 {
+			columns, lines = x, y
+		}
+	}
+	// A width that nobody could use is raised to one that the layout
+	// survives.
+	if n, err := strconv.Atoi(c.getenv("COLUMNS")); err == nil && n > 0 {
+		columns = n
+	}
+	return max(columns, 10), max(lines, 4)
+}
+
+// A palette paints words, or leaves them as they are. The colours are
+// the terminal's own sixteen, so that they fit the user's theme. Colour
+// never carries meaning alone: the words say it too.
+type palette struct{ on bool }
+
+// paint wraps s in one colour. An empty text gets no escape sequences,
+// which would be invisible and still break an alignment.
+func (p palette) paint(s string, c color.Color) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return lipgloss.NewStyle().Foreground(c).Render(s)
+}
+
+// good is for what passed.
+func (p palette) good(s string) string { return p.paint(s, lipgloss.Green) }
+
+// bad is for what is the patch's fault.
+func (p palette) bad(s string) string { return p.paint(s, lipgloss.Red) }
+
+// warn is for what wants a look.
+func (p palette) warn(s string) string { return p.paint(s, lipgloss.Yellow) }
+
+// accent is for what the eye should find first, such as a place in a
+// file.
+func (p palette) accent(s string) string { return p.paint(s, lipgloss.Cyan) }
+
+// dim is for what may be overlooked.
+func (p palette) dim(s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return lipgloss.NewStyle().Faint(true).Render(s)
+}
+
+// bold is for headings.
+func (p palette) bold(s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return lipgloss.NewStyle().Bold(true).Render(s)
+}
+
+// clean makes text of unknown origin harmless on a terminal: control
+// characters become their Unicode pictures, the characters that reorder
+// text become their numbers, and bytes that are not UTF-8 the
+// replacement character. Line ends and tabs stay. Everything that a
+// model, a tool or a workspace wrote goes through here before it is
+// printed: file names, diffs, messages, output. A terminal obeys escape
+// sequences from anybody. They can rewrite what was shown above, set
+// the clipboard, or answer a question that was never asked.
+func clean(s string) string {
+	// The common case costs no copy.
+	if harmless(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || !unsafeRune(r):
+			b.WriteRune(r)
+		// The pictures stand in a block of their own, in the order of
+		// what they show.
+		case r < 0x20:
+			b.WriteRune(0x2400 + r)
+		case r == 0x7f:
+			b.WriteRune(0x2421)
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+// cleanLine is clean for what must stay on one line, such as a file
+// name.
+func cleanLine(s string) string {
+	return strings.NewReplacer("\n", "␊", "\t", "␉").Replace(clean(s))
+}
+
+// harmless reports text that clean would leave as it is, which is
+// nearly all of it.
+func harmless(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool {
+		return r != '\n' && r != '\t' && unsafeRune(r)
+	}) < 0
+}
+
+// unsafeRune reports control characters (C0, DEL, C1) and the
+// bidirectional controls with which text can be shown in another order
+// than it is in.
+func unsafeRune(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	// Embeddings, overrides, isolates and marks.
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
+		return true
+	}
+	return false
+}
+
+// errTooLarge is what read gives for more than the limit.
+var errTooLarge = errors.New("too large")
+
+// read returns everything that r holds, up to limit bytes. Waiting for
+// a terminal or a pipe ends when ctx does.
+func read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+	// One byte beyond the limit tells a text that is too long from one
+	// that just fits.
+	data, err := io.ReadAll(io.LimitReader(waiting(ctx, r), limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = errTooLarge
+	}
+	return data, err
+}
+
+// readLine returns the next line of r without its end; io.EOF when
+// there is nothing more. It reads byte by byte so that nothing after
+// the line is lost to a program that reads the same terminal later.
+func readLine(ctx context.Context, r io.Reader) (string, error) {
+	// Nobody answers a question with more.
+	const longest = 1 << 10
+	// The terminal hands over whole lines, so a byte at a time costs
+	// nothing that a person could notice.
+	from, one := waiting(ctx, r), make([]byte, 1)
+	var line []byte
+	for len(line) < longest {
+		n, err := from.Read(one)
+		switch {
+		case n == 1 && one[0] == '\n':
+			return strings.TrimSuffix(string(line), "\r"), nil
+		case n == 1:
+			line = append(line, one[0])
+		case err != nil:
+			return string(line), err
+		}
+	}
+	return string(line), nil
+}
+
+// waiting wraps a stream so that a read that must wait gives way when
+// ctx ends: a blocked read of a terminal cannot be interrupted in any
+// other way.
+func waiting(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		// A file that is no terminal or pipe is always readable, so
+		// this costs it nothing.
+		if f, ok := r.(*os.File); ok {
+			if err := readable(ctx, int(f.Fd())); err != nil {
+				return 0, err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+// readable returns when a read of fd would not block, or ctx ended.
+func readable(ctx context.Context, fd int) error {
+	const glance = 100 // milliseconds between two looks at ctx
+	for {
+		// A hang-up counts as readable: the read that follows tells
+		// what happened.
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		// A signal that interrupts the wait is no error; if it was
+		// meant for the run, ctx has ended.
+		n, err := unix.Poll(fds, glance)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("wait for input: %w", err)
+		case n > 0:
+			return nil
+		}
+	}
+}
+
+// A readerFunc is a function as an io.Reader.
+type readerFunc func(p []byte) (int, error)
+
+// Read calls f.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

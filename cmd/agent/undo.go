@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
+)
+
+// undoCommand reverses a promotion. It goes the road of every
+// promotion: lock, three-way check, journal, record. An undo can itself
+// be undone, by naming its run.
+func (c *cmdline) undoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "undo", Usage: "take a promotion back", ArgsUsage: "[RUN]",
+		Description: "Puts the files of a promotion back as they were, all of them or none. A file that changed\n" +
+			"since then is a conflict and nothing is written. Without RUN the last promotion of the\n" +
+			"workspace is meant. Needs no engine when AGENT_DATABASE_URL names a database.\n\n" + examples(
+			"agent undo", "show what would change, then ask",
+			"agent undo 1k3f --yes", "for scripts: never asks"),
+		Flags: []cli.Flag{workspaceFlag(), yesFlag("write without asking"), jsonFlag()},
+		Action: func(ctx *cli.Context) error {
+			set, err := c.settings(ctx)
+			if err != nil {
+				return err
+			}
+			return c.with(ctx.Context, set, false, func(s *session) error {
+				of, p, err := s.undoable(ctx.Context, ctx.Args().First(), resolved(set["workspace"].text))
+				if err != nil {
+					return err
+				}
+				// What is shown is the reverse changeset, as it will be
+				// written.
+				if err := c.confirmUndo(ctx.Context, set.on("yes"), of, p.Changeset.Reverse()); err != nil {
+					return err
+				}
+				return c.report(s.runner(nil).Undo(ctx.Context, of, p.Changeset), set.on("json"))
+			})
+		},
+	}
+}
+
+// undoable returns the promotion to reverse: that of the run named,
+// else the last one of the workspace.
+func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record, run.Promotion, error) {
+	if prefix == "" {
+		of, p, err := s.db.LastPromotion(ctx, dir)
+		if errors.Is(err, store.ErrNotFound) {
+			err = usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
+		}
+		return of, p, err
+	}
+	// A run that is named may be on any workspace: the record knows
+	// which.
+	d, err := s.named(ctx, prefix)
+	if err != nil {
+		return run.Record{}, run.Promotion{}, err
+	}
+	next := "see `agent runs show " + d.ID + "`"
+	// Each of these would end in a conflict or in nothing; the reason
+	// is told here, where it is known.
+	switch {
+	case d.Promotion == nil || d.Promotion.Status != run.Committed:
+		return d.Record, run.Promotion{}, usage(next, "run %s promoted nothing", d.ID)
+	case d.UndoneBy != "":
+		return d.Record, run.Promotion{}, usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
+	}
+	p, err := s.db.PromotionOf(ctx, d.ID)
+	return d.Record, p, err
+}
+
+// confirmUndo asks whether the reversal is to be written.
+func (c *cmdline) confirmUndo(ctx context.Context, yes bool, of run.Record, back workspace.Changeset) error {
+	const next = "run again with --yes, or on a terminal"
+	// No question is asked where nobody could answer it; an undo writes
+	// to the workspace like any promotion.
+	if yes {
+		return nil
+	}
+	if !c.attended() {
+		return policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
+	}
+	// The question looks like that of a promotion, since it is one.
+	columns, _ := c.size(c.stderr)
+	pal := c.palette(c.stderr)
+	fmt.Fprintf(c.stderr, "undo of run %s (%s) in %s\n\n", of.ID, cleanLine(of.Intent), cleanLine(of.Workspace))
+	diffView{palette: pal, columns: columns, most: previewLines}.print(c.stderr, back.Diff())
+	for {
+		fmt.Fprint(c.stderr, "\n"+pal.bold("Write this to the workspace?")+" [y]es, [n]o: ")
+		answer, err := readLine(ctx, c.stdin)
+		if err != nil {
+			fmt.Fprintln(c.stderr)
+			return policy(next, "the terminal gave no answer")
+		}
+		// Anything else asks again: nothing is the default.
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return policy("nothing was written", "undo of run %s was not approved", of.ID)
+		}
+	}
+}
