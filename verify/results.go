@@ -23,6 +23,9 @@ type results struct {
 	emit func(Event)
 	cand map[string]outcome
 	base map[string]outcome
+	// The gates that ran on the unpatched snapshot this time; what of base is
+	// not in here was known.
+	ran map[string]bool
 	// Gate to the reason why it is not proven; nil until the proof is done.
 	proof map[string]string
 	// Why a gate does not apply. A gate is in here, in judged, or open.
@@ -40,7 +43,7 @@ func newResults(emit func(Event), req Request) *results {
 	}
 	r := &results{
 		request: req, defs: map[string]gateDef{}, emit: emit,
-		cand: map[string]outcome{}, base: map[string]outcome{}, skipped: map[string]string{}, judged: map[string]Gate{},
+		cand: map[string]outcome{}, base: map[string]outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]Gate{},
 	}
 	for _, def := range gateTable() {
 		r.defs[def.name] = def
@@ -65,6 +68,9 @@ func (r *results) settle(cs workspace.Changeset) {
 func (r *results) begin(name string, baseline bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if baseline {
+		r.ran[name] = true
+	}
 	r.emit(Event{Gate: name, Baseline: baseline})
 }
 
@@ -116,7 +122,12 @@ func (r *results) baseline(name string, out outcome) {
 	r.base[name] = out
 	// The syntax check of the old text is a part of its gate, not a run.
 	if name != gateSyntax {
-		r.emit(Event{Gate: name, Baseline: true, Done: true, Verdict: out.Verdict, Seconds: out.Seconds, Detail: out.Detail})
+		e := Event{Gate: name, Baseline: true, Done: true, Verdict: out.Verdict, Seconds: out.Seconds, Detail: out.Detail}
+		if !r.ran[name] {
+			// The time is that of an earlier run: who watches this one has not waited.
+			e.Seconds, e.Detail = 0, "known from before"
+		}
+		r.emit(e)
 	}
 	r.judge(name)
 }
