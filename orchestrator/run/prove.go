@@ -89,6 +89,10 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 	return f.checkpoint(ctx, req, cand, base)
 }
 
+// manyFiles is the size of a workspace, in entries, from which on its snapshot
+// takes long enough to be announced.
+const manyFiles = 5000
+
 // prepare scans, edits and freezes the workspace. A workspace that changes
 // while it is read is scanned again; the edit is then made again too, since
 // it must come from the same bytes.
@@ -111,6 +115,9 @@ func (f *flight) prepare(ctx context.Context, req Request) (Candidate, *workspac
 		tools, err := f.Images.Ensure(ctx, images.Toolchain)
 		if err != nil {
 			return stop(endWith(Failed, f.trouble(ctx, "build the toolchain image", err)))
+		}
+		if n := len(base.Entries); n > manyFiles {
+			f.emit(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is found again", n)})
 		}
 		image, err := f.Images.Snapshot(ctx, tools, tree{base}, f.rec.Workspace)
 		var changed *workspace.ChangedError
