@@ -1,0 +1,45 @@
+// Package orchestrator holds no code: it is the map of the tree, for whoever
+// opens it for the first time.
+//
+// The product proves a patch in a throwaway container snapshot of a workspace
+// and writes it back only when every gate passed. Data goes one way:
+//
+//	patch ──► edit ──► snapshot ──► verify ──► checkpoint ──► promote ──► record
+//
+// Where what lives:
+//
+//	cmd/agent            the command line: flags in, one call, printing out
+//	cmd/guest            the main of the program that is PID 1 in every box
+//	orchestrator/run     the order of a run: states, checkpoint, heartbeat, recovery
+//	orchestrator/edit    from a response to a changeset, or a refusal; pure
+//	orchestrator/store   the record in Postgres; storetest gives each test a schema
+//	sandbox              the engine, boxes, limits, reaping, the agent's own Postgres
+//	sandbox/guest        what runs inside a box, and the protocol with the host
+//	sandbox/workspace    all that touches the user's directory: scan and promotion
+//	images               toolchain, database and snapshot images, through BuildKit
+//	verify               the gates, the baseline and the verdict
+//	migrations           the schema, its views and roles
+//
+// Imports go one way too, and a test in cmd/agent keeps the table: workspace,
+// images and migrations import nothing of ours; edit knows workspace; sandbox
+// knows guest and workspace; verify knows sandbox; run knows all of these but
+// the store, which implements the interfaces that run declares. Only cmd sees
+// everything. The Docker client is imported by sandbox alone and BuildKit's by
+// images alone.
+//
+// The rules that everything obeys:
+//
+//  1. The host never executes workspace code or model output. What does is in
+//     a box, which is used once and destroyed whole.
+//  2. The bytes that are promoted were digested before any untrusted code ran;
+//     nothing is read back from a container in which such code has run.
+//  3. Everything fails closed: a missing tool, a truncated stream or an unknown
+//     state is never a pass, and is never charged to the patch either.
+//  4. Nothing half-done survives: whatever is killed at whatever instant, the
+//     workspace is exactly before or exactly after, and the next command
+//     settles what is left.
+//  5. The user's own edits win.
+//  6. Only new trouble counts: gates are compared with their result on the
+//     unpatched snapshot.
+//  7. Postgres is the record; without evidence nothing is promoted.
+package orchestrator
