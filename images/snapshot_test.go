@@ -413,3 +413,26 @@ func allShots(t *testing.T, b *Builder) []shot {
 	}
 	return shots
 }
+
+func TestPruneSnapshotsTakesThoseOfAWorkspaceThatIsGone(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	mine := make(map[string]bool)
+	e.only = func(id string) bool { return mine[id] }
+	stays, gone := own(t, b), own(t, b)
+	shots := make(map[string]Image)
+	for _, workspace := range []string{stays, gone} {
+		img, err := b.Snapshot(t.Context(), toolchain, memTree{{path: "of", content: []byte(workspace), mode: 0o644}}, workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine[img.ID], shots[workspace] = true, img
+	}
+	removed, err := b.PruneSnapshots(t.Context(), 1, func(workspace string) bool { return workspace == stays })
+	if err != nil || !slices.Equal(removed, []string{shots[gone].ID}) {
+		t.Errorf("removed %v, %v, want %v", removed, err, shots[gone].ID)
+	}
+	if !e.has(t, shots[stays].ID) || !e.has(t, toolchain.ID) {
+		t.Error("what is in use went too")
+	}
+}

@@ -136,6 +136,21 @@ func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	if err != nil || len(images) != 0 {
 		t.Errorf("images of a run are left: %v, %v", images, err)
 	}
+	for _, kind := range []string{"volume", "network"} {
+		if left := keptOfRuns(t, kind); left != "" {
+			t.Errorf("a %s of a run is left: %s", kind, left)
+		}
+	}
+}
+
+// keptOfRuns lists what the engine keeps of a run besides boxes and images.
+func keptOfRuns(t *testing.T, kind string) string {
+	t.Helper()
+	out, err := exec.Command("docker", kind, "ls", "--quiet", "--filter", "label=agent.run").Output()
+	if err != nil {
+		t.Fatalf("list %ss: %v", kind, err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // latest returns the state of the newest run.

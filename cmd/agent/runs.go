@@ -14,10 +14,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
-	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
-	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -228,7 +226,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 		v.States = append(v.States, shownState{st.State, st.At, st.Note})
 	}
 	for _, cand := range d.Candidates {
-		v.Candidates = append(v.Candidates, documented(cand))
+		v.Candidates = append(v.Candidates, cand.Document())
 	}
 	// A promotion that was rolled back wrote nothing, and is no
 	// promotion in a document.
@@ -243,21 +241,6 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
 	return v, nil
-}
-
-// documented is a recorded candidate in a document, whose lists are
-// never null.
-func documented(cand run.Candidate) run.DocumentCandidate {
-	d := run.DocumentCandidate{
-		Verdict: cand.Verdict, Digest: cand.Digest, Diff: cand.Diff, Gates: []verify.Gate{},
-		Skipped: append([]verify.Skip{}, cand.Skipped...), Holds: append([]workspace.Hold{}, cand.Holds...),
-		Edits: append([]edit.Applied{}, cand.Edits...),
-	}
-	for _, g := range cand.Gates {
-		g.Findings = append([]verify.Finding{}, g.Findings...)
-		d.Gates = append(d.Gates, g)
-	}
-	return d
 }
 
 // runsShow prints all that is known of one run.

@@ -150,7 +150,7 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 	r := &run.Runner{Store: s.db, Orphans: s.db, Emit: emit}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
-		r.Images, r.Boxes = s.builder, s.engine
+		r.Images = s.builder
 		r.Verifier = &verify.Verifier{Boxes: s.engine, Cache: s.db}
 	}
 	return r

@@ -8,8 +8,8 @@ import (
 	"agent/verify"
 )
 
-// document returns the candidate as --json prints it: lists are never null.
-func (c Candidate) document() DocumentCandidate {
+// Document returns the candidate as --json prints it: lists are never null.
+func (c Candidate) Document() DocumentCandidate {
 	d := DocumentCandidate{
 		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff,
 		Gates: make([]verify.Gate, 0, len(c.Gates)), Skipped: append([]verify.Skip{}, c.Skipped...),

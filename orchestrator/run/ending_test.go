@@ -165,7 +165,7 @@ func TestARunIsOrphanedByADeadProcessOrAnOldHeartbeat(t *testing.T) {
 }
 
 func TestADocumentHasListsAndNeverNull(t *testing.T) {
-	d := Candidate{Gates: []verify.Gate{{Name: "lint"}}}.document()
+	d := Candidate{Gates: []verify.Gate{{Name: "lint"}}}.Document()
 	if d.Gates[0].Findings == nil || d.Skipped == nil || d.Holds == nil || d.Edits == nil {
 		t.Errorf("document %+v", d)
 	}

@@ -202,7 +202,7 @@ func (f *flight) reject(ctx context.Context, cand Candidate, p *Problem) (Candid
 
 // save records a judged candidate, in the store and in the document.
 func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
-	f.doc.Candidates = append(f.doc.Candidates, cand.document())
+	f.doc.Candidates = append(f.doc.Candidates, cand.Document())
 	if err := f.Store.SaveCandidate(ctx, f.rec.ID, f.rec.Token, cand); err != nil {
 		return f.trouble(ctx, "record the candidate", err)
 	}

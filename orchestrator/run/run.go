@@ -204,7 +204,6 @@ type Runner struct {
 	// Orphans, when not nil, serves to tell who holds a locked workspace.
 	Orphans  Recovering
 	Images   Snapshotter
-	Boxes    Reaper
 	Verifier Verifier
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.

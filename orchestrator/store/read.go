@@ -116,20 +116,6 @@ func (db *DB) Unfinished(ctx context.Context) ([]run.Record, error) {
 	return list, err
 }
 
-// Holder returns the oldest unfinished run on a workspace: the one that holds
-// it, or held it when its process died. ok is false when there is none.
-func (db *DB) Holder(ctx context.Context, dir string) (r run.Record, ok bool, err error) {
-	err = db.read(ctx, "find who holds "+dir, func(ctx context.Context, tx pgx.Tx) error {
-		list, err := records(ctx, tx, "where r.ended is null and r.workspace = @workspace order by r.created, r.id limit 1",
-			pgx.NamedArgs{"workspace": clean(dir)})
-		if ok = len(list) > 0; ok {
-			r = list[0]
-		}
-		return err
-	})
-	return r, ok, err
-}
-
 // records reads runs with their patches; rest is the SQL after "from run r",
 // always a constant.
 func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {

@@ -237,9 +237,6 @@ func TestWhatIsNotThereIsSaidSo(t *testing.T) {
 	if err := db.Create(t.Context(), record("01run")); !errors.Is(err, store.ErrExists) {
 		t.Errorf("a second run of one name: got %v, want ErrExists", err)
 	}
-	if _, ok, err := db.Holder(t.Context(), "/elsewhere"); ok || err != nil {
-		t.Errorf("holder of another workspace: %v, %v", ok, err)
-	}
 }
 
 func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
@@ -285,9 +282,6 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 	}
 	if _, err := db.Run(t.Context(), "%"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a wildcard is no prefix: got %v", err)
-	}
-	if r, ok, err := db.Holder(t.Context(), "/home/ada/shop"); !ok || err != nil || r.ID != "01ab" {
-		t.Errorf("holder: %q %v %v", r.ID, ok, err)
 	}
 }
 
