@@ -35,6 +35,8 @@ func (c *cmdline) editCommand() *cli.Command {
 			"agent edit -w ~/src/shop --file stock.py answer.txt", "blocks that name no file",
 			"agent edit --json change.diff", "for scripts",
 			"agent edit --batch < cases.jsonl", "many files, one answer a line"),
+		// The flags that a run has too mean the same here. There is no
+		// --yes: who types --write has answered.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
@@ -50,6 +52,7 @@ func (c *cmdline) editCommand() *cli.Command {
 // edit runs the command. As for a run, everything that can be wrong on the
 // command line is found before standard input is waited for.
 func (c *cmdline) edit(ctx *cli.Context) error {
+	// A batch has no workspace, hence no configuration either.
 	if ctx.Bool("batch") {
 		return c.editBatch(ctx)
 	}
@@ -73,6 +76,8 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 		cmdline: c, dir: resolved(dir), exclude: unlist(set["exclude"].text), patch: patch, target: ctx.String("file"),
 		allow: allow, write: ctx.Bool("write"), json: set.on("json"),
 	}
+	// From here on an error is reported in the shape that was asked for,
+	// with what is known by then.
 	e.doc = newEditDocument(e.dir)
 	return e.report(ctx.Context, e.run(ctx.Context))
 }
@@ -94,15 +99,16 @@ func (c *cmdline) editPatch(ctx *cli.Context) ([]byte, error) {
 // An editing is one patch on its way into a workspace, or to a diff only.
 type editing struct {
 	*cmdline
-	dir     string // absolute, links resolved
-	exclude []string
+	// What was asked for. The directory is absolute, links resolved.
+	dir     string
+	exclude []string // patterns of what is left out, as for a run
 	patch   []byte
-	target  string
+	target  string   // the file that a block without a name means
 	allow   []string // kinds of hold that were approved in advance
 	write   bool
 	json    bool
-
-	doc editDocument // filled in as far as the editing came
+	// What was found out, filled in as far as the editing came.
+	doc editDocument
 }
 
 // run does all of it. What was found out is in e.doc, also when it ends in
@@ -150,6 +156,8 @@ func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
 	cs, applied, err := run.Edit(base, e.patch, e.target)
 	var forbidden *run.ForbiddenError
 	switch {
+	// Its text is for whoever made the patch, model or person, and goes
+	// back to them as it is.
 	case errors.As(err, &e.doc.Refusal):
 		e.explain(base)
 		return cs, &fault{exit: run.ExitFail, kind: "patch", next: next, err: e.doc.Refusal}
@@ -158,6 +166,7 @@ func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
 	case err != nil:
 		return cs, e.unread(err)
 	}
+	// Described once, for both ways of printing it.
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
@@ -171,6 +180,7 @@ func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
 // explain says of the files that a refusal could not find which of them
 // are there but left out: git ignores them, say, or they hold secrets.
 func (e *editing) explain(base *workspace.Manifest) {
+	// Several blocks of one file are one surprise.
 	told := map[string]bool{}
 	for _, p := range e.doc.Refusal.Problems {
 		if _, here := base.Lookup(p.Path); here || told[p.Path] {

@@ -27,11 +27,16 @@ const maxLine = 64 << 20
 
 // A batchQuestion is one line of a batch. Of Blocks and Response one is given.
 type batchQuestion struct {
-	ID       json.RawMessage `json:"id"`
-	Path     text            `json:"path"`
-	Before   *text           `json:"before"` // nil: there is no such file yet
-	Blocks   [][]text        `json:"blocks"` // pairs of SEARCH and REPLACE
-	Response *text           `json:"response"`
+	// ID is whatever the asker knows the line by.
+	ID json.RawMessage `json:"id"`
+	// Path tells the language, and is the file that a response is for.
+	Path text `json:"path"`
+	// Before is the content; nil means that there is no such file yet.
+	Before *text `json:"before"`
+	// Blocks are pairs of SEARCH and REPLACE.
+	Blocks [][]text `json:"blocks"`
+	// Response is a patch in any form that may name the file.
+	Response *text `json:"response"`
 }
 
 // A batchAnswer is one line that a batch gives back.
@@ -47,6 +52,7 @@ type batchAnswer struct {
 // editBatch answers the lines of standard input, each before the next is
 // read. It reads no configuration and touches no file.
 func (c *cmdline) editBatch(ctx *cli.Context) error {
+	// Flags of a workspace would be ignored without a word, --write of all.
 	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
 		if ctx.IsSet(name) {
 			return usage("leave out one of them", "--batch takes files from its lines: --%s has no meaning beside it", name)
@@ -55,6 +61,7 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 	if ctx.NArg() > 0 {
 		return usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
 	}
+	// A person sees what is expected, instead of a command that hangs.
 	if terminal(c.stdin) != nil {
 		fmt.Fprintln(c.stderr, `type lines such as {"id":1,"path":"a.py","before":"x\n","blocks":[["x\n","y\n"]]}, and Ctrl-D at the end`)
 	}
@@ -62,6 +69,8 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 	// collected every few lines. Rarer collections cost some memory and take
 	// about a quarter off the slowest answers.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	// Both buffers serve every line. Output is not buffered: who asks may
+	// wait for the answer before asking again.
 	lines := bufio.NewReaderSize(waiting(ctx.Context, c.stdin), 256<<10)
 	var line, out []byte
 	for {
@@ -90,6 +99,8 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 // readBatchLine appends the next line to line, without its end. A line that
 // is too long is read to its end and gives errTooLarge.
 func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
+	// A long line comes in parts. Once it is too long the parts are read and
+	// dropped, so that the line after it is found.
 	long := false
 	for {
 		part, err := r.ReadSlice('\n')
@@ -116,12 +127,16 @@ func answerLine(line []byte) batchAnswer {
 	wrong := func(format string, args ...any) batchAnswer {
 		return batchAnswer{id: q.ID, err: fmt.Sprintf(format, args...), kind: "parse"}
 	}
+	// Package json would put U+FFFD for what is not UTF-8, and the answer
+	// would be another file's.
 	if !utf8.Valid(line) {
 		return wrong("the line is not UTF-8")
 	}
 	if err := json.Unmarshal(line, &q); err != nil {
 		return wrong("the line is not what a batch reads: %v", err)
 	}
+	// Each of these is somebody's mistake that would otherwise look like a
+	// patch that does not apply.
 	switch {
 	case (q.Blocks == nil) == (q.Response == nil):
 		return wrong("the line must have blocks or response, and not both")
@@ -141,6 +156,7 @@ func answerLine(line []byte) batchAnswer {
 // apply makes the change and measures what that takes, and nothing else.
 func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 	a := batchAnswer{id: q.ID}
+	// Everything that is to be converted is, before the clock starts.
 	file := onlyFile{path: string(q.Path), before: q.Before}
 	content, _ := file.Read(file.path) // absent is empty for blocks
 	var applied []edit.Applied
@@ -152,6 +168,8 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 		a.after, applied, err = edit.ApplyBlocks(file.path, content, blocks)
 	}
 	a.took = time.Since(started)
+	// The text holds every problem, for a model; the kind is that of the
+	// first, for counting.
 	if err != nil {
 		a.err, a.kind = err.Error(), "refused"
 		var refusal *edit.Refusal
@@ -166,6 +184,8 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 
 // append writes the answer as one line of JSON.
 func (a batchAnswer) append(b []byte) []byte {
+	// By hand: package json would read through every quoted file once more
+	// to see that it is well formed.
 	b = append(b, `{"id":`...)
 	if a.id == nil {
 		b = append(b, "null"...)
@@ -219,12 +239,14 @@ func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var after []byte
 	for _, c := range cs.Changes {
 		if c.Path != f.path || c.Op == workspace.Rename || c.Op == workspace.Delete {
 			return nil, nil, fmt.Errorf("the response would %s %s: the answer has room for the content of %s only", c.Op, c.Path, f.path)
 		}
+		after = c.After
 	}
-	return cs.Changes[0].After, applied, nil
+	return after, applied, nil
 }
 
 // trust lists the strategies, the surest first, in the order of package

@@ -16,15 +16,21 @@ import (
 // of refusal and error one or both are null. The fields that a run's
 // document has too mean the same.
 type editDocument struct {
-	Workspace string             `json:"workspace"`
-	Written   bool               `json:"written"`
-	Edits     []edit.Applied     `json:"edits"`
-	Files     []run.DocumentFile `json:"files"`
-	Digest    string             `json:"digest"` // of the changeset, "" for none
-	Diff      string             `json:"diff"`
-	Holds     []workspace.Hold   `json:"holds"`
-	Refusal   *edit.Refusal      `json:"refusal"` // why the patch does not apply, block by block
-	Error     *run.Problem       `json:"error"`
+	// Workspace is the directory, absolute, links resolved.
+	Workspace string `json:"workspace"`
+	// Written says whether the files are as after the patch.
+	Written bool `json:"written"`
+	// Edits tells how each block was matched.
+	Edits []edit.Applied     `json:"edits"`
+	Files []run.DocumentFile `json:"files"`
+	// Digest is that of the changeset, "" for none.
+	Digest string           `json:"digest"`
+	Diff   string           `json:"diff"`
+	Holds  []workspace.Hold `json:"holds"`
+	// Refusal says block by block why the patch does not apply.
+	Refusal *edit.Refusal `json:"refusal"`
+	// Error is whatever else than 0 the command exits with.
+	Error *run.Problem `json:"error"`
 }
 
 // newEditDocument returns the document of an edit that has come to nothing
@@ -35,12 +41,15 @@ func newEditDocument(dir string) editDocument {
 
 // report prints how the editing ended and gives the error to exit with.
 func (e *editing) report(ctx context.Context, err error) error {
+	// For people the error is printed where those of all commands are.
 	if !e.json {
 		if err == nil {
 			e.conclude()
 		}
 		return err
 	}
+	// A script gets its document whatever happened, and the person who
+	// reads its log the line.
 	code := run.ExitDone
 	if err != nil {
 		var p run.Problem
@@ -81,6 +90,7 @@ func (e *editing) show() error {
 // trust paints a strategy: what was not matched to the letter catches the
 // eye.
 func (e *editing) trust(pal palette, s edit.Strategy) string {
+	// Colour is an aid only: the word is there in any case.
 	switch s {
 	case edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust:
 		return pal.warn(string(s))
@@ -100,12 +110,15 @@ func (e *editing) conclude() {
 		fmt.Fprintf(e.stderr, "wrote %s, unproved\n", files)
 		return
 	}
+	// A preview of what would be held says what it takes, so that nobody
+	// has to find out by being refused.
 	open := (&approver{allow: e.allow}).open(e.doc.Holds)
 	fmt.Fprintf(e.stderr, "%s would change, nothing was written: add --write%s, or prove it with `agent sandbox run`\n", files, allowing(open))
 }
 
 // leftOut finds what was left out of the workspace and holds name.
 func leftOut(base *workspace.Manifest, name string) (workspace.Skip, bool) {
+	// A directory is left out as a whole and listed once.
 	for _, s := range base.Skipped {
 		if s.Path == name || strings.HasPrefix(name, s.Path+"/") {
 			return s, true

@@ -30,8 +30,11 @@ func (t *text) UnmarshalJSON(value []byte) error {
 // unquote undoes the escapes of a JSON string without its quotes. The
 // string is well formed.
 func unquote(s []byte) []byte {
+	// No escape is shorter than what it stands for, so this is room enough.
 	out := make([]byte, 0, len(s))
 	for {
+		// What stands between two escapes is copied in one go: most of a
+		// file is.
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 {
 			return append(out, s...)
@@ -50,6 +53,7 @@ func unquote(s []byte) []byte {
 				r, s = pair, s[6:]
 			}
 		}
+		// By the formula of three bytes, which package utf8 refuses here.
 		if utf16.IsSurrogate(r) {
 			out = append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 		} else {
@@ -77,6 +81,7 @@ func plainEscape(c byte) byte {
 
 // hexRune reads the four digits of an escape.
 func hexRune(s []byte) (r rune) {
+	// Either case is allowed; that they are digits is known.
 	for _, c := range s[:4] {
 		switch {
 		case c >= 'a':
@@ -103,6 +108,7 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 			i++
 			continue
 		}
+		// A character beyond ASCII is written as it is, unless it is none.
 		n, code := 1, rune(c)
 		if c >= utf8.RuneSelf {
 			if code, n = decode(s[i:min(len(s), i+utf8.UTFMax)]); code == 0 {
@@ -111,6 +117,7 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 			}
 		}
 		dst = append(dst, s[from:i]...)
+		// The escapes that texts are full of are the short ones.
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
@@ -134,11 +141,13 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 // half of a surrogate pair that unquote kept, else U+FFFD for a byte that
 // is no text at all.
 func decode[T ~string | ~[]byte](s T) (code rune, n int) {
+	// A copy, since a type parameter cannot be given to package utf8.
 	var b [utf8.UTFMax]byte
 	head := b[:copy(b[:], s)]
 	if r, n := utf8.DecodeRune(head); r != utf8.RuneError || n > 1 {
 		return 0, n
 	}
+	// ED A0 80 to ED BF BF are the bytes of U+D800 to U+DFFF.
 	if len(head) > 2 && head[0] == 0xed && head[1] >= 0xa0 && head[1] <= 0xbf && head[2]&0xc0 == 0x80 {
 		return 0xd000 | rune(head[1]&0x3f)<<6 | rune(head[2]&0x3f), 3
 	}

@@ -25,6 +25,7 @@ const editJournal = "edit-"
 func (e *editing) hold(ctx context.Context) (release func(), err error) {
 	lock, err := workspace.Acquire(e.dir)
 	switch {
+	// A run holds its workspace for minutes; who only looks need not wait.
 	case errors.Is(err, workspace.ErrLocked) && !e.write:
 		return func() {}, nil
 	case errors.Is(err, workspace.ErrLocked):
@@ -51,6 +52,8 @@ func (e *editing) settle(ctx context.Context) error {
 	if err != nil {
 		return infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
 	}
+	// Recovering is repeatable until a journal is discarded, so leaving one
+	// in place loses nothing.
 	for _, r := range found {
 		if !strings.HasPrefix(r.ID, editJournal) {
 			if !e.write {
@@ -88,6 +91,8 @@ func (e *editing) approve(ctx context.Context) error {
 		return nil
 	}
 	held := policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", listHolds(open))
+	// The patch may have come through the standard input: then there is
+	// nobody to ask, even at a terminal.
 	if !e.attended() {
 		return held
 	}
@@ -118,6 +123,7 @@ func (e *editing) approve(ctx context.Context) error {
 
 // allowing spells the flags that approve holds.
 func allowing(holds []workspace.Hold) string {
+	// One flag a kind, however many files are of it.
 	var flags []string
 	for _, h := range holds {
 		if flag := " --allow " + h.Kind; !slices.Contains(flags, flag) {
@@ -131,6 +137,7 @@ func allowing(holds []workspace.Hold) string {
 // rename on it cannot be cancelled: what is left then takes milliseconds
 // and ends whole.
 func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) error {
+	// Two edits never share a name, not even when a clock is set back.
 	prepared, err := workspace.PrepareFrom(ctx, e.dir, cs, editJournal+rand.Text(), base)
 	if err != nil {
 		return e.unplaced(err)
@@ -158,6 +165,8 @@ func (e *editing) unplaced(err error) error {
 			next: "what is there was kept; make the patch again from the files as they are now",
 		}
 	}
+	// A full disk is the one cause with a cure of its own; what else a
+	// file system refuses is in the error.
 	next := "see that " + e.dir + " can be written, then run again"
 	if errors.Is(err, syscall.ENOSPC) {
 		next = "make room on the disk, then run again"
