@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os/exec"
 	"strings"
@@ -129,6 +130,15 @@ func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
 	}
 	if got[4].ID != nil || !strings.Contains(got[4].Err, "not what a batch reads") {
 		t.Errorf("a line of nothing but brackets is answered by %.200s", got[4].Err)
+	}
+}
+
+// A line without an end takes no more memory than the longest that is read.
+func TestALineThatIsTooLongIsNotKept(t *testing.T) {
+	t.Parallel()
+	line, err := readBatchLine(bufio.NewReader(&repeated{'a', 2 * maxLine}), nil)
+	if !errors.Is(err, errTooLarge) || len(line) > maxLine+1 {
+		t.Errorf("%d bytes are kept, %v", len(line), err)
 	}
 }
 

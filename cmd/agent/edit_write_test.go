@@ -151,12 +151,14 @@ func heldAtTerminal(t *testing.T) (p *person, dir string, exit chan int) {
 
 func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]int{"what?\ny\n": run.ExitDone, "n\n": run.ExitApproval, "\x04": run.ExitApproval} {
+	for answer, want := range map[string]int{"what?\ny\n": run.ExitDone, "n\n": run.ExitApproval, "\x04": run.ExitApproval, "\nno\n": run.ExitApproval} {
 		p, dir, exit := heldAtTerminal(t)
 		p.types(t, answer)
 		if got := <-exit; got != want {
 			t.Errorf("%q ends with %d, want %d\n%s", answer, got, want, p.screen())
 		}
+		// Whatever is no answer is asked again.
+		p.sees(t, "Write this to the workspace?", strings.Count(answer, "\n"))
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
 		if written := err == nil; written != (want == run.ExitDone) {
 			t.Errorf("after %q the file is written: %v", answer, written)
@@ -164,18 +166,27 @@ func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 	}
 }
 
-// While the question stands the person saves the file: that wins.
+// While the question stands the person changes the file: that wins.
 func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 	t.Parallel()
-	p, dir, exit := heldAtTerminal(t)
-	writeFiles(t, dir, map[string]string{"a.txt": "mine\n"})
-	before := snapshotOf(t, dir)
-	p.types(t, "y\n")
-	if got := <-exit; got != run.ExitConflict {
-		t.Errorf("exit code %d, want 6\n%s", got, p.screen())
-	}
-	if now := snapshotOf(t, dir); now != before {
-		t.Errorf("the workspace was\n%s\nand is\n%s", before, now)
+	for what, change := range map[string]func(file string) error{
+		"saved":      func(file string) error { return os.WriteFile(file, []byte("mine\n"), 0o644) },
+		"removed":    os.Remove,
+		"chmod":      func(file string) error { return os.Chmod(file, 0o700) },
+		"other file": func(file string) error { return os.WriteFile(filepath.Join(filepath.Dir(file), "go.mod"), nil, 0o644) },
+	} {
+		p, dir, exit := heldAtTerminal(t)
+		if err := change(filepath.Join(dir, "a.txt")); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotOf(t, dir)
+		p.types(t, "y\n")
+		if got := <-exit; got != run.ExitConflict {
+			t.Errorf("%s: exit code %d, want 6\n%s", what, got, p.screen())
+		}
+		if now := snapshotOf(t, dir); now != before {
+			t.Errorf("%s: the workspace was\n%s\nand is\n%s", what, before, now)
+		}
 	}
 }
 
