@@ -26,6 +26,7 @@ type place struct {
 	search   []string // SEARCH as it was matched, without what was set aside
 	replace  []string // REPLACE without the same
 	groups   []group  // nil when line i of search stands at lo+i
+	trimmed  bool     // outer blank lines that the file lacks were set aside
 }
 
 // A finding is the outcome of looking for a block: places, or several lines
@@ -63,7 +64,7 @@ func locate(d *document, search, replace []string) finding {
 			break
 		}
 		if f, done := locateLoose(d, k, core, rep); done {
-			return f
+			return f.widen(d, search, replace)
 		}
 	}
 	if f, done := locateElided(d, core, rep); done {
@@ -134,7 +135,7 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 			if !d.plainEnds(p.lo, p.hi) {
 				p.strategy = Stripped // the line ends had to be set aside
 			}
-			return one(hits, p), true
+			return one(hits, p).widen(d, search, replace), true
 		}
 	}
 	return finding{}, false
@@ -151,6 +152,46 @@ func one(hits []int, p place) finding {
 		f.ambiguous = append(f.ambiguous, h+1)
 	}
 	return f
+}
+
+// widen takes back the blank lines around SEARCH that were set aside though
+// the file has them too: they are lines that the block repeats, or that it
+// removes. Only those that the file lacks there stay set aside, in REPLACE as well.
+func (f finding) widen(d *document, search, replace []string) finding {
+	if len(f.places) != 1 || len(f.places[0].search) == len(search) {
+		return f
+	}
+	p := &f.places[0]
+	lo, hi := outer(search)
+	before, after := 0, 0
+	for before < lo && p.lo > before && blank(d.line(p.lo-before-1)) {
+		before++
+	}
+	for after < len(search)-hi && p.hi+after < d.len() && blank(d.line(p.hi+after)) {
+		after++
+	}
+	if p.groups != nil {
+		p.groups = widenGroups(*p, before, after)
+	}
+	p.search, p.replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
+	p.lo, p.hi, p.trimmed = p.lo-before, p.hi+after, len(p.search) < len(search)
+	return f
+}
+
+// widenGroups pairs the blank lines that a place takes back, one for one.
+func widenGroups(p place, before, after int) []group {
+	var out []group
+	for i := range before {
+		out = append(out, group{i, i + 1, p.lo - before + i, p.lo - before + i + 1})
+	}
+	for _, g := range p.groups {
+		out = append(out, group{g.s0 + before, g.s1 + before, g.f0, g.f1})
+	}
+	for i := range after {
+		s := before + len(p.search) + i
+		out = append(out, group{s, s + 1, p.hi + i, p.hi + i + 1})
+	}
+	return out
 }
 
 // sameLines reports whether two bodies are the same.
