@@ -25,16 +25,13 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	}
 	f, at := finding{}, 0
 	for i, s := range ps {
-		if len(s) == 0 {
-			if len(pr[i]) > 0 {
+		if allBlank(s) {
+			if !allBlank(pr[i]) {
 				return finding{}, false // nothing tells where these lines would go
 			}
 			continue
 		}
-		g, _ := locateStrict(d, s, pr[i])
-		if len(g.places) == 0 && len(g.ambiguous) == 0 && anchor(d.lang, s) {
-			g, _ = locateLoose(d, loose, s, pr[i])
-		}
+		g := locatePiece(d, s, pr[i])
 		if len(g.ambiguous) > 0 {
 			return g, true
 		}
@@ -48,6 +45,17 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	return f, len(f.places) > 0
 }
 
+// locatePiece finds one piece of a block with elisions: to the letter, or
+// else by indentation and punctuation.
+func locatePiece(d *document, search, replace []string) finding {
+	f, done := locateStrict(d, search, replace)
+	if lo, hi := outer(search); !done && anchor(d.lang, search) {
+		f, _ = locateLoose(d, loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
+		f = f.widen(d, search, replace)
+	}
+	return f
+}
+
 // pieces cuts lines at the elisions.
 func pieces(lines []string) [][]string {
 	out := [][]string{nil}
@@ -57,10 +65,6 @@ func pieces(lines []string) [][]string {
 		} else {
 			out[len(out)-1] = append(out[len(out)-1], s)
 		}
-	}
-	for i, p := range out {
-		lo, hi := outer(p)
-		out[i] = p[lo:hi]
 	}
 	return out
 }

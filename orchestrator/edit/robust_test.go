@@ -69,7 +69,7 @@ func TestPiecesAreCutAtElisions(t *testing.T) {
 		"a|# ...|b":        "[a] [b]",
 		"# ...|b":          "[] [b]",
 		"a|...":            "[a] []",
-		"a||# ...||b":      "[a] [b]",
+		"a||# ...||b":      "[a ] [ b]",
 		"a|// ...|# ...|b": "[a] [] [b]",
 	} {
 		var out []string
