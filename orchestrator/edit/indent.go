@@ -133,7 +133,7 @@ func absolute(lang *language, pairs []depth, replace []string) bool {
 	if opens {
 		return len(next) > len(base)
 	}
-	return lang == hashLanguage // no Python line is deeper than the one before unless that opens a block
+	return lang == pythonLanguage || lang == yamlLanguage // no line there is deeper than one that opens nothing
 }
 
 // lastByte returns the last byte of s without trailing space, as a string.

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"strings"
 	"unicode"
 )
 
@@ -75,22 +76,24 @@ func locate(d *document, search, replace []string) finding {
 }
 
 // anchor reports whether lines say enough to be looked for by a strategy
-// that sets something aside: a letter or digit outside comments.
+// that sets something aside: a letter or digit outside comments, or a comment
+// as long as a reflowed text must be.
 //
-// Lines of braces, or of comments alone, stand everywhere in one guise or
+// Lines of braces, or of a short remark alone, stand everywhere in one guise or
 // another. To the letter they may be unique, and Exact takes them then.
 func anchor(lang *language, lines []string) bool {
+	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	tokens, size := 0, 0
 	for _, s := range lines {
-		if lang.comment(s) {
+		if strings.IndexFunc(s, words) < 0 {
 			continue
 		}
-		for _, r := range s {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return true
-			}
+		if !lang.comment(s) {
+			return true
 		}
+		eachToken(s, func(t string) { tokens, size = tokens+1, size+len(t) })
 	}
-	return false
+	return tokens >= minTokens && size >= minBytes
 }
 
 // locateStrict tries Exact and Stripped: the lines as they are, then without
@@ -227,7 +230,7 @@ func trimOuter(lines []string, before, after int) []string {
 // What was in fact set aside decides the strategy's name.
 //
 // The three views that it is called with see ever fewer lines: all of them,
-// all but the blank ones, and all but blank lines and whole-line comments.
+// all but the blank ones, and all but blank lines and comments.
 func locateLoose(d *document, k viewKind, search, replace []string) (finding, bool) {
 	v := d.view(k)
 	hits, kept := v.find(search, most)
@@ -247,51 +250,92 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
 		return finding{}, false
 	}
+	p.lo, p.hi = p.groups[0].f0, p.groups[len(p.groups)-1].f1
 	p.strategy = looseName(d, p)
 	return one(lines, p), true
 }
 
 // pair makes the groups of a loose match: line kept[i] of search stands at
-// at[i]. A line of search between two kept ones must be blank, or a comment
-// that the file has in the same gap: a comment that is not there is a
-// different text.
+// at[i]. Any other line of search must be blank, or a comment that the file
+// has in the same gap: a comment that is not there is a different text. So is
+// a comment after code that is another than the file's.
 //
 // Comments that the file has and SEARCH leaves out are passed over, and so
 // survive: a model that drops a comment from SEARCH rarely means to delete
 // it.
 func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) {
-	var groups []group
-	s, f := 0, 0
+	groups, ok := pairHead(d, search[:kept[0]], int(at[0]))
+	s, f, code := kept[0], int(at[0]), d.lang.code(search)
 	for i, k := range kept {
-		if i == 0 {
-			f = int(at[0])
-			if k > 0 {
-				return nil, false // search begins with a comment of its own: no place for it
-			}
-		}
-		for ; s < k; s++ {
-			if blank(search[s]) {
-				g := group{s, s + 1, f, f}
-				if f < int(at[i]) && blank(d.line(f)) {
-					g.f1, f = f+1, f+1
-				}
-				groups = append(groups, g)
-				continue
-			}
-			for f < int(at[i]) && loose.key(d.line(f)) != loose.key(search[s]) {
-				f++
-			}
-			if f == int(at[i]) {
-				return nil, false
-			}
-			groups = append(groups, group{s, s + 1, f, f + 1})
-			f++
+		for ; s < k && ok; s++ {
+			groups, f, ok = pairGap(d, search[s], s, f, int(at[i]), groups)
 		}
 		f = int(at[i])
+		if !ok || !sameComment(d, search[k], code[k], f) {
+			return nil, false
+		}
 		groups = append(groups, group{k, k + 1, f, f + 1})
 		s, f = k+1, f+1
 	}
-	return groups, s == len(search)
+	end := f
+	for end < d.len() && blank(d.bare()[end]) {
+		end++
+	}
+	for ; s < len(search) && ok; s++ {
+		groups, f, ok = pairGap(d, search[s], s, f, end, groups)
+	}
+	return groups, ok
+}
+
+// sameComment reports whether a line of SEARCH, of which code is the part that
+// is no comment, has no comment or that of line f of the file.
+func sameComment(d *document, s, code string, f int) bool {
+	return trimSpace(code) == trimSpace(s) || loose.key(s) == loose.key(d.line(f))
+}
+
+// pairGap pairs line s of SEARCH, a blank or a comment, with one of the lines
+// [f, end) of the file, and returns where the rest of them begins. A blank
+// line may be one that the file does not have.
+func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, int, bool) {
+	if blank(line) {
+		g := group{s, s + 1, f, f}
+		if f < end && blank(d.line(f)) {
+			g.f1, f = f+1, f+1
+		}
+		return append(groups, g), f, true
+	}
+	for f < end && loose.key(d.line(f)) != loose.key(line) {
+		f++
+	}
+	if f == end {
+		return nil, f, false
+	}
+	return append(groups, group{s, s + 1, f, f + 1}), f + 1, true
+}
+
+// pairHead pairs the blank lines and comments that SEARCH begins with, from
+// the last of them upwards, with those of the file above line f.
+func pairHead(d *document, head []string, f int) ([]group, bool) {
+	groups := make([]group, len(head))
+	for s := len(head) - 1; s >= 0; s-- {
+		if blank(head[s]) {
+			groups[s] = group{s, s + 1, f, f}
+			if f > 0 && blank(d.line(f-1)) {
+				groups[s].f0, f = f-1, f-1
+			}
+			continue
+		}
+		for f--; f >= 0 && loose.key(d.line(f)) != loose.key(head[s]); f-- {
+			if !blank(d.bare()[f]) {
+				return nil, false
+			}
+		}
+		if f < 0 || !blank(d.bare()[f]) {
+			return nil, false
+		}
+		groups[s] = group{s, s + 1, f, f + 1}
+	}
+	return groups, true
 }
 
 // looseName names the strategy by what had to be set aside: indentation

@@ -261,5 +261,13 @@ func alreadyAround(d *document, p place) bool {
 		return false
 	}
 	hits, _ := d.view(loose).find(p.replace, most)
-	return slices.ContainsFunc(hits, func(h int) bool { return h <= p.lo && p.hi <= h+len(p.replace) })
+	if slices.ContainsFunc(hits, func(h int) bool { return h <= p.lo && p.hi <= h+len(p.replace) }) {
+		return true
+	}
+	v := d.view(looseCode)
+	_, named, _ := v.numbers(p.search)
+	hits, kept := v.find(p.replace, most)
+	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
+		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
+	})
 }

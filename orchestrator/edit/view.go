@@ -13,7 +13,7 @@ const (
 	trimmedEnd                  // trailing space aside
 	loose                       // indentation, trailing space and Unicode punctuation aside
 	looseFilled                 // as loose, without blank lines
-	looseCode                   // as loose, without blank lines and whole-line comments
+	looseCode                   // as loose, without blank lines and comments
 	viewKinds
 )
 
@@ -47,6 +47,9 @@ func (d *document) view(k viewKind) *view {
 	v.ids, v.line = make([]int32, 0, n), make([]int32, 0, n)
 	for i := range n {
 		s := d.line(i)
+		if k == looseCode {
+			s = d.bare()[i]
+		}
 		if v.skips(s) {
 			continue
 		}
@@ -69,13 +72,7 @@ func (d *document) view(k viewKind) *view {
 
 // skips reports whether the view leaves the line s out.
 func (v *view) skips(s string) bool {
-	switch v.kind {
-	case looseFilled:
-		return blank(s)
-	case looseCode:
-		return blank(s) || v.lang.comment(s)
-	}
-	return false
+	return (v.kind == looseFilled || v.kind == looseCode) && blank(s)
 }
 
 // key returns what views of kind k compare of the line s.
@@ -95,6 +92,9 @@ func (k viewKind) key(s string) string {
 // That a line is not in the file at all is the most frequent answer for a
 // block that does not match, and it ends the search before it begins.
 func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
+	if v.kind == looseCode {
+		s = v.lang.code(s)
+	}
 	for i, l := range s {
 		if v.skips(l) {
 			continue
