@@ -46,12 +46,7 @@ type depth struct{ search, file string }
 // SEARCH and the file indent alike there is nothing to do, which is the
 // usual case and costs one comparison a line.
 func newIndenter(d *document, search, replace []string, groups []group) *indenter {
-	var pairs []depth
-	for _, g := range groups {
-		if g.f0 < g.f1 && !blank(search[g.s0]) {
-			pairs = append(pairs, depth{indent(search[g.s0]), indent(d.line(g.f0))})
-		}
-	}
+	pairs := depths(d, search, groups)
 	in := &indenter{identity: true, exact: map[string]string{}}
 	for _, p := range pairs {
 		in.identity = in.identity && p.search == p.file
@@ -75,6 +70,17 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 	}
 	in.shift = fit(d, pairs, replace)
 	return in
+}
+
+// depths returns the indentations that groups pair, blank lines aside.
+func depths(d *document, search []string, groups []group) []depth {
+	var pairs []depth
+	for _, g := range groups {
+		if g.f0 < g.f1 && !blank(search[g.s0]) {
+			pairs = append(pairs, depth{indent(search[g.s0]), indent(d.line(g.f0))})
+		}
+	}
+	return pairs
 }
 
 // swallowed reports whether only the first line lost its indentation, as when
@@ -288,7 +294,7 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	case len(a.search) > 0 && len(a.file) > 0:
 		ds, df = len(a.search), len(a.file)
 	case t.from == ' ':
-		ds, df = step(replace, ' '), 1
+		ds, df = levelOf(replace, ' '), 1
 	default:
 		return false // nothing tells how wide a tab is
 	}
@@ -304,11 +310,11 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8
 }
 
-// step returns the width of one level in lines: what all their indentations share.
+// levelOf returns the width of one level in lines: what all their indentations share.
 //
 // Two-space levels at depths 2, 4 and 8 share 2. It is only asked when no
 // matched line has an indentation that would tell.
-func step(lines []string, c byte) int {
+func levelOf(lines []string, c byte) int {
 	g := 0
 	for _, s := range lines {
 		if x := indent(s); !blank(s) && only(x, c) {

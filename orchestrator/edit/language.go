@@ -18,6 +18,8 @@ type language struct {
 	syntax *syntax     // what else it takes to tell comments after code; nil when they are not told
 	flow   flow        // where lines may be joined and broken
 	prose  bool        // a fence of backquotes is part of the language
+
+	offside bool // depth has a meaning
 }
 
 // A flow is where line breaks and the space around tokens mean nothing.
@@ -41,13 +43,13 @@ var (
 // The families of languages. Markdown and plain text have no comments that
 // a line can be told by: "#" is a heading there.
 var (
-	plainLanguage  = &language{prose: true}
-	proseLanguage  = &language{block: markup, prose: true}
+	plainLanguage  = &language{prose: true, offside: true}
+	proseLanguage  = &language{block: markup, prose: true, offside: true}
 	textLanguage   = &language{}
 	jsonLanguage   = &language{flow: free}
-	pythonLanguage = &language{line: hash, syntax: pythonSyntax, flow: braces}
+	pythonLanguage = &language{line: hash, syntax: pythonSyntax, flow: braces, offside: true}
 	shellLanguage  = &language{line: hash, syntax: shellSyntax}
-	yamlLanguage   = &language{line: hash, syntax: yamlSyntax}
+	yamlLanguage   = &language{line: hash, syntax: yamlSyntax, offside: true}
 	tomlLanguage   = &language{line: hash, syntax: tomlSyntax, flow: brackets}
 	hashLanguage   = &language{line: hash}
 	goLanguage     = &language{line: slashes, block: stars, syntax: goSyntax, flow: brackets}

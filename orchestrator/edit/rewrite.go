@@ -47,6 +47,9 @@ func rewrite(d *document, p place) ([]splice, error) {
 		}
 	}
 	r.in = newIndenter(d, p.search, p.replace, groups)
+	if !r.in.identity && !sameSteps(d, p.search, groups) {
+		return nil, errIndent
+	}
 	return r.splices()
 }
 

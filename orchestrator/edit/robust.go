@@ -129,7 +129,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 		})
 		ends = append(ends, len(ids))
 	}
-	if !known || len(ids) < minTokens || size < minBytes {
+	if !known || len(ids) < minTokens || size < minBytes || d.lang.flow == fixed {
 		return finding{}, false
 	}
 	hits := wholeLines(w, searchKMP(w.ids, ids, math.MaxInt), len(ids))
@@ -143,6 +143,9 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	h := hits[0]
 	p := place{lo: lines[0], hi: int(w.line[h+len(ids)-1]) + 1, strategy: Robust, search: search, replace: replace}
 	p.groups = reflowGroups(w, h, ends)
+	if len(hits) == 1 && !d.flows(search, p.groups) {
+		return finding{}, false
+	}
 	return one(lines, p), true
 }
 
@@ -187,9 +190,12 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 	return groups
 }
 
+// operators are the characters of which several make one operator.
+const operators = "+-*/%=<>!&|^~?:.@#\\"
+
 // eachToken calls yield for every token of a line: a word, a quoted string
-// that closes on the line, or one other character. Space between tokens does
-// not count, space inside a string does.
+// that closes on the line, a run of operators, or one other character. Space
+// between tokens does not count, space inside a string or between operators does.
 //
 // It is no lexer of any language. It only has to cut two texts alike, and
 // never to take two different texts for the same: so strings stay whole,
@@ -207,6 +213,8 @@ func eachToken(s string, yield func(string)) {
 			if n = quoted(s); n == 1 {
 				open += s[:1]
 			}
+		case strings.ContainsRune(operators, r):
+			n = len(s) - len(strings.TrimLeft(s, operators))
 		case word(r):
 			for n < len(s) {
 				r, m := utf8.DecodeRuneInString(s[n:])
