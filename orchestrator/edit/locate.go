@@ -27,7 +27,9 @@ type place struct {
 	search   []string // SEARCH as it was matched, without what was set aside
 	replace  []string // REPLACE without the same
 	groups   []group  // nil when line i of search stands at lo+i
-	trimmed  bool     // outer blank lines that the file lacks were set aside
+
+	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
+	headless, tailless bool
 }
 
 // A finding is the outcome of looking for a block: places, or several lines
@@ -177,7 +179,8 @@ func (f finding) widen(d *document, search, replace []string) finding {
 		p.groups = widenGroups(*p, before, after)
 	}
 	p.search, p.replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
-	p.lo, p.hi, p.trimmed = p.lo-before, p.hi+after, len(p.search) < len(search)
+	p.lo, p.hi = p.lo-before, p.hi+after
+	p.headless, p.tailless = before < lo, after < len(search)-hi
 	return f
 }
 

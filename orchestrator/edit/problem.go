@@ -257,7 +257,7 @@ func standing(d *document, replace []string) (int, bool) {
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
 func alreadyAround(d *document, p place) bool {
-	if (p.strategy == Exact || p.strategy == Stripped) && !p.trimmed || len(p.replace) <= len(p.search) {
+	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
 		return false
 	}
 	hits, _ := d.view(loose).find(p.replace, most)

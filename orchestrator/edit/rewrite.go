@@ -117,6 +117,9 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	if !changed {
 		return nil // at most blank lines that the file does not have
 	}
+	if lo == hi && r.severed(lo) {
+		return errComment
+	}
 	at := lo
 	for _, g := range dropped {
 		if err := r.gap(at, g.f0); err != nil {
@@ -137,6 +140,18 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	}
 	r.out = append(r.out, splice{lo: lo, hi: hi, text: text})
 	return nil
+}
+
+// severed reports whether lines put in before line at would come between a
+// comment and the blank line that SEARCH has there: it leaves the comment out,
+// and on which side of it the new lines belong nobody can tell.
+//
+// What merely looks like a comment counts here as one.
+func (r *rewriter) severed(at int) bool {
+	remark := func(i int) bool {
+		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.comment(r.d.line(i)))
+	}
+	return r.p.headless && at == r.p.lo && remark(at-1) || r.p.tailless && at == r.p.hi && remark(at)
 }
 
 // gap reports a comment in lines [lo, hi), which no group accounts for.
