@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A viewKind is one way to look at the lines of a file, each looser than the one before.
@@ -192,12 +194,15 @@ func searchKMP(hay, needle []int32, limit int) []int {
 // forms. Models and editors swap them in both directions; the table holds
 // only characters whose exchange never changes a token's meaning.
 //
-// Letters are left alone: an accent more or less is another word.
+// Letters are left alone, but for their composition: an accent more or less
+// is another word, an accent written as a character of its own is not. Nor
+// are characters without width set aside: a name with one in it is another
+// name, however it looks.
 func plainUnicode(s string) string {
 	if ascii(s) {
 		return s
 	}
-	return unicodeForms.Replace(s)
+	return unicodeForms.Replace(norm.NFC.String(s))
 }
 
 // ascii reports whether s has no byte beyond 0x7f.
