@@ -70,11 +70,11 @@ func locate(d *document, search, replace []string) finding {
 			return f.widen(d, search, replace)
 		}
 	}
-	if f, done := locateElided(d, core, rep); done {
+	if f, done := locateElided(d, search, replace); done {
 		return f
 	}
 	f, _ := locateReflowed(d, core, rep)
-	return f
+	return f.widen(d, search, replace)
 }
 
 // anchor reports whether lines say enough to be looked for by a strategy

@@ -117,7 +117,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	if !changed {
 		return nil // at most blank lines that the file does not have
 	}
-	if lo == hi && r.severed(lo) {
+	if len(dropped) != j1-j0 && r.severed(lo, hi) {
 		return errComment
 	}
 	at := lo
@@ -142,16 +142,16 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	return nil
 }
 
-// severed reports whether lines put in before line at would come between a
-// comment and the blank line that SEARCH has there: it leaves the comment out,
-// and on which side of it the new lines belong nobody can tell.
+// severed reports whether lines that come or go in place of lines [lo, hi)
+// would do so between a comment and the blank line that SEARCH has there: it
+// leaves the comment out, and on which side of it they belong nobody can tell.
 //
 // What merely looks like a comment counts here as one.
-func (r *rewriter) severed(at int) bool {
+func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
 		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.comment(r.d.line(i)))
 	}
-	return r.p.headless && at == r.p.lo && remark(at-1) || r.p.tailless && at == r.p.hi && remark(at)
+	return r.p.headless && lo == r.p.lo && remark(lo-1) || r.p.tailless && hi == r.p.hi && remark(hi)
 }
 
 // gap reports a comment in lines [lo, hi), which no group accounts for.
