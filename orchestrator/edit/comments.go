@@ -47,28 +47,48 @@ var (
 	yamlSyntax   = &syntax{quotes: `"`, literal: "'", scalars: true, spaced: true}
 )
 
-// code returns the lines without the comments that the language has there:
+// A scanned text is its lines without their comments, and where each begins.
+type scanned struct {
+	code   []string
+	within []state // one more than lines: the last is where the text ends
+}
+
+// A state is where a line begins.
+type state uint8
+
+const (
+	plainly   state = iota
+	inText          // in a string, or where the scanner is lost
+	inComment       // in a comment that began above
+)
+
+// scan returns the lines without the comments that the language has there:
 // "" for a line that is only a comment, a line's beginning where a comment
 // ends it. A line inside a string is left as it is, whatever it looks like.
 //
 // Without a syntax the lines alone tell: whole-line comments are found,
 // comments after code are not.
-func (l *language) code(lines []string) []string {
-	out := slices.Clone(lines)
+func (l *language) scan(lines []string) scanned {
+	out := scanned{slices.Clone(lines), make([]state, len(lines)+1)}
 	if l.syntax == nil {
-		for i, s := range out {
+		for i, s := range lines {
 			if l.comment(s) {
-				out[i] = ""
+				out.code[i] = ""
 			}
 		}
 		return out
 	}
 	sc := newScanner(l, lines)
-	for i, s := range out {
-		out[i] = s[:sc.line(s)]
+	for i, s := range lines {
+		out.within[i] = sc.state()
+		out.code[i] = s[:sc.line(s)]
 	}
+	out.within[len(lines)] = sc.state()
 	return out
 }
+
+// code returns the lines without comments.
+func (l *language) code(lines []string) []string { return l.scan(lines).code }
 
 // closed reports whether a comment may follow the line s: no string and no
 // comment is open at its end, and the line does not go on with the next.
@@ -76,21 +96,30 @@ func (l *language) closed(s string) bool {
 	if l.syntax == nil {
 		return false
 	}
-	sc := newScanner(l, []string{s})
-	code := s[:sc.line(s)]
-	return !sc.lost && sc.end == "" && sc.word == "" && sc.below < 0 && lastByte(code) != `\`
+	t := l.scan([]string{s})
+	return t.within[0] == plainly && t.within[1] == plainly && lastByte(t.code[0]) != `\`
 }
 
-// bare returns the lines of the file without comments, cutting them at the first call.
-func (d *document) bare() []string {
-	if d.code == nil {
+// scanned returns the file as its language cuts it, at the first call.
+func (d *document) scanned() *scanned {
+	if d.parts == nil {
 		lines := make([]string, d.len())
 		for i := range lines {
 			lines[i] = d.line(i)
 		}
-		d.code = d.lang.code(lines)
+		t := d.lang.scan(lines)
+		d.parts = &t
 	}
-	return d.code
+	return d.parts
+}
+
+// bare returns the lines of the file without comments.
+func (d *document) bare() []string { return d.scanned().code }
+
+// outside reports whether line i begins and ends outside of strings and longer comments.
+func (d *document) outside(i int) bool {
+	w := d.scanned().within
+	return w[i] == plainly && w[i+1] == plainly
 }
 
 // remark reports whether line i of the file is a comment and nothing else.
@@ -124,6 +153,17 @@ func newScanner(l *language, lines []string) *scanner {
 		sc.lost = sc.lost || slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, a) })
 	}
 	return sc
+}
+
+// state tells where the next line begins.
+func (sc *scanner) state() state {
+	switch {
+	case sc.lost || sc.word != "" || sc.below >= 0 || sc.end != "" && !sc.remark:
+		return inText
+	case sc.end != "":
+		return inComment
+	}
+	return plainly
 }
 
 // line reads the next line and returns how much of it is not comment.

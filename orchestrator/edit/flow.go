@@ -13,7 +13,6 @@ import (
 // statements in some languages, "- a" and "- b" joined are one item in YAML,
 // and a docstring with other breaks is another string.
 func (d *document) flows(search []string, groups []group) bool {
-	outside := d.outside()
 	code := d.lang.code(search)
 	for _, g := range groups {
 		file := make([]string, 0, g.f1-g.f0)
@@ -24,7 +23,7 @@ func (d *document) flows(search []string, groups []group) bool {
 			continue
 		}
 		for i, s := range file {
-			if !outside[g.f0+i] || d.bare()[g.f0+i] != s || d.lang.peculiar(s) {
+			if !d.outside(g.f0+i) || d.bare()[g.f0+i] != s || d.lang.peculiar(s) {
 				return false
 			}
 		}
@@ -37,29 +36,6 @@ func (d *document) flows(search []string, groups []group) bool {
 
 // sameLoosely reports whether two lines differ in indentation and punctuation at most.
 func sameLoosely(a, b string) bool { return loose.key(a) == loose.key(b) }
-
-// outside tells of each line whether it begins and ends outside of all
-// strings and comments; with a language whose strings end on their line all do.
-func (d *document) outside() []bool {
-	out := make([]bool, d.len())
-	if d.lang.syntax == nil {
-		for i := range out {
-			out[i] = true
-		}
-		return out
-	}
-	lines := make([]string, d.len())
-	for i := range lines {
-		lines[i] = d.line(i)
-	}
-	sc, was := newScanner(d.lang, lines), true
-	for i, s := range lines {
-		sc.line(s)
-		is := sc.end == "" && sc.word == "" && sc.below < 0 && !sc.lost
-		out[i], was = was && is, is
-	}
-	return out
-}
 
 // peculiar reports whether space means something in the line s though it
 // does not in the language as a whole: a directive of the C preprocessor, a

@@ -61,11 +61,11 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 		in.first, in.shift = &pairs[0].file, &shift{}
 		return in
 	}
+	if mixedUp(pairs) {
+		in.exact = nil // only lines in place can be told
+		return in
+	}
 	for _, p := range pairs {
-		if to, ok := in.exact[p.search]; ok && to != p.file {
-			in.exact = nil // SEARCH's depths were mixed up: only lines in place can be told
-			return in
-		}
 		in.exact[p.search] = p.file
 	}
 	in.shift = fit(d, pairs, replace)
@@ -81,6 +81,27 @@ func depths(d *document, search []string, groups []group) []depth {
 		}
 	}
 	return pairs
+}
+
+// mixedUp reports whether SEARCH's depths are in another order than the
+// file's: equal where those differ, different where those are equal, or the
+// other way round. Then a depth in REPLACE stands for none in the file.
+func mixedUp(pairs []depth) bool {
+	to := map[string]string{}
+	for _, p := range pairs {
+		if file, ok := to[p.search]; ok && file != p.file {
+			return true
+		}
+		to[p.search] = p.file
+	}
+	for a, fa := range to {
+		for b, fb := range to {
+			if a != b && (fa == fb || step(width(a), width(b))*step(width(fa), width(fb)) < 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // swallowed reports whether only the first line lost its indentation, as when
@@ -270,7 +291,27 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 			return nil
 		}
 	}
+	if t.from == t.to && t.num != t.den && !t.whole(d, replace) {
+		return nil
+	}
 	return &t
+}
+
+// whole reports whether the rule gives the lines of replace whole levels of
+// the file. Two depths that differ by accident fit a rule too, and then it
+// leads to halves of levels.
+func (t *shift) whole(d *document, replace []string) bool {
+	lines := make([]string, d.len())
+	for i := range lines {
+		lines[i] = d.line(i)
+	}
+	level := max(1, levelOf(lines, t.to))
+	for _, s := range replace {
+		if got, ok := t.apply(indent(s)); ok && !blank(s) && len(got)%level != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // slope sets num and den: from two different depths when there are, else 1

@@ -287,7 +287,25 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 	for ; s < len(search) && ok; s++ {
 		groups, f, ok = pairGap(d, search[s], s, f, end, groups)
 	}
-	return groups, ok
+	return groups, ok && wholeComments(d, groups)
+}
+
+// wholeComments reports whether each comment of several lines is either passed
+// over whole or paired whole: with a line more or less it is another comment.
+func wholeComments(d *document, groups []group) bool {
+	lo, hi := groups[0].f0, groups[len(groups)-1].f1
+	paired := make([]bool, hi-lo)
+	for _, g := range groups {
+		for f := g.f0; f < g.f1; f++ {
+			paired[f-lo] = true
+		}
+	}
+	for f := lo + 1; f < hi; f++ {
+		if d.scanned().within[f] == inComment && paired[f-lo] != paired[f-lo-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // sameComment reports whether a line of SEARCH, of which code is the part that

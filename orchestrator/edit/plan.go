@@ -157,7 +157,10 @@ func find(d *document, op *operation) finding {
 	if !ok {
 		return f
 	}
-	replace, _ = unfence(replace)
+	replace, both := unfence(replace)
+	if !both && d.lang.fenced() {
+		return f // SEARCH begins and ends with fences of the text
+	}
 	return locate(d, inner, replace)
 }
 
