@@ -178,7 +178,10 @@ func (f finding) widen(d *document, search, replace []string) finding {
 	if p.groups != nil {
 		p.groups = widenGroups(*p, before, after)
 	}
-	p.search, p.replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
+	first, last := outer(replace)
+	drop := min(lo-before, max(0, first-before)) // what REPLACE repeats of the blank lines set aside
+	p.replace = trimOuter(replace, drop, min(len(search)-hi-after, max(0, len(replace)-last-after)))
+	p.search = search[lo-before : hi+after]
 	p.lo, p.hi = p.lo-before, p.hi+after
 	p.headless, p.tailless = before < lo, after < len(search)-hi
 	return f
