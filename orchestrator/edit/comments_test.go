@@ -160,7 +160,7 @@ func TestACommentOfSeveralLinesIsLeftOutWhole(t *testing.T) {
 	t.Parallel()
 	const file = "x = 1;|/*| * why| * how| */|y = 2;"
 	for search, want := range map[string]string{
-		"x = 1;|y = 2;":                     "normalised 1-6",
+		"x = 1;|y = 2;":                      "normalised 1-6",
 		"x = 1;|/*| * why| * how| */|y = 2;": "exact 1-6",
 		"x = 1;|/*| * why| */|y = 2;":        "nowhere",
 		"x = 1;|/*| */|y = 2;":               "nowhere",

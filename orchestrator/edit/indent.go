@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -201,7 +202,7 @@ func (t *shift) apply(x string) (string, bool) {
 	}
 	out := strings.Repeat(string(t.to), n/t.den)
 	if over := n % t.den; over > 0 {
-		if t.to != '\t' {
+		if t.from != ' ' || t.to != '\t' {
 			return "", false
 		}
 		out += strings.Repeat(" ", over) // spaces beyond the last full tab
@@ -230,9 +231,12 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 			return nil
 		}
 	}
-	foreign := "\t"
+	own, foreign := " ", "\t"
 	if d.indentChar() == '\t' {
-		foreign = " "
+		own, foreign = foreign, own
+	}
+	if !strings.Contains(d.plain(), "\n"+own) {
+		return t // nothing is foreign to a file without indentation
 	}
 	for _, s := range replace {
 		got, ok := t.apply(indent(s))
@@ -291,27 +295,43 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 			return nil
 		}
 	}
-	if t.from == t.to && t.num != t.den && !t.whole(d, replace) {
+	if t.from == t.to && t.num != t.den && !t.levelled(d, pairs, replace) {
 		return nil
 	}
 	return &t
 }
 
-// whole reports whether the rule gives the lines of replace whole levels of
-// the file. Two depths that differ by accident fit a rule too, and then it
-// leads to halves of levels.
-func (t *shift) whole(d *document, replace []string) bool {
+// levelled reports whether the rule turns a level of the block into one of the
+// file. Two depths that differ by accident, as one line too deep makes them,
+// fit a rule too, but one that makes two levels or half a level of one.
+func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
 	lines := make([]string, d.len())
 	for i := range lines {
 		lines[i] = d.line(i)
 	}
-	level := max(1, levelOf(lines, t.to))
-	for _, s := range replace {
-		if got, ok := t.apply(indent(s)); ok && !blank(s) && len(got)%level != 0 {
-			return false
+	block := slices.Clone(replace)
+	for _, p := range pairs {
+		block = append(block, p.search+"x")
+	}
+	n := levelOf(block, t.from) * t.num
+	return n%t.den == 0 && slices.Contains(levels(lines, t.to), n/t.den)
+}
+
+// levels returns what the width of a level may be in lines: what all their
+// depths share, and by how much a line is mostly deeper than the one before.
+func levels(lines []string, c byte) []int {
+	count, last, best := map[int]int{}, -1, 0
+	for _, s := range lines {
+		if x := indent(s); !blank(s) && only(x, c) {
+			if by := len(x) - last; last >= 0 && by > 0 {
+				if count[by]++; count[by] > count[best] || count[by] == count[best] && by < best {
+					best = by
+				}
+			}
+			last = len(x)
 		}
 	}
-	return true
+	return []int{levelOf(lines, c), best}
 }
 
 // slope sets num and den: from two different depths when there are, else 1
