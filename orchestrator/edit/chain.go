@@ -46,6 +46,49 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 	return text, applied, notFoundAll(d, missing, nil)
 }
 
+// preferChained leaves for chain the blocks that only some strategy with
+// something set aside found in the original, at one place or several, when they
+// stand to the letter in what the blocks before them make of it.
+//
+// A block that wraps lines in a condition and one that then changes a wrapped
+// line are the usual case: but for its indentation the line is in the original too.
+func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []Problem) ([]*match, []*operation, []Problem) {
+	strict := slices.DeleteFunc(slices.Clone(found), loosely)
+	if len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+		return found, missing, problems
+	}
+	var next *document
+	for _, op := range ops {
+		if op.hunk != nil || slices.ContainsFunc(strict, op.matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+			continue
+		}
+		if next == nil {
+			next = newDocument(d.path, []byte(d.splice(strict)))
+		}
+		if matchChained(next, op, strict) != nil {
+			found = slices.DeleteFunc(found, op.matched)
+			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Block == op.block })
+			missing = append(missing, op)
+		}
+	}
+	return found, missing, problems
+}
+
+// loosely reports whether something more than space had to be set aside.
+func loosely(m *match) bool {
+	s := m.places[0].strategy
+	return s != Exact && s != Stripped
+}
+
+// matched reports whether m is the match of op.
+func (op *operation) matched(m *match) bool { return m.op == op }
+
+// standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
+func standsStrictly(d *document, op *operation) bool {
+	f, _ := locateStrict(d, op.search, op.replace)
+	return len(f.places)+len(f.ambiguous) > 0
+}
+
 // matchChained matches op in the text that the blocks done have produced,
 // nil when it has no one place there; at least one of them must come before it
 // in the response.

@@ -27,6 +27,7 @@ type document struct {
 	busy  bool   // many blocks: an index of the lines pays
 	views [viewKinds]*view
 	words *wordView
+	parts *scanned
 }
 
 // newDocument cuts text into lines. A file whose only line ends are lone

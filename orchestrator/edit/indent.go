@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -46,12 +47,7 @@ type depth struct{ search, file string }
 // SEARCH and the file indent alike there is nothing to do, which is the
 // usual case and costs one comparison a line.
 func newIndenter(d *document, search, replace []string, groups []group) *indenter {
-	var pairs []depth
-	for _, g := range groups {
-		if g.f0 < g.f1 && !blank(search[g.s0]) {
-			pairs = append(pairs, depth{indent(search[g.s0]), indent(d.line(g.f0))})
-		}
-	}
+	pairs := depths(d, search, groups)
 	in := &indenter{identity: true, exact: map[string]string{}}
 	for _, p := range pairs {
 		in.identity = in.identity && p.search == p.file
@@ -66,15 +62,47 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 		in.first, in.shift = &pairs[0].file, &shift{}
 		return in
 	}
+	if mixedUp(pairs) {
+		in.exact = nil // only lines in place can be told
+		return in
+	}
 	for _, p := range pairs {
-		if to, ok := in.exact[p.search]; ok && to != p.file {
-			in.exact = nil // SEARCH's depths were mixed up: only lines in place can be told
-			return in
-		}
 		in.exact[p.search] = p.file
 	}
 	in.shift = fit(d, pairs, replace)
 	return in
+}
+
+// depths returns the indentations that groups pair, blank lines aside.
+func depths(d *document, search []string, groups []group) []depth {
+	var pairs []depth
+	for _, g := range groups {
+		if g.f0 < g.f1 && !blank(search[g.s0]) {
+			pairs = append(pairs, depth{indent(search[g.s0]), indent(d.line(g.f0))})
+		}
+	}
+	return pairs
+}
+
+// mixedUp reports whether SEARCH's depths are in another order than the
+// file's: equal where those differ, different where those are equal, or the
+// other way round. Then a depth in REPLACE stands for none in the file.
+func mixedUp(pairs []depth) bool {
+	to := map[string]string{}
+	for _, p := range pairs {
+		if file, ok := to[p.search]; ok && file != p.file {
+			return true
+		}
+		to[p.search] = p.file
+	}
+	for a, fa := range to {
+		for b, fb := range to {
+			if a != b && (fa == fb || step(width(a), width(b))*step(width(fa), width(fb)) < 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // swallowed reports whether only the first line lost its indentation, as when
@@ -133,7 +161,7 @@ func absolute(lang *language, pairs []depth, replace []string) bool {
 	if opens {
 		return len(next) > len(base)
 	}
-	return lang == hashLanguage // no Python line is deeper than the one before unless that opens a block
+	return lang == pythonLanguage || lang == yamlLanguage // no line there is deeper than one that opens nothing
 }
 
 // lastByte returns the last byte of s without trailing space, as a string.
@@ -174,7 +202,7 @@ func (t *shift) apply(x string) (string, bool) {
 	}
 	out := strings.Repeat(string(t.to), n/t.den)
 	if over := n % t.den; over > 0 {
-		if t.to != '\t' {
+		if t.from != ' ' || t.to != '\t' {
 			return "", false
 		}
 		out += strings.Repeat(" ", over) // spaces beyond the last full tab
@@ -203,9 +231,12 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 			return nil
 		}
 	}
-	foreign := "\t"
+	own, foreign := " ", "\t"
 	if d.indentChar() == '\t' {
-		foreign = " "
+		own, foreign = foreign, own
+	}
+	if !strings.Contains(d.plain(), "\n"+own) {
+		return t // nothing is foreign to a file without indentation
 	}
 	for _, s := range replace {
 		got, ok := t.apply(indent(s))
@@ -264,7 +295,43 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 			return nil
 		}
 	}
+	if t.from == t.to && t.num != t.den && !t.levelled(d, pairs, replace) {
+		return nil
+	}
 	return &t
+}
+
+// levelled reports whether the rule turns a level of the block into one of the
+// file. Two depths that differ by accident, as one line too deep makes them,
+// fit a rule too, but one that makes two levels or half a level of one.
+func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
+	lines := make([]string, d.len())
+	for i := range lines {
+		lines[i] = d.line(i)
+	}
+	block := slices.Clone(replace)
+	for _, p := range pairs {
+		block = append(block, p.search+"x")
+	}
+	n := levelOf(block, t.from) * t.num
+	return n%t.den == 0 && slices.Contains(levels(lines, t.to), n/t.den)
+}
+
+// levels returns what the width of a level may be in lines: what all their
+// depths share, and by how much a line is mostly deeper than the one before.
+func levels(lines []string, c byte) []int {
+	count, last, best := map[int]int{}, -1, 0
+	for _, s := range lines {
+		if x := indent(s); !blank(s) && only(x, c) {
+			if by := len(x) - last; last >= 0 && by > 0 {
+				if count[by]++; count[by] > count[best] || count[by] == count[best] && by < best {
+					best = by
+				}
+			}
+			last = len(x)
+		}
+	}
+	return []int{levelOf(lines, c), best}
 }
 
 // slope sets num and den: from two different depths when there are, else 1
@@ -288,7 +355,7 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	case len(a.search) > 0 && len(a.file) > 0:
 		ds, df = len(a.search), len(a.file)
 	case t.from == ' ':
-		ds, df = step(replace, ' '), 1
+		ds, df = levelOf(replace, ' '), 1
 	default:
 		return false // nothing tells how wide a tab is
 	}
@@ -304,11 +371,11 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8
 }
 
-// step returns the width of one level in lines: what all their indentations share.
+// levelOf returns the width of one level in lines: what all their indentations share.
 //
 // Two-space levels at depths 2, 4 and 8 share 2. It is only asked when no
 // matched line has an indentation that would tell.
-func step(lines []string, c byte) int {
+func levelOf(lines []string, c byte) int {
 	g := 0
 	for _, s := range lines {
 		if x := indent(s); !blank(s) && only(x, c) {

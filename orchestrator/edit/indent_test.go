@@ -95,7 +95,7 @@ func TestStepIsWhatAllDepthsShare(t *testing.T) {
 		{"a|    b|      c", 2},
 		{"a|   b||", 3},
 	} {
-		if got := step(strings.Split(c.lines, "|"), ' '); got != c.want {
+		if got := levelOf(strings.Split(c.lines, "|"), ' '); got != c.want {
 			t.Errorf("%q: %d, want %d", c.lines, got, c.want)
 		}
 	}

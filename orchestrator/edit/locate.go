@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"strings"
 	"unicode"
 )
 
@@ -26,6 +27,9 @@ type place struct {
 	search   []string // SEARCH as it was matched, without what was set aside
 	replace  []string // REPLACE without the same
 	groups   []group  // nil when line i of search stands at lo+i
+
+	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
+	headless, tailless bool
 }
 
 // A finding is the outcome of looking for a block: places, or several lines
@@ -63,33 +67,35 @@ func locate(d *document, search, replace []string) finding {
 			break
 		}
 		if f, done := locateLoose(d, k, core, rep); done {
-			return f
+			return f.widen(d, search, replace)
 		}
 	}
-	if f, done := locateElided(d, core, rep); done {
+	if f, done := locateElided(d, search, replace); done {
 		return f
 	}
 	f, _ := locateReflowed(d, core, rep)
-	return f
+	return f.widen(d, search, replace)
 }
 
 // anchor reports whether lines say enough to be looked for by a strategy
-// that sets something aside: a letter or digit outside comments.
+// that sets something aside: a letter or digit outside comments, or a comment
+// as long as a reflowed text must be.
 //
-// Lines of braces, or of comments alone, stand everywhere in one guise or
+// Lines of braces, or of a short remark alone, stand everywhere in one guise or
 // another. To the letter they may be unique, and Exact takes them then.
 func anchor(lang *language, lines []string) bool {
+	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	tokens, size := 0, 0
 	for _, s := range lines {
-		if lang.comment(s) {
+		if strings.IndexFunc(s, words) < 0 {
 			continue
 		}
-		for _, r := range s {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return true
-			}
+		if !lang.comment(s) {
+			return true
 		}
+		eachToken(s, func(t string) { tokens, size = tokens+1, size+len(t) })
 	}
-	return false
+	return tokens >= minTokens && size >= minBytes
 }
 
 // locateStrict tries Exact and Stripped: the lines as they are, then without
@@ -134,7 +140,7 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 			if !d.plainEnds(p.lo, p.hi) {
 				p.strategy = Stripped // the line ends had to be set aside
 			}
-			return one(hits, p), true
+			return one(hits, p).widen(d, search, replace), true
 		}
 	}
 	return finding{}, false
@@ -151,6 +157,50 @@ func one(hits []int, p place) finding {
 		f.ambiguous = append(f.ambiguous, h+1)
 	}
 	return f
+}
+
+// widen takes back the blank lines around SEARCH that were set aside though
+// the file has them too: they are lines that the block repeats, or that it
+// removes. Only those that the file lacks there stay set aside, in REPLACE as well.
+func (f finding) widen(d *document, search, replace []string) finding {
+	if len(f.places) != 1 || len(f.places[0].search) == len(search) {
+		return f
+	}
+	p := &f.places[0]
+	lo, hi := outer(search)
+	before, after := 0, 0
+	for before < lo && p.lo > before && blank(d.line(p.lo-before-1)) {
+		before++
+	}
+	for after < len(search)-hi && p.hi+after < d.len() && blank(d.line(p.hi+after)) {
+		after++
+	}
+	if p.groups != nil {
+		p.groups = widenGroups(*p, before, after)
+	}
+	first, last := outer(replace)
+	drop := min(lo-before, max(0, first-before)) // what REPLACE repeats of the blank lines set aside
+	p.replace = trimOuter(replace, drop, min(len(search)-hi-after, max(0, len(replace)-last-after)))
+	p.search = search[lo-before : hi+after]
+	p.lo, p.hi = p.lo-before, p.hi+after
+	p.headless, p.tailless = before < lo, after < len(search)-hi
+	return f
+}
+
+// widenGroups pairs the blank lines that a place takes back, one for one.
+func widenGroups(p place, before, after int) []group {
+	var out []group
+	for i := range before {
+		out = append(out, group{i, i + 1, p.lo - before + i, p.lo - before + i + 1})
+	}
+	for _, g := range p.groups {
+		out = append(out, group{g.s0 + before, g.s1 + before, g.f0, g.f1})
+	}
+	for i := range after {
+		s := before + len(p.search) + i
+		out = append(out, group{s, s + 1, p.hi + i, p.hi + i + 1})
+	}
+	return out
 }
 
 // sameLines reports whether two bodies are the same.
@@ -186,7 +236,7 @@ func trimOuter(lines []string, before, after int) []string {
 // What was in fact set aside decides the strategy's name.
 //
 // The three views that it is called with see ever fewer lines: all of them,
-// all but the blank ones, and all but blank lines and whole-line comments.
+// all but the blank ones, and all but blank lines and comments.
 func locateLoose(d *document, k viewKind, search, replace []string) (finding, bool) {
 	v := d.view(k)
 	hits, kept := v.find(search, most)
@@ -206,51 +256,110 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
 		return finding{}, false
 	}
+	p.lo, p.hi = p.groups[0].f0, p.groups[len(p.groups)-1].f1
 	p.strategy = looseName(d, p)
 	return one(lines, p), true
 }
 
 // pair makes the groups of a loose match: line kept[i] of search stands at
-// at[i]. A line of search between two kept ones must be blank, or a comment
-// that the file has in the same gap: a comment that is not there is a
-// different text.
+// at[i]. Any other line of search must be blank, or a comment that the file
+// has in the same gap: a comment that is not there is a different text. So is
+// a comment after code that is another than the file's.
 //
 // Comments that the file has and SEARCH leaves out are passed over, and so
 // survive: a model that drops a comment from SEARCH rarely means to delete
 // it.
 func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) {
-	var groups []group
-	s, f := 0, 0
+	groups, ok := pairHead(d, search[:kept[0]], int(at[0]))
+	s, f, code := kept[0], int(at[0]), d.lang.code(search)
 	for i, k := range kept {
-		if i == 0 {
-			f = int(at[0])
-			if k > 0 {
-				return nil, false // search begins with a comment of its own: no place for it
-			}
-		}
-		for ; s < k; s++ {
-			if blank(search[s]) {
-				g := group{s, s + 1, f, f}
-				if f < int(at[i]) && blank(d.line(f)) {
-					g.f1, f = f+1, f+1
-				}
-				groups = append(groups, g)
-				continue
-			}
-			for f < int(at[i]) && loose.key(d.line(f)) != loose.key(search[s]) {
-				f++
-			}
-			if f == int(at[i]) {
-				return nil, false
-			}
-			groups = append(groups, group{s, s + 1, f, f + 1})
-			f++
+		for ; s < k && ok; s++ {
+			groups, f, ok = pairGap(d, search[s], s, f, int(at[i]), groups)
 		}
 		f = int(at[i])
+		if !ok || !sameComment(d, search[k], code[k], f) {
+			return nil, false
+		}
 		groups = append(groups, group{k, k + 1, f, f + 1})
 		s, f = k+1, f+1
 	}
-	return groups, s == len(search)
+	end := f
+	for end < d.len() && blank(d.bare()[end]) {
+		end++
+	}
+	for ; s < len(search) && ok; s++ {
+		groups, f, ok = pairGap(d, search[s], s, f, end, groups)
+	}
+	return groups, ok && wholeComments(d, groups)
+}
+
+// wholeComments reports whether each comment of several lines is either passed
+// over whole or paired whole: with a line more or less it is another comment.
+func wholeComments(d *document, groups []group) bool {
+	lo, hi := groups[0].f0, groups[len(groups)-1].f1
+	paired := make([]bool, hi-lo)
+	for _, g := range groups {
+		for f := g.f0; f < g.f1; f++ {
+			paired[f-lo] = true
+		}
+	}
+	for f := lo + 1; f < hi; f++ {
+		if d.scanned().within[f] == inComment && paired[f-lo] != paired[f-lo-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// sameComment reports whether a line of SEARCH, of which code is the part that
+// is no comment, has no comment or that of line f of the file.
+func sameComment(d *document, s, code string, f int) bool {
+	return trimSpace(code) == trimSpace(s) || loose.key(s) == loose.key(d.line(f))
+}
+
+// pairGap pairs line s of SEARCH, a blank or a comment, with one of the lines
+// [f, end) of the file, and returns where the rest of them begins. A blank
+// line may be one that the file does not have.
+func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, int, bool) {
+	if blank(line) {
+		g := group{s, s + 1, f, f}
+		if f < end && blank(d.line(f)) {
+			g.f1, f = f+1, f+1
+		}
+		return append(groups, g), f, true
+	}
+	for f < end && loose.key(d.line(f)) != loose.key(line) {
+		f++
+	}
+	if f == end {
+		return nil, f, false
+	}
+	return append(groups, group{s, s + 1, f, f + 1}), f + 1, true
+}
+
+// pairHead pairs the blank lines and comments that SEARCH begins with, from
+// the last of them upwards, with those of the file above line f.
+func pairHead(d *document, head []string, f int) ([]group, bool) {
+	groups := make([]group, len(head))
+	for s := len(head) - 1; s >= 0; s-- {
+		if blank(head[s]) {
+			groups[s] = group{s, s + 1, f, f}
+			if f > 0 && blank(d.line(f-1)) {
+				groups[s].f0, f = f-1, f-1
+			}
+			continue
+		}
+		for f--; f >= 0 && loose.key(d.line(f)) != loose.key(head[s]); f-- {
+			if !blank(d.bare()[f]) {
+				return nil, false
+			}
+		}
+		if f < 0 || !blank(d.bare()[f]) {
+			return nil, false
+		}
+		groups[s] = group{s, s + 1, f, f + 1}
+	}
+	return groups, true
 }
 
 // looseName names the strategy by what had to be set aside: indentation

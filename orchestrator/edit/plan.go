@@ -58,6 +58,7 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 	d := newDocument(path, before)
 	d.busy = len(ops) > manyBlocks
 	found, missing, problems := matchAll(d, ops)
+	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, problems)
@@ -142,8 +143,8 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 // with them.
 func find(d *document, op *operation) finding {
 	search, replace := op.search, op.replace
-	if op.hunk == nil && !d.lang.fenced() {
-		replace, _ = unfence(replace) // no such file begins and ends with a fence
+	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.fenced() {
+		replace, _ = unfence(replace) // code does not begin and end with a fence
 	}
 	f := locate(d, search, replace)
 	if op.hunk != nil {
@@ -156,7 +157,10 @@ func find(d *document, op *operation) finding {
 	if !ok {
 		return f
 	}
-	replace, _ = unfence(replace)
+	replace, both := unfence(replace)
+	if !both && d.lang.fenced() {
+		return f // SEARCH begins and ends with fences of the text
+	}
 	return locate(d, inner, replace)
 }
 

@@ -257,9 +257,17 @@ func standing(d *document, replace []string) (int, bool) {
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
 func alreadyAround(d *document, p place) bool {
-	if p.strategy == Exact || p.strategy == Stripped || len(p.replace) <= len(p.search) {
+	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
 		return false
 	}
 	hits, _ := d.view(loose).find(p.replace, most)
-	return slices.ContainsFunc(hits, func(h int) bool { return h <= p.lo && p.hi <= h+len(p.replace) })
+	if slices.ContainsFunc(hits, func(h int) bool { return h <= p.lo && p.hi <= h+len(p.replace) }) {
+		return true
+	}
+	v := d.view(looseCode)
+	_, named, _ := v.numbers(p.search)
+	hits, kept := v.find(p.replace, most)
+	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
+		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
+	})
 }

@@ -47,6 +47,9 @@ func rewrite(d *document, p place) ([]splice, error) {
 		}
 	}
 	r.in = newIndenter(d, p.search, p.replace, groups)
+	if !r.in.identity && !sameSteps(d, p.search, groups) {
+		return nil, errIndent
+	}
 	return r.splices()
 }
 
@@ -114,6 +117,9 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	if !changed {
 		return nil // at most blank lines that the file does not have
 	}
+	if len(dropped) != j1-j0 && r.severed(lo, hi) {
+		return errComment
+	}
 	at := lo
 	for _, g := range dropped {
 		if err := r.gap(at, g.f0); err != nil {
@@ -124,7 +130,11 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	if err := r.gap(at, hi); err != nil {
 		return err
 	}
-	text, err := r.text(lo, hi, j0, j1, dropped)
+	tails, err := r.tails(j0, j1, dropped)
+	if err != nil {
+		return err
+	}
+	text, err := r.text(lo, hi, j0, j1, dropped, tails)
 	if err != nil {
 		return err
 	}
@@ -132,20 +142,62 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	return nil
 }
 
+// severed reports whether lines that come or go in place of lines [lo, hi)
+// would do so between a comment and the blank line that SEARCH has there: it
+// leaves the comment out, and on which side of it they belong nobody can tell.
+//
+// What merely looks like a comment counts here as one.
+func (r *rewriter) severed(lo, hi int) bool {
+	remark := func(i int) bool {
+		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.comment(r.d.line(i)))
+	}
+	return r.p.headless && lo == r.p.lo && remark(lo-1) || r.p.tailless && hi == r.p.hi && remark(hi)
+}
+
 // gap reports a comment in lines [lo, hi), which no group accounts for.
 func (r *rewriter) gap(lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		if r.d.lang.comment(r.d.line(i)) {
+		if r.d.remark(i) {
 			return errComment
 		}
 	}
 	return nil
 }
 
+// tails returns the comments after code that stand in the dropped lines and
+// that SEARCH leaves out, for the lines [j0, j1) of REPLACE that take their
+// place: each new line keeps the comment of the line that it replaces, unless
+// it has one of its own. Where lines do not replace one another one for one,
+// nobody can tell where the comment belongs.
+func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
+	var out []string
+	for i, g := range dropped {
+		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
+			continue // found to the letter, or by its tokens: comments are among them
+		}
+		tail, search := r.d.tail(g.f0), r.p.search[g.s0]
+		if tail == "" || r.d.lang.code([]string{search})[0] != search {
+			continue
+		}
+		if len(dropped) != j1-j0 || !r.d.lang.closed(r.p.replace[j0+i]) {
+			return nil, errComment
+		}
+		if out == nil {
+			out = make([]string, j1-j0)
+		}
+		if s := r.p.replace[j0+i]; r.d.lang.code([]string{s})[0] == s {
+			out[i] = tail
+		}
+	}
+	return out, nil
+}
+
 // text returns lines [j0, j1) of REPLACE as the file would have them in
 // place of its lines [lo, hi). When as many lines come as go, each takes the
 // place of one, and with equal indentation in the block also that in the file.
-func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group) (string, error) {
+//
+// tails, when there are any, are the comments that the lines keep.
+func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
 	var b strings.Builder
 	end := r.d.endNear(lo, hi)
 	for j := j0; j < j1; j++ {
@@ -162,6 +214,9 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group) (string, error) {
 				return "", errIndent
 			}
 			s = to + s[len(indent(s)):]
+		}
+		if tails != nil && tails[j-j0] != "" {
+			s = strings.TrimRight(s, " \t") + tails[j-j0]
 		}
 		b.WriteString(s)
 		b.WriteString(end)

@@ -25,16 +25,13 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	}
 	f, at := finding{}, 0
 	for i, s := range ps {
-		if len(s) == 0 {
-			if len(pr[i]) > 0 {
+		if allBlank(s) {
+			if !allBlank(pr[i]) {
 				return finding{}, false // nothing tells where these lines would go
 			}
 			continue
 		}
-		g, _ := locateStrict(d, s, pr[i])
-		if len(g.places) == 0 && len(g.ambiguous) == 0 && anchor(d.lang, s) {
-			g, _ = locateLoose(d, loose, s, pr[i])
-		}
+		g := locatePiece(d, s, pr[i])
 		if len(g.ambiguous) > 0 {
 			return g, true
 		}
@@ -48,6 +45,17 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	return f, len(f.places) > 0
 }
 
+// locatePiece finds one piece of a block with elisions: to the letter, or
+// else by indentation and punctuation.
+func locatePiece(d *document, search, replace []string) finding {
+	f, done := locateStrict(d, search, replace)
+	if lo, hi := outer(search); !done && anchor(d.lang, search) {
+		f, _ = locateLoose(d, loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
+		f = f.widen(d, search, replace)
+	}
+	return f
+}
+
 // pieces cuts lines at the elisions.
 func pieces(lines []string) [][]string {
 	out := [][]string{nil}
@@ -57,10 +65,6 @@ func pieces(lines []string) [][]string {
 		} else {
 			out[len(out)-1] = append(out[len(out)-1], s)
 		}
-	}
-	for i, p := range out {
-		lo, hi := outer(p)
-		out[i] = p[lo:hi]
 	}
 	return out
 }
@@ -125,7 +129,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 		})
 		ends = append(ends, len(ids))
 	}
-	if !known || len(ids) < minTokens || size < minBytes {
+	if !known || len(ids) < minTokens || size < minBytes || d.lang.flow == fixed {
 		return finding{}, false
 	}
 	hits := wholeLines(w, searchKMP(w.ids, ids, math.MaxInt), len(ids))
@@ -139,6 +143,9 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	h := hits[0]
 	p := place{lo: lines[0], hi: int(w.line[h+len(ids)-1]) + 1, strategy: Robust, search: search, replace: replace}
 	p.groups = reflowGroups(w, h, ends)
+	if len(hits) == 1 && !d.flows(search, p.groups) {
+		return finding{}, false
+	}
 	return one(lines, p), true
 }
 
@@ -183,9 +190,12 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 	return groups
 }
 
+// operators are the characters of which several make one operator.
+const operators = "+-*/%=<>!&|^~?:.@#\\"
+
 // eachToken calls yield for every token of a line: a word, a quoted string
-// that closes on the line, or one other character. Space between tokens does
-// not count, space inside a string does.
+// that closes on the line, a run of operators, or one other character. Space
+// between tokens does not count, space inside a string or between operators does.
 //
 // It is no lexer of any language. It only has to cut two texts alike, and
 // never to take two different texts for the same: so strings stay whole,
@@ -203,6 +213,8 @@ func eachToken(s string, yield func(string)) {
 			if n = quoted(s); n == 1 {
 				open += s[:1]
 			}
+		case strings.ContainsRune(operators, r):
+			n = len(s) - len(strings.TrimLeft(s, operators))
 		case word(r):
 			for n < len(s) {
 				r, m := utf8.DecodeRuneInString(s[n:])

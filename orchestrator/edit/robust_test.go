@@ -26,7 +26,9 @@ func TestTokensKeepStringsAndNamesWhole(t *testing.T) {
 		"x=1":              {"x", "=", "1"},
 		"x = 1":            {"x", "=", "1"},
 		"foo_bar(a1,$b)":   {"foo_bar", "(", "a1", ",", "$b", ")"},
-		"a += b":           {"a", "+", "=", "b"},
+		"a += b":           {"a", "+=", "b"},
+		"a = -b":           {"a", "=", "-", "b"},
+		"a <-b":            {"a", "<-", "b"},
 		`f("a  b", 'c')`:   {"f", "(", `"a  b"`, ",", "'c'", ")"},
 		`"a \" b" c`:       {`"a \" b"`, "c"},
 		"`a b` c":          {"`a b`", "c"},
@@ -69,7 +71,7 @@ func TestPiecesAreCutAtElisions(t *testing.T) {
 		"a|# ...|b":        "[a] [b]",
 		"# ...|b":          "[] [b]",
 		"a|...":            "[a] []",
-		"a||# ...||b":      "[a] [b]",
+		"a||# ...||b":      "[a ] [ b]",
 		"a|// ...|# ...|b": "[a] [] [b]",
 	} {
 		var out []string

@@ -15,7 +15,7 @@ func TestIndentationAtTheLimitsOfWhatCanBeLearnt(t *testing.T) {
 		{"a tab below spaces, as the file has it", "    a|    b|    \tc", "a|b|>c", "a|>d", "    a|    >d"},
 		{"one depth, a tab for spaces", "    a|    b", ">a|>b", ">>c", "        c"},
 		{"one depth, deeper by its own step", "        a", "  a", "  a|    b", "        a|          b"},
-		{"the wrong way round", "    a|a", "a|    b", "c|        d", "refused at d"},
+		{"the wrong way round", "    a|a", "a|    b", "c|        d", "refused at c"},
 		{"levels of nine", "a|         b", "a| b", "a|  c", "refused at c"},
 		{"levels of eight", "a|        b", "a| b", "a|  c", "a|                c"},
 		{"a third pair that disagrees", "a|    b|      c", "a|  b|    c", "d|      e", "refused at e"},

@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A viewKind is one way to look at the lines of a file, each looser than the one before.
@@ -13,7 +15,7 @@ const (
 	trimmedEnd                  // trailing space aside
 	loose                       // indentation, trailing space and Unicode punctuation aside
 	looseFilled                 // as loose, without blank lines
-	looseCode                   // as loose, without blank lines and whole-line comments
+	looseCode                   // as loose, without blank lines and comments
 	viewKinds
 )
 
@@ -47,6 +49,9 @@ func (d *document) view(k viewKind) *view {
 	v.ids, v.line = make([]int32, 0, n), make([]int32, 0, n)
 	for i := range n {
 		s := d.line(i)
+		if k == looseCode {
+			s = d.bare()[i]
+		}
 		if v.skips(s) {
 			continue
 		}
@@ -69,13 +74,7 @@ func (d *document) view(k viewKind) *view {
 
 // skips reports whether the view leaves the line s out.
 func (v *view) skips(s string) bool {
-	switch v.kind {
-	case looseFilled:
-		return blank(s)
-	case looseCode:
-		return blank(s) || v.lang.comment(s)
-	}
-	return false
+	return (v.kind == looseFilled || v.kind == looseCode) && blank(s)
 }
 
 // key returns what views of kind k compare of the line s.
@@ -95,6 +94,9 @@ func (k viewKind) key(s string) string {
 // That a line is not in the file at all is the most frequent answer for a
 // block that does not match, and it ends the search before it begins.
 func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
+	if v.kind == looseCode {
+		s = v.lang.code(s)
+	}
 	for i, l := range s {
 		if v.skips(l) {
 			continue
@@ -192,12 +194,15 @@ func searchKMP(hay, needle []int32, limit int) []int {
 // forms. Models and editors swap them in both directions; the table holds
 // only characters whose exchange never changes a token's meaning.
 //
-// Letters are left alone: an accent more or less is another word.
+// Letters are left alone, but for their composition: an accent more or less
+// is another word, an accent written as a character of its own is not. Nor
+// are characters without width set aside: a name with one in it is another
+// name, however it looks.
 func plainUnicode(s string) string {
 	if ascii(s) {
 		return s
 	}
-	return unicodeForms.Replace(s)
+	return unicodeForms.Replace(norm.NFC.String(s))
 }
 
 // ascii reports whether s has no byte beyond 0x7f.
