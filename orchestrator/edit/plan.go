@@ -57,7 +57,7 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 	}
 	d := newDocument(path, before)
 	d.busy = len(ops) > manyBlocks
-	found, missing, problems := matchAll(d, ops)
+	found, missing, problems := matchAll(d, dealt(d, ops))
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, problems)
@@ -146,38 +146,15 @@ func find(d *document, op *operation) finding {
 		replace, _ = unfence(replace) // no such file begins and ends with a fence
 	}
 	f := locate(d, search, replace)
-	if op.hunk != nil {
-		return op.hunk.choose(d, op, f)
-	}
-	if len(f.places)+len(f.ambiguous) > 0 {
-		return f
+	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
+		return op.choose(d, replace, f)
 	}
 	inner, ok := unfence(search)
-	if !ok {
+	if !ok || op.every {
 		return f
 	}
 	replace, _ = unfence(replace)
 	return locate(d, inner, replace)
-}
-
-// choose breaks a tie among equal places by the header's line, when the
-// header proved right in its counts and the lines stand exactly there.
-//
-// Programs that make diffs write true numbers, and repetitive files need
-// them: a table of equal lines has no other context. Models write numbers
-// that are wrong, but then the counts mostly are too, or the lines are not
-// there.
-func (h *hunk) choose(d *document, op *operation, f finding) finding {
-	lo := h.line - 1
-	if !h.trusted || len(f.ambiguous) == 0 || lo < 0 || lo+len(op.search) > d.len() {
-		return f
-	}
-	for i, s := range op.search {
-		if d.line(lo+i) != s {
-			return f
-		}
-	}
-	return finding{places: []place{{lo: lo, hi: lo + len(op.search), strategy: Exact, search: op.search, replace: op.replace}}}
 }
 
 // endings settles the newline at the end of the file for an operation that
