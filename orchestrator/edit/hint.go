@@ -71,13 +71,18 @@ func (op *operation) byEnding(d *document) []int {
 	return last.byLine(d)
 }
 
-// bySection returns the places in the section that the form names.
+// bySection returns the places in the section that the form names. Lines
+// that stand very often are not looked for.
 func (op *operation) bySection(d *document) []int {
 	lo, hi, ok := d.section(op.under)
 	if !ok {
 		return nil
 	}
-	return slices.DeleteFunc(d.findExact(op.search, d.len()), func(at int) bool { return at < lo || at+len(op.search) > hi })
+	places := d.findExact(op.search, rare)
+	if len(places) == rare {
+		return nil
+	}
+	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.search) > hi })
 }
 
 // section returns the lines under the headings, outermost first: those that
@@ -90,41 +95,44 @@ func (op *operation) bySection(d *document) []int {
 func (d *document) section(headings []string) (lo, hi int, ok bool) {
 	hi = d.len()
 	for _, h := range headings {
-		at := -1
-		for i := lo; i < hi; i++ {
-			if trimSpace(d.line(i)) != trimSpace(h) {
-				continue
-			}
-			if at >= 0 {
-				return 0, 0, false
-			}
-			at = i
-		}
-		if at < 0 {
+		places, _ := d.view(loose).find([]string{h}, rare)
+		n := len(places)
+		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || trimSpace(d.line(i)) != trimSpace(h) })
+		if n == rare || len(places) != 1 {
 			return 0, 0, false
 		}
-		if lo = at + 1; d.bodyEnd(at) > lo {
-			hi = min(hi, d.bodyEnd(at))
+		at := places[0]
+		end, ok := d.bodyEnd(at)
+		if !ok {
+			return 0, 0, false
+		}
+		if lo = at + 1; end > lo {
+			hi = min(hi, end)
 		}
 	}
 	return lo, hi, len(headings) > 0
 }
 
+// maxSection bounds the lines of a section; one that is longer says little.
+const maxSection = 20000
+
 // bodyEnd returns the line behind the last that belongs to the block which
-// line at begins, at+1 when it begins none.
-func (d *document) bodyEnd(at int) int {
+// line at begins, at+1 when it begins none; ok is false when it is too long.
+func (d *document) bodyEnd(at int) (end int, ok bool) {
 	depth, end := len(indent(d.line(at))), at+1
 	for i := at + 1; i < d.len(); i++ {
 		s := trimSpace(d.line(i))
 		switch {
+		case i-at > maxSection:
+			return 0, false
 		case s == "":
 		case len(indent(d.line(i))) > depth:
 			end = i + 1
 		case end == at+1 || strings.IndexByte(")]}", s[0]) < 0:
-			return end
+			return end, true
 		}
 	}
-	return end
+	return end, true
 }
 
 // everywhere returns the first lines, from 0, of all places of a replacement
@@ -134,19 +142,19 @@ func (d *document) bodyEnd(at int) int {
 // Where the text is part of a longer line as well, the author meant those
 // too, or did not know of them; to change some of the places would leave half
 // of a renaming. Then all of them are named, from 1, as for any block that
-// could mean several places, and so are places that share lines.
+// could mean several places; so are places that share lines, or are too many.
 func (op *operation) everywhere(d *document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.search, "\n")
 	if allBlank(op.search) || !strings.Contains(d.plain(), text) {
 		return nil, ambiguous
 	}
-	lines = d.findExact(op.search, d.len())
+	lines = d.findExact(op.search, MaxBlocks+1)
 	for i := 1; i < len(lines); i++ {
 		if lines[i] < lines[i-1]+len(op.search) {
 			return nil, d.within(text)
 		}
 	}
-	if strings.Count(d.plain(), text) != len(lines) {
+	if len(lines) > MaxBlocks || strings.Count(d.plain(), text) != len(lines) {
 		return nil, d.within(text)
 	}
 	return lines, nil

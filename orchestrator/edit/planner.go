@@ -39,6 +39,7 @@ type fileState struct {
 	mode   *operation
 	move   *operation
 	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
+	lines  []string   // the lines before the edit, once they were asked for
 }
 
 // newPlanner returns a planner for one response.
@@ -101,8 +102,8 @@ func (p *planner) add(op *operation) error {
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
-	if op.kind == opEdit && allBlank(op.search) && len(s.before) == 0 {
-		op.fill(s.exists)
+	if p.resolve(s, op); op.path == "" {
+		return nil
 	}
 	if p.clash(s, op) || p.absent(s, op) {
 		return nil
@@ -118,6 +119,70 @@ func (p *planner) add(op *operation) error {
 		s.whole = op
 	}
 	return nil
+}
+
+// resolve gives an operation the meaning that depends on what the file is:
+// absent, empty, or with lines at its ends. It empties the path of one that
+// it refuses.
+func (p *planner) resolve(s *fileState, op *operation) {
+	switch op.kind {
+	case opEdit:
+		if allBlank(op.search) && len(s.before) == 0 {
+			op.fill(s.exists)
+		}
+	case opAppend, opPrepend:
+		if s.exists {
+			op.anchor(s.content())
+		}
+	case opWrite:
+		p.write(s, op)
+	}
+}
+
+// write settles whether a whole content is that of a new file.
+//
+// A name without a folder for which there are files in folders is mostly one
+// of those, cut short: a new file beside it would help nobody.
+func (p *planner) write(s *fileState, op *operation) {
+	op.kind = opCreate
+	if s.exists {
+		op.kind = opWhole
+	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
+		p.fault(op.block, s.path, kindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
+		op.path = ""
+	}
+}
+
+// anchor turns lines for an end of the file into an edit of the line there:
+// its number says which of several equal lines is meant. In a file without
+// any text there is no such line, and the lines are its content.
+func (op *operation) anchor(lines []string) {
+	lo, hi := outer(lines)
+	added, before := op.replace, op.kind == opPrepend
+	switch {
+	case lo == hi:
+		op.insert(lines, added, before)
+		op.kind, op.text = opWhole, joinLines(op.replace)
+		return
+	case before:
+		op.insert(lines[:lo+1], added, before)
+		op.line = 1
+	default:
+		op.insert(lines[hi-1:], added, before)
+		op.line = hi
+	}
+	op.kind = opEdit
+}
+
+// content returns the lines of the file before the edit, without their ends.
+func (s *fileState) content() []string {
+	if s.lines == nil {
+		d := newDocument(s.path, s.before)
+		for i := range d.len() {
+			s.lines = append(s.lines, d.line(i))
+		}
+	}
+	return s.lines
 }
 
 // fill turns an edit without SEARCH into what it means for a file that is
@@ -269,6 +334,10 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 		c.Op, c.After = workspace.Delete, nil
 		p.note(op, Deletion)
 	default:
+		if op.doubt && partial(op.text, s.before) {
+			p.fault(op.block, s.path, kindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
+			return
+		}
 		c.After = []byte(likeBefore(op.text, s.before))
 		if g := guardSize(newDocument(s.path, s.before), op.block, string(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
