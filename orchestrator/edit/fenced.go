@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// What begins a JSON patch, without a fence and in one.
+// What begins a JSON patch, without a fence and in one. "[//]" begins a
+// comment of Markdown.
 var (
-	jsonStart = regexp.MustCompile(`^(?:\[\s*(?:[{\]]|/[/*])|\{\s*(?:["}]|/[/*]))`)
-	jsonFence = regexp.MustCompile("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*])|\\{\\s*(?:\"|/[/*]))")
+	jsonStart = regexp.MustCompile(`^(?:\[\s*(?:[{\]]|/[/*][^\]])|\{\s*(?:["}]|/[/*]))`)
+	jsonFence = regexp.MustCompile("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*][^\\]])|\\{\\s*(?:\"|/[/*]))")
 )
 
 // parseFenced reads the JSON patches in fences, when the first of them begins
@@ -126,6 +127,41 @@ func holdsPatch(text string, lo, hi int, tags []tag) bool {
 		}
 	}
 	return false
+}
+
+// unthought returns the text behind the thoughts that it begins with.
+func unthought(text string, tags []tag) string {
+	at := 0
+	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && blank(text[at:tags[i].start]); i++ {
+		name := tags[i].name
+		for i++; tags[i].name != name || !tags[i].closes; i++ { // a thought that is marked has its end
+		}
+		at = tags[i].end
+	}
+	return strings.TrimSpace(text[at:])
+}
+
+// quotedIn returns the name of the file in whose fence the offset lies behind
+// other text, "" when it lies in none: the edit there is then more likely part
+// of a text about edits than an edit.
+func quotedIn(text string, at int) string {
+	name, open, body := "", "", 0
+	for pos := 0; pos < at; {
+		start := pos
+		pos += length(text[pos:], "\n")
+		mark, info := fenceLine(strings.TrimRight(text[start:pos], "\r\n"))
+		switch {
+		case mark == "":
+		case open == "":
+			name, open, body = nameAbove(text, start), mark, pos
+		case info == "" && strings.HasPrefix(mark, open):
+			open = ""
+		}
+	}
+	if open == "" || body >= at || blank(text[body:at]) {
+		return ""
+	}
+	return name
 }
 
 // nameAbove returns the path that the line directly above the offset names.

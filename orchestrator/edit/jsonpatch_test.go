@@ -148,6 +148,10 @@ func TestJSONInFences(t *testing.T) {
 		{"a block, then in a thought", tagBlock + "<think>\n" + fence(one) + "</think>\n", `edit x "a">"b"`},
 		{"in the content of a block", "<CREATE_FILE a.md>\n" + fence(one) + "</CREATE_FILE>\n", "create a.md \"```json\\n{\\\"path\\\":\\\"x\\\",\\\"oldText\\\":\\\"a\\\",\\\"newText\\\":\\\"b\\\"}\\n```\\n\""},
 		{"under the name of a file", "shop/x.json\n" + fence(one), "parse"},
+		{"behind thoughts, without a fence", "<think>\n" + two + "\n</think>\n<THOUGHT>so</THOUGHT>\n" + one, first},
+		{"behind a thought that is not closed", "<think>\n" + one, "truncated"},
+		{"behind a thought and prose", "<think>so</think>\nSo: " + one, "parse"},
+		{"behind a comment of Markdown", "[//]: # (so)\n" + tagBlock, `edit x "a">"b"`},
 		{"under a sentence", "For x.json:\n" + fence(one), first},
 	})
 }

@@ -59,10 +59,10 @@ const (
 // their names come last: such fences stand beside edits in any form, to show
 // something.
 func parseForm(text string) ([]*operation, error) {
-	if body := strings.TrimSpace(text); jsonStart.MatchString(body) {
+	tags := scanTags(text)
+	if body := unthought(text, tags); jsonStart.MatchString(body) {
 		return parseJSON(body)
 	}
-	tags := scanTags(text)
 	form, at := otherForm(text, 0, len(text), tags)
 	if first := firstTag(text, tags); first >= 0 && (at < 0 || first < at) {
 		form, at = tagsForm, first
@@ -70,6 +70,12 @@ func parseForm(text string) ([]*operation, error) {
 	ops, fault, done := parseFenced(text, tags, at)
 	if done {
 		return ops, fault
+	}
+	if name := quotedIn(text, at); name != "" && form != diffForm {
+		return nil, refuse(Problem{
+			Path: name, Kind: kindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
+			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",
+		})
 	}
 	switch form {
 	case tagsForm:

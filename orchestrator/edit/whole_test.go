@@ -34,6 +34,11 @@ func TestFilesUnderTheirNames(t *testing.T) {
 		{"a fence with a language inside", "x.py\n```\n```sh\na\n```\n", "parse"},
 		{"text with a fence after it", "x.md\n```\na\n```\nb\n```\nc\n```\n", "parse"},
 		{"beside a block", "x.py\n" + code + tagBlock, `edit x "a">"b"`},
+		{"a text about blocks", "x.md\n```\nSend this:\n" + tagBlock + "```\n", "parse"},
+		{"a text about patches", "x.md\n```\nSend this:\n" + patchBlock + "```\n", "parse"},
+		{"a text about blocks, in a fence without a name", "so\n```\nSend this:\n" + tagBlock + "```\n", `edit x "a">"b"`},
+		{"a block in a fence under a name", "x.py\n```\n\n" + tagBlock + "```\n", `edit x "a">"b"`},
+		{"a block behind a fence under a name", "x.py\n```\nb\n```\n" + tagBlock, `edit x "a">"b"`},
 	})
 }
 
