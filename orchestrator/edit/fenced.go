@@ -96,7 +96,8 @@ func closing(text, mark string, from int) int {
 }
 
 // begins reports whether an edit in a form other than JSON begins in
-// text[lo:hi], thoughts aside.
+// text[lo:hi], thoughts aside. What stands in the JSON itself, outside that
+// range, is text.
 func begins(text string, lo, hi int, tags []tag) bool {
 	if _, at := otherForm(text, lo, hi, tags); at >= 0 {
 		return true
@@ -164,7 +165,8 @@ func quotedIn(text string, at int) string {
 	return name
 }
 
-// nameAbove returns the path that the line directly above the offset names.
+// nameAbove returns the path that the line directly above the offset names,
+// "" for none. With a blank line between, the name belongs to the prose.
 func nameAbove(text string, at int) string {
 	above := strings.TrimSuffix(text[:at], "\n")
 	return pathLine(above[strings.LastIndexByte(above, '\n')+1:])

@@ -12,7 +12,8 @@ var jsonSpelling = map[string]string{
 	"new": "newText", "line": "line", "expected": "expected", "all": "replace_all", "list": "edits", "target": "target",
 }
 
-// The fields that every change of a whole file, and every edit, may have.
+// The fields that every change of a whole file, and every edit, may have:
+// those that chose the form, and where the edit needs none, the path.
 var (
 	fileFields = []string{"action"}
 	editFields = []string{"path", "action", "type"}
@@ -62,7 +63,8 @@ var jsonForms = map[string]jsonForm{
 	}},
 }
 
-// wholeFile makes a change of a whole file.
+// wholeFile makes a change of a whole file. Content is taken byte for byte, as
+// no other form can give it.
 func wholeFile(kind opKind) func(jsonItem, *operation) {
 	return func(item jsonItem, op *operation) {
 		op.kind, op.from, op.text = kind, item["from"].text, item["content"].text
@@ -73,6 +75,9 @@ func wholeFile(kind opKind) func(jsonItem, *operation) {
 func (item jsonItem) lines(field string) []string { return splitBody(item[field].text) }
 
 // insert makes the edit that puts lines before or after an anchor, which stays.
+//
+// It is the block that an author would write who has only SEARCH and REPLACE:
+// the anchor is matched like any lines, and keeps the bytes of the file.
 func (op *operation) insert(anchor, lines []string, before bool) {
 	op.search, op.replace = anchor, slices.Concat(anchor, lines)
 	if before {
@@ -80,7 +85,8 @@ func (op *operation) insert(anchor, lines []string, before bool) {
 	}
 }
 
-// jsonActions are other names of the actions.
+// jsonActions are other names of the actions. A type of edit may stand as the
+// action too: some tools have only one field for both.
 var jsonActions = map[string]string{
 	"update": "modify", "overwrite": "write", "remove": "delete", "move": "rename", "str_replace": "replace",
 }
@@ -122,7 +128,8 @@ func (item jsonItem) form() (name string, ok bool) {
 	return action, true
 }
 
-// editType reports whether a name is that of a type of edit.
+// editType reports whether a name is that of a type of edit, which unlike a
+// change of a whole file can do without a path.
 func editType(name string) bool {
 	f, known := jsonForms[name]
 	return known && f.make != nil && f.needs[0] != "path"

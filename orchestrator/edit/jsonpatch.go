@@ -73,7 +73,8 @@ type jsonParser struct {
 	last jsonForm
 }
 
-// document adds the operations of a whole patch.
+// document adds the operations of a whole patch. An empty object asks for
+// nothing, which is told as for any response without edits.
 func (p *jsonParser) document(v jsonValue) error {
 	if v.kind == '{' && len(v.names) == 0 {
 		return nil
@@ -84,7 +85,8 @@ func (p *jsonParser) document(v jsonValue) error {
 	return nil
 }
 
-// advice shows the form that the item at fault should have had.
+// advice shows the form that the item at fault should have had, and the whole
+// of JSON when nobody knows which that is.
 func (p *jsonParser) advice() string {
 	if p.last.show != "" {
 		return "send " + p.last.show
@@ -94,6 +96,9 @@ func (p *jsonParser) advice() string {
 
 // value translates an object, or each of a list. path is that of the object
 // around it, "" for none. It says what is wrong, and with which file.
+//
+// Objects and lists may hold one another: some tools write a list of files
+// with a list of edits each, others one list with the path in every edit.
 func (p *jsonParser) value(v jsonValue, path string) (reason, at string) {
 	switch v.kind {
 	case '[':
@@ -140,7 +145,8 @@ func newItem(v jsonValue) (jsonItem, string) {
 	return item, ""
 }
 
-// jsonKind returns the kinds of value that a field may have.
+// jsonKind returns the kinds of value that a field may have. A number in
+// quotes is not taken for one: whoever writes text there may mean a text.
 func jsonKind(field string) string {
 	switch field {
 	case "line":
@@ -192,7 +198,11 @@ type jsonForm struct {
 	make       func(item jsonItem, op *operation)
 }
 
-// item translates one object.
+// item translates one object: it finds the form, checks that all of its
+// fields are there and no other, and lets the form make the operation.
+//
+// The fields are looked through in order of their names, so that of several
+// faults the same one is always told.
 func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	name, known := item.form()
 	form, ok := jsonForms[name]
@@ -238,7 +248,8 @@ func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	return "", ""
 }
 
-// missing says that a field is not there.
+// missing says that a field is not there, in the words of the form where the
+// reason needs some.
 func missing(form, field string) string {
 	switch field {
 	case "path":
@@ -251,7 +262,8 @@ func missing(form, field string) string {
 	return fmt.Sprintf("the %s has no %q", form, jsonSpelling[field])
 }
 
-// misplaced says that a field has no place in the form.
+// misplaced says that a field has no place in the form. To read over it could
+// leave out half of what the author meant.
 func misplaced(form, field string) string {
 	switch {
 	case field == "content" && (form == "delete" || form == "rename"):

@@ -13,7 +13,8 @@ import (
 // three deep.
 const maxJSONDepth = 32
 
-// A jsonValue is one value of a JSON text.
+// A jsonValue is one value of a JSON text. Fields keep their order, so that
+// the first fault is always the same one.
 type jsonValue struct {
 	kind  byte        // '{', '[' or '"', '0' for a number, 't', 'f' or 'n' for a word
 	text  string      // a string's characters; a number or word as it was written
@@ -72,7 +73,8 @@ func (f *jsonFault) refusal() error {
 	})
 }
 
-// refusal makes the refusal of an error that JSON gave.
+// refusal makes the refusal of an error that JSON gave; any other error, and
+// none, it returns as it is.
 func refusal(err error) error {
 	var f *jsonFault
 	if errors.As(err, &f) {
@@ -139,6 +141,9 @@ func (r *jsonReader) peek() byte {
 }
 
 // value reads one value of any kind.
+//
+// The depth is bounded because each level is a level of calls here: a text of
+// brackets alone would else use up the stack.
 func (r *jsonReader) value() (jsonValue, error) {
 	switch c := r.peek(); c {
 	case '{', '[':
@@ -199,7 +204,11 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 	return v, nil
 }
 
-// word reads a number, true, false or null.
+// word reads a number, true, false or null, as far as the next byte that may
+// follow one.
+//
+// At the end of the text it cannot be complete: a patch is an object or a
+// list, and those have yet to be closed.
 func (r *jsonReader) word() (jsonValue, error) {
 	n := 0
 	for r.at+n < len(r.text) && strings.IndexByte(" \t\r\n,]}/:", r.text[r.at+n]) < 0 {
@@ -270,6 +279,10 @@ const (
 )
 
 // escape reads one escape, two when they are a surrogate pair.
+//
+// "\d" and its like come from patterns that were not escaped once more. They
+// may mean the backslash, or nothing by it, and the file would hold one of
+// the two.
 func (r *jsonReader) escape() (rune, error) {
 	at := r.at
 	rest := r.text[at+1:]
@@ -299,7 +312,7 @@ func (r *jsonReader) escape() (rune, error) {
 	return 0, r.fault(at, "half of a surrogate pair stands for no character")
 }
 
-// hex4 reads "u" and four hexadecimal digits.
+// hex4 reads "u" and four hexadecimal digits, in either case.
 func hex4(s string) (rune, bool) {
 	if len(s) < 5 || s[0] != 'u' {
 		return 0, false

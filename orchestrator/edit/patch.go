@@ -70,7 +70,8 @@ func parsePatch(text string) ([]*operation, error) {
 	return p.ops, nil
 }
 
-// A patchParser walks the lines of a response with patches.
+// A patchParser walks the lines of a response with patches. Each of its
+// methods begins at line i and leaves i behind what it has read.
 type patchParser struct {
 	lines   []string
 	i       int
@@ -129,7 +130,8 @@ func (p *patchParser) unmarked() error {
 		"begin every line of a chunk with space, + or -, and every line of a new file with +")
 }
 
-// add reads a new file: every line has its "+".
+// add reads a new file: every line has its "+", blank ones included. A line
+// without it ends the file, and is refused by the caller unless it is blank.
 func (p *patchParser) add(path string) error {
 	op := &operation{kind: opCreate, path: path}
 	var lines []string
@@ -181,7 +183,9 @@ func (p *patchParser) update(path string) error {
 // there is only space.
 //
 // An empty line is a blank line of context that lost its one space, unless
-// nothing but the end of the chunk follows.
+// nothing but the end of the chunk follows. A chunk is a hunk from here on:
+// what holds for diffs, such as the guards that they are exempt from, holds
+// for it. One that only adds, at the end of the file, needs no context.
 func (p *patchParser) chunk() (*operation, error) {
 	op := &operation{kind: opEdit, hunk: &hunk{}}
 	headed := false

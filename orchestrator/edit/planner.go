@@ -78,7 +78,7 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 	return cs, p.applied, nil
 }
 
-// fault notes a problem.
+// fault notes a problem of one block, or with block 0 of the whole response.
 func (p *planner) fault(block int, path, kind, reason, advice string) {
 	p.problems = append(p.problems, Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
 }
@@ -175,6 +175,7 @@ func (op *operation) anchor(lines []string) {
 }
 
 // content returns the lines of the file before the edit, without their ends.
+// They are cut once a file, however many blocks ask for its ends.
 func (s *fileState) content() []string {
 	if s.lines == nil {
 		d := newDocument(s.path, s.before)
@@ -263,7 +264,8 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 	return !s.exists
 }
 
-// alike returns up to three files with the same base name, whatever the case.
+// alike returns up to three files with the same base name, whatever the case:
+// those that a wrong path most often stands for.
 func (p *planner) alike(name string) []string {
 	var out []string
 	for _, f := range p.files.Paths() {
@@ -307,7 +309,8 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	return c, len(p.problems) == n && !same
 }
 
-// note records an operation that had nothing to match.
+// note records an operation that had nothing to match. It counts as line 1,
+// since it concerns the file from its start.
 func (p *planner) note(op *operation, by Strategy) {
 	p.applied = append(p.applied, Applied{Block: op.block, Path: op.path, Strategy: by, Line: 1})
 }
@@ -365,7 +368,8 @@ func likeBefore(text string, before []byte) string {
 	return text
 }
 
-// bits returns the permissions of a file with or without the execute bit.
+// bits returns the permissions of a file with or without the execute bit, as
+// git knows them: nobody's umask is part of a change.
 func bits(exec bool) fs.FileMode {
 	if exec {
 		return 0o755

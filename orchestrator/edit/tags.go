@@ -84,7 +84,8 @@ func (p *tagParser) thoughtful(from int) error {
 	return nil
 }
 
-// endsLine reports whether only space follows on the line.
+// endsLine reports whether only space follows on the line. A closing tag that
+// ends a line is meant as one; within a sentence it is spoken of.
 func endsLine(text string, at int) bool {
 	line, _, _ := strings.Cut(text[at:], "\n")
 	return blank(line)
@@ -104,12 +105,15 @@ func mixed() error {
 	return refuse(Problem{Kind: kindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }
 
-// bad refuses the response for the block that is being read.
+// bad refuses the response for the block that is being read. There is no
+// reading on behind it: where a block is not what it seems, neither are the
+// blocks after it.
 func (p *tagParser) bad(reason string) error {
 	return refuse(Problem{Block: len(p.ops) + 1, Kind: kindParse, Reason: reason, Advice: formAdvice})
 }
 
-// cut refuses a response whose block does not end.
+// cut refuses a response whose block does not end. What was read of it is
+// never applied: its last line may be half a line.
 func (p *tagParser) cut(name string) error {
 	return refuse(Problem{
 		Block: len(p.ops) + 1, Kind: kindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
@@ -257,6 +261,9 @@ func trivial(s string) bool {
 
 // create reads <CREATE_FILE path> … </CREATE_FILE>, and FILE for a file that
 // may be there.
+//
+// A fence around the whole of it goes, unless the file may begin and end with
+// a fence of its own.
 func (p *tagParser) create(name string, kind opKind) error {
 	op := &operation{kind: kind, path: attrPath(p.tags[p.i].attrs)}
 	body, err := p.body(name, func(tag) bool { return false })
@@ -276,6 +283,9 @@ func (p *tagParser) create(name string, kind opKind) error {
 }
 
 // remove reads <DELETE_FILE path>, with or without an end, or with the path as its body.
+//
+// Text in it other than the path may be the content that the author means to
+// see gone, or of a file that was to be created: it is refused.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &operation{kind: opDelete, path: attrPath(t.attrs)}
