@@ -96,7 +96,7 @@ func standsStrictly(d *document, op *operation) bool {
 // A block before them all cannot have been written against their result: if
 // its lines only turn up there, that is chance.
 func matchChained(next *document, op *operation, done []*match) *match {
-	if !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
+	if op.every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
 		return nil
 	}
 	f, _ := locateStrict(next, op.search, op.replace)

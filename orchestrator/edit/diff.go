@@ -32,6 +32,9 @@ func parseDiff(text string) ([]*operation, error) {
 	if err := p.finish(); err != nil {
 		return nil, err
 	}
+	if prose := strings.Join(p.prose, "\n"); holdsPatch(prose, 0, len(prose), nil) {
+		return nil, mixed()
+	}
 	return p.ops, nil
 }
 
@@ -44,6 +47,7 @@ type diffParser struct {
 	i       int
 	f       *diffFile
 	ops     []*operation
+	prose   []string // the lines outside the hunks
 	endless thoughts
 }
 
@@ -92,12 +96,10 @@ func (p *diffParser) step() error {
 			return err
 		}
 	}
-	if beginning(l, "") == markersForm {
+	if otherThan(diffForm, []string{l}, 0) {
 		return mixed()
 	}
-	if tags := scanTags(l); firstTag(l, tags) >= 0 {
-		return mixed()
-	}
+	p.prose = append(p.prose, l)
 	p.i++
 	return nil
 }

@@ -6,14 +6,29 @@
 // each of which hands its result to the next and never reaches back:
 //
 //   - parse reads the response, in whichever form it is written, into
-//     operations: edit blocks with tags, blocks with conflict markers, unified
-//     diffs and JSON patches all mean the same few operations.
+//     operations. All forms mean the same few operations.
 //   - locate finds the one place in the original text that a block means, by
 //     the five strategies in order of trust.
 //   - rewrite turns a place and its replacement into splices: only the lines
 //     that the block changes, indented as the file is.
 //   - plan checks the splices of all blocks against one another, applies them,
 //     guards the result and builds the changeset.
+//
+// The forms, each told by how it begins; a response in two of them is refused:
+//
+//   - tags: <EDIT file><SEARCH>…</SEARCH><REPLACE>…</REPLACE></EDIT>, CREATE_FILE,
+//     FILE for the whole content of a file, DELETE_FILE and RENAME_FILE
+//   - conflict markers: <<<<<<< SEARCH, =======, >>>>>>> REPLACE
+//   - unified diffs, of git or plain, with true numbers, wrong ones or none
+//   - patches between "*** Begin Patch" and "*** End Patch"
+//   - JSON, alone or in fences: changes of whole files by "action", old and new
+//     text, and edits by "type", among them those at the ends of a file and
+//     at a line, which must carry the text of that line
+//   - whole files in fences, each directly under a line with its name, when
+//     nothing else in the response is an edit
+//
+// In all of them a body is whole lines, its entities are text, and a block that
+// was cut off refuses the response.
 //
 // What it refuses: a place that is not the only one, a token that differs, a
 // response that was cut off, blocks that overlap, a replacement that says

@@ -80,7 +80,7 @@ const (
 	Deletion Strategy = "delete"  // a file removed
 	Renaming Strategy = "rename"  // a file moved
 	Content  Strategy = "content" // a whole file given anew
-	Hunk     Strategy = "diff"    // a hunk of a unified diff, located by its content
+	Hunk     Strategy = "diff"    // a hunk of a diff or a chunk of a patch, located by its content
 	ModeBits Strategy = "mode"    // only the execute bit
 )
 

@@ -18,11 +18,11 @@ func listed(ops []*operation, err error) string {
 	}
 	var out []string
 	for _, op := range ops {
-		s := []string{"edit", "create", "delete", "rename", "whole", "mode"}[op.kind] + " " + op.path
+		s := []string{"edit", "create", "delete", "rename", "whole", "mode", "write", "append", "prepend"}[op.kind] + " " + op.path
 		if op.from != "" {
 			s += " from " + op.from
 		}
-		if op.kind == opEdit || op.search != nil {
+		if op.kind == opEdit || op.search != nil || op.replace != nil {
 			s += fmt.Sprintf(" %q>%q", strings.Join(op.search, "|"), strings.Join(op.replace, "|"))
 		} else if op.text != "" {
 			s += fmt.Sprintf(" %q", op.text)
@@ -44,9 +44,29 @@ func listed(ops []*operation, err error) string {
 				s += " trusted"
 			}
 		}
-		out = append(out, s)
+		out = append(out, s+hints(op))
 	}
 	return strings.Join(out, "\n")
+}
+
+// hints returns what an operation says of its place beyond the lines.
+func hints(op *operation) (s string) {
+	if op.line > 0 {
+		s += fmt.Sprint(" line=", op.line)
+	}
+	if op.under != nil {
+		s += fmt.Sprintf(" under=%q", op.under)
+	}
+	if op.ending {
+		s += " ending"
+	}
+	if op.every {
+		s += " every"
+	}
+	if op.doubt {
+		s += " doubt"
+	}
+	return s
 }
 
 // A formCase is a response and the operations that it means.
@@ -160,7 +180,7 @@ func TestJSONMeansTheseOperations(t *testing.T) {
 		{"unknown field", `[{"path":"x","action":"delete","force":true}]`, "parse"},
 		{"wrong type", `[{"path":1,"action":"delete"}]`, "parse"},
 		{"cut off", `[{"path":"x","action":"cre`, "truncated"},
-		{"trailing comma", `[{"path":"x","action":"delete"},]`, "parse"},
+		{"trailing comma", `[{"path":"x","action":"delete"},]`, `delete x`},
 		{"more after it", `[{"path":"x","action":"delete"}] [{}]`, "parse"},
 	})
 }

@@ -99,6 +99,25 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(checkResponse)
 }
 
+func FuzzPatch(f *testing.F) {
+	seed(f, "patch")
+	seed(f, "refuse_patch")
+	f.Fuzz(checkResponse)
+}
+
+func FuzzLines(f *testing.F) {
+	seed(f, "lines")
+	seed(f, "refuse_lines")
+	f.Fuzz(checkResponse)
+}
+
+func FuzzWhole(f *testing.F) {
+	for _, p := range []string{"whole", "rename", "refuse_whole", "hint", "refuse_thought"} {
+		seed(f, p)
+	}
+	f.Fuzz(checkResponse)
+}
+
 // FuzzMatch compares the matcher with the obvious one wherever that has an
 // answer: whole lines that stand once.
 func FuzzMatch(f *testing.F) {

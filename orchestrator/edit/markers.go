@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -16,11 +17,15 @@ import (
 //
 // A block without a file name above it means the file of the block before.
 //
+// The number of the first old line may stand above the old lines, as in
+// ":start_line:12", with or without a line of dashes after it.
+//
 // The markers may be five to nine characters wide, the same width within a
 // block, which leaves a way out when the text itself holds lines of seven.
 func parseMarkers(text string) ([]*operation, error) {
 	lines := strings.Split(text, "\n")
 	var ops []*operation
+	var prose []string
 	path, above, endless := "", 0, thoughts{}
 	for i := 0; i < len(lines); i++ {
 		if end := endless.pass(lines, i); end > i {
@@ -28,9 +33,10 @@ func parseMarkers(text string) ([]*operation, error) {
 		}
 		width, ok := marker(lines[i], '<', " SEARCH")
 		if !ok {
-			if otherThanMarkers(lines, i) {
+			if otherThan(markersForm, lines, i) {
 				return nil, mixed()
 			}
+			prose = append(prose, lines[i])
 			continue
 		}
 		if name := pathLine(lastLines(lines[above:i], 3)); name != "" {
@@ -40,20 +46,51 @@ func parseMarkers(text string) ([]*operation, error) {
 		if err != nil {
 			return nil, err
 		}
-		ops = append(ops, &operation{kind: opEdit, path: path, search: body(lines[i+1 : mid]), replace: body(lines[mid+1 : end])})
+		old, line := markerLine(lines[i+1 : mid])
+		ops = append(ops, &operation{kind: opEdit, path: path, line: line, search: body(old), replace: body(lines[mid+1 : end])})
 		i, above = end, end+1
+	}
+	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {
+		return nil, mixed()
 	}
 	return ops, nil
 }
 
-// otherThanMarkers reports whether line i, outside the blocks, begins an edit
-// in another form: to read over it would apply half of a change.
-func otherThanMarkers(lines []string, i int) bool {
+// otherThan reports whether line i, outside the blocks of a form, begins an
+// edit in another form: to read over it would apply half of a change.
+func otherThan(form string, lines []string, i int) bool {
 	next := strings.Join(lines[i+1:min(i+2, len(lines))], "")
-	if beginning(lines[i], next) == diffForm {
+	if other := beginning(lines[i], next); other != "" && other != form {
 		return true
 	}
 	return firstTag(lines[i], scanTags(lines[i])) >= 0
+}
+
+// Lines that some tools put above the old lines of a block: where they begin,
+// and what divides the number from them.
+var (
+	markerNumber  = regexp.MustCompile(`^:(start_line|end_line|line):[ \t]*(\d+)[ \t\r]*$`)
+	markerDivider = regexp.MustCompile(`^-{5,9}[ \t\r]*$`)
+)
+
+// markerLine cuts such lines off the old lines of a block, and returns the
+// line at which those begin, 0 when nothing says so. A line of dashes counts
+// only below a number: alone it is text.
+func markerLine(old []string) (rest []string, line int) {
+	n := 0
+	for ; n < len(old); n++ {
+		m := markerNumber.FindStringSubmatch(old[n])
+		if m == nil {
+			break
+		}
+		if m[1] != "end_line" {
+			line = number(m[2], 0)
+		}
+	}
+	if n > 0 && n < len(old) && markerDivider.MatchString(old[n]) {
+		n++
+	}
+	return old[n:], line
 }
 
 // markerEnds returns the lines of the divider and of the end of the block

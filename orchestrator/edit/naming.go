@@ -14,11 +14,14 @@ import (
 func (p *planner) name(ops []*operation) error {
 	var unnamed []*operation
 	for _, op := range ops {
-		if op.path == "" && op.kind == opEdit {
+		switch {
+		case op.path != "":
+			p.settle(op)
+		case op.kind == opEdit || p.target != "":
 			unnamed = append(unnamed, op)
-			continue
+		default: // no line of the file says which one is meant
+			p.fault(op.block, "", kindNotFound, "the block names no file", "name the file by its path")
 		}
-		p.settle(op)
 	}
 	if len(unnamed) == 0 {
 		return nil

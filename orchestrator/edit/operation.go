@@ -8,12 +8,15 @@ import (
 type opKind int
 
 const (
-	opEdit   opKind = iota // replace the lines search by the lines replace
-	opCreate               // a new file from replace
-	opDelete               // remove the file; search, when given, is its content
-	opRename               // move from to path
-	opWhole                // the whole content anew
-	opMode                 // only the execute bit
+	opEdit    opKind = iota // replace the lines search by the lines replace
+	opCreate                // a new file from text
+	opDelete                // remove the file; search, when given, is its content
+	opRename                // move from to path
+	opWhole                 // the whole content of a file that is there, from text
+	opMode                  // only the execute bit
+	opWrite                 // opWhole, or opCreate where there is no file
+	opAppend                // the lines replace after the last one
+	opPrepend               // the lines replace before the first one
 )
 
 // An operation is one thing that a response asks for, the same whichever form
@@ -33,6 +36,13 @@ type operation struct {
 	exec     *bool  // the execute bit when the response sets it
 	hunk     *hunk  // set when the operation comes from a unified diff
 	prefixed string // path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
+
+	// What a form says of the place beyond the lines; see hint.go.
+	line   int      // where search begins, from 1; 0 when the form does not say
+	under  []string // lines that head the section in which it stands, outermost first
+	ending bool     // search ends where the file ends
+	every  bool     // search is meant wherever it stands
+	doubt  bool     // text may be a part of the file shown under its name, not all of it
 }
 
 // A hunk is what a unified diff knows about an edit beyond its lines.

@@ -57,6 +57,7 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 	}
 	d := newDocument(path, before)
 	d.busy = len(ops) > manyBlocks
+	ops = dealt(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	problems = append(problems, overlaps(d, found)...)
@@ -147,14 +148,11 @@ func find(d *document, op *operation) finding {
 		replace, _ = unfence(replace) // code does not begin and end with a fence
 	}
 	f := locate(d, search, replace)
-	if op.hunk != nil {
-		return op.hunk.choose(d, op, f)
-	}
-	if len(f.places)+len(f.ambiguous) > 0 {
-		return f
+	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
+		return op.choose(d, replace, f)
 	}
 	inner, ok := unfence(search)
-	if !ok {
+	if !ok || op.every {
 		return f
 	}
 	replace, both := unfence(replace)
@@ -162,26 +160,6 @@ func find(d *document, op *operation) finding {
 		return f // SEARCH begins and ends with fences of the text
 	}
 	return locate(d, inner, replace)
-}
-
-// choose breaks a tie among equal places by the header's line, when the
-// header proved right in its counts and the lines stand exactly there.
-//
-// Programs that make diffs write true numbers, and repetitive files need
-// them: a table of equal lines has no other context. Models write numbers
-// that are wrong, but then the counts mostly are too, or the lines are not
-// there.
-func (h *hunk) choose(d *document, op *operation, f finding) finding {
-	lo := h.line - 1
-	if !h.trusted || len(f.ambiguous) == 0 || lo < 0 || lo+len(op.search) > d.len() {
-		return f
-	}
-	for i, s := range op.search {
-		if d.line(lo+i) != s {
-			return f
-		}
-	}
-	return finding{places: []place{{lo: lo, hi: lo + len(op.search), strategy: Exact, search: op.search, replace: op.replace}}}
 }
 
 // endings settles the newline at the end of the file for an operation that

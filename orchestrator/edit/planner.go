@@ -39,6 +39,7 @@ type fileState struct {
 	mode   *operation
 	move   *operation
 	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
+	lines  []string   // the lines before the edit, once they were asked for
 }
 
 // newPlanner returns a planner for one response.
@@ -77,7 +78,7 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 	return cs, p.applied, nil
 }
 
-// fault notes a problem.
+// fault notes a problem of one block, or with block 0 of the whole response.
 func (p *planner) fault(block int, path, kind, reason, advice string) {
 	p.problems = append(p.problems, Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
 }
@@ -101,8 +102,8 @@ func (p *planner) add(op *operation) error {
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
-	if op.kind == opEdit && allBlank(op.search) && len(s.before) == 0 {
-		op.fill(s.exists)
+	if p.resolve(s, op); op.path == "" {
+		return nil
 	}
 	if p.clash(s, op) || p.absent(s, op) {
 		return nil
@@ -118,6 +119,71 @@ func (p *planner) add(op *operation) error {
 		s.whole = op
 	}
 	return nil
+}
+
+// resolve gives an operation the meaning that depends on what the file is:
+// absent, empty, or with lines at its ends. It empties the path of one that
+// it refuses.
+func (p *planner) resolve(s *fileState, op *operation) {
+	switch op.kind {
+	case opEdit:
+		if allBlank(op.search) && len(s.before) == 0 {
+			op.fill(s.exists)
+		}
+	case opAppend, opPrepend:
+		if s.exists {
+			op.anchor(s.content())
+		}
+	case opWrite:
+		p.write(s, op)
+	}
+}
+
+// write settles whether a whole content is that of a new file.
+//
+// A name without a folder for which there are files in folders is mostly one
+// of those, cut short: a new file beside it would help nobody.
+func (p *planner) write(s *fileState, op *operation) {
+	op.kind = opCreate
+	if s.exists {
+		op.kind = opWhole
+	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
+		p.fault(op.block, s.path, kindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
+		op.path = ""
+	}
+}
+
+// anchor turns lines for an end of the file into an edit of the line there:
+// its number says which of several equal lines is meant. In a file without
+// any text there is no such line, and the lines are its content.
+func (op *operation) anchor(lines []string) {
+	lo, hi := outer(lines)
+	added, before := op.replace, op.kind == opPrepend
+	switch {
+	case lo == hi:
+		op.insert(lines, added, before)
+		op.kind, op.text = opWhole, joinLines(op.replace)
+		return
+	case before:
+		op.insert(lines[:lo+1], added, before)
+		op.line = 1
+	default:
+		op.insert(lines[hi-1:], added, before)
+		op.line = hi
+	}
+	op.kind = opEdit
+}
+
+// content returns the lines of the file before the edit, without their ends.
+// They are cut once a file, however many blocks ask for its ends.
+func (s *fileState) content() []string {
+	if s.lines == nil {
+		d := newDocument(s.path, s.before)
+		for i := range d.len() {
+			s.lines = append(s.lines, d.line(i))
+		}
+	}
+	return s.lines
 }
 
 // fill turns an edit without SEARCH into what it means for a file that is
@@ -198,7 +264,8 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 	return !s.exists
 }
 
-// alike returns up to three files with the same base name, whatever the case.
+// alike returns up to three files with the same base name, whatever the case:
+// those that a wrong path most often stands for.
 func (p *planner) alike(name string) []string {
 	var out []string
 	for _, f := range p.files.Paths() {
@@ -242,7 +309,8 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	return c, len(p.problems) == n && !same
 }
 
-// note records an operation that had nothing to match.
+// note records an operation that had nothing to match. It counts as line 1,
+// since it concerns the file from its start.
 func (p *planner) note(op *operation, by Strategy) {
 	p.applied = append(p.applied, Applied{Block: op.block, Path: op.path, Strategy: by, Line: 1})
 }
@@ -269,6 +337,10 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 		c.Op, c.After = workspace.Delete, nil
 		p.note(op, Deletion)
 	default:
+		if op.doubt && partial(op.text, s.before) {
+			p.fault(op.block, s.path, kindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
+			return
+		}
 		c.After = []byte(likeBefore(op.text, s.before))
 		if g := guardSize(newDocument(s.path, s.before), op.block, string(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
@@ -296,7 +368,8 @@ func likeBefore(text string, before []byte) string {
 	return text
 }
 
-// bits returns the permissions of a file with or without the execute bit.
+// bits returns the permissions of a file with or without the execute bit, as
+// git knows them: nobody's umask is part of a change.
 func bits(exec bool) fs.FileMode {
 	if exec {
 		return 0o755

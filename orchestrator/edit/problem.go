@@ -215,6 +215,9 @@ func notFound(d *document, op *operation) Problem {
 	p.Reason += fmt.Sprintf("; nearest %s: %s", span(best.lo, best.hi), difference(d, best, op.search))
 	p.Nearest = d.excerpt(best.lo, best.hi)
 	p.Advice = "copy the lines to replace from the file as they stand above"
+	if at := d.within(strings.Join(op.search, "\n")); len(at) > 0 {
+		p.Advice = fmt.Sprintf("send whole lines: the text stands within line %d, and only whole lines are replaced", at[0])
+	}
 	return p
 }
 

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,12 +11,6 @@ const maxThought = 4 << 10
 
 // formAdvice shows the form to a model that used none.
 const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>, or a unified diff`
-
-// What begins a JSON patch, alone and in a fence.
-var (
-	jsonStart = regexp.MustCompile(`^(\[\s*[{\]]|\{\s*["}])`)
-	jsonFence = regexp.MustCompile("(?m)^```(?:json)?[ \t]*\r?\n\\s*(?:\\[\\s*\\{|\\{\\s*\")")
-)
 
 // parse reads a response into operations. The form that begins first is the
 // response's form; a second form after it is refused rather than left out.
@@ -48,45 +41,57 @@ func parse(response []byte) ([]*operation, error) {
 	return ops, nil
 }
 
-// parseForm tells the form and hands the text to its parser.
-//
-// JSON is told by its first character, since nothing may stand around it but
-// a fence. The other forms are told by the first line or tag that begins one
-// outside the author's thoughts: a diff may hold tags, and a block may hold
-// a diff, and in both cases the outer form begins first.
-func parseForm(text string) ([]*operation, error) {
-	if body := bare(text); jsonStart.MatchString(body) {
-		return parseJSON(body)
-	}
-	tags := scanTags(text)
-	first := firstTag(text, tags)
-	switch form, at := otherForm(text, 0, len(text), tags); {
-	case first >= 0 && (at < 0 || first < at):
-		return parseTags(text, tags)
-	case form == markersForm:
-		return parseMarkers(text)
-	case form == diffForm:
-		return parseDiff(text[at:])
-	}
-	for _, loc := range jsonFence.FindAllStringIndex(text, -1) {
-		if inThought(tags, loc[0]) {
-			continue
-		}
-		body := text[loc[0]:]
-		if end := strings.LastIndex(body, "\n```"); end > 0 {
-			body = body[:end]
-		}
-		_, body, _ = strings.Cut(body, "\n")
-		return parseJSON(strings.TrimSpace(body))
-	}
-	return nil, nil
-}
-
-// The forms that are told by a line of their own.
+// The forms that are told where they begin. JSON that is the whole response,
+// and files under their names, are told otherwise: see parseForm.
 const (
+	tagsForm    = "tags"
 	markersForm = "markers"
 	diffForm    = "diff"
+	patchForm   = "patch"
 )
+
+// parseForm tells the form and hands the text to its parser.
+//
+// JSON without a fence is told by its first character, since nothing may
+// stand around it. The other forms are told by the first line or tag that
+// begins one outside the author's thoughts: a diff may hold tags, and a block
+// may hold a diff, and in both cases the outer form begins first. Files under
+// their names come last: such fences stand beside edits in any form, to show
+// something.
+func parseForm(text string) ([]*operation, error) {
+	tags := scanTags(text)
+	if body := unthought(text, tags); jsonStart.MatchString(body) {
+		return parseJSON(body)
+	}
+	form, at := otherForm(text, 0, len(text), tags)
+	if first := firstTag(text, tags); first >= 0 && (at < 0 || first < at) {
+		form, at = tagsForm, first
+	}
+	ops, fault, done := parseFenced(text, tags, at)
+	if done {
+		return ops, fault
+	}
+	if name := quotedIn(text, at); name != "" && form != diffForm {
+		return nil, refuse(Problem{
+			Path: name, Kind: kindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
+			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",
+		})
+	}
+	switch form {
+	case tagsForm:
+		return parseTags(text, tags)
+	case markersForm:
+		return parseMarkers(text)
+	case diffForm:
+		return parseDiff(text[at:])
+	case patchForm:
+		return parsePatch(text[at:])
+	}
+	if ops, err := parseWhole(text, tags); len(ops) > 0 || err != nil {
+		return ops, err
+	}
+	return nil, fault
+}
 
 // otherForm finds the first line of text[lo:hi] that begins conflict markers
 // or a diff outside the author's thoughts; at is -1 when there is none.
@@ -109,8 +114,11 @@ func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
 // A diff needs more than three dashes, which Markdown has too: the names of
 // both files, or numbers after the "@@".
 func beginning(line, rest string) string {
-	if line == "" || strings.IndexByte("<d-@", line[0]) < 0 {
+	if line == "" || strings.IndexByte("<d-@*", line[0]) < 0 {
 		return ""
+	}
+	if kind, _ := patchLine(line); kind == patchBegin || kind == patchUpdate || kind == patchAdd || kind == patchDelete {
+		return patchForm
 	}
 	if _, ok := marker(line[:len(strings.TrimRight(line, "\n"))], '<', " SEARCH"); ok {
 		return markersForm
@@ -120,15 +128,6 @@ func beginning(line, rest string) string {
 		return diffForm
 	}
 	return ""
-}
-
-// bare returns the text without outer space and without a fence around all of it.
-func bare(text string) string {
-	lines, ok := unfence(strings.Split(strings.TrimSpace(text), "\n"))
-	if !ok {
-		return strings.TrimSpace(text)
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // noForm refuses a response in which no form was found.

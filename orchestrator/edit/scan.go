@@ -22,7 +22,7 @@ func (t tag) thinks() bool {
 }
 
 // tagNames are the names that make a tag; everything else in angle brackets is text.
-var tagNames = []string{"EDIT", "SEARCH", "REPLACE", "CREATE_FILE", "DELETE_FILE", "THOUGHT", "THINKING", "THINK"}
+var tagNames = []string{"EDIT", "SEARCH", "REPLACE", "CREATE_FILE", "DELETE_FILE", "RENAME_FILE", "FILE", "THOUGHT", "THINKING", "THINK"}
 
 // maxAttrs bounds the attributes of a tag, in bytes: a path, with room to spare.
 const maxAttrs = 4 << 10
@@ -55,7 +55,8 @@ func scanTags(text string) []tag {
 }
 
 // scanTag reads the tag at the start of s, in any case; end is its length.
-// A quoted attribute may hold ">".
+// A quoted attribute may hold ">". FILE is a word of many kinds of markup, and
+// only a tag with a path opens one.
 func scanTag(s string) (t tag, ok bool) {
 	rest := s[1:]
 	if t.closes = strings.HasPrefix(rest, "/"); t.closes {
@@ -84,7 +85,7 @@ func scanTag(s string) (t tag, ok bool) {
 		case c == '>':
 			t.end = len(s) - len(rest) + i + 1
 			t.attrs, t.alone = strings.CutSuffix(strings.TrimSpace(rest[:i]), "/")
-			return t, true
+			return t, t.name != "FILE" || t.closes || attrValue(t.attrs, pathAttrs...) != "" && !t.alone
 		}
 	}
 	return t, false

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -13,11 +12,12 @@ import (
 // tag there closes nothing or another form begins in it: both are signs that
 // a block ended elsewhere than its author thought.
 type tagParser struct {
-	text string
-	tags []tag
-	i    int // the next tag
-	ops  []*operation
-	rest int // where the text after the last block begins
+	text  string
+	tags  []tag
+	i     int // the next tag
+	ops   []*operation
+	rest  int  // where the text after the last block begins
+	files bool // a FILE was opened: its closing tag means something
 }
 
 // parseTags reads a response in the block form.
@@ -25,7 +25,7 @@ func parseTags(text string, tags []tag) ([]*operation, error) {
 	p := &tagParser{text: text, tags: tags}
 	for p.i < len(tags) {
 		if t := tags[p.i]; !opens(text, tags, p.i) {
-			if p.i++; t.closes && !t.skip && !t.thinks() && (t.line || endsLine(text, t.end)) {
+			if p.i++; t.closes && !t.skip && !t.thinks() && (t.line || endsLine(text, t.end)) && (t.name != "FILE" || p.files) {
 				return nil, refuse(Problem{Block: len(p.ops), Kind: kindParse, Reason: fmt.Sprintf("</%s> closes nothing: where the block before it ends cannot be told", t.name), Advice: formAdvice})
 			}
 			continue
@@ -34,17 +34,26 @@ func parseTags(text string, tags []tag) ([]*operation, error) {
 			return nil, err
 		}
 		var err error
+		from := p.i
 		switch tags[p.i].name {
 		case "EDIT":
 			err = p.edit()
 		case "SEARCH":
 			err = p.pair("")
 		case "CREATE_FILE":
-			err = p.create()
+			err = p.create("CREATE_FILE", opCreate)
+		case "FILE":
+			p.files = true
+			err = p.create("FILE", opWrite)
+		case "RENAME_FILE":
+			err = p.rename()
 		case "DELETE_FILE":
 			err = p.remove()
 		default:
 			err = p.bad("REPLACE without a SEARCH before it")
+		}
+		if err == nil {
+			err = p.thoughtful(from)
 		}
 		if err != nil {
 			return nil, err
@@ -57,7 +66,26 @@ func parseTags(text string, tags []tag) ([]*operation, error) {
 	return p.ops, nil
 }
 
-// endsLine reports whether only space follows on the line.
+// thoughtful refuses a thought that begins in the block which tag from opens,
+// and ends after it: either the thought holds blocks, or the block holds the
+// tag as text, and the two readings apply different edits.
+func (p *tagParser) thoughtful(from int) error {
+	for k := from; k < p.i; k++ {
+		if t := p.tags[k]; !t.skip || !t.thinks() || t.closes {
+			continue
+		}
+		open := p.tags[k].name
+		for k++; k < p.i && !(p.tags[k].closes && p.tags[k].name == open); k++ {
+		}
+		if k == p.i {
+			return refuse(Problem{Block: len(p.ops), Kind: kindParse, Reason: fmt.Sprintf("the block holds <%s>, which is closed after the block: what is thought and what is text cannot be told", open), Advice: formAdvice})
+		}
+	}
+	return nil
+}
+
+// endsLine reports whether only space follows on the line. A closing tag that
+// ends a line is meant as one; within a sentence it is spoken of.
 func endsLine(text string, at int) bool {
 	line, _, _ := strings.Cut(text[at:], "\n")
 	return blank(line)
@@ -66,7 +94,7 @@ func endsLine(text string, at int) bool {
 // stray refuses edits in another form between the blocks: to leave them out
 // would apply half of a change.
 func (p *tagParser) stray(lo, hi int) error {
-	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 {
+	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 || holdsPatch(p.text, lo, hi, p.tags) {
 		return mixed()
 	}
 	return nil
@@ -77,12 +105,15 @@ func mixed() error {
 	return refuse(Problem{Kind: kindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }
 
-// bad refuses the response for the block that is being read.
+// bad refuses the response for the block that is being read. There is no
+// reading on behind it: where a block is not what it seems, neither are the
+// blocks after it.
 func (p *tagParser) bad(reason string) error {
 	return refuse(Problem{Block: len(p.ops) + 1, Kind: kindParse, Reason: reason, Advice: formAdvice})
 }
 
-// cut refuses a response whose block does not end.
+// cut refuses a response whose block does not end. What was read of it is
+// never applied: its last line may be half a line.
 func (p *tagParser) cut(name string) error {
 	return refuse(Problem{
 		Block: len(p.ops) + 1, Kind: kindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
@@ -97,7 +128,7 @@ func (p *tagParser) cut(name string) error {
 // followed.
 func (p *tagParser) edit() error {
 	open := p.tags[p.i]
-	path := attrPath(open.attrs)
+	path, line := attrPath(open.attrs), attrLine(open.attrs)
 	if p.i++; open.alone {
 		return p.bad("EDIT without SEARCH and REPLACE")
 	}
@@ -117,6 +148,9 @@ func (p *tagParser) edit() error {
 			if err := p.pair(path); err != nil {
 				return err
 			}
+			if op := p.ops[len(p.ops)-1]; pairs == 0 && op.line == 0 {
+				op.line = line
+			}
 			pairs++
 			p.i-- // the loop steps over the pair's last tag
 		case t.line && !t.closes && !t.thinks():
@@ -134,6 +168,7 @@ func (p *tagParser) pair(path string) error {
 		if op.path == "" {
 			op.path = attrPath(open.attrs)
 		}
+		op.line = attrLine(open.attrs)
 		body, err := p.body("SEARCH", func(next tag) bool { return next.name == "REPLACE" && !next.closes })
 		if err != nil {
 			return err
@@ -147,7 +182,7 @@ func (p *tagParser) pair(path string) error {
 		}
 	}
 	body, err := p.body("REPLACE", func(next tag) bool {
-		return next.name == "EDIT" || next.name == "SEARCH" && !next.closes || next.name == "CREATE_FILE" || next.name == "DELETE_FILE"
+		return next.name == "EDIT" || next.name == "SEARCH" && !next.closes || strings.HasSuffix(next.name, "FILE") && !next.closes
 	})
 	if err != nil {
 		return err
@@ -204,8 +239,8 @@ func (p *tagParser) body(name string, follows func(tag) bool) (string, error) {
 // and lose a block, which is the worst that a parser can do here.
 func (p *tagParser) nested(name string, inside []tag) error {
 	for _, t := range inside {
-		if name == "CREATE_FILE" && t.name != name {
-			continue
+		if strings.HasSuffix(name, "FILE") && t.name != name || t.name == "FILE" && t.name != name {
+			continue // markup has FILE too
 		}
 		if t.name == "EDIT" || t.line && !t.thinks() {
 			return p.bad(fmt.Sprintf("%s holds the tags of edit blocks itself, or is not closed: where it ends cannot be told", name))
@@ -224,15 +259,19 @@ func trivial(s string) bool {
 	return true
 }
 
-// create reads <CREATE_FILE path> … </CREATE_FILE>.
-func (p *tagParser) create() error {
-	op := &operation{kind: opCreate, path: attrPath(p.tags[p.i].attrs)}
-	body, err := p.body("CREATE_FILE", func(tag) bool { return false })
+// create reads <CREATE_FILE path> … </CREATE_FILE>, and FILE for a file that
+// may be there.
+//
+// A fence around the whole of it goes, unless the file may begin and end with
+// a fence of its own.
+func (p *tagParser) create(name string, kind opKind) error {
+	op := &operation{kind: kind, path: attrPath(p.tags[p.i].attrs)}
+	body, err := p.body(name, func(tag) bool { return false })
 	if err != nil {
 		return err
 	}
 	if op.path == "" {
-		return p.bad("CREATE_FILE without a path")
+		return p.bad(name + " without a path")
 	}
 	lines := splitBody(tagBody(body))
 	if !languageOf(op.path).fenced() {
@@ -244,6 +283,9 @@ func (p *tagParser) create() error {
 }
 
 // remove reads <DELETE_FILE path>, with or without an end, or with the path as its body.
+//
+// Text in it other than the path may be the content that the author means to
+// see gone, or of a file that was to be created: it is refused.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &operation{kind: opDelete, path: attrPath(t.attrs)}
@@ -264,59 +306,26 @@ func (p *tagParser) remove() error {
 	return nil
 }
 
-// attrPattern finds one attribute of a tag: a name and a value, quoted or not.
-var attrPattern = regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))`)
-
-// attrPath returns the path among a tag's attributes: that of a known name,
-// or a lone word.
-//
-// Attributes of other names, such as a line number, are read over.
-func attrPath(attrs string) string {
-	all := attrPattern.FindAllStringSubmatch(attrs, -1)
-	for _, m := range all {
-		switch strings.ToLower(m[1]) {
-		case "file", "path", "filename", "name", "file_path", "filepath":
-			return strings.TrimSpace(m[2] + m[3] + m[4])
+// rename reads <RENAME_FILE from to>, with or without an end. "path" is the
+// name that is not given otherwise.
+func (p *tagParser) rename() error {
+	t := p.tags[p.i]
+	op := &operation{kind: opRename, from: attrValue(t.attrs, "from"), path: attrValue(t.attrs, "to")}
+	for _, name := range []*string{&op.from, &op.path} {
+		if *name == "" {
+			*name = attrValue(t.attrs, "path")
 		}
 	}
-	if len(all) > 0 {
-		return ""
-	}
-	return strings.Trim(strings.TrimSpace(attrs), `"'`)
-}
-
-// pathLine returns the path that a line or two of text name, "" when they
-// are anything else: the last line that is not a fence must be one word with
-// a dot or slash in it.
-//
-// Models put the name above a block in many dresses: "shop/stock.py",
-// "**shop/stock.py**", "# shop/stock.py", "File: `shop/stock.py`:".
-func pathLine(s string) string {
-	for _, l := range backwards(strings.Split(s, "\n")) {
-		l = strings.TrimSpace(l)
-		if l == "" || strings.HasPrefix(l, "```") {
-			continue
+	p.i++
+	if !t.alone && p.i < len(p.tags) && p.tags[p.i].name == "RENAME_FILE" && p.tags[p.i].closes {
+		if !blank(p.text[t.end:p.tags[p.i].start]) {
+			return p.bad("RENAME_FILE with text in it")
 		}
-		l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
-		for _, head := range []string{"file:", "path:", "filename:", "// "} {
-			if len(l) > len(head) && strings.EqualFold(l[:len(head)], head) {
-				l = strings.TrimSpace(l[len(head):])
-			}
-		}
-		l = strings.Trim(l, "`*:\"' \t")
-		if l == "" || strings.ContainsAny(l, " \t<>|()") || !strings.ContainsAny(l, "./") {
-			return ""
-		}
-		return l
+		p.i++
 	}
-	return ""
-}
-
-// backwards returns the lines, last first.
-func backwards(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[len(lines)-1-i] = l
+	if op.from == "" || op.path == "" || op.from == op.path {
+		return p.bad(`RENAME_FILE needs the two names "from" and "to"`)
 	}
-	return out
+	p.ops = append(p.ops, op)
+	return nil
 }

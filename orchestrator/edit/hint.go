@@ -1,0 +1,216 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// choose settles what the lines alone leave open: which of several equal
+// places is meant, by what the form says of the place beyond the lines.
+//
+// The lines always come first. A hint never finds a place, never overrules the
+// only one, and only ever picks a place at which the lines stand to the
+// letter: numbers go stale, and models write wrong ones. A hint that fits
+// several places, or none, changes nothing, and the refusal stands. replace is
+// that of op without a fence that was set aside.
+func (op *operation) choose(d *document, replace []string, f finding) finding {
+	var lines []int
+	switch {
+	case op.every:
+		if lines, f.ambiguous = op.everywhere(d, f.ambiguous); len(f.ambiguous) > 0 {
+			f.places = nil
+		}
+	case len(f.ambiguous) > 0:
+		for _, hint := range []func(*document) []int{op.byLine, op.bySection, op.byEnding} {
+			if lines = hint(d); len(lines) == 1 {
+				break
+			}
+			lines = nil
+		}
+	}
+	if len(lines) == 0 {
+		return f
+	}
+	f = finding{}
+	for _, lo := range lines {
+		f.places = append(f.places, place{lo: lo, hi: lo + len(op.search), strategy: Exact, search: op.search, replace: replace})
+	}
+	return f
+}
+
+// byLine returns the line that the form names, when search stands there.
+//
+// The number of a hunk counts only when its header proved right in its
+// counts. Programs that make diffs write true numbers, and repetitive files
+// need them: a table of equal lines has no other context. Models write
+// numbers that are wrong, but then the counts mostly are too.
+func (op *operation) byLine(d *document) []int {
+	lo := op.line - 1
+	if h := op.hunk; h != nil && h.trusted {
+		lo = h.line - 1
+	}
+	if lo < 0 || lo+len(op.search) > d.len() {
+		return nil
+	}
+	for i, s := range op.search {
+		if d.line(lo+i) != s {
+			return nil
+		}
+	}
+	return []int{lo}
+}
+
+// byEnding returns the place at the end of the file, when the form says so
+// and search stands there.
+func (op *operation) byEnding(d *document) []int {
+	if !op.ending {
+		return nil
+	}
+	last := *op
+	last.line, last.hunk = d.len()-len(op.search)+1, nil
+	return last.byLine(d)
+}
+
+// bySection returns the places in the section that the form names. Lines
+// that stand very often are not looked for.
+func (op *operation) bySection(d *document) []int {
+	lo, hi, ok := d.section(op.under)
+	if !ok {
+		return nil
+	}
+	places := d.findExact(op.search, rare)
+	if len(places) == rare {
+		return nil
+	}
+	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.search) > hi })
+}
+
+// section returns the lines under the headings, outermost first: those that
+// follow the last heading and are indented deeper than it, lines of closing
+// brackets aside. Where a heading has no such lines, as one in prose, all
+// lines after it are its section.
+//
+// A heading must stand once in the section of the one before it. Of two, only
+// the author knows which was meant.
+func (d *document) section(headings []string) (lo, hi int, ok bool) {
+	hi = d.len()
+	for _, h := range headings {
+		places, _ := d.view(loose).find([]string{h}, rare)
+		n := len(places)
+		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || trimSpace(d.line(i)) != trimSpace(h) })
+		if n == rare || len(places) != 1 {
+			return 0, 0, false
+		}
+		at := places[0]
+		end, ok := d.bodyEnd(at)
+		if !ok {
+			return 0, 0, false
+		}
+		if lo = at + 1; end > lo {
+			hi = min(hi, end)
+		}
+	}
+	return lo, hi, len(headings) > 0
+}
+
+// maxSection bounds the lines of a section; one that is longer says little.
+const maxSection = 20000
+
+// bodyEnd returns the line behind the last that belongs to the block which
+// line at begins, at+1 when it begins none; ok is false when it is too long.
+func (d *document) bodyEnd(at int) (end int, ok bool) {
+	depth, end := len(indent(d.line(at))), at+1
+	for i := at + 1; i < d.len(); i++ {
+		s := trimSpace(d.line(i))
+		switch {
+		case i-at > maxSection:
+			return 0, false
+		case s == "":
+		case len(indent(d.line(i))) > depth:
+			end = i + 1
+		case end == at+1 || strings.IndexByte(")]}", s[0]) < 0:
+			return end, true
+		}
+	}
+	return end, true
+}
+
+// everywhere returns the first lines, from 0, of all places of a replacement
+// that is meant for every one of them: lines that stand there to the letter,
+// and stand nowhere within a longer line.
+//
+// Where the text is part of a longer line as well, the author meant those
+// too, or did not know of them; to change some of the places would leave half
+// of a renaming. Then all of them are named, from 1, as for any block that
+// could mean several places; so are places that share lines, or are too many.
+func (op *operation) everywhere(d *document, ambiguous []int) (lines, several []int) {
+	text := strings.Join(op.search, "\n")
+	if allBlank(op.search) || !strings.Contains(d.plain(), text) {
+		return nil, ambiguous
+	}
+	lines = d.findExact(op.search, MaxBlocks+1)
+	for i := 1; i < len(lines); i++ {
+		if lines[i] < lines[i-1]+len(op.search) {
+			return nil, d.within(text)
+		}
+	}
+	if len(lines) > MaxBlocks || strings.Count(d.plain(), text) != len(lines) {
+		return nil, d.within(text)
+	}
+	return lines, nil
+}
+
+// within returns the first lines, from 1, at which a text stands, be it
+// within a line.
+func (d *document) within(text string) []int {
+	var lines []int
+	body, line := d.plain(), 0
+	for len(lines) < most {
+		i := strings.Index(body, text)
+		if i < 0 {
+			break
+		}
+		line += strings.Count(body[:i], "\n")
+		lines = append(lines, line)
+		line += strings.Count(body[i:i+len(text)], "\n")
+		body = body[i+len(text):]
+	}
+	return lines
+}
+
+// dealt gives each of several equal blocks the line of a place of its own,
+// when their lines stand at just as many places: whichever block means which,
+// the result is one. The operations that get a line are copies, since the same
+// ones may be tried on other files.
+func dealt(d *document, ops []*operation) []*operation {
+	equal := map[string][]int{}
+	for i, op := range ops {
+		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {
+			key := strings.Join(op.search, "\n") + "\x00" + strings.Join(op.replace, "\n")
+			equal[key] = append(equal[key], i)
+		}
+	}
+	if len(equal) == len(ops) {
+		return ops
+	}
+	out := slices.Clone(ops)
+	for _, group := range equal {
+		op := ops[group[0]]
+		if len(group) < 2 || allBlank(op.search) {
+			continue
+		}
+		at := d.findExact(op.search, len(group)+1)
+		if len(at) != len(group) {
+			continue
+		}
+		for i, k := range group {
+			if i > 0 && at[i] < at[i-1]+len(op.search) {
+				break // the places share lines, and the blocks overlap
+			}
+			one := *ops[k]
+			one.line = at[i] + 1
+			out[k] = &one
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sections = `class A:
+    def f(self):
+        a()
+
+        b()
+
+    def g(
+        self,
+    ):
+        a()
+
+
+class B:
+    def f(self):
+        a()
+end
+`
+
+func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		headings string // divided by "|"
+		lo, hi   int    // from 1, as the editor shows them; 0 for none
+	}{
+		{"class A:", 2, 10},
+		{"  class A:  ", 2, 10},
+		{"class B:", 14, 15},
+		{"def g(", 8, 10},
+		{"class A:|def f(self):", 3, 5},
+		{"class B:|def f(self):", 15, 15},
+		{"end", 17, 16},
+		{"def f(self):", 0, 0},              // twice
+		{"class C:", 0, 0},                  // nowhere
+		{"class A", 0, 0},                   // not the whole line
+		{"class B:|def g(", 0, 0},           // in another section
+		{"class A:|a()", 0, 0},              // twice in the section
+		{"class A:|class A:", 0, 0},         // not below itself
+		{"class A:|def f(self):|b()", 6, 5}, // heads nothing in the section
+	} {
+		for _, ends := range []string{"\n", "\r\n"} {
+			d := newDocument("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
+			lo, hi, ok := d.section(strings.Split(c.headings, "|"))
+			if ok != (c.lo > 0) || ok && (lo+1 != c.lo || hi != c.hi) {
+				t.Errorf("%s: lines %d to %d, %v; want %d to %d", c.headings, lo+1, hi, ok, c.lo, c.hi)
+			}
+		}
+	}
+	if _, _, ok := newDocument("x", []byte("a\n")).section(nil); ok {
+		t.Error("no heading heads the whole file")
+	}
+	long := newDocument("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
+	if _, _, ok := long.section([]string{"a"}); ok {
+		t.Error("a section beyond the bound was taken")
+	}
+}
+
+func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
+	t.Parallel()
+	const file = "a\nb\na\n a\nb\na\n"
+	for _, c := range []struct {
+		name string
+		op   operation
+		want string // the lines of the places, from 1; "" for none
+	}{
+		{"no hint", operation{search: []string{"a"}}, ""},
+		{"a line", operation{search: []string{"a"}, line: 3}, "[3]"},
+		{"a line between", operation{search: []string{"a"}, line: 2}, ""},
+		{"a line where it is indented", operation{search: []string{"a"}, line: 4}, ""},
+		{"a line beyond the file", operation{search: []string{"a"}, line: 7}, ""},
+		{"a negative line", operation{search: []string{"a"}, line: -1}, ""},
+		{"several lines that end beyond the file", operation{search: []string{"b", "a"}, line: 6}, ""},
+		{"several lines", operation{search: []string{"b", "a"}, line: 5}, "[5]"},
+		{"one place, and a wrong line", operation{search: []string{" a"}, line: 1}, "[4]"},
+		{"the end", operation{search: []string{"b", "a"}, ending: true}, "[5]"},
+		{"the end, where it is not", operation{search: []string{"b"}, ending: true}, ""},
+		{"a section", operation{search: []string{"b"}, under: []string{"x"}}, ""},
+		{"a line, for a hunk with wrong counts", operation{search: []string{"a"}, hunk: &hunk{line: 3}}, ""},
+		{"a line, for a hunk", operation{search: []string{"a"}, hunk: &hunk{line: 3, trusted: true}}, "[3]"},
+		{"the end, for a hunk with a wrong line", operation{search: []string{"b", "a"}, ending: true, hunk: &hunk{line: 1, trusted: true}}, "[5]"},
+		{"every place", operation{search: []string{"b"}, every: true}, "[2 5]"},
+		{"every place, and one is within a line", operation{search: []string{"a"}, every: true}, ""},
+		{"every place of none", operation{search: []string{"c"}, every: true}, ""},
+		{"every place of one that differs in space", operation{search: []string{" a "}, every: true}, "[4]"},
+	} {
+		var lines []int
+		for _, p := range find(newDocument("x.txt", []byte(file)), &c.op).places {
+			lines = append(lines, p.lo+1)
+		}
+		if got := strings.TrimPrefix(fmt.Sprint(lines), "[]"); got != c.want {
+			t.Errorf("%s: lines %s, want %s", c.name, got, c.want)
+		}
+	}
+	shared := find(newDocument("x.txt", []byte("a\na\na\n")), &operation{search: []string{"a", "a"}, every: true})
+	if len(shared.places) > 0 || len(shared.ambiguous) == 0 {
+		t.Errorf("places that share lines: %+v", shared)
+	}
+}
+
+func TestEqualBlocksAreDealtToEqualPlaces(t *testing.T) {
+	t.Parallel()
+	deal := func(file string, ops ...*operation) (lines []int) {
+		for _, op := range dealt(newDocument("x", []byte(file)), ops) {
+			lines = append(lines, op.line)
+		}
+		return lines
+	}
+	block := func(search, replace string) *operation {
+		return &operation{search: strings.Split(search, "|"), replace: []string{replace}}
+	}
+	given := block("a", "b")
+	given.line = 9
+	for name, c := range map[string]struct{ got, want []int }{
+		"as many":        {deal("a\nx\na\n", block("a", "b"), block("a", "b")), []int{1, 3}},
+		"more places":    {deal("a\na\na\n", block("a", "b"), block("a", "b")), []int{0, 0}},
+		"more blocks":    {deal("a\n", block("a", "b"), block("a", "b")), []int{0, 0}},
+		"others between": {deal("a\nc\na\n", block("a", "b"), block("c", "b"), block("a", "b")), []int{1, 0, 3}},
+		"unequal":        {deal("a\na\n", block("a", "b"), block("a", "c")), []int{0, 0}},
+		"one has a line": {deal("a\na\n", block("a", "b"), given), []int{0, 9}},
+		"blank":          {deal("\n\n", block("", "b"), block("", "b")), []int{0, 0}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: lines %v, want %v", name, c.got, c.want)
+		}
+	}
+	one, two := block("a", "b"), block("a", "b")
+	if deal("a\na\n", one, two); one.line+two.line != 0 {
+		t.Error("the operations themselves were changed: the next file would see lines of this one")
+	}
+}
+
+func TestLinesForTheEndsOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		file, after, before string
+	}{
+		{"", "n\n", "n\n"},
+		{"a", "a\nn", "n\na"},
+		{"a\n", "a\nn\n", "n\na\n"},
+		{"a\nb\na\n", "a\nb\na\nn\n", "n\na\nb\na\n"},
+		{"a\n\n\n", "a\n\n\nn\n", "n\na\n\n\n"},
+		{"\n\na\n", "\n\na\nn\n", "n\n\n\na\n"},
+		{"\n\n", "\n\nn\n", "n\n\n\n"},
+		{"a\r\nb\r\n", "a\r\nb\r\nn\r\n", "n\r\na\r\nb\r\n"},
+		{"\ufeffa\n", "\ufeffa\nn\n", "\ufeffn\na\n"},
+		{"\ufeff", "\ufeffn\n", "\ufeffn\n"},
+	} {
+		for kind, want := range map[string]string{"append": c.after, "prepend": c.before} {
+			response := `{"path":"x","type":"` + kind + `","content":"n"}`
+			cs, _, err := Apply(single{"x", c.file}, []byte(response), "")
+			if err != nil || string(cs.Changes[0].After) != want {
+				t.Errorf("%s to %q: %v, %q, want %q", kind, c.file, err, cs.Changes, want)
+			}
+		}
+	}
+}
+
+// single is a workspace of one file: its name and its content.
+type single [2]string
+
+func (o single) Paths() []string { return []string{o[0]} }
+
+func (o single) Read(name string) ([]byte, error) { return []byte(o[1]), nil }
+
+func (o single) Executable(string) bool { return false }
