@@ -1,10 +1,10 @@
 package edit
 
-// Bounds on telling equal places apart: how many lines may be added on one
-// side, and how many equal places are looked at.
+// Bounds on telling equal places apart.
 const (
-	maxAdded   = 12
-	maxRepeats = 200
+	maxAdded    = 12      // lines that may be added on one side
+	maxRepeats  = 200     // equal places that are looked at
+	maxCompared = 1 << 20 // lines that are compared to find them
 )
 
 // A spot is a place of the file as a refusal shows it: lines [lo, hi), from
@@ -44,43 +44,43 @@ func (d *document) tellApart(lo, hi int) spot {
 // anyEqual reports whether lines [lo, hi) stand also at distance by from one of starts.
 func (d *document) anyEqual(lo, hi int, starts []int, by int) bool {
 	for _, s := range starts {
-		if d.sameAt(lo, hi, s+by) {
+		if at := s + by; at >= 0 && at+hi-lo <= d.len() && d.equalRun(lo, hi, at) == hi-lo {
 			return true
 		}
 	}
 	return false
 }
 
-// sameAt reports whether lines [lo, hi) stand also from line at on.
-func (d *document) sameAt(lo, hi, at int) bool {
-	if at < 0 || at+hi-lo > d.len() {
-		return false
-	}
+// equalRun returns how many of the lines [lo, hi) stand also from line at on.
+func (d *document) equalRun(lo, hi, at int) int {
 	for i := lo; i < hi; i++ {
 		if d.line(i) != d.line(at+i-lo) {
-			return false
+			return i - lo
 		}
 	}
-	return true
+	return hi - lo
 }
 
 // repeats returns the other first lines at which lines [lo, hi) stand, and
-// whether those are all: it gives up in a file that repeats itself too often.
+// whether those are all: it gives up in a file that repeats itself too much.
 func (d *document) repeats(lo, hi int) (others []int, all bool) {
-	key := lo // the longest line is the rarest, or near enough
+	key, work := lo, 0 // the longest line is the rarest, or near enough
 	for i := lo; i < hi; i++ {
 		if len(d.line(i)) > len(d.line(key)) {
 			key = i
 		}
 	}
 	for l := range d.len() {
-		if d.off[l+1]-d.off[l] < int32(len(d.line(key))) || l == key {
+		at := l - (key - lo)
+		if int(d.off[l+1]-d.off[l]) < len(d.line(key)) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != d.line(key) {
 			continue
 		}
-		if d.line(l) == d.line(key) && d.sameAt(lo, hi, l-(key-lo)) {
-			if others = append(others, l-(key-lo)); len(others) == maxRepeats {
-				return others, false
-			}
+		n := d.equalRun(lo, hi, at)
+		if n == hi-lo {
+			others = append(others, at)
+		}
+		if work += n; work > maxCompared || len(others) == maxRepeats {
+			return others, false
 		}
 	}
 	return others, true

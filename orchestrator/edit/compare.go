@@ -159,15 +159,17 @@ func (a *alignment) differences(d *document) string {
 }
 
 // gap tells lines [i, j) of search and lines [f, g) of the file, between two
-// that are paired: in pairs as far as they resemble one another, else singly.
+// that are paired: in pairs when they are as many or as far as they resemble
+// one another, else singly.
 func (a *alignment) gap(d *document, i, j, f, g int, tell func(mine, line int)) {
+	even := j-i == g-f
 	for i < j || f < g {
 		switch {
 		case i < j && blank(a.search[i]):
 			i++
 		case f < g && blank(d.line(f)):
 			f++
-		case i < j && f < g && akin(a.search[i], d.line(f)):
+		case i < j && f < g && (even || akin(a.search[i], d.line(f))):
 			tell(i, f)
 			i, f = i+1, f+1
 		case i < j && (f >= g || j-i >= g-f):

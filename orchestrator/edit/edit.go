@@ -96,7 +96,7 @@ type Applied struct {
 type Problem struct {
 	Block   int    `json:"block"`             // from 1; 0 when the response as a whole is at fault
 	Path    string `json:"path,omitempty"`    // "" when no file could be told
-	Kind    string `json:"kind"`              // one of the kinds below
+	Kind    string `json:"kind"`              // parse, truncated, not_found, ambiguous, stale, already_applied, noop, overlap, path, exists or refused
 	Reason  string `json:"reason"`            // one sentence, no final full stop
 	Lines   []int  `json:"lines,omitempty"`   // for ambiguous: where it matched; for not_found: the nearest places
 	Nearest string `json:"nearest,omitempty"` // the nearest lines of the file, with line numbers
