@@ -20,6 +20,7 @@ func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 		{"a line after is nearer", "a|s|x|b|s|x", 2, 3, "2 4 true"},
 		{"two lines before", "a|s|x|s|b|s|x|s", 2, 3, "0 3 true"},
 		{"a blank line is not the last one added", "a||x||b||x||", 2, 3, "0 3 true"},
+		{"a blank line tells nothing apart", "|x|a|x", 1, 2, "1 3 true"},
 		{"at the end of the file", "x|x", 1, 2, "0 2 true"},
 		{"another depth is another line", "  x|x", 1, 2, "1 2 true"},
 		{"nothing but repetition", strings.Repeat("x|", 40), 20, 21, "20 21 false"},

@@ -63,6 +63,10 @@ block 1, bin: refused: the file holds NUL bytes: it is binary, or in a wide enco
   → leave it, or replace the whole file
 block 2, bin: refused: the file holds NUL bytes: it is binary, or in a wide encoding
   → leave it, or replace the whole file`},
+		{"a block that asks for nothing, beside a sound one", tagged("shop/stock.py", "import maths", "import maths") + tagged("shop/stock.py", "import math", "import cmath"), `
+block 1, shop/stock.py: noop: SEARCH and REPLACE are the same: the block asks for no change
+  → leave this block out
+block 2 matches as sent and would apply: repeat it unchanged`},
 		{"nothing to do", tagged("shop/stock.py", "import math", "import math"), `
 noop: the response changes nothing
   → send nothing, or the change that is missing`},

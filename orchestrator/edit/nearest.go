@@ -174,10 +174,9 @@ func (d *document) lineAt(at int) int {
 	return l - 1
 }
 
-// tally sums the votes and returns the starts with the most weight, then
-// those at which the most lines stand: rare lines place a SEARCH best, but
-// many common ones in a row are evidence too.
-func tally(votes []vote) (out []vote) {
+// tally sums the votes and returns the starts with the most weight, best
+// first; of equals the first in the file.
+func tally(votes []vote) []vote {
 	slices.SortStableFunc(votes, func(a, b vote) int { return a.start - b.start })
 	n := 0
 	for _, v := range votes {
@@ -190,19 +189,8 @@ func tally(votes []vote) (out []vote) {
 		}
 	}
 	votes = votes[:n]
-	out = make([]vote, 0, windows+windows/2)
-	take := func(most int) {
-		for _, v := range votes[:min(n, most)] {
-			if !slices.ContainsFunc(out, func(o vote) bool { return o.start == v.start }) {
-				out = append(out, v)
-			}
-		}
-	}
 	slices.SortStableFunc(votes, func(a, b vote) int { return cmp.Compare(b.weight, a.weight) })
-	take(windows)
-	slices.SortStableFunc(votes, func(a, b vote) int { return cmp.Or(b.lines-a.lines, a.start-b.start) })
-	take(windows / 2)
-	return out
+	return votes[:min(n, windows)]
 }
 
 // How near a place must be to be taken for the one that was meant, and how
