@@ -125,33 +125,3 @@ func TestIndentCharIsThatOfMostLines(t *testing.T) {
 		}
 	}
 }
-
-func TestAnExcerptNumbersItsLinesAndStaysShort(t *testing.T) {
-	t.Parallel()
-	var long strings.Builder
-	for range 100 {
-		long.WriteString("x\n")
-	}
-	for _, c := range []struct {
-		name, text string
-		lo, hi     int
-		lines      int
-		has        []string
-	}{
-		{"one line with its neighbours", "a\nb\nc\nd\n", 1, 2, 3, []string{"     1 | a\n", "     2 | b\n", "     3 | c\n"}},
-		{"at the edges", "a\nb\n", 0, 2, 2, []string{"     1 | a\n", "     2 | b\n"}},
-		{"a long range", long.String(), 10, 90, shown + 1, []string{"    10 | x\n", "… 68 more lines\n", "    91 | x\n"}},
-		{"a long line", strings.Repeat("y", 1000) + "\n", 0, 1, 1, []string{strings.Repeat("y", shownWidth) + "…\n"}},
-		{"not UTF-8", "\xff\n", 0, 1, 1, []string{"     1 | \ufffd\n"}},
-	} {
-		got := newDocument("", []byte(c.text)).excerpt(c.lo, c.hi)
-		if n := strings.Count(got, "\n"); n != c.lines {
-			t.Errorf("%s: %d lines, want %d:\n%s", c.name, n, c.lines, got)
-		}
-		for _, want := range c.has {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: %q is not in\n%s", c.name, want, got)
-			}
-		}
-	}
-}

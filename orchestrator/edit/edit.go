@@ -96,23 +96,26 @@ type Applied struct {
 type Problem struct {
 	Block   int    `json:"block"`             // from 1; 0 when the response as a whole is at fault
 	Path    string `json:"path,omitempty"`    // "" when no file could be told
-	Kind    string `json:"kind"`              // parse, truncated, not_found, ambiguous, stale, noop, overlap, path, exists, refused
+	Kind    string `json:"kind"`              // parse, truncated, not_found, ambiguous, stale, already_applied, noop, overlap, path, exists or refused
 	Reason  string `json:"reason"`            // one sentence, no final full stop
 	Lines   []int  `json:"lines,omitempty"`   // for ambiguous: where it matched; for not_found: the nearest places
 	Nearest string `json:"nearest,omitempty"` // the nearest lines of the file, with line numbers
+	Differs string `json:"differs,omitempty"` // how the block's lines differ from those, token by token
 	Advice  string `json:"advice,omitempty"`  // what to send instead
+	Other   int    `json:"other,omitempty"`   // for overlap: the block to merge this one with
 }
 
 // The kinds of problem.
 const (
-	kindParse     = "parse"     // the response is not in any known form
-	kindTruncated = "truncated" // the response was cut off
-	kindNotFound  = "not_found" // SEARCH, or the file, is nowhere
-	kindAmbiguous = "ambiguous" // SEARCH is in several places
-	kindStale     = "stale"     // most of SEARCH stands there, but the file has changed
-	kindNoop      = "noop"      // the change is already there, or is none
-	kindOverlap   = "overlap"   // two operations change the same lines or file
-	kindPath      = "path"      // the path may not be written
-	kindExists    = "exists"    // a file to create is there already
-	kindRefused   = "refused"   // a rule forbids it
+	kindParse     = "parse"           // the response is not in any known form
+	kindTruncated = "truncated"       // the response was cut off
+	kindNotFound  = "not_found"       // SEARCH, or the file, is nowhere
+	kindAmbiguous = "ambiguous"       // SEARCH is in several places
+	kindStale     = "stale"           // most of SEARCH stands there, but the file has changed
+	kindAlready   = "already_applied" // REPLACE stands there and SEARCH does not
+	kindNoop      = "noop"            // no change is asked for
+	kindOverlap   = "overlap"         // two operations change the same lines or file
+	kindPath      = "path"            // the path may not be written
+	kindExists    = "exists"          // a file to create is there already
+	kindRefused   = "refused"         // a rule forbids it
 )

@@ -25,6 +25,9 @@ func checkBlock(d *document, op *operation) *Problem {
 		return p
 	}
 	if line, ok := promised(op.replace, op.search); ok && !d.has(line) {
+		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
+			return unplaced(d, op, f)
+		}
 		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", quote(line))
 		p.Advice = "send the whole text of the lines to replace, or a smaller block"
 		return p

@@ -119,11 +119,13 @@ func (p *planner) guess(ops []*operation) error {
 		return nil
 	}
 	kind, reason := kindNotFound, "the block names no file, and no file holds all the blocks that name none"
+	advice := `name the file, <EDIT file="PATH">, and copy the lines to replace from it`
 	if len(fits) > 1 {
+		advice = `name the file: <EDIT file="PATH">`
 		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
 	}
 	for _, op := range ops {
-		p.fault(op.block, "", kind, reason, `name the file: <EDIT file="PATH">`)
+		p.fault(op.block, "", kind, reason, advice)
 	}
 	return nil
 }

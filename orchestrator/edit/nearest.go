@@ -1,186 +1,297 @@
 package edit
 
 import (
-	"fmt"
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
 
-// shown bounds the lines of the file that a problem quotes, and shownWidth
-// the bytes of each.
+// Bounds on the search for similar places. They keep it cheap on any input:
+// one pass over the lines of the file, a few scans of its text, a few windows.
 const (
-	shown      = 14
-	shownWidth = 200
+	voters   = 500 // lines of SEARCH that are asked where it may belong
+	mostHits = 32  // places of one line or token that count; a more frequent one says little
+	probes   = 8   // tokens that are looked for in the text
+	windows  = 16  // best-voted places that are compared token by token
+	compared = 100 // lines of SEARCH that are compared with each
 )
 
-// voters bounds the lines of SEARCH that are asked where it may belong.
-const voters = 500
-
-// A near is a window of the file that resembles SEARCH.
+// A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0.
+// Lines [from, to) hold it and other windows of a like standing that overlap it.
 type near struct {
-	lo, hi int
-	score  float64 // the share of SEARCH's lines that stand there, by tokens
+	lo, hi   int
+	from, to int
+	score    float64 // what it and SEARCH have in common, 0 to 1
+	lines    int     // how many lines of SEARCH stand at their place in it
 }
 
-// nearest returns up to three windows of the file that resemble search, best
-// first. Lines that stand in the file vote for where SEARCH would begin, and
-// lines that do not are compared by their rarer tokens; no similarity is ever
-// enough to edit there, it only helps the author to find the text.
+// A vote says that SEARCH would begin at a line of the file, with how much
+// weight; lines counts the lines of SEARCH that stand where they would then.
+type vote struct {
+	start  int
+	weight float64
+	lines  int
+}
+
+// nearest returns some windows of the file that resemble search, best first,
+// each as long as search without its outer blank lines. Lines that
+// stand in the file vote for where SEARCH would begin; the longest words of
+// lines that do not vote weakly. No similarity is ever enough to edit there:
+// it only helps the author to find the text.
 //
 // A line that stands often votes for many windows with little weight each; a
-// line that stands once has one whole vote. Tokens of lines that stand
-// nowhere vote weakly, which finds a single line with one word changed.
+// line that stands once has one whole vote.
 func nearest(d *document, search []string) []near {
 	lo, hi := outer(search)
 	search = search[lo:hi]
 	if len(search) == 0 || d.len() == 0 {
 		return nil
 	}
-	votes := map[int]float64{}
-	v, w := d.view(loose), d.wordView()
-	step := 1 + len(search)/voters
-	for i := 0; i < len(search); i += step {
-		s := search[i]
-		if blank(s) {
-			continue
-		}
-		if id, ok := v.known[loose.key(s)]; ok {
-			for _, p := range v.first[id] {
-				votes[int(p)-i] += 1 / float64(min(int(v.count[id]), rare))
-			}
-			continue
-		}
-		eachToken(s, func(t string) {
-			if id, ok := w.known[t]; ok && len(t) > 2 && w.count[id] <= rare {
-				for _, p := range w.first[id] {
-					votes[int(w.line[p])-i] += 0.2 / float64(w.count[id])
-				}
-			}
-		})
+	votes, absent := lineVotes(d, search)
+	if 2*len(absent) > len(search) {
+		votes = append(votes, wordVotes(d, search, absent)...)
 	}
-	var starts []int
-	for p := range votes {
-		starts = append(starts, p)
-	}
-	slices.SortFunc(starts, func(a, b int) int {
-		if votes[a] != votes[b] {
-			if votes[a] > votes[b] {
-				return -1
-			}
-			return 1
-		}
-		return a - b
-	})
-	return rank(d, search, starts)
+	return rank(d, search, tally(votes))
 }
 
-// rank scores the best-voted windows and keeps the three best that do not overlap.
-func rank(d *document, search []string, starts []int) []near {
+// A lineFilter tells most lines apart from those that are looked for by their
+// length and first byte, which costs no hash.
+type lineFilter struct{ lengths, firsts [4]uint64 }
+
+// set adds the line s, which is not blank.
+func (f *lineFilter) set(s string) {
+	n := min(len(s), 255)
+	f.lengths[n>>6] |= 1 << (n & 63)
+	f.firsts[s[0]>>6] |= 1 << (s[0] & 63)
+}
+
+// may reports whether s, which is not blank, can be one of the lines added.
+func (f *lineFilter) may(s string) bool {
+	n := min(len(s), 255)
+	return f.lengths[n>>6]&(1<<(n&63)) != 0 && f.firsts[s[0]>>6]&(1<<(s[0]&63)) != 0
+}
+
+// lineVotes lets the lines of search that stand in the file vote, the space
+// around them aside, and returns the indexes of those that do not stand there.
+//
+// It reads the file once, whatever the number of lines: a filter and a small
+// table of SEARCH's lines are cheaper than an index of the file's.
+func lineVotes(d *document, search []string) (votes []vote, absent []int) {
+	var filter lineFilter
+	asked := map[string][]int{} // from a line to where it stands in search
+	step := 1 + len(search)/voters
+	for i := 0; i < len(search); i += step {
+		if s := trimASCII(search[i]); s != "" && len(asked[s]) < 4 {
+			filter.set(s)
+			asked[s] = append(asked[s], i)
+		}
+	}
+	hits := make(map[string][]int32, len(asked))
+	for l := range d.len() {
+		s := trimASCII(d.text[d.off[l]:d.off[l+1]])
+		if s == "" || !filter.may(s) || asked[s] == nil {
+			continue
+		}
+		if h := hits[s]; len(h) < mostHits {
+			hits[s] = append(h, int32(l))
+		}
+	}
+	for i := 0; i < len(search); i += step {
+		s := trimASCII(search[i])
+		if s == "" {
+			continue
+		}
+		if len(hits[s]) == 0 {
+			absent = append(absent, i)
+		}
+		if slices.Contains(asked[s], i) {
+			for _, l := range hits[s] {
+				votes = append(votes, vote{int(l) - i, 1 / float64(len(hits[s])), 1})
+			}
+		}
+	}
+	return votes, absent
+}
+
+// wordVotes lets the longest words of the lines absent vote: a line with one
+// word changed is found by its other words.
+func wordVotes(d *document, search []string, absent []int) (votes []vote) {
+	lines := map[string][]int{} // from a word to the lines of search that hold it
+	var words []string
+	for _, i := range absent[:min(len(absent), compared)] {
+		eachToken(search[i], func(t string) {
+			if len(t) < 3 || len(lines[t]) == mostHits {
+				return
+			}
+			if lines[t] == nil {
+				words = append(words, t)
+			}
+			lines[t] = append(lines[t], i)
+		})
+	}
+	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+	found := 0
+	for _, t := range words[:min(len(words), 4*probes)] {
+		at := d.linesWith(t)
+		for _, l := range at {
+			for _, i := range lines[t] {
+				votes = append(votes, vote{l - i, 0.2 / float64(len(at)*len(lines[t])), 0})
+			}
+		}
+		if len(at) > 0 {
+			found++
+		}
+		if found == probes {
+			break
+		}
+	}
+	return votes
+}
+
+// linesWith returns the lines, from 0, that hold the text s, none when it
+// stands more than mostHits times.
+func (d *document) linesWith(s string) (lines []int) {
+	for at := 0; ; {
+		i := strings.Index(d.text[at:], s)
+		if i < 0 {
+			return lines
+		}
+		if len(lines) == mostHits {
+			return nil
+		}
+		lines = append(lines, d.lineAt(at+i))
+		at += i + len(s)
+	}
+}
+
+// lineAt returns the line, from 0, that holds byte at of the text.
+func (d *document) lineAt(at int) int {
+	l, on := slices.BinarySearch(d.off, int32(at))
+	if on {
+		return l
+	}
+	return l - 1
+}
+
+// tally sums the votes and returns the starts with the most weight, best
+// first; of equals the first in the file.
+func tally(votes []vote) []vote {
+	slices.SortStableFunc(votes, func(a, b vote) int { return a.start - b.start })
+	n := 0
+	for _, v := range votes {
+		if n > 0 && votes[n-1].start == v.start {
+			votes[n-1].weight += v.weight
+			votes[n-1].lines += v.lines
+		} else {
+			votes[n] = v
+			n++
+		}
+	}
+	votes = votes[:n]
+	slices.SortStableFunc(votes, func(a, b vote) int { return cmp.Compare(b.weight, a.weight) })
+	return votes[:min(n, windows)]
+}
+
+// How near a place must be to be taken for the one that was meant, and how
+// many places are shown when none is.
+const (
+	nearScore = 0.5
+	someNear  = 3
+	vaguely   = 5
+)
+
+// rank compares search with the windows that were voted for. A place that is
+// clearly near comes first, with others that are nearly as near; where none
+// is, those at which the most lines of SEARCH stand follow the best one.
+func rank(d *document, search []string, starts []vote) []near {
+	t := countTokens(search)
 	var all []near
-	for _, p := range starts[:min(len(starts), 12)] {
-		n := near{lo: max(0, p), hi: min(d.len(), p+len(search))}
+	for _, v := range starts {
+		n := near{lo: max(0, v.start), hi: min(d.len(), v.start+len(search)), lines: v.lines}
 		if n.lo < n.hi {
-			n.score = resemblance(d, n, search)
+			n.from, n.to, n.score = n.lo, n.hi, t.share(d, n)
 			all = append(all, n)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b near) int {
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(b.score, a.score) })
+	if len(all) == 0 || all[0].score < 0.1 && all[0].lines == 0 {
+		return nil
+	}
+	most, rest := someNear, all[1:]
+	if all[0].score < nearScore {
+		most = vaguely
+		slices.SortStableFunc(rest, func(a, b near) int { return cmp.Or(b.lines-a.lines, a.lo-b.lo) })
+	} else {
+		rest = slices.DeleteFunc(rest, func(n near) bool { return n.score < 0.7*all[0].score })
+	}
+	out := all[:1:1]
+	for _, n := range rest {
+		i := slices.IndexFunc(out, func(o near) bool { return n.lo < o.to && o.from < n.hi })
 		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
-	var out []near
-	for _, n := range all {
-		apart := !slices.ContainsFunc(out, func(o near) bool { return n.lo < o.hi && o.lo < n.hi })
-		if apart && n.score > 0.2 && len(out) < 3 {
+		case i >= 0 && 2*n.lines >= out[i].lines:
+			out[i].from, out[i].to = min(out[i].from, n.lo), max(out[i].to, n.hi)
+		case i < 0 && len(out) < most:
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// resemblance returns which share of the tokens of search stand in the window.
+// A tokenCount counts the tokens of a SEARCH, to compare it with windows.
+type tokenCount struct {
+	ids   map[string]int
+	count []int // of each token
+	total int
+	left  []int // of each token, what the window under comparison has not shown yet
+}
+
+// countTokens counts the tokens of search, of its first lines when it is long.
+func countTokens(search []string) *tokenCount {
+	t := &tokenCount{ids: map[string]int{}}
+	for _, s := range search[:min(len(search), compared)] {
+		eachToken(plainUnicode(s), func(w string) {
+			id, ok := t.ids[w]
+			if !ok {
+				id = len(t.count)
+				t.ids[w] = id
+				t.count = append(t.count, 0)
+			}
+			t.count[id]++
+			t.total += len(w)
+		})
+	}
+	t.left = make([]int, len(t.count))
+	return t
+}
+
+// share returns how much the window and SEARCH have in common, 0 to 1: twice
+// the bytes of their common tokens by the bytes of all tokens of both.
 //
 // Tokens are counted, not placed: the order within a window hardly matters
 // for finding it, and counting takes linear time.
-func resemblance(d *document, n near, search []string) float64 {
-	have := map[string]int{}
-	for i := n.lo; i < n.hi; i++ {
-		eachToken(plainUnicode(d.line(i)), func(t string) { have[t]++ })
-	}
-	total, hit := 0, 0
-	for _, s := range search {
-		eachToken(plainUnicode(s), func(t string) {
-			total++
-			if have[t] > 0 {
-				have[t]--
-				hit++
+func (t *tokenCount) share(d *document, n near) float64 {
+	copy(t.left, t.count)
+	hit, size := 0, 0
+	for i := n.lo; i < min(n.hi, n.lo+compared); i++ {
+		eachToken(plainUnicode(d.line(i)), func(w string) {
+			size += len(w)
+			if id, ok := t.ids[w]; ok && t.left[id] > 0 {
+				t.left[id]--
+				hit += len(w)
 			}
 		})
 	}
-	return float64(hit) / float64(max(1, total))
+	return 2 * float64(hit) / math.Max(1, float64(t.total+size))
 }
 
-// difference names the first line of search that the window does not have.
-//
-// One line is enough: an author who corrects it by the excerpt has read the
-// others too.
-func difference(d *document, n near, search []string) string {
-	lo, hi := outer(search)
-	here := map[string]bool{}
-	for i := n.lo; i < n.hi; i++ {
-		here[loose.key(d.line(i))] = true
+// trimASCII returns s without the ASCII space around it, line ends included.
+func trimASCII(s string) string {
+	for s != "" && s[0] <= ' ' {
+		s = s[1:]
 	}
-	for i := lo; i < hi; i++ {
-		if key := loose.key(search[i]); key != "" && !here[key] {
-			return fmt.Sprintf("your line %d, %s, is not there", i+1, quote(search[i]))
-		}
+	for s != "" && s[len(s)-1] <= ' ' {
+		s = s[:len(s)-1]
 	}
-	return "your lines are there, but in another order, at another depth or with others between them"
-}
-
-// quote shows a line with its space visible.
-func quote(s string) string {
-	if len(s) > 100 {
-		s = s[:100] + "…"
-	}
-	return fmt.Sprintf("%q", strings.ToValidUTF8(s, "\ufffd"))
-}
-
-// around shows the surroundings of some lines, from 1, in one excerpt each;
-// those that would overlap are shown as one.
-func (d *document) around(lines []int) string {
-	var parts []string
-	for i := 0; i < len(lines); {
-		lo, hi := lines[i]-2, lines[i]+1
-		for i++; i < len(lines) && lines[i]-3 <= hi; i++ {
-			hi = lines[i] + 1
-		}
-		parts = append(parts, d.excerpt(max(0, lo), min(d.len(), hi)))
-	}
-	return strings.Join(parts, "       ⋮\n")
-}
-
-// excerpt shows lines [lo, hi) with their numbers, and one line of context
-// on either side; a long range loses its middle.
-func (d *document) excerpt(lo, hi int) string {
-	lo, hi = max(0, lo-1), min(d.len(), hi+1)
-	var b strings.Builder
-	for i := lo; i < hi; i++ {
-		if hi-lo > shown && i == lo+shown/2 {
-			skip := hi - lo - shown
-			fmt.Fprintf(&b, "%6s | … %d more lines\n", "", skip)
-			i += skip
-		}
-		s := d.line(i)
-		if len(s) > shownWidth {
-			s = s[:shownWidth] + "…"
-		}
-		fmt.Fprintf(&b, "%6d | %s\n", i+1, strings.ToValidUTF8(s, "\ufffd"))
-	}
-	return b.String()
+	return s
 }

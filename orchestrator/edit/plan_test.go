@@ -147,7 +147,7 @@ func TestTheGuardsOfABlock(t *testing.T) {
 		{"ellipsis", "a = 1", "a = 1>def f():|    ...", "def f():|    ..."},
 		{"most of a long file", strings.Join(long, "|"), most + ">x = 1", "refused 1"},
 		{"most of a short file", "a = 1|b = 2|c = 3", "a = 1|b = 2>", "c = 3"},
-		{"already there", "a = 1|total = 1000", "total = 50>total = 1000", "noop 1"},
+		{"already there", "a = 1|total = 1000", "total = 50>total = 1000", "already_applied 1"},
 		{"too short to say that it is there", "a = 1|}", "b = 1>}", "not_found 1"},
 	} {
 		if got := edited(c.file, c.block); got != c.want {

@@ -13,49 +13,90 @@ import (
 // can hold lines of the workspace, so whoever sends it on must be allowed to
 // see those.
 type Refusal struct {
-	Problems []Problem
-	Staged   []int // blocks that matched and would have been applied
+	Problems []Problem `json:"problems"`         // by block; those of the whole response first
+	Staged   []int     `json:"staged,omitempty"` // blocks that matched and would have been applied, to be sent again as they are
 }
 
-// Error lists every problem, with the nearest lines: text for a person and for a model.
+// Error lists every problem, with the nearest lines: text for a person and for
+// a model, of at most 16 KiB. Problems that would go beyond are told without
+// the lines, then only counted.
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	b.WriteString("nothing was applied")
-	for _, p := range r.Problems {
-		b.WriteString("\n")
-		p.write(&b)
+	for i, p := range r.Problems {
+		text := p.text(true)
+		if b.Len()+len(text) > shownAll {
+			text = p.text(false)
+		}
+		if b.Len()+len(text) > shownAll {
+			fmt.Fprintf(&b, "\n%d more problems: correct these first", len(r.Problems)-i)
+			break
+		}
+		b.WriteString(text)
 	}
-	if len(r.Staged) > 0 {
-		fmt.Fprintf(&b, "\n%s as sent and would apply: repeat %s unchanged with the corrected ones", count(r.Staged), plural(len(r.Staged), "it", "them"))
+	b.WriteString(clip(r.rest(), 512))
+	return b.String()
+}
+
+// rest says what to do with the blocks that are sound, or that none are left.
+func (r *Refusal) rest() string {
+	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != kindAlready && p.Kind != kindNoop })
+	switch {
+	case len(r.Staged) == 0 && open:
+		return ""
+	case len(r.Staged) == 0:
+		return "\nnothing is left to send"
+	}
+	end := ""
+	if open {
+		end = " with the corrected ones"
+	}
+	return fmt.Sprintf("\n%s as sent and would apply: repeat %s unchanged%s", count(r.Staged), plural(len(r.Staged), "it", "them"), end)
+}
+
+// text renders one problem: block, file, reason, the nearest lines and what
+// differs in them, advice. In short it leaves the lines out.
+func (p Problem) text(whole bool) string {
+	var b strings.Builder
+	switch {
+	case p.Block > 0 && p.Path != "":
+		fmt.Fprintf(&b, "\nblock %d, %s: ", p.Block, p.Path)
+	case p.Block > 0:
+		fmt.Fprintf(&b, "\nblock %d: ", p.Block)
+	case p.Path != "":
+		fmt.Fprintf(&b, "\n%s: ", p.Path)
+	default:
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%s: %s", strings.ReplaceAll(p.Kind, "_", " "), p.Reason)
+	if whole {
+		for _, part := range []string{p.Nearest, p.Differs} {
+			if part != "" {
+				b.WriteString("\n" + strings.TrimSuffix(part, "\n"))
+			}
+		}
+	}
+	if p.Advice != "" {
+		b.WriteString("\n  → " + p.Advice)
 	}
 	return b.String()
 }
 
-// write renders one problem: block, file, reason, the nearest lines, advice.
-func (p Problem) write(b *strings.Builder) {
-	switch {
-	case p.Block > 0 && p.Path != "":
-		fmt.Fprintf(b, "block %d, %s: ", p.Block, p.Path)
-	case p.Block > 0:
-		fmt.Fprintf(b, "block %d: ", p.Block)
-	case p.Path != "":
-		fmt.Fprintf(b, "%s: ", p.Path)
-	}
-	fmt.Fprintf(b, "%s: %s", strings.ReplaceAll(p.Kind, "_", " "), p.Reason)
-	if p.Nearest != "" {
-		b.WriteString("\n")
-		b.WriteString(strings.TrimSuffix(p.Nearest, "\n"))
-	}
-	if p.Advice != "" {
-		fmt.Fprintf(b, "\n  → %s", p.Advice)
-	}
-}
-
-// count names blocks: "block 2 matches", "blocks 1, 3 match".
+// count names blocks: "block 2 matches", "blocks 1, 3 to 9 match".
 func count(blocks []int) string {
-	names := make([]string, len(blocks))
-	for i, n := range blocks {
-		names[i] = fmt.Sprint(n)
+	var names []string
+	for i := 0; i < len(blocks); {
+		j := i + 1
+		for j < len(blocks) && blocks[j] == blocks[j-1]+1 {
+			j++
+		}
+		if j-i > 2 {
+			names = append(names, fmt.Sprintf("%d to %d", blocks[i], blocks[j-1]))
+			i = j
+			continue
+		}
+		names = append(names, fmt.Sprint(blocks[i]))
+		i++
 	}
 	return plural(len(blocks), "block ", "blocks ") + strings.Join(names, ", ") + plural(len(blocks), " matches", " match")
 }
@@ -74,12 +115,13 @@ func refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
 // newRefusal sorts the problems by block and names the operations without one.
 //
 // A problem without a block is one of the whole response: then nothing is
-// known about the single blocks, and none is called sound.
+// known about the single blocks, and none is called sound. Nor is a block
+// that another is to be merged with.
 func newRefusal(ops []*operation, problems []Problem) *Refusal {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Block - b.Block })
 	for i := range problems {
 		if i >= maxQuoted {
-			problems[i].Nearest = ""
+			problems[i].Nearest, problems[i].Differs = "", ""
 		}
 	}
 	r := &Refusal{Problems: problems}
@@ -87,7 +129,7 @@ func newRefusal(ops []*operation, problems []Problem) *Refusal {
 		return r
 	}
 	for _, op := range ops {
-		bad := slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == op.block })
+		bad := slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == op.block || p.Other == op.block })
 		if !bad && !slices.Contains(r.Staged, op.block) {
 			r.Staged = append(r.Staged, op.block)
 		}
@@ -100,11 +142,34 @@ func tooMany(n int) Problem {
 	return Problem{Kind: kindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }
 
-// ambiguous says at which lines SEARCH matches alike.
-//
-// The excerpt shows two lines before each place, which is mostly what the
-// author needs to tell them apart.
+// unplaced explains a block that has no one place.
+func unplaced(d *document, op *operation, f finding) *Problem {
+	if len(f.ambiguous) > 0 {
+		return ambiguous(d, op, f.ambiguous)
+	}
+	p := notFound(d, op)
+	return &p
+}
+
+// asksNothing is the problem of a block that asks for no change and has no
+// one place either, nil when it asks for one. Where it stands does not matter then.
+func asksNothing(d *document, op *operation) *Problem {
+	if !sameLines(op.search, op.replace) {
+		return nil
+	}
+	old, new := op.bodies()
+	return &Problem{
+		Block: op.block, Path: d.path, Kind: kindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
+		Advice: "leave this block out",
+	}
+}
+
+// ambiguous says at which lines SEARCH matches alike, and which lines around
+// each place tell it apart from the others.
 func ambiguous(d *document, op *operation, lines []int) *Problem {
+	if p := asksNothing(d, op); p != nil {
+		return p
+	}
 	more := ""
 	if len(lines) == most {
 		more = " or more"
@@ -112,10 +177,63 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	p := &Problem{
 		Block: op.block, Path: d.path, Kind: kindAmbiguous, Lines: lines,
 		Reason: fmt.Sprintf("%s at %d%s places, lines %s", op.stands(), len(lines), more, numbers(lines)),
-		Advice: "send it with enough lines before or after it that only one place is meant",
 	}
-	p.Nearest = d.around(lines[:min(3, len(lines))])
+	search, out := op.search, op.writeOut()
+	if piece := pieceAt(d, search, lines[0]-1); piece != nil {
+		search, out, p.Advice = piece, "", "send each piece between the elisions as a block of its own; "
+	}
+	var b strings.Builder
+	alone := 0
+	for _, l := range lines[:min(len(lines), maxPlaces)] {
+		q := d.tellApart(l-1, d.extent(l-1, search))
+		if q.alone {
+			alone++
+		}
+		b.WriteString("  " + q.header() + "\n" + d.excerptUpTo(shownOther, q.from, q.to))
+	}
+	p.Nearest = b.String()
+	if alone == 0 {
+		p.Advice = "send the change as a unified diff with the true line number of the place that is meant" + out
+		return p
+	}
+	old, new := op.bodies()
+	p.Advice += fmt.Sprintf("choose the place that is meant: send %s as its lines above, and repeat the lines that tell it apart in %s", old, new)
+	if alone < min(len(lines), maxPlaces) {
+		p.Advice += "; for a place that is not told apart, send a unified diff with its true line number"
+	}
+	if lo, hi := outer(search); lo < hi && indent(search[lo]) != indent(d.line(lines[0]-1)) && !blank(d.line(lines[0]-1)) {
+		p.Advice += "; indent " + new + " alike"
+	}
+	p.Advice += out
 	return p
+}
+
+// header names a place and the lines that tell it apart.
+func (q spot) header() string {
+	s := span(q.lo, q.hi)
+	switch {
+	case q.from < q.lo:
+		s += ", told apart by " + span(q.from, q.lo)
+	case q.to > q.hi:
+		s += ", told apart by " + span(q.hi, q.to)
+	case q.alone:
+		s += ", told apart by its space"
+	default:
+		s += ", not told apart by the lines around"
+	}
+	return s + ":"
+}
+
+// pieceAt returns the piece of an elided SEARCH that stands at line at, nil
+// when SEARCH elides nothing.
+func pieceAt(d *document, search []string, at int) []string {
+	all := pieces(search)
+	for _, s := range all {
+		if len(all) > 1 && len(s) > 0 && d.standsAt(at, s) {
+			return s
+		}
+	}
+	return nil
 }
 
 // numbers joins line numbers for a sentence.
@@ -143,20 +261,24 @@ func binary(path string, ops []*operation) (problems []Problem) {
 
 // already says that the change is there.
 func already(d *document, op *operation, at int) *Problem {
+	lo, hi := outer(op.replace)
 	return &Problem{
-		Block: op.block, Path: d.path, Kind: kindNoop, Lines: []int{at + 1},
-		Reason:  fmt.Sprintf("REPLACE already stands at line %d: this change has been made", at+1),
-		Nearest: d.excerpt(at, at+len(op.replace)), Advice: "leave this block out",
+		Block: op.block, Path: d.path, Kind: kindAlready, Lines: []int{at + 1},
+		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", op.newStands(), at+1),
+		Nearest: d.excerptUpTo(shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
 }
 
-// overlapping says that two blocks contradict each other.
+// overlapping says that two blocks contradict each other. It shows the lines
+// of both: what one block for both would replace.
 func overlapping(d *document, m, other *match) Problem {
 	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
+	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)
+	first, second := min(m.op.block, other.op.block), max(m.op.block, other.op.block)
 	return Problem{
-		Block: m.op.block, Path: d.path, Kind: kindOverlap, Lines: []int{lo + 1},
+		Block: m.op.block, Path: d.path, Kind: kindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
 		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: d.excerpt(lo, hi),
-		Advice: fmt.Sprintf("send blocks %d and %d as one block", min(m.op.block, other.op.block), max(m.op.block, other.op.block)),
+		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}
 }
 
@@ -168,109 +290,10 @@ func (op *operation) stands() string {
 	return "SEARCH stands"
 }
 
-// maxQuoted bounds the problems of one refusal that quote the file: more
-// would neither be read nor fit into a prompt.
-const maxQuoted = 10
-
-// notFoundAll adds a problem for each missing operation, the first of them
-// with what comes nearest.
-func notFoundAll(d *document, missing []*operation, problems []Problem) []Problem {
-	for _, op := range missing {
-		if len(problems) < maxQuoted {
-			problems = append(problems, notFound(d, op))
-			continue
-		}
-		problems = append(problems, Problem{
-			Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.stands() + " nowhere in the file",
-			Advice: "copy the lines to replace from the file as they stand",
-		})
+// newStands is stands for the lines that would replace them.
+func (op *operation) newStands() string {
+	if op.hunk != nil {
+		return "the hunk's new lines stand"
 	}
-	return problems
-}
-
-// notFound explains a block whose SEARCH is nowhere: already applied, stale,
-// or simply not there, with what comes nearest.
-//
-// What is already applied is told first: it looks like any other SEARCH that
-// is not there, and the advice is the opposite.
-func notFound(d *document, op *operation) Problem {
-	if at, ok := standing(d, op.replace); ok {
-		return *already(d, op, at)
-	}
-	p := Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.stands() + " nowhere in the file",
-		Advice: "copy the lines to replace from the file as they stand, or read the file again",
-	}
-	places := nearest(d, op.search)
-	if len(places) == 0 {
-		return p
-	}
-	best := places[0]
-	for _, n := range places {
-		p.Lines = append(p.Lines, n.lo+1)
-	}
-	if best.score >= staleScore && best.hi-best.lo > 1 {
-		p.Kind = kindStale
-	}
-	p.Reason += fmt.Sprintf("; nearest %s: %s", span(best.lo, best.hi), difference(d, best, op.search))
-	p.Nearest = d.excerpt(best.lo, best.hi)
-	p.Advice = "copy the lines to replace from the file as they stand above"
-	if at := d.within(strings.Join(op.search, "\n")); len(at) > 0 {
-		p.Advice = fmt.Sprintf("send whole lines: the text stands within line %d, and only whole lines are replaced", at[0])
-	}
-	return p
-}
-
-// staleScore is the resemblance from which on the file is taken to have
-// changed since its author read it, rather than never to have held the lines.
-// It only names the refusal.
-const staleScore = 0.8
-
-// span names lines [lo, hi), from 0, to a reader who counts from 1.
-func span(lo, hi int) string {
-	if hi-lo < 2 {
-		return fmt.Sprintf("line %d", lo+1)
-	}
-	return fmt.Sprintf("lines %d to %d", lo+1, hi)
-}
-
-// standing returns where the lines of a replacement already stand, when they
-// say enough not to stand there by chance.
-//
-// A replacement of a brace and a return stands in every file. Twelve bytes
-// without the space around them are about two words of code.
-func standing(d *document, replace []string) (int, bool) {
-	lo, hi := outer(replace)
-	core, size := replace[lo:hi], 0
-	for _, s := range core {
-		size += len(trimSpace(s))
-	}
-	if size < 12 {
-		return 0, false
-	}
-	places, _ := d.view(loose).find(core, 1)
-	if len(places) == 0 {
-		return 0, false
-	}
-	return places[0], true
-}
-
-// alreadyAround reports whether REPLACE, longer than SEARCH, stands around
-// the place already, for a SEARCH that was found only by setting something
-// aside. A SEARCH that stands there to the letter is taken at its word:
-// adding the same lines once more may be what is meant.
-func alreadyAround(d *document, p place) bool {
-	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
-		return false
-	}
-	hits, _ := d.view(loose).find(p.replace, most)
-	if slices.ContainsFunc(hits, func(h int) bool { return h <= p.lo && p.hi <= h+len(p.replace) }) {
-		return true
-	}
-	v := d.view(looseCode)
-	_, named, _ := v.numbers(p.search)
-	hits, kept := v.find(p.replace, most)
-	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
-		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
-	})
+	return "REPLACE stands"
 }

@@ -1,0 +1,131 @@
+package edit
+
+// Bounds on telling equal places apart.
+const (
+	maxAdded    = 12      // lines that may be added on one side
+	maxRepeats  = 200     // equal places that are looked at
+	maxCompared = 1 << 20 // lines that are compared to find them
+)
+
+// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
+// 0, that SEARCH stands for, and [from, to) around them, which stand nowhere
+// else in the file when alone is set.
+type spot struct {
+	lo, hi   int
+	from, to int
+	alone    bool
+}
+
+// tellApart adds lines before or after lines [lo, hi) until they stand only
+// once in the file. The fewest lines win, those before on a tie.
+//
+// An author who repeats exactly these lines is understood, whatever else
+// resembles them: Exact is asked first, and finds one place.
+func (d *document) tellApart(lo, hi int) spot {
+	q := spot{lo: lo, hi: hi, from: lo, to: hi, alone: true}
+	others, all := d.repeats(lo, hi)
+	if len(others) == 0 && all {
+		return q
+	}
+	for n := 1; n <= maxAdded && all; n++ {
+		if from := lo - n; from >= 0 && !blank(d.line(from)) && !d.anyEqual(from, lo, others, -n) {
+			q.from = from
+			return q
+		}
+		if to := hi + n; to <= d.len() && !blank(d.line(to-1)) && !d.anyEqual(hi, to, others, hi-lo) {
+			q.to = to
+			return q
+		}
+	}
+	q.alone = false
+	return q
+}
+
+// anyEqual reports whether lines [lo, hi) stand also at distance by from one of starts.
+func (d *document) anyEqual(lo, hi int, starts []int, by int) bool {
+	for _, s := range starts {
+		if at := s + by; at >= 0 && at+hi-lo <= d.len() && d.equalRun(lo, hi, at) == hi-lo {
+			return true
+		}
+	}
+	return false
+}
+
+// equalRun returns how many of the lines [lo, hi) stand also from line at on.
+func (d *document) equalRun(lo, hi, at int) int {
+	for i := lo; i < hi; i++ {
+		if d.line(i) != d.line(at+i-lo) {
+			return i - lo
+		}
+	}
+	return hi - lo
+}
+
+// repeats returns the other first lines at which lines [lo, hi) stand, and
+// whether those are all: it gives up in a file that repeats itself too much.
+func (d *document) repeats(lo, hi int) (others []int, all bool) {
+	key, work := lo, 0 // the longest line is the rarest, or near enough
+	for i := lo; i < hi; i++ {
+		if len(d.line(i)) > len(d.line(key)) {
+			key = i
+		}
+	}
+	for l := range d.len() {
+		at := l - (key - lo)
+		if int(d.off[l+1]-d.off[l]) < len(d.line(key)) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != d.line(key) {
+			continue
+		}
+		n := d.equalRun(lo, hi, at)
+		if n == hi-lo {
+			others = append(others, at)
+		}
+		if work += n; work > maxCompared || len(others) == maxRepeats {
+			return others, false
+		}
+	}
+	return others, true
+}
+
+// extent returns where the text ends that search stands for from line lo on,
+// however the place was found: to the letter, or with blank lines, comments or
+// elided lines set aside.
+//
+// In the latter case each line of search is looked for after the one before
+// it; when one does not follow soon, the text is taken to be as long as search.
+func (d *document) extent(lo int, search []string) int {
+	from, to := outer(search)
+	for _, s := range [][]string{search, search[from:to]} {
+		if d.standsAt(lo, s) {
+			return lo + len(s)
+		}
+	}
+	at := lo
+	for _, s := range search[from:to] {
+		if yes, _ := elision(s); yes || blank(s) || d.lang.comment(s) {
+			continue
+		}
+		key, f := plainKey(s), at
+		for f < d.len() && f < at+shown && plainKey(d.line(f)) != key {
+			f++
+		}
+		if f == d.len() || f == at+shown {
+			return min(d.len(), lo+to-from)
+		}
+		at = f + 1
+	}
+	return max(at, lo+1)
+}
+
+// standsAt reports whether the lines s stand from line at on, the space around
+// them and Unicode punctuation aside.
+func (d *document) standsAt(at int, s []string) bool {
+	if at < 0 || at+len(s) > d.len() {
+		return false
+	}
+	for i := range s {
+		if f := d.line(at + i); f != s[i] && plainKey(f) != plainKey(s[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+//go:build bench
+
+package edit_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/edit"
+)
+
+// corpusEnv names the file of recorded cases, one JSON object a line.
+const corpusEnv = "AGENT_EDIT_CASES"
+
+// A recorded is one case of the corpus: blocks against a file, with what is
+// known of the right answer.
+type recorded struct {
+	ID     string      `json:"id"`
+	Path   string      `json:"path"`
+	Label  string      `json:"label"`
+	Expect string      `json:"expect"` // apply, refuse or either
+	Before string      `json:"before"`
+	Blocks [][2]string `json:"blocks"`
+	Near   [2]int      `json:"near"` // lines of the place that was meant, from 0, the end excluded; equal when there is none
+}
+
+// blocks returns the case's blocks as the engine takes them.
+func (c recorded) blocks() []edit.Block {
+	out := make([]edit.Block, len(c.Blocks))
+	for i, b := range c.Blocks {
+		out[i] = edit.Block{Search: b[0], Replace: b[1]}
+	}
+	return out
+}
+
+// corpus reads the recorded cases. It fails when there are none: figures of
+// nothing would look like good ones.
+func corpus(t *testing.T) []recorded {
+	t.Helper()
+	f, err := os.Open(os.Getenv(corpusEnv))
+	if err != nil {
+		t.Fatalf("%s must name the recorded cases, unpacked: %v", corpusEnv, err)
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 1<<20)
+	var out []recorded
+	for {
+		var c recorded
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatalf("case %d: %v", len(out)+1, err)
+		}
+		out = append(out, c)
+	}
+	if len(out) == 0 {
+		t.Fatal("no cases")
+	}
+	return out
+}
+
+// shows reports whether the text holds lines [lo, hi) of the file with their numbers.
+func shows(text string, file []string, lo, hi int) bool {
+	for i := lo; i < min(hi, len(file)); i++ {
+		if s := strings.TrimSuffix(file[i], "\r"); s != "" && !strings.Contains(text, s+"\n") {
+			return false
+		}
+	}
+	return true
+}
+
+// TestNearMissesAreShown counts the refusals that show the place which was
+// meant, and how long refusals take; the share is a promise, the times are
+// only printed.
+func TestNearMissesAreShown(t *testing.T) {
+	near, found, size, longest := 0, 0, 0, 0
+	var took []time.Duration
+	for _, c := range corpus(t) {
+		start := time.Now()
+		_, _, err := edit.ApplyBlocks(c.Path, []byte(c.Before), c.blocks())
+		spent := time.Since(start)
+		var r *edit.Refusal
+		if !errors.As(err, &r) {
+			continue
+		}
+		took, size = append(took, spent), size+len(c.Before)
+		longest = max(longest, len(r.Error()))
+		if c.Near[0] == c.Near[1] {
+			continue
+		}
+		if near++; shows(r.Error(), strings.Split(c.Before, "\n"), c.Near[0], c.Near[1]) {
+			found++
+		} else {
+			t.Logf("%s: lines %d to %d are not shown", c.ID, c.Near[0]+1, c.Near[1])
+		}
+	}
+	slices.Sort(took)
+	var all time.Duration
+	for _, d := range took {
+		all += d
+	}
+	t.Logf("%d of %d near misses are shown; the longest refusal has %d bytes", found, near, longest)
+	t.Logf("%d refusals: p50 %v, p99 %v, most %v, %.0f MB/s", len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1], float64(size)/all.Seconds()/1e6)
+	if 100*found < 95*near {
+		t.Errorf("%d of %d near misses are shown, less than 95 %%", found, near)
+	}
+}
+
+// TestTheRecordedRefusalsTeach follows the advice of every refusal of the
+// corpus, and counts by label how often the next response is applied.
+func TestTheRecordedRefusalsTeach(t *testing.T) {
+	type tally struct{ refused, applied, nothing, read int }
+	all := map[string]*tally{}
+	for _, c := range corpus(t) {
+		_, _, err := edit.ApplyBlocks(c.Path, []byte(c.Before), c.blocks())
+		var r *edit.Refusal
+		if c.Expect == "apply" || !errors.As(err, &r) {
+			continue
+		}
+		n := all[c.Label]
+		if n == nil {
+			n = &tally{}
+			all[c.Label] = n
+		}
+		n.refused++
+		if strings.Contains(r.Error(), "read the file") {
+			n.read++
+		}
+		next, done, err := c.reader().follow(r.Error())
+		if err != nil {
+			t.Errorf("%s: %v\n%.1500s", c.ID, err, r)
+			continue
+		}
+		if done {
+			n.nothing++
+			continue
+		}
+		files := memory{text: map[string]string{c.Path: c.Before}}
+		if _, _, err := edit.Apply(files, []byte(next), c.Path); err != nil {
+			t.Errorf("%s: %.1500s\nwas followed by\n%.1500s\nand refused: %.600v", c.ID, r, next, err)
+			continue
+		}
+		n.applied++
+	}
+	for _, label := range slices.Sorted(maps.Keys(all)) {
+		n := all[label]
+		t.Logf("%-24s %3d refused: then %3d applied, %3d had nothing left to send; %d had to read the file", label, n.refused, n.applied, n.nothing, n.read)
+	}
+}
+
+// reader returns an author who sent the blocks of a case.
+func (c recorded) reader() *reader {
+	r := &reader{files: memory{text: map[string]string{c.Path: c.Before}}, form: "tags"}
+	for _, b := range c.Blocks {
+		r.meant = append(r.meant, intent{kind: "edit", path: c.Path, search: body(b[0]), replace: body(b[1])})
+	}
+	return r
+}

@@ -1,0 +1,237 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxQuoted bounds the problems of one refusal that quote the file, and
+// maxPlaces the places that one of them quotes: more would not be read.
+const (
+	maxQuoted = 10
+	maxPlaces = 3
+)
+
+// staleScore is the resemblance from which on the file is taken to have
+// changed since its author read it, rather than never to have held the lines.
+// It only names the refusal.
+const staleScore = 0.8
+
+// notFoundAll adds a problem for each missing operation, the first of them
+// with what comes nearest.
+func notFoundAll(d *document, missing []*operation, problems []Problem) []Problem {
+	for _, op := range missing {
+		if len(problems) < maxQuoted {
+			problems = append(problems, notFound(d, op))
+			continue
+		}
+		problems = append(problems, op.nowhere(d))
+	}
+	return problems
+}
+
+// nowhere is the problem of a block for which nothing in the file can be shown.
+func (op *operation) nowhere(d *document) Problem {
+	return Problem{
+		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.stands() + " nowhere in the file",
+		Advice: "read the file and copy the lines to replace from it, or leave this block out" + op.writeOut(),
+	}
+}
+
+// notFound explains a block whose SEARCH is nowhere: already applied, stale,
+// or simply not there, with what comes nearest.
+//
+// What is already applied is told first: it looks like any other SEARCH that
+// is not there, and the advice is the opposite.
+func notFound(d *document, op *operation) Problem {
+	if p := asksNothing(d, op); p != nil {
+		return *p
+	}
+	if at, ok := standing(d, op.replace); ok {
+		return *already(d, op, at)
+	}
+	p := op.nowhere(d)
+	if d.len() == 0 {
+		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
+		return p
+	}
+	places := nearest(d, op.search)
+	if len(places) == 0 {
+		return p
+	}
+	a := newAlignment(d, places[0], op.search)
+	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && d.standsAt(a.lo, op.replace[lo:hi]) {
+		return *already(d, op, a.lo)
+	}
+	if places[0].score >= staleScore && a.hi-a.lo > 1 {
+		p.Kind = kindStale
+	}
+	q := d.tellApart(a.lo, a.hi)
+	p.Lines = []int{a.lo + 1}
+	p.Reason += "; nearest " + span(a.lo, a.hi)
+	p.Nearest = d.excerptIn(q, places[0].from, places[0].to)
+	var others strings.Builder
+	for _, n := range places[1:] {
+		p.Lines = append(p.Lines, n.lo+1)
+		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), d.excerptUpTo(shownOther, n.from, n.to))
+	}
+	p.Nearest += others.String()
+	if places[0].score < nearScore {
+		p.Advice = "none of these is like it: " + p.Advice
+		return p
+	}
+	p.Differs, p.Advice = a.differences(d), op.copyAdvice(d, q, a.shifted(d))
+	return p
+}
+
+// shifted reports whether SEARCH is indented otherwise than the file, so that
+// REPLACE probably is too.
+func (a *alignment) shifted(d *document) bool {
+	for i, l := range a.at {
+		if l >= 0 && tells(a.search[i]) {
+			return indent(a.search[i]) != indent(d.line(l))
+		}
+	}
+	return false
+}
+
+// copyAdvice says what to send so that the place q is replaced. It names
+// lines by number and holds whether they are shown or not.
+func (op *operation) copyAdvice(d *document, q spot, shifted bool) string {
+	for i := q.from; i < q.to; i++ {
+		if !utf8.ValidString(d.line(i)) {
+			return fmt.Sprintf("line %d holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace", i+1)
+		}
+	}
+	old, new := op.bodies()
+	lines := span(q.from, q.to)
+	advice := fmt.Sprintf("send %s as %s in the file", old, stand(lines))
+	if !d.legible(shown, q.from, q.to) {
+		advice = fmt.Sprintf("read the file, then send %s as %s there", old, stand(lines))
+	}
+	if !q.alone {
+		advice += ", in a unified diff with their true line number"
+	}
+	switch {
+	case q.from < q.lo:
+		advice += fmt.Sprintf("; begin %s with %s", new, span(q.from, q.lo))
+	case q.to > q.hi:
+		advice += fmt.Sprintf("; end %s with %s", new, span(q.hi, q.to))
+	}
+	if shifted {
+		advice += "; indent " + new + " alike"
+	}
+	return advice + op.writeOut()
+}
+
+// writeOut asks for the lines that a REPLACE only promises.
+func (op *operation) writeOut() string {
+	_, new := op.bodies()
+	if line, ok := promised(op.replace, nil); ok {
+		return fmt.Sprintf("; write %s out in full, without %s", new, quote(line))
+	}
+	return ""
+}
+
+// bodies names the lines to replace and the new ones in the form of the operation.
+func (op *operation) bodies() (old, new string) {
+	if op.hunk != nil {
+		return "the hunk's old lines", "its new lines"
+	}
+	return "SEARCH", "REPLACE"
+}
+
+// stand adds the verb to a span of lines.
+func stand(lines string) string {
+	if strings.HasPrefix(lines, "lines") {
+		return lines + " stand"
+	}
+	return lines + " stands"
+}
+
+// standing returns where the lines of a replacement already stand, when they
+// say enough not to stand there by chance.
+//
+// A replacement of a brace and a return stands in every file. Twelve bytes
+// without the space around them are about two words of code.
+func standing(d *document, replace []string) (int, bool) {
+	lo, hi := outer(replace)
+	core, size, key := replace[lo:hi], 0, 0
+	for i, s := range core {
+		if n := len(trimSpace(s)); n > len(trimSpace(core[key])) {
+			key = i
+		}
+		size += len(trimSpace(s))
+	}
+	if size < 12 {
+		return 0, false
+	}
+	for _, l := range d.linesLike(plainKey(core[key])) {
+		if d.standsAt(l-key, core) {
+			return l - key, true
+		}
+	}
+	return 0, false
+}
+
+// linesLike returns up to maxRepeats lines that may have this plainKey: those
+// that hold it, or in a file with characters that plainUnicode exchanges,
+// those that have it.
+func (d *document) linesLike(key string) (lines []int) {
+	if d.exchanges() {
+		for l := 0; l < d.len() && len(lines) < maxRepeats; l++ {
+			if plainKey(d.line(l)) == key {
+				lines = append(lines, l)
+			}
+		}
+		return lines
+	}
+	for at := 0; len(lines) < maxRepeats; {
+		i := strings.Index(d.text[at:], key)
+		if i < 0 {
+			break
+		}
+		l := d.lineAt(at + i)
+		lines, at = append(lines, l), int(d.off[l+1])
+	}
+	return lines
+}
+
+// exchanges reports whether the file may hold characters that plainUnicode
+// exchanges: all of those begin with one of three bytes, or are not composed.
+func (d *document) exchanges() bool {
+	for _, lead := range []byte{0xc2, 0xe2, 0xe3} {
+		if strings.IndexByte(d.text, lead) >= 0 {
+			return true
+		}
+	}
+	return !norm.NFC.IsNormalString(d.text)
+}
+
+// maxAround bounds the lines that are compared to find a REPLACE around a place.
+const maxAround = 1 << 22
+
+// alreadyAround reports whether REPLACE, longer than SEARCH, stands around
+// the place already, for a SEARCH that was found only by setting something
+// aside. A SEARCH that stands there to the letter is taken at its word:
+// adding the same lines once more may be what is meant.
+func alreadyAround(d *document, p place) bool {
+	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
+		return false
+	}
+	for at := max(0, p.hi-len(p.replace), p.lo-maxAround/len(p.replace)); at <= p.lo; at++ {
+		if d.standsAt(at, p.replace) {
+			return true
+		}
+	}
+	v := d.view(looseCode)
+	_, named, _ := v.numbers(p.search)
+	hits, kept := v.find(p.replace, most)
+	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
+		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
+	})
+}

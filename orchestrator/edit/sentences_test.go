@@ -1,0 +1,362 @@
+package edit_test
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The sentences of advice that a refusal may hold, and what each means to an
+// author who takes it at its word. A sentence that is in none of these
+// patterns teaches nobody: the tests fail on it.
+var sentences = []struct {
+	says *regexp.Regexp
+	do   func(r *reader, p *told, m []string) error
+}{
+	{regexp.MustCompile(`^(read the file, then )?send (?:SEARCH|the hunk's old lines) as lines? (\d+)(?: to (\d+))? stands? (?:in the file|there)(, in a unified diff with their true line number)?(?:; (begin|end) (?:REPLACE|its new lines) with lines? (\d+)(?: to (\d+))?)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).copyLines},
+	{regexp.MustCompile(`^(send each piece between the elisions as a block of its own; )?choose the place that is meant: send (?:SEARCH|the hunk's old lines) as its lines above, and repeat the lines that tell it apart in (?:REPLACE|its new lines)(; for a place that is not told apart, send a unified diff with its true line number)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).choosePlace},
+	{regexp.MustCompile(`^send the change as a unified diff with the true line number of the place that is meant`), (*reader).numberedDiff},
+	{regexp.MustCompile(`^send blocks (\d+) and (\d+) as one block, with lines? (\d+)(?: to (\d+))? above as SEARCH$`), (*reader).mergeBlocks},
+	{regexp.MustCompile(`^(?:none of these is like it: )?read the file and copy the lines to replace from it, or leave this block out(?:; write .* out in full, without .*)?$`), (*reader).readFile},
+	{regexp.MustCompile(`^line (\d+) holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace$`), (*reader).avoidBytes},
+	{regexp.MustCompile(`^send an empty SEARCH, and the whole content as REPLACE$`), (*reader).fillFile},
+	{regexp.MustCompile(`^(leave this block out|send one operation for the file|send one of them|send nothing, or the change that is missing|leave binary files out|send regular files only)$`), (*reader).leaveOut},
+	{regexp.MustCompile(`^send (the whole (response|diff) again(, shorter|; send fewer blocks at a time when it was too long)?|one JSON document and nothing else|the whole change in one form)$`), (*reader).sayAgain},
+	{regexp.MustCompile(`^(send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>), or a unified diff$`), (*reader).inTags},
+	{regexp.MustCompile(`^send \[{"path":"PATH","action":"create\|modify\|delete\|rename","content":"whole content","from":"old path of a rename"}\]$`), (*reader).inJSON},
+	{regexp.MustCompile(`^(begin every line of a hunk with its mark|send the change as a unified diff, or leave such lines out of the block|send a unified diff, which names every line that goes, or delete the file)$`), (*reader).inDiff},
+	{regexp.MustCompile(`^put a line of (=+) between the old and the new lines$`), (*reader).inMarkers},
+	{regexp.MustCompile(`^did you mean (\S+)(?: or \S+)*\?$`), (*reader).takePath},
+	{regexp.MustCompile(`^name the file(: <EDIT file="PATH">|, <EDIT file="PATH">, and copy the lines to replace from it)$`), (*reader).nameFile},
+	{regexp.MustCompile(`^(name another file, by its path relative to the workspace, with forward slashes|name a file of the workspace; to create this one, send CREATE_FILE with its whole content|(send an edit of it, or )?choose another path(, or delete it first)?)$`), (*reader).anotherPath},
+	{regexp.MustCompile(`^(send the whole content|send the whole text of the lines to replace, or a smaller block)$`), (*reader).writeOut},
+	{regexp.MustCompile(`^(read the file again, or delete it whole)$`), (*reader).deleteWhole},
+	{regexp.MustCompile(`^(leave it, or replace the whole file)$`), (*reader).replaceWhole},
+	{regexp.MustCompile(`^send SEARCH, or the hunk's context, with lines that stand at that place$`), (*reader).anchorLines},
+	{regexp.MustCompile(`^send SEARCH as the lines stand in the file, with their indentation and comments$`), (*reader).copyShown},
+}
+
+// copyLines sends the lines that the advice names as SEARCH.
+func (r *reader) copyLines(p *told, m []string) error {
+	lo, hi := number(m[2]), max(number(m[2]), number(m[3]))
+	lines, err := p.lines(lo, hi)
+	if m[1] != "" {
+		file := r.file(p.block)
+		lines, err = file[lo-1:hi], nil
+	}
+	if err != nil {
+		return err
+	}
+	n := 0
+	if m[5] != "" {
+		n = max(number(m[6]), number(m[7])) - number(m[6]) + 1
+	}
+	if m[5] == "begin" {
+		r.put(p.block, lines, lines[:n], nil, p.advice)
+	} else {
+		r.put(p.block, lines, nil, lines[len(lines)-n:], p.advice)
+	}
+	if m[4] != "" {
+		r.form, r.next[p.block][0].line = "diff", lo
+	}
+	return nil
+}
+
+// choosePlace takes the first place that is told apart from the others.
+func (r *reader) choosePlace(p *told, m []string) error {
+	for _, at := range p.places {
+		lo, hi := at[0], at[1]
+		if slices.Contains(p.untold, lo) {
+			continue
+		}
+		var before, after []string
+		if at[2] > 0 {
+			added, err := p.lines(at[2], at[3])
+			if err != nil {
+				return err
+			}
+			if at[2] < lo {
+				before, lo = added, at[2]
+			} else {
+				after, hi = added, at[3]
+			}
+		}
+		lines, err := p.lines(lo, hi)
+		if err != nil {
+			return err
+		}
+		if m[1] != "" {
+			return r.splitPieces(p.block, lines, before, after)
+		}
+		r.put(p.block, lines, before, after, p.advice)
+		return nil
+	}
+	return errors.New("no place is told apart")
+}
+
+// splitPieces sends each piece of an elided block as a block of its own.
+func (r *reader) splitPieces(block int, place, before, after []string) error {
+	m := r.meant[block-1]
+	search, replace := atElisions(m.search), atElisions(m.replace)
+	if len(search) != len(replace) {
+		return errors.New("the elisions do not pair")
+	}
+	r.next[block] = nil
+	for i, s := range search {
+		if slices.Equal(s, replace[i]) {
+			continue
+		}
+		one := intent{kind: "edit", path: m.path, search: s, replace: replace[i]}
+		if slices.Equal(s, place[len(before):len(place)-len(after)]) {
+			one.search, one.replace = place, slices.Concat(before, replace[i], after)
+		}
+		r.next[block] = append(r.next[block], one)
+	}
+	return nil
+}
+
+// atElisions cuts lines where some are left out.
+func atElisions(lines []string) [][]string {
+	out := [][]string{nil}
+	for _, s := range lines {
+		if strings.Contains(s, "...") {
+			out = append(out, nil)
+		} else {
+			out[len(out)-1] = append(out[len(out)-1], s)
+		}
+	}
+	return out
+}
+
+// numberedDiff sends the first place that is shown as a diff.
+func (r *reader) numberedDiff(p *told, _ []string) error {
+	if len(p.places) == 0 {
+		return errors.New("no place is shown")
+	}
+	lines, err := p.lines(p.places[0][0], p.places[0][1])
+	if err != nil {
+		return err
+	}
+	r.put(p.block, lines, nil, nil, p.advice)
+	r.form, r.next[p.block][0].line = "diff", p.places[0][0]
+	return nil
+}
+
+// mergeBlocks sends two blocks as one: the lines shown, with both changes made in them.
+func (r *reader) mergeBlocks(p *told, m []string) error {
+	into, other := number(m[1]), number(m[2])
+	for r.merged[into] > 0 {
+		into = r.merged[into]
+	}
+	search, err := p.lines(number(m[3]), max(number(m[3]), number(m[4])))
+	if err != nil {
+		return err
+	}
+	one := r.next[into][0]
+	text := substitute(search, one.search, one.replace)
+	two := r.meant[other-1]
+	one.search, one.replace = search, substitute(text, two.search, two.replace)
+	if slices.Equal(one.replace, text) { // the second change no longer has its lines: it wins as it is
+		one.replace = two.replace
+	}
+	r.next[into], r.next[other], r.merged[other] = []intent{one}, nil, into
+	return nil
+}
+
+// substitute puts lines in place of the first run of old in text, the space around them aside.
+func substitute(text, old, lines []string) []string {
+	for at := range len(text) - len(old) + 1 {
+		if slices.EqualFunc(text[at:at+len(old)], old, func(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }) {
+			return slices.Concat(text[:at], lines, text[at+len(old):])
+		}
+	}
+	return text
+}
+
+// readFile takes from the file the lines that have most words of SEARCH.
+func (r *reader) readFile(p *told, _ []string) error {
+	file, m := r.file(p.block), r.meant[p.block-1]
+	words := map[string]bool{}
+	for _, s := range m.search {
+		for _, w := range strings.Fields(s) {
+			words[w] = true
+		}
+	}
+	best, most := -1, -1
+	for i, s := range file {
+		n := 0
+		for _, w := range strings.Fields(s) {
+			if words[w] {
+				n++
+			}
+		}
+		if once(file, s) && !r.takes(s, p.block) && n > most && strings.TrimSpace(s) != "" {
+			best, most = i, n
+		}
+	}
+	if best < 0 {
+		return r.leaveOut(p, nil)
+	}
+	r.put(p.block, []string{file[best]}, nil, nil, p.advice)
+	return nil
+}
+
+// once reports whether a line stands once in a file, the space around it aside.
+func once(file []string, s string) bool {
+	n := 0
+	for _, l := range file {
+		if strings.TrimSpace(l) == strings.TrimSpace(s) {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// takes reports whether a block other than this one replaces a line.
+func (r *reader) takes(s string, but int) bool {
+	for block, sent := range r.next {
+		for _, m := range sent {
+			if block != but && slices.ContainsFunc(m.search, func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(s) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// avoidBytes sends the lines shown before the one that cannot be sent.
+func (r *reader) avoidBytes(p *told, m []string) error {
+	at := number(m[1])
+	lo := at
+	for p.shown[lo-1] != "" {
+		lo--
+	}
+	if lo == at {
+		lo, at = at+1, at+1
+		for p.shown[at] != "" {
+			at++
+		}
+	}
+	lines, err := p.lines(lo, at-1)
+	if err != nil || len(lines) == 0 {
+		return errors.New("no line can be sent")
+	}
+	r.put(p.block, lines, nil, nil, p.advice)
+	return nil
+}
+
+func (r *reader) fillFile(p *told, _ []string) error {
+	r.next[p.block][0].search = nil
+	return nil
+}
+
+func (r *reader) leaveOut(p *told, _ []string) error {
+	if p.block == 0 { // the response as a whole
+		clear(r.next)
+	}
+	r.next[p.block] = nil
+	return nil
+}
+
+// sayAgain sends what was meant, in the form it was begun in.
+func (r *reader) sayAgain(*told, []string) error {
+	if len(r.whole) == 0 {
+		return errors.New("nothing tells what was meant")
+	}
+	clear(r.next)
+	r.next[0] = r.whole
+	return nil
+}
+
+func (r *reader) inForm(form string) error {
+	r.form = form
+	if len(r.whole) == 0 {
+		return nil // the response said it
+	}
+	return r.sayAgain(nil, nil)
+}
+
+func (r *reader) inTags(p *told, _ []string) error {
+	for _, m := range r.whole {
+		if slices.ContainsFunc(m.replace, func(s string) bool { return strings.Contains(s, "</") }) {
+			return r.inForm("diff") // the form of the advice that can hold such a line
+		}
+	}
+	return r.inForm("tags")
+}
+
+func (r *reader) inJSON(*told, []string) error    { return r.inForm("json") }
+func (r *reader) inDiff(*told, []string) error    { return r.inForm("diff") }
+func (r *reader) inMarkers(*told, []string) error { return r.inForm("markers") }
+
+func (r *reader) takePath(p *told, m []string) error {
+	r.next[p.block][0].path = m[1]
+	return nil
+}
+
+// nameFile takes the first file that the refusal names, or the one that was meant.
+func (r *reader) nameFile(p *told, _ []string) error {
+	if _, names, ok := strings.Cut(p.reason, "files would do: "); ok {
+		name, _, _ := strings.Cut(names, ",")
+		r.next[p.block][0].path = name
+		return nil
+	}
+	return r.sayAgain(p, nil)
+}
+
+// anotherPath takes the path that was meant, or makes up one beside it.
+func (r *reader) anotherPath(p *told, _ []string) error {
+	if len(r.whole) > 0 {
+		return r.sayAgain(p, nil)
+	}
+	m := &r.next[p.block][0]
+	m.path = strings.TrimSuffix(m.path, path.Ext(m.path)) + "_two" + path.Ext(m.path)
+	return nil
+}
+
+// writeOut leaves out the lines that only promise code.
+func (r *reader) writeOut(p *told, _ []string) error {
+	m := &r.next[p.block][0]
+	m.replace = slices.DeleteFunc(slices.Clone(m.replace), func(s string) bool { return strings.Contains(s, "...") })
+	return nil
+}
+
+func (r *reader) deleteWhole(p *told, _ []string) error {
+	m := r.meant[p.block-1]
+	r.form, r.next[p.block] = "tags", []intent{{kind: "delete", path: m.path}}
+	return nil
+}
+
+func (r *reader) replaceWhole(p *told, _ []string) error {
+	m := r.meant[p.block-1]
+	r.form, r.next[p.block] = "json", []intent{{kind: "modify", path: m.path, replace: m.replace}}
+	return nil
+}
+
+// anchorLines puts the new lines after the first line of the file that stands once.
+func (r *reader) anchorLines(p *told, _ []string) error {
+	for _, s := range r.file(p.block) {
+		if strings.TrimSpace(s) != "" && once(r.file(p.block), s) {
+			m := r.meant[p.block-1]
+			m.search, m.replace = []string{s}, append([]string{s}, m.replace...)
+			r.next[p.block] = []intent{m}
+			return nil
+		}
+	}
+	return errors.New("no line stands once")
+}
+
+// copyShown sends the lines that are shown as SEARCH.
+func (r *reader) copyShown(p *told, _ []string) error {
+	lo, hi := 1<<30, 0
+	for n := range p.shown {
+		lo, hi = min(lo, n), max(hi, n)
+	}
+	lines, err := p.lines(lo, hi)
+	if err == nil {
+		r.put(p.block, lines, nil, nil, p.advice)
+	}
+	return err
+}

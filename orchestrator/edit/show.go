@@ -1,0 +1,159 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a refusal quotes of the file at most. A SEARCH longer than that shows
+// its beginning and its end.
+const (
+	shown      = 100      // lines of the place that was probably meant
+	shownOther = 30       // lines of a place beside it
+	shownBytes = 6 << 10  // bytes of one place
+	shownWidth = 1000     // bytes of one line
+	shownAll   = 15 << 10 // bytes of a whole refusal, from which on it is told in short
+)
+
+// quote shows a line with its space visible.
+func quote(s string) string {
+	if len(s) > 100 {
+		s = clip(s, 100) + "…"
+	}
+	return fmt.Sprintf("%q", strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// excerpt shows lines [lo, hi) with their numbers, exactly as they stand
+// after the bar, so that they can be copied.
+func (d *document) excerpt(lo, hi int) string { return d.excerptUpTo(shown, lo, hi) }
+
+// excerptUpTo is excerpt with a bound on the lines. A long range loses its
+// middle, a long line its end.
+func (d *document) excerptUpTo(most, lo, hi int) string {
+	lo, hi = max(0, lo), min(d.len(), hi)
+	var b strings.Builder
+	head, tail := d.fitting(lo, hi, most)
+	d.writeLines(&b, lo, head, '|')
+	if head < tail {
+		fmt.Fprintf(&b, "%6s | … %d more lines\n", "", tail-head)
+	}
+	d.writeLines(&b, tail, hi, '|')
+	return b.String()
+}
+
+// excerptIn is the excerpt of a spot with its surroundings, lines [lo, hi):
+// those around it have a colon for the bar.
+func (d *document) excerptIn(q spot, lo, hi int) string {
+	var b strings.Builder
+	if lo < q.from {
+		d.writeLines(&b, max(lo, q.from-shownOther), q.from, ':')
+	}
+	b.WriteString(d.excerpt(q.from, q.to))
+	if q.to < hi {
+		d.writeLines(&b, q.to, min(hi, q.to+shownOther), ':')
+	}
+	return b.String()
+}
+
+// writeLines writes lines [lo, hi) with their numbers before a bar.
+func (d *document) writeLines(b *strings.Builder, lo, hi int, bar rune) {
+	for i := lo; i < hi; i++ {
+		s := d.line(i)
+		if len(s) > shownWidth {
+			s = clip(s, shownWidth) + "…"
+		}
+		fmt.Fprintf(b, "%6d %c %s\n", i+1, bar, printable(s))
+	}
+}
+
+// fitting returns how lines [lo, hi) are cut to most lines and shownBytes:
+// those of [head, tail) are left out. head is tail when all fit.
+//
+// Lines are taken from both ends in turn, since an author knows a piece of
+// code by how it begins and ends.
+func (d *document) fitting(lo, hi, most int) (head, tail int) {
+	head, tail = lo, hi
+	size := 0
+	for n := 0; head < tail && n < most; n++ {
+		i := head
+		if n%2 == 1 {
+			i = tail - 1
+		}
+		if size += 10 + min(len(d.line(i)), shownWidth); size > shownBytes && n > 1 {
+			break
+		}
+		if i == head {
+			head++
+		} else {
+			tail--
+		}
+	}
+	return head, tail
+}
+
+// legible reports whether lines [lo, hi) can be copied from their excerpt:
+// all of them are shown, none is cut, all are UTF-8.
+func (d *document) legible(most, lo, hi int) bool {
+	if head, tail := d.fitting(lo, hi, most); head < tail {
+		return false
+	}
+	for i := lo; i < hi; i++ {
+		if s := d.line(i); len(s) > shownWidth || !utf8.ValidString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// span names lines [lo, hi), from 0, to a reader who counts from 1.
+func span(lo, hi int) string {
+	if hi-lo < 2 {
+		return fmt.Sprintf("line %d", lo+1)
+	}
+	return fmt.Sprintf("lines %d to %d", lo+1, hi)
+}
+
+// cutAround shortens a line to about width bytes around byte at, so that what
+// stands there stays in sight.
+func cutAround(s string, at, width int) string {
+	if len(s) <= width {
+		return s
+	}
+	lo := max(0, min(at-width/3, len(s)-width))
+	for lo > 0 && !utf8.RuneStart(s[lo]) {
+		lo--
+	}
+	out := clip(s[lo:], width)
+	if lo+len(out) < len(s) {
+		out += "…"
+	}
+	if lo > 0 {
+		out = "…" + out
+	}
+	return out
+}
+
+// visible shows space and characters that look like others by signs and
+// code points: a tab as ⇥, a space as ·, a carriage return as ␍.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\t':
+			b.WriteRune('⇥')
+		case r == ' ':
+			b.WriteRune('·')
+		case r == '\r':
+			b.WriteRune('␍')
+		case r < utf8.RuneSelf && unicode.IsPrint(r):
+			b.WriteRune(r)
+		case unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != utf8.RuneError:
+			fmt.Fprintf(&b, "%c (%U)", r, r)
+		default:
+			fmt.Fprintf(&b, "(%U)", r)
+		}
+	}
+	return b.String()
+}
