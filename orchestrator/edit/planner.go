@@ -253,7 +253,7 @@ func (p *planner) note(op *operation, by Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := promised(splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
+	if line, ok := promised(languageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
 		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", quote(line)), "send the whole content")
 		return
 	}
