@@ -222,7 +222,9 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 		p.whole(s, &c)
 	case len(s.edits) > 0:
 		after, applied, problems := editFile(s.path, s.before, s.edits)
-		p.problems = append(p.problems, problems...)
+		if p.problems = append(p.problems, problems...); len(problems) == 0 {
+			after = p.judge(s, s.edits, after, applied)
+		}
 		p.applied = append(p.applied, applied...)
 		c.After = after
 	}
@@ -274,6 +276,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, Content)
+		c.After = p.judge(s, []*operation{op}, c.After, p.applied[len(p.applied)-1:])
 	}
 	if op.exec != nil {
 		c.Mode = bits(*op.exec)
