@@ -30,10 +30,10 @@ const manyDefinitions = 6
 // half of the definitions is refused too.
 func guardDefinitions(d *document, ops []*operation, after string, whole bool) *Problem {
 	before := d.text
-	if len(before) > maxParsed || len(after) > maxParsed {
+	after = strings.TrimPrefix(after, bom)
+	if len(before) > maxParsed || len(after) > maxParsed || !mayDropDefinition(before, after) {
 		return nil
 	}
-	after = strings.TrimPrefix(after, bom)
 	old, _ := definitions(d.path, before)
 	now, users := definitions(d.path, after)
 	if users == nil {

@@ -20,7 +20,7 @@ type imported struct {
 // dropped. Where anything else in the file binds the name, or the file cannot
 // be read with certainty, nothing is put back.
 func keepImports(name, before, after string) (text string, kept []string) {
-	if before == after || len(before) > maxParsed || len(after) > maxParsed {
+	if len(before) > maxParsed || len(after) > maxParsed || !mayDropImport(before, after) {
 		return after, nil
 	}
 	if strings.HasSuffix(strings.ToLower(name), ".go") {

@@ -252,3 +252,47 @@ func (l *listing) parameters(o int) bool {
 	}
 	return l.arrow(end+1) || l.punct(end+1) == '{'
 }
+
+// removed returns the whole lines of before that after does not have at that
+// place: all that lies between what the two begin and end with alike.
+//
+// It spares most edits the guards below: an edit that takes no import and no
+// definition away is known by these lines alone.
+func removed(before, after string) (lo, hi int) {
+	for lo < min(len(before), len(after)) && before[lo] == after[lo] {
+		lo++
+	}
+	hi = len(before)
+	for end := len(after); hi > lo && end > lo && before[hi-1] == after[end-1]; end-- {
+		hi--
+	}
+	lo = strings.LastIndexByte(before[:lo], '\n') + 1
+	if hi > lo && before[hi-1] == '\n' {
+		return lo, hi
+	}
+	if i := strings.IndexByte(before[hi:], '\n'); i >= 0 {
+		return lo, hi + i
+	}
+	return lo, len(before)
+}
+
+// longImport is how far an import statement is taken to reach, in bytes.
+const longImport = 4 << 10
+
+// mayDropImport reports whether an import may be among the lines removed.
+func mayDropImport(before, after string) bool {
+	lo, hi := removed(before, after)
+	last := strings.LastIndex(before[:hi], "import")
+	return last >= lo-longImport && last >= 0
+}
+
+// mayDropDefinition reports whether a definition may be among the lines removed.
+func mayDropDefinition(before, after string) bool {
+	lo, hi := removed(before, after)
+	for _, w := range append([]string{"def", "func"}, declaring...) {
+		if strings.Contains(before[lo:hi], w) {
+			return true
+		}
+	}
+	return false
+}

@@ -111,3 +111,21 @@ func TestUsesInScripts(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLinesRemoved(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"a\nb\nc\n", "a\nc\n", "b\n"},
+		{"a\nbx\nc\n", "a\nby\nc\n", "bx"},
+		{"a\na\n", "a\n", "a\n"},
+		{"a\nb", "a\n", "b"},
+		{"import x\nimport y\n", "import y\n", "import x\nimport y"},
+		{"a\n", "a\nb\n", ""},
+		{"a\nb\nc\nd\n", "A\nb\nC\nd\n", "a\nb\nc"},
+	} {
+		lo, hi := removed(c[0], c[1])
+		if got := c[0][lo:hi]; got != c[2] {
+			t.Errorf("%q to %q: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
