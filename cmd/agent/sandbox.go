@@ -67,7 +67,7 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent) in advance; may be repeated [$AGENT_ALLOW]"},
+			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"},
 			jsonFlag(),
 		},
 		Action: c.sandboxRun,

@@ -359,7 +359,7 @@ func (s settings) on(name string) bool {
 }
 
 // holdKinds are the kinds of change that may be approved in advance.
-func holdKinds() []string { return []string{"ci", "git", "dependencies", "tooling", "agent"} }
+func holdKinds() []string { return []string{"ci", "git", "dependencies", "tooling", "agent", "secret"} }
 
 // allowKinds returns the kinds of change approved in advance.
 func (s settings) allowKinds() ([]string, error) {

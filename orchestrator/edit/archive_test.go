@@ -149,6 +149,9 @@ func (c archive) outcome(t *testing.T) []txtar.File {
 	var list strings.Builder
 	for _, a := range applied {
 		fmt.Fprintf(&list, "%d %s %s line %d\n", a.Block, a.Path, a.Strategy, a.Line)
+		for _, k := range a.Kept {
+			fmt.Fprintf(&list, "  kept: %s\n", strings.TrimSpace(k))
+		}
 	}
 	out := []txtar.File{{Name: "applied", Data: []byte(list.String())}}
 	for i, ch := range cs.Changes {

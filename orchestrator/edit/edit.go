@@ -48,8 +48,9 @@ type Block struct {
 }
 
 // ApplyBlocks applies blocks to the content of one file, for a caller that
-// has both at hand. It matches and guards as Apply does; path only tells the
-// language. The error is a *Refusal.
+// has both at hand. It matches as Apply does and guards the blocks and the
+// size of the result; path only tells the comments of the language. What the
+// result says in that language is judged by Apply alone. The error is a *Refusal.
 func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied, error) {
 	if len(blocks) > MaxBlocks {
 		return nil, nil, refuse(tooMany(len(blocks)))
@@ -89,7 +90,8 @@ type Applied struct {
 	Block    int      `json:"block"` // counted from 1, in the order of the response
 	Path     string   `json:"path"`
 	Strategy Strategy `json:"strategy"`
-	Line     int      `json:"line"` // first line replaced, from 1, in the file before
+	Line     int      `json:"line"`           // first line replaced, from 1, in the file before
+	Kept     []string `json:"kept,omitempty"` // imports that the block dropped and that were put back, since the file still uses them
 }
 
 // A Problem is one block that was not applied.

@@ -30,7 +30,7 @@ return total
 	fmt.Printf("%s", cs.Changes[0].After)
 	// Output:
 	// The sum was missing.
-	// {Block:1 Path:shop/stock.py Strategy:indentation Line:2}
+	// {Block:1 Path:shop/stock.py Strategy:indentation Line:2 Kept:[]}
 	// def level(items):
 	//     total = sum(items)
 	//     return total

@@ -3,6 +3,7 @@ package edit
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The guard against a response that empties a file: shorter than half of what
@@ -24,7 +25,7 @@ func checkBlock(d *document, op *operation) *Problem {
 		}
 		return p
 	}
-	if line, ok := promised(op.replace, op.search); ok && !d.has(line) {
+	if line, ok := promised(d.lang, op.replace, op.search); ok && !d.has(line) {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
@@ -41,13 +42,13 @@ func checkBlock(d *document, op *operation) *Problem {
 // A model that writes "# ... rest unchanged" means the elision of the
 // block's form; in a block without elisions in SEARCH the words would land
 // in the file and the code they stand for would be gone.
-func promised(replace, search []string) (string, bool) {
-	elides := func(s string) bool { yes, _ := elision(s); return yes || placeholder(s) }
+func promised(lang *language, replace, search []string) (string, bool) {
+	elides := func(s string) bool { yes, _ := elision(s); return yes || placeholder(s) || stands(s) }
 	if slices.ContainsFunc(search, elides) {
 		return "", false
 	}
 	for _, s := range replace {
-		if placeholder(s) {
+		if placeholder(s) || stands(s) || lang == slashLanguage && bareDots(s) {
 			return s, true
 		}
 	}
@@ -85,4 +86,53 @@ func guardSize(d *document, block int, after string) *Problem {
 		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", len(after), len(d.text)),
 		Advice: "send a unified diff, which names every line that goes, or delete the file",
 	}
+}
+
+// judge guards the result of a response for one file by what its language
+// says: imports that are still used are put back, and a result that no longer
+// parses or lost a definition that it uses is a problem.
+//
+// A unified diff spells out each line that goes, imports and definitions too:
+// for it only the parser counts. In Go a definition may have moved to another
+// file of the package, so that only a response about one file is judged.
+func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []Applied) []byte {
+	after, diff := string(text), slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil })
+	d := newDocument(s.path, s.before)
+	if !diff {
+		var kept []string
+		after, kept = keepImports(s.path, string(s.before), after)
+		for i := range applied {
+			if applied[i].Block == dropper(ops, kept) {
+				applied[i].Kept = kept
+			}
+		}
+	}
+	bad := guardParse(d, ops, after)
+	if after == string(s.before) && after != string(text) {
+		bad = &Problem{
+			Block: ops[0].block, Path: s.path, Kind: kindNoop, Reason: "it only drops imports that the file still uses, and they stay",
+			Advice: "leave the block out, or change what uses the imports too",
+		}
+	}
+	if moved := strings.HasSuffix(s.path, ".go") && len(p.states) > 1; bad == nil && !diff && !moved {
+		bad = guardDefinitions(d, ops, after, s.whole != nil)
+	}
+	if bad != nil {
+		p.problems = append(p.problems, *bad)
+	}
+	return []byte(after)
+}
+
+// dropper returns the block that named the first of the kept imports, else the
+// first of all; 0 when nothing was kept.
+func dropper(ops []*operation, kept []string) int {
+	if len(kept) == 0 {
+		return 0
+	}
+	for _, op := range ops {
+		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, kept[0]) }) {
+			return op.block
+		}
+	}
+	return ops[0].block
 }

@@ -131,7 +131,7 @@ func (op *operation) copyAdvice(d *document, q spot, shifted bool) string {
 // writeOut asks for the lines that a REPLACE only promises.
 func (op *operation) writeOut() string {
 	_, new := op.bodies()
-	if line, ok := promised(op.replace, nil); ok {
+	if line, ok := promised(languageOf(op.path), op.replace, nil); ok {
 		return fmt.Sprintf("; write %s out in full, without %s", new, quote(line))
 	}
 	return ""

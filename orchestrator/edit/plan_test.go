@@ -2,7 +2,7 @@ package edit
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -108,8 +108,8 @@ func TestAppliedLinesAreThoseOfTheOriginal(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	want := []Applied{{1, "a.py", Exact, 1}, {2, "a.py", Chained, 1}, {3, "a.py", Exact, 4}, {4, "a.py", Chained, 4}}
-	if !slices.Equal(applied, want) {
+	want := []Applied{{1, "a.py", Exact, 1, nil}, {2, "a.py", Chained, 1, nil}, {3, "a.py", Exact, 4, nil}, {4, "a.py", Chained, 4, nil}}
+	if !reflect.DeepEqual(applied, want) {
 		t.Errorf("%v, want %v", applied, want)
 	}
 }

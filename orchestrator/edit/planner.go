@@ -289,7 +289,9 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 		p.whole(s, &c)
 	case len(s.edits) > 0:
 		after, applied, problems := editFile(s.path, s.before, s.edits)
-		p.problems = append(p.problems, problems...)
+		if p.problems = append(p.problems, problems...); len(problems) == 0 {
+			after = p.judge(s, s.edits, after, applied)
+		}
 		p.applied = append(p.applied, applied...)
 		c.After = after
 	}
@@ -321,7 +323,7 @@ func (p *planner) note(op *operation, by Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := promised(splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
+	if line, ok := promised(languageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
 		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", quote(line)), "send the whole content")
 		return
 	}
@@ -346,6 +348,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, Content)
+		c.After = p.judge(s, []*operation{op}, c.After, p.applied[len(p.applied)-1:])
 	}
 	if op.exec != nil {
 		c.Mode = bits(*op.exec)

@@ -14,7 +14,7 @@ import (
 // Makefile, a conftest.py, a Dockerfile) and is listed at the checkpoint.
 type Hold struct {
 	Path string `json:"path"`
-	// "ci", "git", "dependencies", "tooling", "agent".
+	// "ci", "git", "dependencies", "tooling", "agent", "secret".
 	Kind string `json:"kind"`
 	// A sentence for the person who approves.
 	Reason string `json:"reason"`
@@ -101,9 +101,9 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 
 // Holds lists the changes of cs that a person should see: CI definitions, git
 // attributes and modules, code owners, dependency manifests and lock files,
-// tool configuration, editor and agent hooks, agent.toml, and the deletion or
-// emptying of an entry page. Those with Block are not to be written without
-// approval.
+// tool configuration, editor and agent hooks, agent.toml, the deletion or
+// emptying of an entry page, and lines that introduce a credential. Those with
+// Block are not to be written without approval.
 func (cs Changeset) Holds() []Hold {
 	var holds []Hold
 	for _, c := range cs.sorted() {
@@ -118,6 +118,7 @@ func (cs Changeset) Holds() []Hold {
 				Path: c.Path, Kind: "tooling", Block: true, Reason: "It is where the program starts, and nothing is left of it.",
 			})
 		}
+		holds = append(holds, c.secretHolds()...)
 	}
 	return holds
 }

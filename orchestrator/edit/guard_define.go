@@ -1,0 +1,209 @@
+package edit
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// A definition is a function, method, class, type or constant that a file
+// gives a name.
+type definition struct {
+	name  string // qualified by its class or receiver: "Cart.total"
+	shown string // how it begins, for a person: "def total"
+	plain bool   // at the top level, so that its bare name refers to it
+}
+
+// manyDefinitions is how many definitions a file has before the loss of more
+// than half of them is taken for a lost thread rather than a small edit.
+const manyDefinitions = 6
+
+// guardDefinitions refuses an edit that drops a definition which the file
+// still uses and nothing else in it defines.
+//
+// It is deliberately narrow, since the gates run afterwards: only bare names
+// of the top level count as used, and none that anything else in the file may
+// bind. whole tells that the edit gave the file anew; then the loss of more than
+// half of the definitions is refused too.
+func guardDefinitions(d *document, ops []*operation, after string, whole bool) *Problem {
+	before := d.text
+	after = strings.TrimPrefix(after, bom)
+	if len(before) > maxParsed || len(after) > maxParsed || !mayDropDefinition(before, after) {
+		return nil
+	}
+	old, _ := definitions(d.path, before)
+	now, users := definitions(d.path, after)
+	if users == nil {
+		return nil
+	}
+	gone := slices.DeleteFunc(slices.Clone(old), func(o definition) bool {
+		return slices.ContainsFunc(now, func(n definition) bool { return n.name == o.name })
+	})
+	for _, g := range gone {
+		if line := users(g.name); g.plain && line > 0 {
+			return dropped(d, ops, g, line, after)
+		}
+	}
+	if whole && len(old) >= manyDefinitions && 2*len(gone) > len(old) {
+		return &Problem{
+			Block: ops[0].block, Path: d.path, Kind: kindRefused,
+			Reason: fmt.Sprintf("%d of %d definitions would go, %s the first", len(gone), len(old), gone[0].shown),
+			Advice: "send edits of the parts that change, or a unified diff, which names every line that goes",
+		}
+	}
+	return nil
+}
+
+// dropped makes the refusal of an edit that drops g, still used at a line of
+// the result. The block that names the definition is at fault.
+func dropped(d *document, ops []*operation, g definition, line int, after string) *Problem {
+	p := &Problem{Block: ops[0].block, Path: d.path, Kind: kindRefused, Lines: []int{line}}
+	for _, op := range ops {
+		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, g.shown) }) {
+			p.Block = op.block
+			break
+		}
+	}
+	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
+	p.Nearest = newDocument(d.path, []byte(after)).excerpt(line-1, line)
+	p.Advice = "keep the definition, or change what uses it in the same response"
+	return p
+}
+
+// definitions lists what a file defines. users returns the first line that
+// uses a name of the top level which nothing in the file binds, 0 for none; it
+// is nil where the file cannot be read with certainty.
+func definitions(name, text string) (list []definition, users func(string) int) {
+	if strings.HasSuffix(strings.ToLower(name), ".go") {
+		return goDefinitions(text)
+	}
+	lang := grammarOf(name)
+	if lang == noGrammar || lang == styleGrammar {
+		return nil, nil
+	}
+	l, ok := newListing(text, lang)
+	if !ok || l.hasStar() {
+		return nil, nil
+	}
+	if lang == pythonGrammar {
+		list = l.pythonDefinitions()
+	} else {
+		list = l.scriptDefinitions()
+	}
+	return list, func(name string) int {
+		if refs, bound := l.uses(name); len(refs) > 0 && !bound {
+			return l.line(refs[0])
+		}
+		return 0
+	}
+}
+
+// pythonDefinitions lists functions and classes, methods by their class.
+func (l *listing) pythonDefinitions() (list []definition) {
+	type scope struct {
+		column int
+		name   string
+	}
+	var scopes []scope
+	begins := true
+	for i, t := range l.toks {
+		if t.kind == tokenLine {
+			begins = true
+			continue
+		}
+		if !begins {
+			continue
+		}
+		begins = false
+		column := l.column(i)
+		for len(scopes) > 0 && scopes[len(scopes)-1].column >= column {
+			scopes = scopes[:len(scopes)-1]
+		}
+		if l.is(i) == "async" {
+			i++
+		}
+		if w := l.is(i); w != "def" && w != "class" {
+			continue
+		}
+		name := l.is(i + 1)
+		if len(scopes) > 0 {
+			name = scopes[len(scopes)-1].name + "." + name
+		}
+		list = append(list, definition{name, l.is(i) + " " + l.is(i+1), column == 0})
+		scopes = append(scopes, scope{column, name})
+	}
+	return list
+}
+
+// scriptDefinitions lists what the top level declares.
+func (l *listing) scriptDefinitions() (list []definition) {
+	for i := range l.toks {
+		w := l.is(i)
+		if l.outer[i] >= 0 || l.toks[i].kind != tokenWord || l.punct(i-1) == '.' || !slices.Contains(declaring, w) {
+			continue
+		}
+		j := i + 1
+		if l.punct(j) == '*' {
+			j++
+		}
+		if j < len(l.toks) && l.toks[j].kind == tokenWord && !slices.Contains(declaring, l.is(j)) {
+			list = append(list, definition{l.is(j), w + " " + l.is(j), true})
+		}
+	}
+	return list
+}
+
+// declaring are the words before a name that a script declares.
+var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}
+
+// goDefinitions lists functions, methods and types, by Go's own parser.
+func goDefinitions(text string) (list []definition, users func(string) int) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", text, 0)
+	if err != nil {
+		return nil, nil
+	}
+	for _, decl := range f.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			name, plain := decl.Name.Name, decl.Recv == nil && decl.Name.Name != "init"
+			if decl.Recv != nil && len(decl.Recv.List) > 0 {
+				name = receiverName(decl.Recv.List[0].Type) + "." + name
+			}
+			list = append(list, definition{name, "func " + decl.Name.Name, plain})
+		case *ast.GenDecl:
+			for _, s := range decl.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok {
+					list = append(list, definition{s.Name.Name, "type " + s.Name.Name, true})
+				}
+			}
+		}
+	}
+	return list, func(name string) int {
+		for _, id := range f.Unresolved {
+			if id.Name == name {
+				return fset.Position(id.Pos()).Line
+			}
+		}
+		return 0
+	}
+}
+
+// receiverName returns the type of a method's receiver, without pointer and
+// type parameters.
+func receiverName(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiverName(t.X)
+	case *ast.IndexExpr:
+		return receiverName(t.X)
+	case *ast.IndexListExpr:
+		return receiverName(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}

@@ -1,0 +1,272 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// An imported name is one name that an import at the top of a file binds.
+type imported struct {
+	name   string // in this file
+	module string // as written
+	text   string // an import of this name alone, in the style of its file
+	lo, hi int    // the lines of the whole statement, from 0
+}
+
+// keepImports puts back the imports that an edit drops while the file still
+// uses their names, and returns them with the text.
+//
+// An import whose name is no longer used goes as asked; one that moved is not
+// dropped. Where anything else in the file binds the name, or the file cannot
+// be read with certainty, nothing is put back.
+func keepImports(name, before, after string) (text string, kept []string) {
+	if len(before) > maxParsed || len(after) > maxParsed || !mayDropImport(before, after) {
+		return after, nil
+	}
+	if strings.HasSuffix(strings.ToLower(name), ".go") {
+		return keepGoImports(before, after)
+	}
+	lang := grammarOf(name)
+	if lang == noGrammar || lang == styleGrammar {
+		return after, nil
+	}
+	was, ok1 := newListing(strings.TrimPrefix(before, bom), lang)
+	is, ok2 := newListing(strings.TrimPrefix(after, bom), lang)
+	if !ok1 || !ok2 {
+		return after, nil
+	}
+	old, now := was.imports(), is.imports()
+	if is.hasStar() {
+		return after, nil
+	}
+	var back []imported
+	for _, m := range old {
+		if slices.ContainsFunc(now, func(n imported) bool { return n.name == m.name }) {
+			continue
+		}
+		if refs, bound := is.uses(m.name); len(refs) > 0 && !bound {
+			back = append(back, was.alone(m, old))
+		}
+	}
+	for _, m := range back {
+		d := newDocument(name, []byte(after))
+		after = d.mark + d.insert(placeOf(d, is, m, old, now), m.text)
+		kept = append(kept, m.text)
+		is, _ = newListing(strings.TrimPrefix(after, bom), lang)
+		now = is.imports()
+	}
+	return after, kept
+}
+
+// alone gives an import that had its lines to itself the text that it had.
+func (l *listing) alone(m imported, all []imported) imported {
+	for _, o := range all {
+		if o.lo == m.lo && o.name != m.name {
+			return m
+		}
+	}
+	d := newDocument("", []byte(l.text))
+	if m.hi == m.lo+1 {
+		m.text = d.line(m.lo)
+	}
+	return m
+}
+
+// insert returns the text with one line more, before line at.
+func (d *document) insert(at int, line string) string {
+	cut := d.off[at]
+	if at > 0 && at == d.len() && d.end(at-1) == "" {
+		return d.text + d.eol + line
+	}
+	return d.text[:cut] + line + d.endNear(at, at) + d.text[cut:]
+}
+
+// placeOf returns the line before which a dropped import goes: behind what is
+// left of its own statement, else next to the import that it stood next to,
+// else behind the head of the file.
+func placeOf(d *document, is *listing, m imported, old, now []imported) int {
+	for _, n := range now {
+		if n.module == m.module {
+			return n.hi
+		}
+	}
+	same := func(o imported) int {
+		return slices.IndexFunc(now, func(n imported) bool { return n.name == o.name && n.module == o.module })
+	}
+	best, distance := -1, 0
+	for _, o := range old {
+		i := same(o)
+		if i < 0 {
+			continue
+		}
+		at, far := now[i].hi, m.lo-o.hi
+		if o.lo >= m.hi {
+			at, far = now[i].lo, o.lo-m.hi
+		}
+		if best < 0 || far < distance {
+			best, distance = at, far
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	return is.head(d)
+}
+
+// head returns the line behind what must stay at the top of a file: a first
+// line for the system, a docstring or directive, imports from __future__.
+func (l *listing) head(d *document) int {
+	at := 0
+	for at < d.len() && (strings.HasPrefix(d.line(at), "#!") || strings.HasPrefix(d.line(at), "# -*-")) {
+		at++
+	}
+	for i := 0; i < len(l.toks); i++ {
+		first := i
+		for i+1 < len(l.toks) && l.toks[i].kind != tokenLine && l.punct(i) != ';' && (l.lang == pythonGrammar || l.line(i+1) == l.line(first)) {
+			i++
+		}
+		if l.toks[first].kind != tokenString && l.is(first+1) != "__future__" {
+			break
+		}
+		at = l.line(i)
+		if l.toks[i].kind == tokenLine { // the end of a line belongs to it
+			at = l.line(i-1) + strings.Count(strings.TrimRight(l.is(i-1), "\r\n"), "\n")
+		}
+	}
+	return min(at, d.len())
+}
+
+// imports lists what the statements at the top level of a file import. A
+// statement that is not certain in all its parts is left out.
+func (l *listing) imports() []imported {
+	var list []imported
+	for i := range l.toks {
+		w := l.is(i)
+		if w != "import" && w != "from" || l.outer[i] >= 0 || l.column(i) != 0 {
+			continue
+		}
+		if l.lang == pythonGrammar {
+			list = append(list, l.pythonImport(i)...)
+		} else if w == "import" {
+			list = append(list, l.scriptImport(i)...)
+		}
+	}
+	return list
+}
+
+// hasStar reports whether the file imports names that it does not list.
+func (l *listing) hasStar() bool {
+	for i := range l.toks {
+		if l.lang == pythonGrammar && l.is(i) == "import" && l.punct(i+1) == '*' {
+			return true
+		}
+	}
+	return false
+}
+
+// pythonImport reads the statement that begins at token i:
+// "import a.b as c, d" or "from m import (a as b, c)".
+func (l *listing) pythonImport(i int) []imported {
+	end := i
+	for end < len(l.toks) && l.toks[end].kind != tokenLine {
+		if l.punct(end) == ';' {
+			return nil
+		}
+		end++
+	}
+	lo, hi := l.line(i)-1, l.line(end-1)
+	head, module, from := "import ", "", i
+	if l.is(i) == "from" {
+		for from++; from < end && l.is(from) != "import"; from++ {
+			module += l.is(from)
+		}
+		if module == "__future__" || from == end {
+			return nil
+		}
+		head = "from " + module + " import "
+	}
+	var list []imported
+	for j := from + 1; j < end; j++ {
+		whole, name := "", ""
+		for ; j < end && l.punct(j) != ','; j++ {
+			switch {
+			case l.punct(j) == '(' || l.punct(j) == ')':
+			case l.is(j) == "as":
+				whole, name = whole+" as "+l.is(j+1), l.is(j+1)
+				j++
+			default:
+				whole += l.is(j)
+			}
+		}
+		if name == "" {
+			name, _, _ = strings.Cut(whole, ".")
+		}
+		if head == "import " {
+			module = whole
+		}
+		if whole != "" {
+			list = append(list, imported{name: name, module: module, text: head + whole, lo: lo, hi: hi})
+		}
+	}
+	return list
+}
+
+// scriptImport reads the statement that begins at token i:
+// import [type] a, { b as c }, * as d from "m".
+func (l *listing) scriptImport(i int) []imported {
+	end := i + 1
+	for end < len(l.toks) && l.toks[end].kind != tokenString {
+		if p := l.punct(end); p == '(' || p == '.' || p == '=' || p == ';' {
+			return nil // a call, import.meta, or TypeScript's import a = b
+		}
+		end++
+	}
+	if end == len(l.toks) || end == i+1 || l.is(end-1) != "from" || l.is(end+1) == "with" || l.is(end+1) == "assert" {
+		return nil // imported for its effect, or with attributes
+	}
+	lead, tail := "import ", " from "+l.is(end)
+	if l.punct(end+1) == ';' {
+		tail += ";"
+	}
+	j := i + 1
+	if l.is(j) == "type" && l.is(j+1) != "from" && l.punct(j+1) != ',' {
+		lead, j = "import type ", j+1
+	}
+	proto := imported{module: l.is(end), lo: l.line(i) - 1, hi: l.line(end)}
+	var list []imported
+	add := func(name, what string) {
+		m := proto
+		m.name, m.text = name, lead+what+tail
+		list = append(list, m)
+	}
+	for ; j < end-1; j++ {
+		switch {
+		case l.punct(j) == '*':
+			add(l.is(j+2), "* as "+l.is(j+2))
+			j += 2
+		case l.punct(j) == '{':
+			l.named(j, add)
+			j = l.shuts[j]
+		case l.punct(j) != ',':
+			add(l.is(j), l.is(j))
+		}
+	}
+	return list
+}
+
+// named reads the names in the braces that token o opens.
+func (l *listing) named(o int, add func(name, what string)) {
+	space := " "
+	if l.toks[o+1].lo == l.toks[o].hi {
+		space = ""
+	}
+	for j := o + 1; j < l.shuts[o]; j++ {
+		var words []string
+		for ; j < l.shuts[o] && l.punct(j) != ','; j++ {
+			words = append(words, l.is(j))
+		}
+		if len(words) > 0 {
+			add(words[len(words)-1], "{"+space+strings.Join(words, " ")+space+"}")
+		}
+	}
+}

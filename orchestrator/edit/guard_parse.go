@@ -1,0 +1,304 @@
+package edit
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"go/parser"
+	goscanner "go/scanner"
+	"go/token"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+	shell "mvdan.cc/sh/v3/syntax"
+)
+
+// Limits on what is parsed; a file beyond them is left to the gates. A shell
+// script is parsed by recursion, at up to 4 KiB of stack for each bracket.
+const (
+	maxParsed       = 1 << 20 // bytes of a file
+	maxShell        = 32 << 10
+	maxShellOpening = 4 << 10 // opening brackets
+)
+
+// guardParse refuses a result that no longer parses, of a file that did.
+//
+// Go, JSON, TOML, YAML, XML and shell scripts have a parser in the process.
+// Python, JavaScript, TypeScript and CSS have none here that is safe on hostile
+// input: for them only what their lexer is certain of counts, which is
+// strings, comments, brackets and Python's indentation. The syntax gate in the
+// box reads the rest.
+func guardParse(d *document, ops []*operation, after string) *Problem {
+	check := parserOf(d.path)
+	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
+		return nil
+	}
+	text := strings.TrimPrefix(after, bom)
+	f := check(text)
+	if f == nil || check(d.text) != nil {
+		return nil
+	}
+	now := newDocument(d.path, []byte(text))
+	line, column := now.position(f.at)
+	p := &Problem{
+		Path: d.path, Kind: kindRefused, Lines: []int{line},
+		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.why),
+		Nearest: now.excerpt(line-1, line),
+		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed",
+	}
+	if len(ops) == 1 { // which of several is at fault nobody can tell
+		p.Block = ops[0].block
+	}
+	return p
+}
+
+// position returns the line and the column, both from 1, of a byte of the text.
+func (d *document) position(at int) (line, column int) {
+	at = min(max(at, 0), len(d.text))
+	for line < d.len()-1 && int(d.off[line+1]) <= at {
+		line++
+	}
+	return line + 1, at - int(d.off[line]) + 1
+}
+
+// A check returns where a text cannot be parsed, nil when it can.
+type check func(text string) *fault
+
+// parserOf returns the check for a file by its name, nil when there is none.
+func parserOf(name string) check {
+	base := strings.ToLower(path.Base(name))
+	switch path.Ext(base) {
+	case ".go":
+		return goFault
+	case ".json":
+		if commentedJSON(name, base) {
+			return nil
+		}
+		return jsonObjection
+	case ".toml":
+		return contained(tomlFault)
+	case ".yaml", ".yml":
+		return contained(yamlFault)
+	case ".xml", ".svg":
+		return contained(xmlFault)
+	case ".sh", ".bash":
+		return contained(shellFault)
+	case ".py", ".pyi":
+		return pythonFault
+	}
+	if lang := grammarOf(name); lang != noGrammar {
+		return func(text string) *fault { return balanceFault(text, lang) }
+	}
+	return nil
+}
+
+// contained turns a panic of a parser into no objection: those parsers belong
+// to others, and what they read comes from a model. A crash there says nothing
+// about the edit, and must not end the process.
+func contained(c check) check {
+	return func(text string) (f *fault) {
+		defer func() {
+			if recover() != nil {
+				f = nil
+			}
+		}()
+		return c(text)
+	}
+}
+
+// goFault parses Go; the parser bounds its own depth.
+func goFault(text string) *fault {
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	var list goscanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return &fault{list[0].Pos.Offset, list[0].Msg}
+	}
+	return nil
+}
+
+// commentedJSON reports whether a file's readers allow comments in its JSON, as
+// those of editors and of some tools do.
+func commentedJSON(name, base string) bool {
+	for _, s := range []string{"tsconfig", "jsconfig", ".eslintrc", "devcontainer", "settings", "launch", "tasks", "extensions", "api-extractor"} {
+		if strings.HasPrefix(base, s) {
+			return true
+		}
+	}
+	return strings.Contains(name, ".vscode/")
+}
+
+// jsonObjection parses one JSON value.
+func jsonObjection(text string) *fault {
+	var bad *json.SyntaxError
+	var value json.RawMessage
+	if errors.As(json.Unmarshal([]byte(text), &value), &bad) {
+		return &fault{int(bad.Offset) - 1, bad.Error()}
+	}
+	return nil
+}
+
+// tomlFault parses TOML; a key given twice is an error too.
+func tomlFault(text string) *fault {
+	var value map[string]any
+	err := toml.Unmarshal([]byte(text), &value)
+	var bad *toml.DecodeError
+	switch {
+	case errors.As(err, &bad):
+		line, column := bad.Position()
+		return &fault{offsetOf(text, line) + column - 1, strings.TrimPrefix(bad.Error(), "toml: ")}
+	case err != nil:
+		return &fault{0, strings.TrimPrefix(err.Error(), "toml: ")}
+	}
+	return nil
+}
+
+// yamlFault parses all documents of a YAML file. A template that makes YAML is
+// none yet, and is passed over.
+func yamlFault(text string) *fault {
+	if strings.Contains(text, "{{") || strings.Contains(text, "{%") {
+		return nil
+	}
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var node yaml.Node
+		err := d.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			line := 1
+			why := strings.TrimPrefix(err.Error(), "yaml: ")
+			if n, _ := fmt.Sscanf(why, "line %d:", &line); n == 1 {
+				_, why, _ = strings.Cut(why, ": ")
+			}
+			return &fault{offsetOf(text, line), why}
+		}
+	}
+}
+
+// xmlFault reads all elements of an XML document, with the entities of HTML.
+func xmlFault(text string) *fault {
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.Entity = xml.HTMLEntity
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	for {
+		_, err := d.Token()
+		var bad *xml.SyntaxError
+		if errors.As(err, &bad) {
+			return &fault{int(d.InputOffset()) - 1, bad.Msg}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// shellFault parses a script as bash does, which takes nearly all that other
+// shells take.
+func shellFault(text string) *fault {
+	if len(text) > maxShell || strings.Count(text, "(") > maxShellOpening {
+		return nil
+	}
+	_, err := shell.NewParser(shell.Variant(shell.LangBash)).Parse(bytes.NewReader([]byte(text)), "")
+	var bad shell.ParseError
+	if errors.As(err, &bad) {
+		return &fault{int(bad.Pos.Offset()), bad.Text}
+	}
+	return nil
+}
+
+// offsetOf returns where a line, from 1, begins.
+func offsetOf(text string, line int) (at int) {
+	for ; line > 1; line-- {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// balanceFault reads a text to its end for its brackets, strings and comments.
+//
+// Elements are told from comparisons by what stands before them. Where the two
+// readings disagree, a text that is sound in one of them is taken as sound.
+func balanceFault(text string, lang grammar) *fault {
+	l := newLexer(text, lang)
+	for l.next().kind != tokenEnd {
+	}
+	if l.fault == nil || l.unsure {
+		return nil
+	}
+	if lang == markupGrammar {
+		if balanceFault(text, scriptGrammar) == nil {
+			return nil
+		}
+	}
+	return l.fault
+}
+
+// pythonFault checks the brackets and strings of Python, and that its lines are
+// indented by the rules of the language: deeper exactly after a colon, and
+// back only to where a block began.
+//
+// Space and tabs in one file are compared by rules of their own; such a file
+// is passed over.
+func pythonFault(text string) *fault {
+	l := newLexer(text, pythonGrammar)
+	levels, opened, begins := []int{0}, false, true
+	tabs, spaces := false, false
+	for last := (lexeme{}); ; {
+		t := l.next()
+		if t.kind == tokenEnd {
+			break
+		}
+		if t.kind == tokenLine {
+			begins, opened = true, last.kind == tokenPunct && text[last.lo] == ':'
+			continue
+		}
+		last = t
+		if !begins {
+			continue
+		}
+		begins = false
+		lead := text[strings.LastIndexAny(text[:t.lo], "\r\n")+1 : t.lo]
+		tabs, spaces = tabs || strings.Contains(lead, "\t"), spaces || strings.Contains(lead, " ")
+		if tabs && spaces || strings.Trim(lead, " \t") != "" {
+			return nil
+		}
+		var why string
+		if levels, why = settle(levels, len(lead), opened); why != "" {
+			return &fault{t.lo, why}
+		}
+	}
+	if l.fault == nil && opened {
+		return &fault{len(text), "an indented block is missing at the end"}
+	}
+	return l.fault
+}
+
+// settle takes a line that is indented by n into the levels of the open
+// blocks; opened tells that the line before it ended in a colon.
+func settle(levels []int, n int, opened bool) (now []int, why string) {
+	top := levels[len(levels)-1]
+	switch {
+	case n > top && !opened:
+		return levels, "unexpected indentation"
+	case n > top:
+		return append(levels, n), ""
+	case opened:
+		return levels, "an indented block is missing"
+	}
+	for n < levels[len(levels)-1] {
+		levels = levels[:len(levels)-1]
+	}
+	if n != levels[len(levels)-1] {
+		return levels, "the line is indented like no block around it"
+	}
+	return levels, ""
+}

@@ -1,0 +1,224 @@
+package edit
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// A grammar is what the lexer of the guards must know of a language: how its
+// strings, comments and brackets look. It is no parser.
+type grammar int
+
+const (
+	noGrammar     grammar = iota
+	pythonGrammar         // with f-strings read as code, as Python 3.12 does
+	scriptGrammar         // JavaScript and TypeScript, templates read as code
+	markupGrammar         // the same with elements: JSX and TSX
+	styleGrammar          // CSS
+)
+
+// grammarOf tells the grammar by the file's name. Plain .js holds elements in
+// many projects, and a file without any reads the same either way.
+func grammarOf(name string) grammar {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".py", ".pyi":
+		return pythonGrammar
+	case ".ts", ".mts", ".cts":
+		return scriptGrammar
+	case ".js", ".mjs", ".cjs", ".jsx", ".tsx":
+		return markupGrammar
+	case ".css":
+		return styleGrammar
+	}
+	return noGrammar
+}
+
+// A tokenKind is what a token is.
+type tokenKind byte
+
+const (
+	tokenEnd    tokenKind = iota // of the text, or of what could be read of it
+	tokenWord                    // a name or a keyword
+	tokenNumber                  // a number
+	tokenString                  // a string or a part of one, a regular expression, the text of an element
+	tokenPunct                   // one byte of punctuation
+	tokenLine                    // the end of a logical line; Python only
+)
+
+// A lexeme is one token: text[lo:hi].
+type lexeme struct {
+	kind   tokenKind
+	lo, hi int
+}
+
+// A fault is where and why a text cannot be read.
+type fault struct {
+	at  int // byte offset
+	why string
+}
+
+// An opening is a bracket that is not closed yet, or a string that is
+// interrupted by code.
+type opening struct {
+	at   int
+	char byte   // ( [ {, or one of the states below
+	end  string // for inString: what ends the string
+	raw  bool   // for inString: a backslash hides nothing but the quotation mark
+	spec bool   // for inString: the format after the colon is being read
+}
+
+// The states that are no bracket of the language itself.
+const (
+	inString  = 'f' // code inside an f-string or a template, up to its "}"
+	inTag     = 't' // between "<name" and ">"
+	inElement = 'e' // the text between a tag and its closing tag
+)
+
+// A lexer reads the tokens of one text, in one pass and without looking back,
+// so that its cost is linear whatever the text.
+//
+// The first thing that cannot be read is noted in fault, and ends the text.
+// unsure is set when two readings are possible: nothing may be concluded then.
+type lexer struct {
+	text   string
+	at     int
+	lang   grammar
+	open   []opening
+	value  bool // the last token ends a value: a slash or "<" after it is an operator
+	filled bool // the logical line holds a token
+	fault  *fault
+	unsure bool
+}
+
+// newLexer returns a lexer at the start of text.
+func newLexer(text string, lang grammar) *lexer {
+	return &lexer{text: text, lang: lang}
+}
+
+// next returns the next token; from the end on always tokenEnd.
+func (l *lexer) next() lexeme {
+	if l.fault != nil {
+		return lexeme{tokenEnd, l.at, l.at}
+	}
+	var t lexeme
+	switch {
+	case l.lang == pythonGrammar:
+		t = l.python()
+	case len(l.open) > 0 && l.open[len(l.open)-1].char == inElement:
+		t = l.element()
+	case len(l.open) > 0 && l.open[len(l.open)-1].char == inTag:
+		t = l.tag()
+	default:
+		t = l.script()
+	}
+	if t.kind == tokenEnd && l.fault == nil && len(l.open) > 0 {
+		o := l.open[len(l.open)-1]
+		l.stop(o.at, "%s is never closed", o.name())
+	}
+	return t
+}
+
+// name shows an opening to a person.
+func (o opening) name() string {
+	switch o.char {
+	case inString:
+		return "this string"
+	case inTag, inElement:
+		return "this element"
+	}
+	return `"` + string(o.char) + `"`
+}
+
+// stop notes a fault and ends the text.
+func (l *lexer) stop(at int, why string, args ...any) lexeme {
+	if l.fault == nil {
+		l.fault = &fault{at, fmt.Sprintf(why, args...)}
+	}
+	return lexeme{tokenEnd, l.at, l.at}
+}
+
+// word reads a name or keyword at l.at.
+func (l *lexer) word() lexeme {
+	lo := l.at
+	for l.at < len(l.text) && wordBytes[l.text[l.at]] {
+		l.at++
+	}
+	return lexeme{tokenWord, lo, l.at}
+}
+
+// number reads a number at l.at. A sign in an exponent ends it, which leaves
+// two numbers and an operator: enough for whoever looks only at names.
+func (l *lexer) number() lexeme {
+	lo := l.at
+	for l.at < len(l.text) && (wordBytes[l.text[l.at]] || l.text[l.at] == '.') {
+		l.at++
+	}
+	return lexeme{tokenNumber, lo, l.at}
+}
+
+// punct reads one byte of punctuation, and keeps the openings.
+func (l *lexer) punct() lexeme {
+	lo, c := l.at, l.text[l.at]
+	l.at++
+	switch c {
+	case '(', '[', '{':
+		l.open = append(l.open, opening{at: lo, char: c})
+	case ')', ']', '}':
+		if len(l.open) == 0 {
+			return l.stop(lo, "%q closes nothing", string(c))
+		}
+		o := l.open[len(l.open)-1]
+		if o.char != closes[c] {
+			return l.stop(lo, "%q does not close %s of line %d", string(c), o.name(), 1+strings.Count(l.text[:o.at], "\n"))
+		}
+		l.open = l.open[:len(l.open)-1]
+	}
+	return lexeme{tokenPunct, lo, l.at}
+}
+
+// closes tells what a closing bracket belongs to.
+var closes = map[byte]byte{')': '(', ']': '[', '}': '{'}
+
+// wordBytes are the bytes of names; those beyond ASCII count as letters.
+var wordBytes = func() (set [256]bool) {
+	for c := range 256 {
+		set[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+	}
+	return set
+}()
+
+// digit reports whether c begins a number.
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// peek returns the byte n after the current one, 0 beyond the end.
+func (l *lexer) peek(n int) byte {
+	if l.at+n >= len(l.text) {
+		return 0
+	}
+	return l.text[l.at+n]
+}
+
+// skipTo moves behind the next mark, or to the end when there is none.
+func (l *lexer) skipTo(mark string) bool {
+	i := strings.Index(l.text[l.at:], mark)
+	if i < 0 {
+		l.at = len(l.text)
+		return false
+	}
+	l.at += i + len(mark)
+	return true
+}
+
+// lexAll returns all tokens of a text; ok is false when it cannot be read, or
+// read in more than one way.
+func lexAll(text string, lang grammar) (list []lexeme, ok bool) {
+	l := newLexer(text, lang)
+	for {
+		t := l.next()
+		if t.kind == tokenEnd {
+			return list, l.fault == nil && !l.unsure
+		}
+		list = append(list, t)
+	}
+}

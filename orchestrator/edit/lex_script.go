@@ -1,0 +1,284 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// script returns the next token of JavaScript, TypeScript or CSS, outside
+// elements and their tags.
+//
+// Where a slash begins a regular expression depends on what stands before it
+// ("Lexical Grammar", ECMA-262): after a value it is an operator. What cannot
+// be told without parsing sets unsure.
+func (l *lexer) script() lexeme {
+	for l.at < len(l.text) {
+		c := l.text[l.at]
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f':
+			l.at++
+			continue
+		case c == '/' && l.peek(1) == '*':
+			lo := l.at
+			l.at += 2
+			if !l.skipTo("*/") {
+				return l.stop(lo, "the comment is never closed")
+			}
+			continue
+		case l.lang != styleGrammar && (c == '/' && l.peek(1) == '/' || c == '#' && l.peek(1) == '!' && l.at == 0):
+			l.comment()
+			continue
+		case c == '"' || c == '\'':
+			return l.quoted(c)
+		case l.lang == styleGrammar:
+			return l.style(c)
+		}
+		return l.scriptToken(c)
+	}
+	return lexeme{tokenEnd, l.at, l.at}
+}
+
+// quoted reads a string that must end on its line.
+func (l *lexer) quoted(quote byte) lexeme {
+	lo := l.at
+	l.at++
+	t := l.plainBody(lo, opening{at: lo, end: string(quote)})
+	l.value = true
+	return t
+}
+
+// style reads a token of CSS. An address in url() need not be quoted, and
+// holds what it likes.
+func (l *lexer) style(c byte) lexeme {
+	switch {
+	case c == '\\':
+		l.at = min(l.at+2, len(l.text))
+		return lexeme{tokenPunct, l.at, l.at}
+	case !wordBytes[c]:
+		return l.punct()
+	}
+	t := l.word()
+	if !strings.EqualFold(l.text[t.lo:t.hi], "url") || l.peek(0) != '(' {
+		return t
+	}
+	if rest := strings.TrimLeft(l.text[l.at+1:], " \t\r\n"); rest != "" && rest[0] != '"' && rest[0] != '\'' {
+		if !l.skipTo(")") {
+			return l.stop(t.lo, "the address is never closed")
+		}
+		t.kind, t.hi = tokenString, l.at
+	}
+	return t
+}
+
+// scriptToken reads the token of a script that begins with c.
+func (l *lexer) scriptToken(c byte) lexeme {
+	value := l.value
+	l.value = true
+	switch {
+	case c == '`':
+		l.at++
+		return l.template(l.at-1, l.at-1)
+	case digit(c) || c == '.' && digit(l.peek(1)):
+		return l.number()
+	case wordBytes[c] || c == '$' || c == '#':
+		t := l.scriptWord()
+		l.value = !slices.Contains(beforeValue, l.text[t.lo:t.hi])
+		return t
+	case c == '/':
+		return l.slash(value)
+	case c == '<' && l.lang == markupGrammar && !value && l.opensElement():
+		l.open = append(l.open, opening{at: l.at, char: inTag})
+		return l.tagName()
+	case c == '}' && len(l.open) > 0 && l.open[len(l.open)-1].char == inString:
+		o := l.open[len(l.open)-1]
+		l.open = l.open[:len(l.open)-1]
+		l.at++
+		return l.template(l.at-1, o.at)
+	case (c == '+' || c == '-') && l.peek(1) == c:
+		l.at += 2
+		l.value = value // of x++ and of ++x
+		return lexeme{tokenPunct, l.at - 2, l.at}
+	}
+	l.value = c == ')' || c == ']' || c == '}' || c == '!' && value && l.peek(1) != '='
+	return l.punct()
+}
+
+// beforeValue are the keywords behind which a value begins.
+var beforeValue = []string{
+	"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "await", "yield", "instanceof", "default",
+}
+
+// scriptWord reads a name, in which "$" is a letter and "#" begins a private one.
+func (l *lexer) scriptWord() lexeme {
+	lo := l.at
+	for l.at++; l.at < len(l.text) && (wordBytes[l.text[l.at]] || l.text[l.at] == '$'); {
+		l.at++
+	}
+	return lexeme{tokenWord, lo, l.at}
+}
+
+// slash reads a slash: a regular expression, or a division.
+//
+// Behind a bracket both may stand. One slash on the line is a division
+// there; two would be either.
+func (l *lexer) slash(value bool) lexeme {
+	lo := l.at
+	line, _, _ := strings.Cut(l.text[lo+1:], "\n")
+	if value {
+		last := strings.TrimRight(l.text[:lo], " \t\r\n")
+		if strings.HasSuffix(last, ")") || strings.HasSuffix(last, "}") {
+			l.unsure = l.unsure || strings.Contains(line, "/")
+		}
+		l.value = false
+		return l.punct()
+	}
+	class := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			l.at = lo + 1 + i + 1
+			l.value = true
+			return lexeme{tokenString, lo, l.at}
+		}
+	}
+	l.unsure = true // neither reading makes sense
+	return l.punct()
+}
+
+// template reads the text of a template from l.at to the next code in it, or
+// to its end; begin is where the template began.
+func (l *lexer) template(lo, begin int) lexeme {
+	for l.at < len(l.text) {
+		switch c := l.text[l.at]; {
+		case c == '\\':
+			l.skipEscape()
+		case c == '`':
+			l.at++
+			l.value = true
+			return lexeme{tokenString, lo, l.at}
+		case c == '$' && l.peek(1) == '{':
+			l.at += 2
+			l.open = append(l.open, opening{at: begin, char: inString})
+			l.value = false
+			return lexeme{tokenString, lo, l.at}
+		default:
+			l.at++
+		}
+	}
+	return l.stop(begin, "the template is never closed")
+}
+
+// opensElement reports whether "<" where a value is expected begins an
+// element rather than the type parameters of an arrow function.
+func (l *lexer) opensElement() bool {
+	if l.peek(1) == '>' {
+		return true
+	}
+	i := l.at + 1
+	for i < len(l.text) && wordBytes[l.text[i]] {
+		i++
+	}
+	if i == l.at+1 || digit(l.text[l.at+1]) {
+		return false
+	}
+	rest := strings.TrimLeft(l.text[i:], " \t\r\n")
+	switch {
+	case strings.HasPrefix(rest, ",") || strings.HasPrefix(rest, "extends ") || strings.HasPrefix(rest, "="):
+		return false
+	case strings.HasPrefix(rest, ">("):
+		l.unsure = true // a generic function type, or text in brackets
+	}
+	return true
+}
+
+// tagName reads "<" and the name behind it. The name of a component is a word;
+// that of an element of the page refers to nothing.
+func (l *lexer) tagName() lexeme {
+	l.at++
+	lo := l.at
+	for l.at < len(l.text) && wordBytes[l.text[l.at]] {
+		l.at++
+	}
+	t := lexeme{tokenWord, lo, l.at}
+	for l.at < len(l.text) && (wordBytes[l.text[l.at]] || strings.IndexByte(".:-", l.text[l.at]) >= 0) {
+		l.at++
+	}
+	if lo < len(l.text) && (t.lo == t.hi || l.text[lo] >= 'a' && l.text[lo] <= 'z' && l.at == t.hi) {
+		t.kind = tokenString
+	}
+	return t
+}
+
+// tag reads on inside a tag: attributes, up to ">" or "/>".
+func (l *lexer) tag() lexeme {
+	for l.at < len(l.text) {
+		c := l.text[l.at]
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '=':
+			l.at++
+		case c == '"' || c == '\'':
+			lo := l.at
+			if l.at++; !l.skipTo(string(c)) {
+				return l.stop(lo, "the string is never closed")
+			}
+			return lexeme{tokenString, lo, l.at}
+		case c == '{':
+			l.value = false
+			return l.punct()
+		case c == '/' && l.peek(1) == '>':
+			l.open = l.open[:len(l.open)-1]
+			l.value = true
+			l.at += 2
+			return lexeme{tokenString, l.at - 2, l.at}
+		case c == '/' && (l.peek(1) == '/' || l.peek(1) == '*'):
+			l.unsure = true // a comment among attributes
+			l.at++
+		case c == '>':
+			l.open[len(l.open)-1].char = inElement
+			l.at++
+		case c == '<' || c == '}' || c == ')':
+			l.unsure = l.unsure || c == '<' // type arguments
+			if c != '<' {
+				return l.stop(l.at, "%q stands in a tag", string(c))
+			}
+			l.at++
+		default: // the name of an attribute refers to nothing
+			l.at++
+		}
+		if l.open[len(l.open)-1].char == inElement {
+			return lexeme{tokenString, l.at - 1, l.at}
+		}
+	}
+	return lexeme{tokenEnd, l.at, l.at}
+}
+
+// element reads on in the text of an element: code, a tag, or the end.
+func (l *lexer) element() lexeme {
+	lo := l.at
+	i := strings.IndexAny(l.text[lo:], "<{")
+	if i < 0 {
+		l.at = len(l.text)
+		return lexeme{tokenEnd, l.at, l.at}
+	}
+	l.at += i
+	switch {
+	case l.text[l.at] == '{':
+		l.value = false
+		return l.punct()
+	case l.peek(1) == '/':
+		if !l.skipTo(">") {
+			return lexeme{tokenEnd, l.at, l.at}
+		}
+		l.open = l.open[:len(l.open)-1]
+		l.value = true
+		return lexeme{tokenString, lo, l.at}
+	}
+	l.open = append(l.open, opening{at: l.at, char: inTag})
+	return l.tagName()
+}

@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A finding is a credential in a text. It never holds the credential itself,
+// so that it may be shown and recorded.
+type finding struct {
+	rule string // what it is, for a person: "an AWS access key"
+	line int    // from 1
+}
+
+// A secretRule is one form of credential that can be told by its look.
+type secretRule struct {
+	name string
+	// One of these stands in every text that the expression matches: a search
+	// for a fixed string spares most lines the expression.
+	marks []string
+	form  *regexp.Regexp
+	// Bits of entropy a character that group 1 must have at least; 0 for a form
+	// that is certain by itself. A key of random letters and digits has above 4,
+	// a word about 3.
+	entropy float64
+}
+
+// secretRules are tried in order; the first that fits a line counts. The
+// prefixes are those that the issuers document for scanners to find.
+var secretRules = []secretRule{
+	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`), 0},
+	{"an AWS access key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b((?:AKIA|ASIA)[A-Z2-7]{16})\b`), 3},
+	{"a GitHub token", []string{"gh", "github_pat_"}, regexp.MustCompile(`\b(gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,})\b`), 3},
+	{"a GitLab token", []string{"glpat-"}, regexp.MustCompile(`\b(glpat-[0-9A-Za-z_-]{20,})`), 3},
+	{"a Slack token", []string{"xox"}, regexp.MustCompile(`\b(xox[abeoprs]-[0-9A-Za-z-]{20,})`), 3},
+	{"a Google API key", []string{"AIza"}, regexp.MustCompile(`\b(AIza[0-9A-Za-z_-]{35})`), 3},
+	{"an API key", []string{"sk-", "sk_live_", "rk_live_"}, regexp.MustCompile(`(?:^|[^0-9A-Za-z_-])(sk-[0-9A-Za-z_-]{32,}|[sr]k_live_[0-9A-Za-z]{20,})`), 3.5},
+	{"an npm token", []string{"npm_"}, regexp.MustCompile(`\b(npm_[0-9A-Za-z]{36})\b`), 3},
+	{"a PyPI token", []string{"pypi-"}, regexp.MustCompile(`\b(pypi-[0-9A-Za-z_-]{60,})`), 3},
+	{"a signed token (JWT)", []string{"eyJ"}, regexp.MustCompile(`\b(eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{20,})`), 3},
+	{"a password in an address", []string{"://"}, regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@'"<>{}$%]+:([^\s/:@'"<>{}$]{6,})@[^\s/'"]`), 2.5},
+	{"a secret given as a literal", []string{"=", ":"}, regexp.MustCompile(
+		`(?i)(?:password|passwd|secret|token|api_?key|apikey|access_?key|private_?key|auth_?key)["']?\s*(?::=|=>|=|:)\s*["']([^\s"'<>{}$]{12,})["']`), 3.5},
+}
+
+// secretWords are what a line holds that gives a secret as a literal, in lower
+// case: the expression above is too slow to be tried on every line.
+var secretWords = []string{"passw", "secret", "token", "key"}
+
+// examples are parts of values that stand for a secret and are none.
+var examples = []string{"example", "sample", "dummy", "changeme", "placeholder", "your", "xxxx", "test", "fake", "redacted", "****", "secret", "password", "1234567890"}
+
+// longestLine bounds what is searched of one line, in bytes: longer lines are
+// data or generated, and look random all over.
+const longestLine = 4 << 10
+
+// findSecrets returns the credentials in a text, at most one a line: keys and
+// tokens of well-known form, and literals of high entropy that are assigned to
+// a name such as password. Lines in known, without the space around them, and
+// values that are plainly examples are left out.
+func findSecrets(text []byte, known map[string]bool) (list []finding) {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if len(line) > longestLine || known[string(bytes.TrimSpace(line))] {
+			continue
+		}
+		if rule, ok := secretIn(string(line)); ok {
+			list = append(list, finding{rule, n})
+		}
+	}
+	return list
+}
+
+// secretIn returns the rule that a line falls under.
+func secretIn(line string) (rule string, ok bool) {
+	for i, r := range secretRules {
+		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {
+			continue
+		}
+		literal := i == len(secretRules)-1
+		if literal && !mayAssign(line) {
+			continue
+		}
+		for _, m := range r.form.FindAllStringSubmatch(line, -1) {
+			if r.entropy == 0 || random(m[1], r.entropy) && !(literal && isName(m[1])) {
+				return r.name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// mayAssign reports whether a line may give a secret as a literal.
+func mayAssign(line string) bool {
+	if !strings.ContainsAny(line, "\"'") {
+		return false
+	}
+	lower := strings.ToLower(line)
+	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(lower, w) })
+}
+
+// random reports whether a value looks drawn by chance rather than chosen as
+// an example: by the entropy of its characters, in bits, and its words.
+func random(value string, least float64) bool {
+	lower := strings.ToLower(value)
+	if slices.ContainsFunc(examples, func(e string) bool { return strings.Contains(lower, e) }) {
+		return false
+	}
+	count := map[rune]float64{}
+	for _, r := range value {
+		count[r]++
+	}
+	bits, n := 0.0, float64(len([]rune(value)))
+	for _, c := range count {
+		bits -= c / n * math.Log2(c/n)
+	}
+	return bits >= least
+}
+
+// isName reports whether a value is made of words: a path, an identifier or a
+// key of a translation, which have no digit among their letters.
+func isName(value string) bool {
+	return !strings.ContainsAny(value, "0123456789") || strings.ContainsAny(value, "/()[]") && !strings.ContainsAny(value, "+=")
+}
+
+// secretHolds lists the lines of a change that hold a credential which the
+// file did not hold before, wherever in it. The reason names the rule and the
+// line, never the value.
+//
+// Moving a line is not introducing it, and what stood in the file is no fault
+// of the patch.
+func (c Change) secretHolds() (holds []Hold) {
+	if c.Op == Delete || bytes.Equal(c.Before, c.After) || IsBinary(c.After) || lockFile(c.Path) {
+		return nil
+	}
+	known := map[string]bool{}
+	for line := range bytes.Lines(c.Before) {
+		known[string(bytes.TrimSpace(line))] = true
+	}
+	for _, f := range findSecrets(c.After, known) {
+		holds = append(holds, Hold{
+			Path: c.Path, Kind: "secret", Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.line, f.rule),
+		})
+	}
+	return holds
+}
+
+// lockFile reports whether a file is full of digests by its nature.
+func lockFile(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") || strings.HasSuffix(base, "-lock.yaml") || base == "go.sum"
+}
