@@ -48,7 +48,8 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 
 // preferChained leaves for chain the blocks that only some strategy with
 // something set aside found in the original, at one place or several, when they
-// stand to the letter in what the blocks before them make of it.
+// stand to the letter in what the blocks before them make of it. Where they
+// stand there twice, chain refuses them: the original is not meant then either.
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
@@ -65,7 +66,8 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 		if next == nil {
 			next = newDocument(d.path, []byte(d.splice(strict)))
 		}
-		if matchChained(next, op, strict) != nil {
+		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
+		if earlier && standsStrictly(next, op) {
 			found = slices.DeleteFunc(found, op.matched)
 			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Block == op.block })
 			missing = append(missing, op)

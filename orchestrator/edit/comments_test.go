@@ -177,7 +177,8 @@ func TestBlankLinesAroundSearchCountWhereTheFileHasThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, search, replace, want string }{
 		{"both there", "a||b ||c", "|b|", "B", "1-4 B|"},
-		{"one of two there", "a||b ||c", "||b||", "|B|", "2-3 B|"},
+		{"one of two there", "a||b ||c", "||b||", "||B||", "2-3 B|"},
+		{"one of two there, and one less in REPLACE", "a||b ||c", "||b||", "|B|", "1-4 B|"},
 		{"none there", "a|b |c", "|b|", "|B|", "1-2 B|"},
 		{"shifted", "a||  b1||c", "|b1|", "b2", "1-4   b2|"},
 		{"one more in REPLACE", "a||b |c", "|b", "||B", "2-3 |B|"},

@@ -70,7 +70,8 @@ func breaksMeanNothing(f flow, a, b []string) bool {
 	return true
 }
 
-// bends reports whether a line may be broken within these open brackets.
+// bends reports whether a line may be broken within these open brackets, of
+// which the innermost decides: in "f(func() {" a line end ends a statement again.
 func (f flow) bends(open []byte) bool {
 	if f == free || len(open) == 0 {
 		return f == free

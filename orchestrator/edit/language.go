@@ -13,13 +13,12 @@ import (
 // of the file may be passed over in the search, which ends of lines may, and
 // whether SEARCH is more than remarks. None removes text from a file.
 type language struct {
-	line   []string    // what begins a comment that runs to the end of the line
-	block  [][2]string // what begins and ends a comment
-	syntax *syntax     // what else it takes to tell comments after code; nil when they are not told
-	flow   flow        // where lines may be joined and broken
-	prose  bool        // a fence of backquotes is part of the language
-
-	offside bool // depth has a meaning
+	line    []string    // what begins a comment that runs to the end of the line
+	block   [][2]string // what begins and ends a comment
+	syntax  *syntax     // what else it takes to tell comments after code; nil when they are not told
+	flow    flow        // where lines may be joined and broken
+	prose   bool        // a fence of backquotes is part of the language
+	offside bool        // depth has a meaning
 }
 
 // A flow is where line breaks and the space around tokens mean nothing.

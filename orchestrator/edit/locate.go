@@ -161,7 +161,8 @@ func one(hits []int, p place) finding {
 
 // widen takes back the blank lines around SEARCH that were set aside though
 // the file has them too: they are lines that the block repeats, or that it
-// removes. Only those that the file lacks there stay set aside, in REPLACE as well.
+// removes. Only those that the file lacks there stay set aside, and as many in
+// REPLACE: what a block adds or takes is the difference between its bodies.
 func (f finding) widen(d *document, search, replace []string) finding {
 	if len(f.places) != 1 || len(f.places[0].search) == len(search) {
 		return f
@@ -178,10 +179,7 @@ func (f finding) widen(d *document, search, replace []string) finding {
 	if p.groups != nil {
 		p.groups = widenGroups(*p, before, after)
 	}
-	first, last := outer(replace)
-	drop := min(lo-before, max(0, first-before)) // what REPLACE repeats of the blank lines set aside
-	p.replace = trimOuter(replace, drop, min(len(search)-hi-after, max(0, len(replace)-last-after)))
-	p.search = search[lo-before : hi+after]
+	p.search, p.replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
 	p.lo, p.hi = p.lo-before, p.hi+after
 	p.headless, p.tailless = before < lo, after < len(search)-hi
 	return f

@@ -127,6 +127,28 @@ func TestAShiftedFileGivesTheShiftedResult(t *testing.T) {
 	})
 }
 
+// The same blocks on the same file with other line ends give the same result
+// with those line ends, whatever ends the block's own lines have.
+func TestLineEndsFollowTheFile(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t, 3, "\n")
+		s.ends[0] = "\n"
+		i := rapid.IntRange(0, len(s.lines)-1).Draw(t, "from")
+		j := rapid.IntRange(i+1, min(len(s.lines), i+len(s.lines)-1)).Draw(t, "to")
+		search, replace := s.lines[i:j], slices.Concat(s.lines[i:i+1], drawNew(t, "r"))
+		crlf := func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
+		b := block(search, replace)
+		plain, _ := applyBlocks(t, s.text(), b)
+		if rapid.Bool().Draw(t, "block too") {
+			b = edit.Block{Search: crlf(b.Search), Replace: crlf(b.Replace)}
+		}
+		if got, _ := applyBlocks(t, crlf(s.text()), b); got != crlf(plain) {
+			t.Fatalf("%q, and with other line ends %q", plain, got)
+		}
+	})
+}
+
 func TestIndependentBlocksCommute(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
