@@ -22,7 +22,8 @@ func TestCommentsAreToldFromWhatLooksLikeThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, path, text, want string }{
 		{"after code", "a.py", "x = 1  # why", "x = 1"},
-		{"without space", "a.py", "x = 1# why", "x = 1"},
+		{"without space, which leaves a doubt", "a.py", "x = 1# no # no\ny # why", "x = 1# no # no|y"},
+		{"an address among typographic marks", "a.rs", "x = \u201dhttp://a b // c\u201d;\ny // no", "x = \u201dhttp://a b // c\u201d;|y // no"},
 		{"in a string", "a.py", `x = "# no"  # why`, `x = "# no"`},
 		{"behind an escaped quote", "a.py", `x = "\"# no"`, `x = "\"# no"`},
 		{"in a docstring", "a.py", "\"\"\"a # no\nb # no\n\"\"\"  # why\n# whole", "\"\"\"a # no|b # no|\"\"\"|"},
