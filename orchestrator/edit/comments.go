@@ -21,7 +21,7 @@ type syntax struct {
 	script    bool         // "/" may begin a regular expression, and code stand in `${…}`
 	shell     bool         // "<<WORD" begins a text up to a line WORD; code may stand in "$(…)"
 	scalars   bool         // a line that ends in "|" or ">" begins an indented text
-	spaced    bool         // a comment after code has a space before it
+	spaced    bool         // without a space before it a mark begins no comment
 	alien     []string     // files with one of these are not scanned at all
 }
 

@@ -22,7 +22,8 @@ func TestCommentsAreToldFromWhatLooksLikeThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, path, text, want string }{
 		{"after code", "a.py", "x = 1  # why", "x = 1"},
-		{"without space", "a.py", "x = 1# why", "x = 1"},
+		{"without space, which leaves a doubt", "a.py", "x = 1# no # no\ny # why", "x = 1# no # no|y"},
+		{"an address among typographic marks", "a.rs", "x = \u201dhttp://a b // c\u201d;\ny // no", "x = \u201dhttp://a b // c\u201d;|y // no"},
 		{"in a string", "a.py", `x = "# no"  # why`, `x = "# no"`},
 		{"behind an escaped quote", "a.py", `x = "\"# no"`, `x = "\"# no"`},
 		{"in a docstring", "a.py", "\"\"\"a # no\nb # no\n\"\"\"  # why\n# whole", "\"\"\"a # no|b # no|\"\"\"|"},
@@ -133,6 +134,23 @@ func TestACommentAfterCodeFollowsItsLine(t *testing.T) {
 	}
 }
 
+func TestNewLinesAfterACommentAreNotAddedTwice(t *testing.T) {
+	t.Parallel()
+	const file = "a = 1  # why|b = 2|c = 3"
+	for block, want := range map[string]string{
+		"a = 1>a = 1|b = 2":   "noop 1",
+		"a = 1>a = 1|# so":    "a = 1  # why|# so|b = 2|c = 3",
+		"a = 1>a = 1|b = 3":   "a = 1  # why|b = 3|b = 2|c = 3",
+		"b = 2|c = 3>b = 2":   "a = 1  # why|b = 2",
+		"a = 1|c = 3>a = 1":   "not_found 1",
+		"a = 1|b = 2>a = 1|b": "a = 1  # why|b|c = 3",
+	} {
+		if got := edited(file, block); got != want {
+			t.Errorf("%s: %s, want %s", block, got, want)
+		}
+	}
+}
+
 func TestCommentsAroundSearchArePairedWithTheFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, search, want string }{
@@ -148,6 +166,8 @@ func TestCommentsAroundSearchArePairedWithTheFiles(t *testing.T) {
 		{"after code, only in SEARCH", "x = 1|y = 2", "x = 1  # a|y = 2", "nowhere"},
 		{"after code, another", "x = 1  # a|# c|y = 2", "x = 1  # b|y = 2", "nowhere"},
 		{"after code, the same", "x = 1  # a|# c|y = 2", "x = 1  # a|y = 2", "normalised 1-3"},
+		{"a comment that tells two places apart", "  # a|  x = 1|  # b|  x = 1", "# a|x = 1", "indentation 1-2"},
+		{"one place with a comment, another at another depth", "  x = 1|  # c|  y = 2|z = 3|x = 1|y = 2", "  x = 1|  y = 2", "ambiguous [1 5]"},
 		{"after code, at another depth", "  x = 1  # a|  y = 2", "x = 1|y = 2", "robust 1-2"},
 	} {
 		if got := located(locate(lined("a.py", c.file), bars(c.search), []string{"new"})); got != c.want {

@@ -31,7 +31,7 @@ func (d *document) flows(search []string, groups []group) bool {
 			return false
 		}
 	}
-	return sameSteps(d, search, groups)
+	return true
 }
 
 // sameLoosely reports whether two lines differ in indentation and punctuation at most.

@@ -202,7 +202,7 @@ func (t *shift) apply(x string) (string, bool) {
 	}
 	out := strings.Repeat(string(t.to), n/t.den)
 	if over := n % t.den; over > 0 {
-		if t.from != ' ' || t.to != '\t' {
+		if t.to != '\t' {
 			return "", false
 		}
 		out += strings.Repeat(" ", over) // spaces beyond the last full tab

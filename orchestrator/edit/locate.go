@@ -66,7 +66,13 @@ func locate(d *document, search, replace []string) finding {
 		if d.lacks(core) {
 			break
 		}
-		if f, done := locateLoose(d, k, core, rep); done {
+		f, done := locateLoose(d, k, core, rep)
+		if done && k != looseCode {
+			if all, _ := locateLoose(d, looseCode, core, rep); len(all.ambiguous) > 0 {
+				return all // some place differs in depth, some in comments: which is nearer nobody can tell
+			}
+		}
+		if done {
 			return f.widen(d, search, replace)
 		}
 	}
@@ -238,25 +244,22 @@ func trimOuter(lines []string, before, after int) []string {
 func locateLoose(d *document, k viewKind, search, replace []string) (finding, bool) {
 	v := d.view(k)
 	hits, kept := v.find(search, most)
-	if len(hits) == 0 {
-		return finding{}, false
+	var found []place
+	var lines []int
+	for _, h := range hits {
+		groups, ok := pair(d, search, kept, v.line[h:h+len(kept)])
+		if ok || len(hits) == most { // of so many places nobody knows whether there are more
+			lines = append(lines, int(v.line[h]))
+		}
+		if ok {
+			found = append(found, place{lo: groups[0].f0, hi: groups[len(groups)-1].f1, search: search, replace: replace, groups: groups})
+		}
 	}
-	lines := make([]int, len(hits))
-	for i, h := range hits {
-		lines[i] = int(v.line[h])
+	if len(lines) != 1 {
+		return one(lines, place{}), len(lines) > 0
 	}
-	h, n := hits[0], len(kept)
-	p := place{lo: int(v.line[h]), hi: int(v.line[h+n-1]) + 1, search: search, replace: replace}
-	if len(hits) > 1 {
-		return one(lines, p), true
-	}
-	ok := false
-	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
-		return finding{}, false
-	}
-	p.lo, p.hi = p.groups[0].f0, p.groups[len(p.groups)-1].f1
-	p.strategy = looseName(d, p)
-	return one(lines, p), true
+	found[0].strategy = looseName(d, found[0])
+	return finding{places: found}, true
 }
 
 // pair makes the groups of a loose match: line kept[i] of search stands at

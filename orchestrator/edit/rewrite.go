@@ -176,7 +176,7 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
 		tail, search := r.d.tail(g.f0), r.p.search[g.s0]
-		if tail == "" || r.d.lang.code([]string{search})[0] != search {
+		if tail == "" || sameLoosely(search, r.d.line(g.f0)) || r.d.lang.code([]string{search})[0] != search {
 			continue
 		}
 		if len(dropped) != j1-j0 || !r.d.lang.closed(r.p.replace[j0+i]) {

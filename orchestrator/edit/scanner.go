@@ -3,6 +3,7 @@ package edit
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A scanner walks the lines of a text and knows at each line end what is open.
@@ -106,12 +107,19 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 		return sc.name(rest), code
 	case c == '\\':
 		return min(2, len(rest)), code
+	case c >= 0x80 && quoteLike(rest):
+		sc.lost = true // an editor made it of a mark that means something
+		return 1, code
 	}
 	for _, m := range sc.lang.line {
-		if strings.HasPrefix(rest, m) && (!sc.spaced || at == 0 || s[at-1] == ' ' || s[at-1] == '\t') {
-			sc.lost = strings.HasSuffix(s, `\`) // in C the next line would be comment too
-			return len(rest), comment
+		if !strings.HasPrefix(rest, m) || sc.spaced && !spaceBefore(s, at) {
+			continue
 		}
+		if !spaceBefore(s, at) {
+			return len(rest), doubtful // more often the slashes of an address than a comment
+		}
+		sc.lost = strings.HasSuffix(s, `\`) // in C the next line would be comment too
+		return len(rest), comment
 	}
 	for _, b := range sc.lang.block {
 		if strings.HasPrefix(rest, b[0]) {
@@ -126,6 +134,15 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 	}
 	return sc.mark(s, at)
 }
+
+// quoteLike reports whether s begins with a typographic quotation mark.
+func quoteLike(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return strings.ContainsAny(plainUnicode(string(r)), `"'`)
+}
+
+// spaceBefore reports whether s[at] begins the line or has space before it.
+func spaceBefore(s string, at int) bool { return at == 0 || s[at-1] == ' ' || s[at-1] == '\t' }
 
 // letter reports whether c is a letter or digit of ASCII.
 func letter(c byte) bool { return c == '_' || c < 0x80 && word(rune(c)) && c != '$' }
