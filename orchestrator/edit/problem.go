@@ -35,7 +35,8 @@ func (r *Refusal) Error() string {
 		b.WriteString(text)
 	}
 	b.WriteString(clip(r.rest(), 512))
-	return b.String()
+	// A diff quotes paths byte by byte, so that one may be no text.
+	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
 // rest says what to do with the blocks that are sound, or that none are left.
