@@ -41,11 +41,14 @@ lint: ## formatting, static analysis, dead code, shell scripts
 bench: setup ## one table of figures, each beside a reference of the same run
 	$(GO) test -tags bench -run '^TestBench$$' -count 1 -timeout 30m -v ./cmd/agent
 
-bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wrong, microseconds
+bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wrong, microseconds, refusals that teach
 	@command -v python3 >/dev/null || { echo 'bench-edit: python3 is missing: install it' >&2; exit 1; }
 	@for f in $(EDIT_SCORE) $(EDIT_DEV); do \
 		[ -r "$$f" ] || { echo "bench-edit: $$f is missing: name it with EDIT_SCORE=FILE or EDIT_DEV=FILE" >&2; exit 1; }; done
 	python3 $(EDIT_SCORE) '$(AGENT) edit --batch' $(EDIT_DEV)
+	@cases=$$(mktemp) && trap 'rm -f "$$cases"' EXIT && \
+	python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' $(EDIT_DEV) > "$$cases" && \
+	AGENT_EDIT_CASES="$$cases" $(GO) test -tags bench -run '^(TestNearMissesAreShown|TestTheRecordedRefusalsTeach)$$' -count 1 -v ./orchestrator/edit
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

@@ -18,8 +18,9 @@ func (c *cmdline) editCommand() *cli.Command {
 	return &cli.Command{
 		Name: "edit", Usage: "apply a patch without proving it: show its diff, or --write it", ArgsUsage: "[PATCH]",
 		Description: "Matches a patch against the workspace and prints the diff that it makes, or why it does not\n" +
-			"apply. PATCH is a file or - for standard input, the default: edit blocks (<EDIT file=\"…\">),\n" +
-			"a unified diff or a JSON patch.\n" +
+			"apply. PATCH is a file or - for standard input, the default: edit blocks (<EDIT file=\"…\">\n" +
+			"or <<<<<<< SEARCH), a unified diff, a *** Begin Patch, JSON edits, or whole files in fences\n" +
+			"under their names.\n" +
 			"It proves nothing: no check and no test runs. `agent sandbox run` is the gate.\n" +
 			"Without --write no file is changed. With it all files are written or none, under a journal,\n" +
 			"and a file that changed meanwhile is a conflict. There is no record of it and no undo.\n" +

@@ -56,7 +56,8 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
 			"brings no new trouble is written back, after a question, or with --yes.\n" +
-			"The patch is a file of edit blocks (<EDIT file=\"…\">) or a unified diff.\n\n" + examples(
+			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
+			"a *** Begin Patch, JSON edits, or whole files in fences under their names.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",

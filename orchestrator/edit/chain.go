@@ -32,7 +32,7 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
-			return "", nil, notFoundAll(d, later, p) // those that are left cannot be judged
+			return "", nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
 			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, found, m.places[0].lo)})
@@ -43,7 +43,7 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 		}
 		text, done = next.splice(now), append(done, now...)
 	}
-	return text, applied, notFoundAll(d, missing, nil)
+	return text, applied, notFoundAll(d, missing, missing, nil)
 }
 
 // preferChained leaves for chain the blocks that only some strategy with

@@ -159,7 +159,9 @@ func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
 	t.Parallel()
 	d := newDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
 	for replace, want := range map[string]int{
-		"total = 100|}":            3,
+		"    total = 100|}":        3,
+		"    total = 100 \t|}":     3,
+		"total = 100|}":            -1, // indented otherwise
 		"||def f():|    return 1|": 0,
 		"    total = 100":          -1, // eleven bytes: too little
 		"total = 100|":             -1,

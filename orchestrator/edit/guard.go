@@ -48,7 +48,7 @@ func promised(lang *language, replace, search []string) (string, bool) {
 		return "", false
 	}
 	for _, s := range replace {
-		if placeholder(s) || stands(s) || lang == slashLanguage && bareDots(s) {
+		if placeholder(s) || stands(s) || lang.promises(s) {
 			return s, true
 		}
 	}

@@ -43,9 +43,11 @@ var standIns = []string{
 	"code", "file", "class", "function", "functions", "method", "methods", "implementation", "component", "module", "imports", "content", "body", "logic", "lines",
 }
 
-// bareDots reports whether a line is three dots and nothing else, which is no
-// statement in languages of C's family. In Python it is one.
-func bareDots(s string) bool {
+// promises reports whether a line is three dots and nothing else in a language
+// that has no such line. In Python it is a statement, in C the end of a list of
+// parameters, and in prose and data it is text; the languages left are those
+// with the comments of C.
+func (l *language) promises(s string) bool {
 	s = strings.TrimSpace(s)
-	return s == "..." || s == "\u2026"
+	return (s == "..." || s == "\u2026") && l != cLanguage && slices.Contains(l.line, "//")
 }

@@ -37,7 +37,7 @@ func TestCommentsThatSaySomething(t *testing.T) {
 
 func TestThreeDotsAreAStatementOfPythonOnly(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"a.py": false, "a.pyi": false, "a.yaml": false, "a.md": false, "a.txt": false, "a.go": true, "a.tsx": true, "a.rs": true} {
+	for name, want := range map[string]bool{"a.py": false, "a.pyi": false, "a.yaml": false, "a.md": false, "a.txt": false, "a.c": false, "a.go": true, "a.tsx": true, "a.rs": true} {
 		for _, s := range []string{"...", "  \u2026"} {
 			if _, ok := promised(languageOf(name), []string{s}, nil); ok != want {
 				t.Errorf("%s in %s: %v", s, name, ok)

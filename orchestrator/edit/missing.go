@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // maxQuoted bounds the problems of one refusal that quote the file, and
@@ -22,16 +20,70 @@ const (
 const staleScore = 0.8
 
 // notFoundAll adds a problem for each missing operation, the first of them
-// with what comes nearest.
-func notFoundAll(d *document, missing []*operation, problems []Problem) []Problem {
+// with what comes nearest. Of those whose lines only the result of one of
+// the blocks ops may hold, no more is said than that.
+func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []Problem {
+	refused := map[int]bool{}
+	for _, p := range problems {
+		refused[p.Block] = true
+	}
 	for _, op := range missing {
+		refused[op.block] = true
+	}
+	makers := newMakers(ops)
+	for _, op := range missing {
+		p := op.nowhere(d)
 		if len(problems) < maxQuoted {
-			problems = append(problems, notFound(d, op))
-			continue
+			p = notFound(d, op)
 		}
-		problems = append(problems, op.nowhere(d))
+		if n := makers.of(d, op); n > 0 && (p.Kind == kindNotFound || p.Kind == kindStale) {
+			p = op.builtOn(d, n, refused[n])
+		}
+		problems = append(problems, p)
 	}
 	return problems
+}
+
+// makers gives for a line, space around it aside, the first block that has it
+// in its REPLACE.
+type makers map[string]int
+
+// newMakers reads the new lines of some blocks.
+func newMakers(ops []*operation) makers {
+	m := makers{}
+	for _, op := range ops {
+		for _, s := range op.replace {
+			if key := trimSpace(s); tells(key) && (m[key] == 0 || op.block < m[key]) {
+				m[key] = op.block
+			}
+		}
+	}
+	return m
+}
+
+// of returns the block before op that makes a line of its SEARCH which the
+// file does not hold, 0 when there is none.
+func (m makers) of(d *document, op *operation) int {
+	for _, s := range op.search {
+		if n := m[trimSpace(s)]; n > 0 && n < op.block && !d.has(s) {
+			return n
+		}
+	}
+	return 0
+}
+
+// builtOn is the problem of a block that could only be looked for in the
+// result of block n, which there is not: what is nearest in the file would
+// mislead its author.
+func (op *operation) builtOn(d *document, n int, refused bool) Problem {
+	p := Problem{
+		Block: op.block, Path: d.path, Kind: kindNotFound, Advice: "send it again with the corrected blocks" + op.writeOut(),
+		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", op.stands(), op.pronoun(), n),
+	}
+	if refused {
+		p.Reason += ", which was refused"
+	}
+	return p
 }
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
@@ -64,7 +116,7 @@ func notFound(d *document, op *operation) Problem {
 		return p
 	}
 	a := newAlignment(d, places[0], op.search)
-	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && d.standsAt(a.lo, op.replace[lo:hi]) {
+	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && d.standsAsIs(a.lo, op.replace[lo:hi]) {
 		return *already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
@@ -85,7 +137,25 @@ func notFound(d *document, op *operation) Problem {
 		return p
 	}
 	p.Differs, p.Advice = a.differences(d), op.copyAdvice(d, q, a.shifted(d))
+	if piece(d, places[0], op.search) {
+		p.Advice = pieceAdvice + p.Advice
+	}
 	return p
+}
+
+// pieceAdvice is the advice for a SEARCH that is a piece of one line: to
+// exchange SEARCH alone would leave a piece of a line as REPLACE.
+const pieceAdvice = "write REPLACE as whole lines too; "
+
+// piece reports whether search is one line and a piece of the line at n, of
+// which the file has more than space around it.
+func piece(d *document, n near, search []string) bool {
+	lo, hi := outer(search)
+	if hi-lo != 1 || n.hi-n.lo != 1 {
+		return false
+	}
+	part, line := trimSpace(search[lo]), trimSpace(d.line(n.lo))
+	return len(part) < len(line) && strings.Contains(line, part)
 }
 
 // shifted reports whether SEARCH is indented otherwise than the file, so that
@@ -157,59 +227,47 @@ func stand(lines string) string {
 // say enough not to stand there by chance.
 //
 // A replacement of a brace and a return stands in every file. Twelve bytes
-// without the space around them are about two words of code.
+// without the space around them are about two words of code. Indentation and
+// punctuation count: a block that corrects nothing else has not been applied.
 func standing(d *document, replace []string) (int, bool) {
 	lo, hi := outer(replace)
-	core, size, key := replace[lo:hi], 0, 0
+	core, size, longest := replace[lo:hi], 0, 0
 	for i, s := range core {
-		if n := len(trimSpace(s)); n > len(trimSpace(core[key])) {
-			key = i
+		if n := len(trimSpace(s)); n > len(trimSpace(core[longest])) {
+			longest = i
 		}
 		size += len(trimSpace(s))
 	}
 	if size < 12 {
 		return 0, false
 	}
-	for _, l := range d.linesLike(plainKey(core[key])) {
-		if d.standsAt(l-key, core) {
-			return l - key, true
-		}
-	}
-	return 0, false
-}
-
-// linesLike returns up to maxRepeats lines that may have this plainKey: those
-// that hold it, or in a file with characters that plainUnicode exchanges,
-// those that have it.
-func (d *document) linesLike(key string) (lines []int) {
-	if d.exchanges() {
-		for l := 0; l < d.len() && len(lines) < maxRepeats; l++ {
-			if plainKey(d.line(l)) == key {
-				lines = append(lines, l)
-			}
-		}
-		return lines
-	}
-	for at := 0; len(lines) < maxRepeats; {
+	key, at := trimSpace(core[longest]), 0
+	for range maxRepeats {
 		i := strings.Index(d.text[at:], key)
 		if i < 0 {
 			break
 		}
 		l := d.lineAt(at + i)
-		lines, at = append(lines, l), int(d.off[l+1])
+		if d.standsAsIs(l-longest, core) {
+			return l - longest, true
+		}
+		at = int(d.off[l+1])
 	}
-	return lines
+	return 0, false
 }
 
-// exchanges reports whether the file may hold characters that plainUnicode
-// exchanges: all of those begin with one of three bytes, or are not composed.
-func (d *document) exchanges() bool {
-	for _, lead := range []byte{0xc2, 0xe2, 0xe3} {
-		if strings.IndexByte(d.text, lead) >= 0 {
-			return true
+// standsAsIs reports whether the lines s stand from line at on, only the space
+// at their ends aside.
+func (d *document) standsAsIs(at int, s []string) bool {
+	if at < 0 || at+len(s) > d.len() {
+		return false
+	}
+	for i := range s {
+		if strings.TrimRight(d.line(at+i), " \t\r") != strings.TrimRight(s[i], " \t\r") {
+			return false
 		}
 	}
-	return !norm.NFC.IsNormalString(d.text)
+	return true
 }
 
 // maxAround bounds the lines that are compared to find a REPLACE around a place.

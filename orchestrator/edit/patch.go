@@ -222,7 +222,7 @@ func (p *patchParser) chunk() (*operation, error) {
 	}
 	switch empty := len(op.search)+len(op.replace) == 0; {
 	case empty && (headed || op.ending):
-		return nil, p.fault(kindTruncated, "the chunk has no lines: the response was cut off", "send the whole patch again")
+		return nil, p.fault(kindTruncated, "the chunk has no lines: the response was cut off", "send the whole response again, up to "+patchEnd)
 	case empty:
 		return nil, nil
 	case op.ending && len(op.search) == 0:

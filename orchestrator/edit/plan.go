@@ -62,7 +62,7 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 { // a chained block cannot be judged then: report it as missing
-		return nil, nil, notFoundAll(d, missing, problems)
+		return nil, nil, notFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
 	after := d.splice(found)

@@ -291,6 +291,14 @@ func (op *operation) stands() string {
 	return "SEARCH stands"
 }
 
+// pronoun stands for the lines to replace in such a sentence.
+func (op *operation) pronoun() string {
+	if op.hunk != nil {
+		return "they"
+	}
+	return "it"
+}
+
 // newStands is stands for the lines that would replace them.
 func (op *operation) newStands() string {
 	if op.hunk != nil {

@@ -11,7 +11,7 @@ import (
 
 // An intent is what an author means by one block, whatever form it is sent in.
 type intent struct {
-	kind    string // edit, create, delete or rename
+	kind    string // edit, create, write (create or replace), modify, delete or rename
 	path    string
 	from    string // the old path of a rename
 	search  []string
@@ -27,7 +27,7 @@ type reader struct {
 	meant  []intent         // the blocks that were sent
 	whole  []intent         // what was meant where the response did not say it
 	next   map[int][]intent // the blocks to send, by the number of the block that each comes from
-	form   string           // the form to send them in: tags, diff, json or markers
+	form   string           // the form to send them in: tags, diff, json, lines, patch or markers
 	merged map[int]int      // block to the one that took it in
 }
 
@@ -114,6 +114,9 @@ func (r *reader) follow(text string) (response string, done bool, err error) {
 
 // act follows the advice of one problem.
 func (r *reader) act(p *told) error {
+	if p.block > len(r.meant) && len(r.whole) == 0 && !strings.HasPrefix(p.advice, "leave ") {
+		return fmt.Errorf("nothing tells what was meant")
+	}
 	for _, c := range sentences {
 		if m := c.says.FindStringSubmatch(p.advice); m != nil {
 			return c.do(r, p, m)
@@ -181,6 +184,10 @@ func splitIntents(text string) (out []intent) {
 			out = append(out, intent{kind: "create", path: m[4], replace: body(m[5])})
 		case m[6] != "":
 			out = append(out, intent{kind: "delete", path: m[6]})
+		case m[7] != "":
+			out = append(out, intent{kind: "write", path: m[7], replace: body(m[8])})
+		case m[9] != "":
+			out = append(out, intent{kind: "rename", from: m[9], path: m[10]})
 		default:
 			out = append(out, intent{kind: "edit", path: m[1], search: body(m[2]), replace: body(m[3])})
 		}
@@ -191,7 +198,8 @@ func splitIntents(text string) (out []intent) {
 var (
 	diffStart  = regexp.MustCompile(`(?m)\A(diff --git |--- )`)
 	taggedForm = regexp.MustCompile(`(?s)(?:<EDIT(?: file="([^"]*)")?>\s*)?<SEARCH>\n(.*?)</SEARCH>\s*<REPLACE>\n(.*?)</REPLACE>` +
-		`|<CREATE_FILE path="([^"]*)">\n(.*?)</CREATE_FILE>|<DELETE_FILE path="([^"]*)"/>`)
+		`|<CREATE_FILE path="([^"]*)">\n(.*?)</CREATE_FILE>|<DELETE_FILE path="([^"]*)"/>` +
+		`|<FILE path="([^"]*)">\n(.*?)</FILE>|<RENAME_FILE from="([^"]*)" to="([^"]*)"/>`)
 )
 
 // body cuts a text into lines.
@@ -237,28 +245,68 @@ func splitDiff(text string) (out []intent) {
 // written returns blocks in a form.
 func written(blocks []intent, form string) string {
 	var b strings.Builder
-	var changes []map[string]string
+	var changes []any
 	for _, m := range blocks {
 		switch form {
 		case "diff":
 			b.WriteString(m.diff())
-		case "json":
-			action := map[string]string{"path": m.path, "action": m.kind}
-			if m.kind != "delete" {
-				action["content"] = strings.Join(m.replace, "\n") + "\n"
-			}
-			changes = append(changes, action)
+		case "json", "lines":
+			changes = append(changes, m.object(form == "lines"))
+		case "patch":
+			b.WriteString(m.patch())
 		case "markers":
 			fmt.Fprintf(&b, "%s\n<<<<<<< SEARCH\n%s=======\n%s>>>>>>> REPLACE\n", m.path, ended(m.search), ended(m.replace))
 		default:
 			b.WriteString(m.tags())
 		}
 	}
-	if form == "json" {
+	if changes != nil {
 		out, _ := json.Marshal(changes) // strings always are JSON
 		return string(out)
 	}
+	if form == "patch" {
+		return "*** Begin Patch\n" + b.String() + "*** End Patch\n"
+	}
 	return b.String()
+}
+
+// object writes one block for JSON, by the number of its line when byLine is set.
+func (m intent) object(byLine bool) map[string]any {
+	switch {
+	case byLine:
+		edit := map[string]any{"type": "replace_line", "line": m.line, "expected": ended(m.search), "content": ended(m.replace)}
+		return map[string]any{"path": m.path, "edits": []any{edit}}
+	case m.kind == "edit":
+		return map[string]any{"path": m.path, "oldText": ended(m.search), "newText": ended(m.replace)}
+	case m.kind == "delete":
+		return map[string]any{"path": m.path, "action": m.kind}
+	}
+	return map[string]any{"path": m.path, "action": m.kind, "content": ended(m.replace)}
+}
+
+// patch writes one block as a part of a patch.
+func (m intent) patch() string {
+	out := ""
+	switch m.kind {
+	case "create":
+		out = "*** Add File: " + m.path + "\n"
+	case "delete":
+		return "*** Delete File: " + m.path + "\n"
+	default:
+		out = "*** Update File: " + m.path + "\n@@\n"
+	}
+	return out + m.marked()
+}
+
+// marked writes the lines of a block with the marks of a diff.
+func (m intent) marked() (out string) {
+	for _, s := range m.search {
+		out += "-" + s + "\n"
+	}
+	for _, s := range m.replace {
+		out += "+" + s + "\n"
+	}
+	return out
 }
 
 // ended joins lines, each with its end.
@@ -274,6 +322,10 @@ func (m intent) tags() string {
 	switch m.kind {
 	case "create":
 		return fmt.Sprintf("<CREATE_FILE path=\"%s\">\n%s</CREATE_FILE>\n", m.path, ended(m.replace))
+	case "write", "modify":
+		return fmt.Sprintf("<FILE path=\"%s\">\n%s</FILE>\n", m.path, ended(m.replace))
+	case "rename":
+		return fmt.Sprintf("<RENAME_FILE from=\"%s\" to=\"%s\"/>\n", m.from, m.path)
 	case "delete":
 		return fmt.Sprintf("<DELETE_FILE path=\"%s\"/>\n", m.path)
 	}
@@ -290,14 +342,8 @@ func (m intent) diff() string {
 		head = fmt.Sprintf("@@ -%d,%d +%d,%d @@", m.line, len(m.search), m.line, len(m.replace))
 	}
 	out := fmt.Sprintf("--- a/%s\n+++ b/%s\n%s\n", m.path, m.path, head)
-	if m.kind == "create" {
+	if m.kind == "create" || m.kind == "write" {
 		out = fmt.Sprintf("--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n", m.path, len(m.replace))
 	}
-	for _, s := range m.search {
-		out += "-" + s + "\n"
-	}
-	for _, s := range m.replace {
-		out += "+" + s + "\n"
-	}
-	return out
+	return out + m.marked()
 }

@@ -15,7 +15,7 @@ var sentences = []struct {
 	says *regexp.Regexp
 	do   func(r *reader, p *told, m []string) error
 }{
-	{regexp.MustCompile(`^(read the file, then )?send (?:SEARCH|the hunk's old lines) as lines? (\d+)(?: to (\d+))? stands? (?:in the file|there)(, in a unified diff with their true line number)?(?:; (begin|end) (?:REPLACE|its new lines) with lines? (\d+)(?: to (\d+))?)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).copyLines},
+	{regexp.MustCompile(`^(?:write REPLACE as whole lines too; )?(read the file, then )?send (?:SEARCH|the hunk's old lines) as lines? (\d+)(?: to (\d+))? stands? (?:in the file|there)(, in a unified diff with their true line number)?(?:; (begin|end) (?:REPLACE|its new lines) with lines? (\d+)(?: to (\d+))?)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).copyLines},
 	{regexp.MustCompile(`^(send each piece between the elisions as a block of its own; )?choose the place that is meant: send (?:SEARCH|the hunk's old lines) as its lines above, and repeat the lines that tell it apart in (?:REPLACE|its new lines)(; for a place that is not told apart, send a unified diff with its true line number)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).choosePlace},
 	{regexp.MustCompile(`^send the change as a unified diff with the true line number of the place that is meant`), (*reader).numberedDiff},
 	{regexp.MustCompile(`^send blocks (\d+) and (\d+) as one block, with lines? (\d+)(?: to (\d+))? above as SEARCH$`), (*reader).mergeBlocks},
@@ -23,13 +23,19 @@ var sentences = []struct {
 	{regexp.MustCompile(`^line (\d+) holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace$`), (*reader).avoidBytes},
 	{regexp.MustCompile(`^send an empty SEARCH, and the whole content as REPLACE$`), (*reader).fillFile},
 	{regexp.MustCompile(`^(leave this block out|send one operation for the file|send one of them|send nothing, or the change that is missing|leave binary files out|send regular files only)$`), (*reader).leaveOut},
-	{regexp.MustCompile(`^send (the whole (response|diff) again(, shorter|; send fewer blocks at a time when it was too long)?|one JSON document and nothing else|the whole change in one form)$`), (*reader).sayAgain},
+	{regexp.MustCompile(`^send (the whole (response|diff) again(, shorter|, up to \*\*\* End Patch|; send fewer blocks at a time when it was too long, or a unified diff when its text holds such tags)?|one JSON document and nothing else|the whole change in one form)$`), (*reader).sayAgain},
 	{regexp.MustCompile(`^(send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>), or a unified diff$`), (*reader).inTags},
-	{regexp.MustCompile(`^send \[{"path":"PATH","action":"create\|modify\|delete\|rename","content":"whole content","from":"old path of a rename"}\]$`), (*reader).inJSON},
+	{regexp.MustCompile(`^send \[{"path":"PATH","oldText":"whole lines of the file","newText":"new lines"}\], or {"path":"PATH","action":"create\|modify\|delete\|rename","content":"whole content","from":"old path of a rename"}$`), (*reader).inJSON},
 	{regexp.MustCompile(`^(begin every line of a hunk with its mark|send the change as a unified diff, or leave such lines out of the block|send a unified diff, which names every line that goes, or delete the file)$`), (*reader).inDiff},
+	{regexp.MustCompile(`^send {"path":"PATH","edits":\[{"type":"replace_line\|insert_at_line","line":12,"expected":"the text of line 12 now","content":"new lines"}\]}$`), (*reader).byLine},
+	{regexp.MustCompile(`^(begin every line of a chunk with space, \+ or -, and every line of a new file with \+|write \*\*\* (Add|Update|Delete) File: PATH|name a file, and the lines to change|send the lines to change, or leave the file out)$`), (*reader).inPatch},
+	{regexp.MustCompile(`^(send <FILE path="\S+">the whole content</FILE>|send <RENAME_FILE from="OLD PATH" to="NEW PATH"/>|put the path into the JSON as "path", or send the file with CREATE_FILE|send the whole content with FILE, or the lines to change with EDIT)$`), (*reader).inTags},
+	{regexp.MustCompile(`^(the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed|keep the definition, or change what uses it in the same response|send edits of the parts that change, or a unified diff, which names every line that goes)$`), (*reader).sayAgain},
+	{regexp.MustCompile(`^leave the block out, or change what uses the imports too$`), (*reader).leaveOut},
+	{regexp.MustCompile(`^send it again with the corrected blocks(?:; write .* out in full, without .*)?$`), (*reader).repeat},
 	{regexp.MustCompile(`^put a line of (=+) between the old and the new lines$`), (*reader).inMarkers},
-	{regexp.MustCompile(`^did you mean (\S+)(?: or \S+)*\?$`), (*reader).takePath},
-	{regexp.MustCompile(`^name the file(: <EDIT file="PATH">|, <EDIT file="PATH">, and copy the lines to replace from it)$`), (*reader).nameFile},
+	{regexp.MustCompile(`^did you mean (\S+?)(?: or \S+)*\?(?: To create this one, send CREATE_FILE with its whole content)?$`), (*reader).takePath},
+	{regexp.MustCompile(`^name the file( by its path|: <EDIT file="PATH">|, <EDIT file="PATH">, and copy the lines to replace from it)$`), (*reader).nameFile},
 	{regexp.MustCompile(`^(name another file, by its path relative to the workspace, with forward slashes|name a file of the workspace; to create this one, send CREATE_FILE with its whole content|(send an edit of it, or )?choose another path(, or delete it first)?)$`), (*reader).anotherPath},
 	{regexp.MustCompile(`^(send the whole content|send the whole text of the lines to replace, or a smaller block)$`), (*reader).writeOut},
 	{regexp.MustCompile(`^(read the file again, or delete it whole)$`), (*reader).deleteWhole},
@@ -53,6 +59,9 @@ func (r *reader) copyLines(p *told, m []string) error {
 	if m[5] != "" {
 		n = max(number(m[6]), number(m[7])) - number(m[6]) + 1
 	}
+	if strings.HasPrefix(p.advice, "write REPLACE as whole lines") {
+		r.completeLine(p.block, lines[0])
+	}
 	if m[5] == "begin" {
 		r.put(p.block, lines, lines[:n], nil, p.advice)
 	} else {
@@ -62,6 +71,16 @@ func (r *reader) copyLines(p *told, m []string) error {
 		r.form, r.next[p.block][0].line = "diff", lo
 	}
 	return nil
+}
+
+// completeLine makes a whole line of the first line of REPLACE: the line of the
+// file with SEARCH exchanged in it.
+func (r *reader) completeLine(block int, line string) {
+	m := &r.meant[block-1]
+	if len(m.replace) > 0 {
+		first := strings.Replace(line, strings.TrimSpace(m.search[0]), strings.TrimSpace(m.replace[0]), 1)
+		m.replace = append([]string{first}, m.replace[1:]...)
+	}
 }
 
 // choosePlace takes the first place that is told apart from the others.
@@ -89,6 +108,9 @@ func (r *reader) choosePlace(p *told, m []string) error {
 		}
 		if m[1] != "" {
 			return r.splitPieces(p.block, lines, before, after)
+		}
+		if r.sends(lines, p.block) {
+			continue // the place of another block
 		}
 		r.put(p.block, lines, before, after, p.advice)
 		return nil
@@ -158,8 +180,8 @@ func (r *reader) mergeBlocks(p *told, m []string) error {
 	text := substitute(search, one.search, one.replace)
 	two := r.meant[other-1]
 	one.search, one.replace = search, substitute(text, two.search, two.replace)
-	if slices.Equal(one.replace, text) { // the second change no longer has its lines: it wins as it is
-		one.replace = two.replace
+	if slices.Equal(one.replace, text) { // the second change no longer has its lines: it wins
+		one.replace = substitute(search, two.search, two.replace)
 	}
 	r.next[into], r.next[other], r.merged[other] = []intent{one}, nil, into
 	return nil
@@ -184,7 +206,7 @@ func (r *reader) readFile(p *told, _ []string) error {
 			words[w] = true
 		}
 	}
-	best, most := -1, -1
+	best, most := -1, 0
 	for i, s := range file {
 		n := 0
 		for _, w := range strings.Fields(s) {
@@ -221,6 +243,16 @@ func (r *reader) takes(s string, but int) bool {
 			if block != but && slices.ContainsFunc(m.search, func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(s) }) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// sends reports whether a block other than this one is about to replace just these lines.
+func (r *reader) sends(lines []string, but int) bool {
+	for block, sent := range r.next {
+		if block != but && slices.ContainsFunc(sent, func(m intent) bool { return slices.Equal(m.search, lines) }) {
+			return true
 		}
 	}
 	return false
@@ -290,6 +322,20 @@ func (r *reader) inTags(p *told, _ []string) error {
 func (r *reader) inJSON(*told, []string) error    { return r.inForm("json") }
 func (r *reader) inDiff(*told, []string) error    { return r.inForm("diff") }
 func (r *reader) inMarkers(*told, []string) error { return r.inForm("markers") }
+func (r *reader) inPatch(*told, []string) error   { return r.inForm("patch") }
+
+// byLine sends the lines that were meant with their numbers in the file.
+func (r *reader) byLine(p *told, _ []string) error {
+	r.form = "lines"
+	for i, m := range r.whole {
+		file := strings.Split(r.files.text[m.path], "\n")
+		r.whole[i].line = slices.Index(file, m.search[0]) + 1
+	}
+	return r.sayAgain(p, nil)
+}
+
+// repeat sends a block as it was.
+func (r *reader) repeat(*told, []string) error { return nil }
 
 func (r *reader) takePath(p *told, m []string) error {
 	r.next[p.block][0].path = m[1]
@@ -337,6 +383,9 @@ func (r *reader) replaceWhole(p *told, _ []string) error {
 
 // anchorLines puts the new lines after the first line of the file that stands once.
 func (r *reader) anchorLines(p *told, _ []string) error {
+	if len(r.whole) > 0 {
+		return r.sayAgain(p, nil)
+	}
 	for _, s := range r.file(p.block) {
 		if strings.TrimSpace(s) != "" && once(r.file(p.block), s) {
 			m := r.meant[p.block-1]
@@ -350,6 +399,9 @@ func (r *reader) anchorLines(p *told, _ []string) error {
 
 // copyShown sends the lines that are shown as SEARCH.
 func (r *reader) copyShown(p *told, _ []string) error {
+	if len(r.whole) > 0 {
+		return r.sayAgain(p, nil)
+	}
 	lo, hi := 1<<30, 0
 	for n := range p.shown {
 		lo, hi = min(lo, n), max(hi, n)

@@ -57,6 +57,13 @@ func (d *document) excerptIn(q spot, lo, hi int) string {
 	return b.String()
 }
 
+// around is the excerpt of one line, from 1, with the two before it and the
+// one after: enough to see what a parser stumbled over, which mostly stands
+// before the place that it names.
+func (d *document) around(line int) string {
+	return d.excerptIn(spot{from: line - 1, to: line}, max(0, line-3), min(d.len(), line+1))
+}
+
 // writeLines writes lines [lo, hi) with their numbers before a bar.
 func (d *document) writeLines(b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {

@@ -117,7 +117,7 @@ func (p *tagParser) bad(reason string) error {
 func (p *tagParser) cut(name string) error {
 	return refuse(Problem{
 		Block: len(p.ops) + 1, Kind: kindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
-		Advice: "send the whole response again; send fewer blocks at a time when it was too long",
+		Advice: "send the whole response again; send fewer blocks at a time when it was too long, or a unified diff when its text holds such tags",
 	})
 }
 
@@ -324,7 +324,10 @@ func (p *tagParser) rename() error {
 		p.i++
 	}
 	if op.from == "" || op.path == "" || op.from == op.path {
-		return p.bad(`RENAME_FILE needs the two names "from" and "to"`)
+		return refuse(Problem{
+			Block: len(p.ops) + 1, Kind: kindParse, Reason: `RENAME_FILE needs the two names "from" and "to"`,
+			Advice: `send <RENAME_FILE from="OLD PATH" to="NEW PATH"/>`,
+		})
 	}
 	p.ops = append(p.ops, op)
 	return nil

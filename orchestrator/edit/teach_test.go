@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,11 +19,12 @@ import (
 // author meant where the response itself does not.
 func TestFollowingTheAdviceSucceeds(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("testdata/refuse_*.txtar")
-	if err != nil || len(names) < 70 {
-		t.Fatalf("%d refusals in testdata: %v", len(names), err)
+	refused, err := filepath.Glob("testdata/refuse_*.txtar")
+	guarded, bad := filepath.Glob("testdata/guard_*.txtar")
+	if err != nil || bad != nil || len(refused) < 160 || len(guarded) < 40 {
+		t.Fatalf("%d refusals and %d guards in testdata: %v, %v", len(refused), len(guarded), err, bad)
 	}
-	for _, name := range names {
+	for _, name := range append(refused, guarded...) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			a, err := txtar.ParseFile(name)
@@ -39,11 +41,20 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 			for _, f := range a.Files {
 				if f.Name == "meant" {
 					r.whole = splitIntents(string(f.Data))
+					if diffStart.Match(f.Data) {
+						r.form = "diff" // the author turns to it
+					}
 				}
+			}
+			if len(r.meant) == 0 {
+				r.meant = r.whole
 			}
 			_, _, err = edit.Apply(c.files, []byte(c.response), c.target)
 			var refusal *edit.Refusal
 			if !errors.As(err, &refusal) {
+				if slices.Contains(guarded, name) {
+					return // what the guards let through
+				}
 				t.Fatalf("not refused: %v", err)
 			}
 			next, done, err := r.follow(refusal.Error())
@@ -63,8 +74,10 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 // formOf tells the form in which an author began a response.
 func formOf(response string) string {
 	switch {
-	case strings.HasPrefix(response, "["):
+	case strings.HasPrefix(response, "["), strings.HasPrefix(response, "{"):
 		return "json"
+	case strings.HasPrefix(response, "*** Begin Patch"):
+		return "patch"
 	case diffStart.MatchString(response):
 		return "diff"
 	case strings.Contains(response, "<<<<<<<"):
@@ -73,7 +86,8 @@ func formOf(response string) string {
 	return "tags"
 }
 
-// What is shown of files with odd bytes can be sent back too.
+// What is shown of files with odd bytes can be sent back too. The language
+// has no parser here, so that only the matching is asked.
 func TestFollowingTheAdviceSucceedsInOddFiles(t *testing.T) {
 	t.Parallel()
 	code := "def level(items):\n    total = 0\n    for item in items:\n        total += item.count\n    return total\n"
@@ -98,13 +112,13 @@ func TestFollowingTheAdviceSucceedsInOddFiles(t *testing.T) {
 			replace += "    # ... rest of the code unchanged ...\n"
 			c.text = "; write REPLACE out in full, without"
 		}
-		files := memory{text: map[string]string{"a.py": c.file}}
-		_, _, err := edit.ApplyBlocks("a.py", []byte(c.file), []edit.Block{{Search: c.search, Replace: replace}})
+		files := memory{text: map[string]string{"a.rb": c.file}}
+		_, _, err := edit.ApplyBlocks("a.rb", []byte(c.file), []edit.Block{{Search: c.search, Replace: replace}})
 		if err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %q is not in %v", c.name, c.text, err)
 			continue
 		}
-		r := &reader{files: files, form: "tags", meant: []intent{{kind: "edit", path: "a.py", search: body(c.search), replace: body(replace)}}}
+		r := &reader{files: files, form: "tags", meant: []intent{{kind: "edit", path: "a.rb", search: body(c.search), replace: body(replace)}}}
 		next, done, err := r.follow(err.Error())
 		if err != nil || done {
 			t.Errorf("%s: done %v, %v", c.name, done, err)

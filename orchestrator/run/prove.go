@@ -208,13 +208,18 @@ func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
 }
 
 // refusedGate shows a refusal as a gate, so that it is recorded, counted and
-// printed like every other reason to reject.
+// printed like every other reason to reject. What to send instead is a line of
+// its own in the message, and how the block differs from the file stands below
+// the lines of the file.
 func refusedGate(r *edit.Refusal, took time.Duration) verify.Gate {
 	g := verify.Gate{Name: "edit", Verdict: verify.Fail, Seconds: took.Seconds(), Detail: "the patch does not apply"}
 	for _, p := range r.Problems {
-		f := verify.Finding{File: p.Path, Rule: p.Kind, Message: p.Reason, Source: p.Nearest}
+		f := verify.Finding{File: p.Path, Rule: p.Kind, Message: p.Reason, Source: p.Nearest + p.Differs}
 		if p.Block > 0 {
 			f.Message = fmt.Sprintf("block %d: %s", p.Block, p.Reason)
+		}
+		if p.Advice != "" {
+			f.Message += "\n→ " + p.Advice
 		}
 		if len(p.Lines) > 0 {
 			f.Line = p.Lines[0]
