@@ -56,8 +56,7 @@ func promised(replace, search []string) (string, bool) {
 // A placeholder that the file holds already is the file's own text: a
 // template, or documentation about placeholders.
 func (d *document) has(s string) bool {
-	_, ok := d.view(loose).known[loose.key(s)]
-	return ok
+	return d.view(loose).has(s)
 }
 
 // guardEdit judges the result of the edits of one file.

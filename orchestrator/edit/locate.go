@@ -195,15 +195,15 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	}
 	lines := make([]int, len(hits))
 	for i, h := range hits {
-		lines[i] = int(v.line[h])
+		lines[i] = v.line(h)
 	}
 	h, n := hits[0], len(kept)
-	p := place{lo: int(v.line[h]), hi: int(v.line[h+n-1]) + 1, search: search, replace: replace}
+	p := place{lo: v.line(h), hi: v.line(h+n-1) + 1, search: search, replace: replace}
 	if len(hits) > 1 {
 		return one(lines, p), true
 	}
 	ok := false
-	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
+	if p.groups, ok = pair(d, search, kept, v.window(h, n)); !ok {
 		return finding{}, false
 	}
 	p.strategy = looseName(d, p)

@@ -37,23 +37,23 @@ func nearest(d *document, search []string) []near {
 		return nil
 	}
 	votes := map[int]float64{}
-	v, w := d.view(loose), d.wordView()
+	v, w := d.view(loose).build(), d.wordView()
 	step := 1 + len(search)/voters
 	for i := 0; i < len(search); i += step {
 		s := search[i]
 		if blank(s) {
 			continue
 		}
-		if id, ok := v.known[loose.key(s)]; ok {
-			for _, p := range v.first[id] {
+		if id, ok := v.number(loose.key(s)); ok {
+			for _, p := range v.places(id) {
 				votes[int(p)-i] += 1 / float64(min(int(v.count[id]), rare))
 			}
 			continue
 		}
 		eachToken(s, func(t string) {
-			if id, ok := w.known[t]; ok && len(t) > 2 && w.count[id] <= rare {
-				for _, p := range w.first[id] {
-					votes[int(w.line[p])-i] += 0.2 / float64(w.count[id])
+			if id, ok := w.number(t); ok && len(t) > 2 && w.count[id] <= rare {
+				for _, p := range w.places(id) {
+					votes[w.line(int(p))-i] += 0.2 / float64(w.count[id])
 				}
 			}
 		})

@@ -69,11 +69,23 @@ func pieces(lines []string) [][]string {
 // broken differently.
 type wordView struct {
 	ids   []int32
-	line  []int32 // the line of each token
+	lines []int32 // the line of each token
 	known map[string]int32
 	count []int32
 	first [][]int32
 }
+
+// number returns the number of a token, and whether the file has it.
+func (w *wordView) number(t string) (int32, bool) {
+	id, ok := w.known[t]
+	return id, ok
+}
+
+// places returns up to rare places of a number, in order.
+func (w *wordView) places(id int32) []int32 { return w.first[id] }
+
+// line returns the line of token i.
+func (w *wordView) line(i int) int { return int(w.lines[i]) }
 
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
 // together by chance.
@@ -99,7 +111,7 @@ func (d *document) wordView() *wordView {
 			if w.count[id]++; w.count[id] <= rare {
 				w.first[id] = append(w.first[id], int32(len(w.ids)))
 			}
-			w.ids, w.line = append(w.ids, id), append(w.line, int32(i))
+			w.ids, w.lines = append(w.ids, id), append(w.lines, int32(i))
 		})
 	}
 	d.words = w
@@ -134,10 +146,10 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	}
 	lines := make([]int, len(hits))
 	for i, h := range hits {
-		lines[i] = int(w.line[h])
+		lines[i] = w.line(h)
 	}
 	h := hits[0]
-	p := place{lo: lines[0], hi: int(w.line[h+len(ids)-1]) + 1, strategy: Robust, search: search, replace: replace}
+	p := place{lo: lines[0], hi: w.line(h+len(ids)-1) + 1, strategy: Robust, search: search, replace: replace}
 	p.groups = reflowGroups(w, h, ends)
 	return one(lines, p), true
 }
@@ -147,8 +159,8 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 func wholeLines(w *wordView, hits []int, n int) []int {
 	var out []int
 	for _, h := range hits {
-		starts := h == 0 || w.line[h-1] != w.line[h]
-		stops := h+n == len(w.ids) || w.line[h+n-1] != w.line[h+n]
+		starts := h == 0 || w.line(h-1) != w.line(h)
+		stops := h+n == len(w.ids) || w.line(h+n-1) != w.line(h+n)
 		if starts && stops {
 			out = append(out, h)
 		}
@@ -164,7 +176,7 @@ func wholeLines(w *wordView, hits []int, n int) []int {
 // lines for one, then one for one.
 func reflowGroups(w *wordView, h int, ends []int) []group {
 	var groups []group
-	s0, f0, t0 := 0, int(w.line[h]), 0
+	s0, f0, t0 := 0, w.line(h), 0
 	for s, e := range ends {
 		if e == t0 { // a line without tokens: blank
 			if s0 == s {
@@ -174,11 +186,11 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 			continue
 		}
 		last := h + e - 1
-		if last+1 < len(w.ids) && w.line[last+1] == w.line[last] {
+		if last+1 < len(w.ids) && w.line(last+1) == w.line(last) {
 			continue // the file's line goes on
 		}
-		groups = append(groups, group{s0, s + 1, int(w.line[h+t0]), int(w.line[last]) + 1})
-		s0, t0, f0 = s+1, e, int(w.line[last])+1
+		groups = append(groups, group{s0, s + 1, w.line(h + t0), w.line(last) + 1})
+		s0, t0, f0 = s+1, e, w.line(last)+1
 	}
 	return groups
 }

@@ -27,7 +27,7 @@ type view struct {
 	kind  viewKind
 	lang  *language
 	ids   []int32          // one a line that the view keeps
-	line  []int32          // the line of the file that ids[i] stands for
+	lines []int32          // the line of the file that ids[i] stands for
 	known map[string]int32 // from a line's key to its number
 	count []int32          // how often each number occurs
 	first [][]int32        // places of each number, at most rare of them
@@ -44,7 +44,7 @@ func (d *document) view(k viewKind) *view {
 	}
 	n := d.len()
 	v := &view{kind: k, lang: d.lang, known: make(map[string]int32, n)}
-	v.ids, v.line = make([]int32, 0, n), make([]int32, 0, n)
+	v.ids, v.lines = make([]int32, 0, n), make([]int32, 0, n)
 	for i := range n {
 		s := d.line(i)
 		if v.skips(s) {
@@ -61,11 +61,35 @@ func (d *document) view(k viewKind) *view {
 		if v.count[id]++; v.count[id] <= rare {
 			v.first[id] = append(v.first[id], int32(len(v.ids)))
 		}
-		v.ids, v.line = append(v.ids, id), append(v.line, int32(i))
+		v.ids, v.lines = append(v.ids, id), append(v.lines, int32(i))
 	}
 	d.views[k] = v
 	return v
 }
+
+// build returns the view, numbered.
+func (v *view) build() *view { return v }
+
+// number returns the number of a line's key, and whether it is in the view.
+func (v *view) number(key string) (int32, bool) {
+	id, ok := v.known[key]
+	return id, ok
+}
+
+// places returns up to rare places of a number, in order.
+func (v *view) places(id int32) []int32 { return v.first[id] }
+
+// has reports whether the view holds the line s.
+func (v *view) has(s string) bool {
+	_, ok := v.known[v.kind.key(s)]
+	return ok
+}
+
+// line returns the line of the file that place i of the view stands for.
+func (v *view) line(i int) int { return int(v.lines[i]) }
+
+// window returns the lines of the file that n places from lo on stand for.
+func (v *view) window(lo, n int) []int32 { return v.lines[lo : lo+n] }
 
 // skips reports whether the view leaves the line s out.
 func (v *view) skips(s string) bool {

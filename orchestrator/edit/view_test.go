@@ -88,10 +88,10 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 func TestViewsNameTheLinesOfTheFile(t *testing.T) {
 	t.Parallel()
 	d := newDocument("a.py", []byte("\n# c\nx\n\ny\n"))
-	if got := d.view(looseCode).line; !slices.Equal(got, []int32{2, 4}) {
+	if got := d.view(looseCode).build().lines; !slices.Equal(got, []int32{2, 4}) {
 		t.Errorf("the lines of code are %v, want 2 and 4", got)
 	}
-	if got := d.view(looseFilled).line; !slices.Equal(got, []int32{1, 2, 4}) {
+	if got := d.view(looseFilled).build().lines; !slices.Equal(got, []int32{1, 2, 4}) {
 		t.Errorf("the filled lines are %v, want 1, 2 and 4", got)
 	}
 	first := d.view(loose)
