@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -52,14 +53,14 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
 func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, []Problem) {
-	if slices.Contains(before, 0) {
+	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
 	d := newDocument(path, before)
 	d.busy = len(ops) > manyBlocks
 	found, missing, problems := matchAll(d, ops)
 	problems = append(problems, overlaps(d, found)...)
-	if len(problems) > 0 { // a chained block cannot be judged then: report it as missing
+	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, problems)
 	}
 	applied := report(path, found)

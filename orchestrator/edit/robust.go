@@ -1,7 +1,7 @@
 package edit
 
 import (
-	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,27 +65,20 @@ func pieces(lines []string) [][]string {
 	return out
 }
 
-// A wordView is a file as tokens, for SEARCH lines that were joined or
-// broken differently.
+// A wordView is a range of a file's lines as tokens, for SEARCH lines that
+// were joined or broken differently.
 type wordView struct {
-	ids   []int32
-	lines []int32 // the line of each token
-	known map[string]int32
-	count []int32
-	first [][]int32
+	sequence
+	words []string // the token of each number
+	lo    int      // the first line
+	ends  []int32  // tokens up to and with each line
 }
 
-// number returns the number of a token, and whether the file has it.
-func (w *wordView) number(t string) (int32, bool) {
-	id, ok := w.known[t]
-	return id, ok
+// line returns the line of the file that token t is on.
+func (w *wordView) line(t int) int {
+	i, _ := slices.BinarySearch(w.ends, int32(t)+1)
+	return w.lo + i
 }
-
-// places returns up to rare places of a number, in order.
-func (w *wordView) places(id int32) []int32 { return w.first[id] }
-
-// line returns the line of token i.
-func (w *wordView) line(i int) int { return int(w.lines[i]) }
 
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
 // together by chance.
@@ -96,26 +89,56 @@ const (
 
 // wordView returns the tokens of the file, cutting it at the first call.
 func (d *document) wordView() *wordView {
-	if d.words != nil {
-		return d.words
+	if d.words == nil {
+		d.words = d.cutWords(0, d.len())
 	}
-	w := &wordView{known: map[string]int32{}}
-	for i := range d.len() {
+	return d.words
+}
+
+// cutWords returns the tokens of lines [lo, hi).
+//
+// They are counted first: a file of punctuation has as many tokens as bytes,
+// and an array that grows would take several times its size.
+func (d *document) cutWords(lo, hi int) *wordView {
+	n := 0
+	for i := lo; i < hi; i++ {
+		eachToken(d.line(i), func(string) { n++ })
+	}
+	w := &wordView{lo: lo, ends: make([]int32, 0, hi-lo)}
+	w.ids = make([]int32, 0, n)
+	w.keys = newTable(min(n, 1024), func(id int32) string { return w.words[id] })
+	for i := lo; i < hi; i++ {
 		eachToken(d.line(i), func(t string) {
-			id, ok := w.known[t]
-			if !ok {
-				id = int32(len(w.count))
-				w.known[t] = id
-				w.count, w.first = append(w.count, 0), append(w.first, nil)
+			if w.push(t); len(w.words) < len(w.count) {
+				w.words = append(w.words, t)
 			}
-			if w.count[id]++; w.count[id] <= rare {
-				w.first[id] = append(w.first[id], int32(len(w.ids)))
-			}
-			w.ids, w.lines = append(w.ids, id), append(w.lines, int32(i))
 		})
+		w.ends = append(w.ends, int32(len(w.ids)))
 	}
-	d.words = w
 	return w
+}
+
+// A shape is what is known of SEARCH as tokens before any are compared.
+type shape struct {
+	ends    []int  // tokens up to and with each line
+	tokens  int    // how many there are
+	size    int    // their bytes
+	longest string // the longest name or number, "" when there is none
+}
+
+// shapeOf measures lines as tokens.
+func shapeOf(lines []string) shape {
+	h := shape{ends: make([]int, 0, len(lines))}
+	for _, s := range lines {
+		eachToken(s, func(t string) {
+			h.tokens, h.size = h.tokens+1, h.size+len(t)
+			if r, _ := utf8.DecodeRuneInString(t); len(t) > len(h.longest) && word(r) {
+				h.longest = t
+			}
+		})
+		h.ends = append(h.ends, h.tokens)
+	}
+	return h
 }
 
 // locateReflowed looks for the tokens of search, whatever the line breaks and
@@ -126,46 +149,112 @@ func (d *document) wordView() *wordView {
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
 func locateReflowed(d *document, search, replace []string) (finding, bool) {
-	var ids []int32
-	var ends []int // tokens up to and with each line of search
-	w, size, known := d.wordView(), 0, true
-	for _, s := range search {
-		eachToken(s, func(t string) {
-			id, ok := w.known[t]
-			known = known && ok
-			ids, size = append(ids, id), size+len(t)
-		})
-		ends = append(ends, len(ids))
-	}
-	if !known || len(ids) < minTokens || size < minBytes {
+	h := shapeOf(search)
+	if h.tokens < minTokens || h.size < minBytes {
 		return finding{}, false
 	}
-	hits := wholeLines(w, searchKMP(w.ids, ids, math.MaxInt), len(ids))
-	if len(hits) == 0 {
+	var lines []int
+	var p place
+	for _, w := range d.reflowRegions(search, h) {
+		for _, t := range w.wholeLines(search, h.tokens, most-len(lines)) {
+			if len(lines) == 0 {
+				p = place{lo: w.line(t), hi: w.line(t+h.tokens-1) + 1, strategy: Robust, search: search, replace: replace}
+				p.groups = reflowGroups(w, t, h.ends)
+			}
+			lines = append(lines, w.line(t))
+		}
+		if len(lines) == most {
+			break
+		}
+	}
+	if len(lines) == 0 {
 		return finding{}, false
 	}
-	lines := make([]int, len(hits))
-	for i, h := range hits {
-		lines[i] = w.line(h)
-	}
-	h := hits[0]
-	p := place{lo: lines[0], hi: w.line(h+len(ids)-1) + 1, strategy: Robust, search: search, replace: replace}
-	p.groups = reflowGroups(w, h, ends)
 	return one(lines, p), true
 }
 
-// wholeLines keeps the hits that begin with a line's first token and end with
-// a line's last.
-func wholeLines(w *wordView, hits []int, n int) []int {
-	var out []int
-	for _, h := range hits {
-		starts := h == 0 || w.line(h-1) != w.line(h)
-		stops := h+n == len(w.ids) || w.line(h+n-1) != w.line(h+n)
-		if starts && stops {
-			out = append(out, h)
+// reflowRegions returns the parts of the file, as tokens, in which search can
+// stand reflowed, in order.
+//
+// To cut a whole file into tokens takes longer than all else together, and
+// most SEARCHes that come this far stand nowhere. So its longest name is looked
+// for as text, and only where the text around it agrees too, space aside, are
+// there tokens to compare. A name that is frequent is no help, and neither
+// are the names of many blocks, for which the file is cut once.
+func (d *document) reflowRegions(search []string, h shape) []*wordView {
+	if d.busy || d.words != nil || h.longest == "" {
+		return []*wordView{d.wordView()}
+	}
+	text := strings.Join(search, "\n")
+	mid := strings.Index(text, h.longest)
+	before, after := text[:mid], text[mid:]
+	var out []*wordView
+	for n, at := 0, 0; ; n++ {
+		i := strings.Index(d.text[at:], h.longest)
+		if i < 0 {
+			return out
+		}
+		if n == rare {
+			return []*wordView{d.wordView()}
+		}
+		at += i
+		if end, ok := goesOn(d.text[at:], after); ok {
+			if start, ok := leadsUp(d.text[:at], before); ok {
+				out = append(out, d.cutWords(d.lineAt(start), d.lineAt(at+end-1)+1))
+			}
+		}
+		at++
+	}
+}
+
+// goesOn reports whether text begins with want, space aside, and where want
+// ends in it.
+func goesOn(text, want string) (end int, ok bool) {
+	rest := text
+	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		if rest == "" || rest[0] != want[0] {
+			return 0, false
+		}
+		rest = rest[1:]
+	}
+	return len(text) - len(rest), true
+}
+
+// leadsUp reports whether text ends with want, space aside, and where want
+// begins in it.
+func leadsUp(text, want string) (start int, ok bool) {
+	start = len(text)
+	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		if start = len(text) - 1; start < 0 || text[start] != want[len(want)-1] {
+			return 0, false
+		}
+		text = text[:start]
+	}
+	return start, true
+}
+
+// wholeLines returns up to limit places, as tokens, at which search stands,
+// n tokens long, that begin with a line's first token and end with a line's
+// last.
+func (w *wordView) wholeLines(search []string, n, limit int) []int {
+	ids, known := make([]int32, 0, n), true
+	for _, s := range search {
+		eachToken(s, func(t string) {
+			id, ok := w.number(t)
+			known = known && ok
+			ids = append(ids, id)
+		})
+		if !known {
+			return nil
 		}
 	}
-	return out
+	return w.search(ids, limit, func(t int) bool {
+		starts := t == 0 || w.line(t-1) != w.line(t)
+		stops := t+n == len(w.ids) || w.line(t+n-1) != w.line(t+n)
+		return starts && stops
+	})
 }
 
 // reflowGroups pairs the lines of search, of which line i ends before token
@@ -206,27 +295,50 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 func eachToken(s string, yield func(string)) {
 	open := "" // quotation marks that do not close: looking again would cost quadratic time
 	for s != "" {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case unicode.IsSpace(r):
-			s = s[n:]
+		n := 1
+		switch c := s[0]; {
+		case c == ' ' || '\t' <= c && c <= '\r':
+			s = s[1:]
 			continue
-		case (r == '"' || r == '\'' || r == '`') && !strings.ContainsRune(open, r):
+		case (c == '"' || c == '\'' || c == '`') && strings.IndexByte(open, c) < 0:
 			if n = quoted(s); n == 1 {
 				open += s[:1]
 			}
-		case word(r):
-			for n < len(s) {
-				r, m := utf8.DecodeRuneInString(s[n:])
-				if !word(r) {
-					break
-				}
-				n += m
+		case wordByte(c) || c >= utf8.RuneSelf:
+			var space bool
+			if n, space = wordLen(s); space {
+				s = s[n:]
+				continue
 			}
 		}
 		yield(s[:n])
 		s = s[n:]
 	}
+}
+
+// wordLen returns the length of the word at the start of s, or that of its
+// first character when it is none, and whether that character is space.
+func wordLen(s string) (n int, space bool) {
+	for n < len(s) && wordByte(s[n]) {
+		n++
+	}
+	for n < len(s) && s[n] >= utf8.RuneSelf {
+		r, m := utf8.DecodeRuneInString(s[n:])
+		if !word(r) {
+			if n == 0 {
+				return m, unicode.IsSpace(r)
+			}
+			break
+		}
+		for n += m; n < len(s) && wordByte(s[n]); n++ {
+		}
+	}
+	return n, false
+}
+
+// wordByte reports whether an ASCII character belongs to a name or number.
+func wordByte(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$'
 }
 
 // quoted returns the length of the string literal at the start of s, or 1

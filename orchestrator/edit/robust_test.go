@@ -152,10 +152,13 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 		var ids []int32
 		var ends []int
 		for _, s := range bars(c.search) {
-			eachToken(s, func(tok string) { ids = append(ids, w.known[tok]) })
+			eachToken(s, func(tok string) {
+				id, _ := w.number(tok)
+				ids = append(ids, id)
+			})
 			ends = append(ends, len(ids))
 		}
-		hits := searchKMP(w.ids, ids, math.MaxInt)
+		hits := searchKMP(w.ids, ids, math.MaxInt, nil)
 		if len(hits) != 1 {
 			t.Fatalf("%s: hits %v", c.name, hits)
 		}

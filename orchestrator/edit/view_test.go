@@ -35,6 +35,7 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 		hay, needle := draw(1, 200, "hay"), draw(1, 5, "needle")
 		d := newDocument("", []byte(strings.Join(hay, "\n")+"\n"))
 		v := d.view(whole)
+		v.build()
 		got, kept := v.find(needle, math.MaxInt)
 		ids, _, ok := v.numbers(needle)
 		if !ok {
@@ -47,7 +48,7 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 		if !slices.Equal(got, want) || len(kept) != len(needle) {
 			t.Fatalf("%v in %v: %v, want %v", needle, hay, got, want)
 		}
-		if kmp := searchKMP(v.ids, ids, math.MaxInt); !slices.Equal(kmp, want) {
+		if kmp := searchKMP(v.ids, ids, math.MaxInt, nil); !slices.Equal(kmp, want) {
 			t.Fatalf("%v in %v by KMP: %v, want %v", needle, hay, kmp, want)
 		}
 		if few, _ := v.find(needle, 2); len(few) != min(2, len(want)) {
