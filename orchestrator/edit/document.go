@@ -31,6 +31,7 @@ type document struct {
 	body  string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
 	ascii int8   // 0 not known, 1 no, 2 yes
 	busy  bool   // many blocks: one index of all lines is cheaper than a search for each
+	asked question
 	views [viewKinds]*view
 	words *wordView
 }
@@ -176,11 +177,34 @@ func (d *document) plain() string {
 // its space and punctuation are taken. Most blocks that are refused hold such
 // a line, and this spares them every other search.
 //
+// Each strategy asks, of the same lines but for blank ones around them; the
+// last answer is kept for the next.
+func (d *document) lacks(s []string) bool {
+	lo, hi := outer(s)
+	if lo == hi {
+		return false
+	}
+	if core := s[lo:hi]; d.asked.first != &core[0] || d.asked.n != len(core) {
+		d.asked = question{first: &core[0], n: len(core), lacking: d.lacking(core)}
+	}
+	return d.asked.lacking
+}
+
+// A question is what lacks was asked last, known by where the lines are kept,
+// and its answer.
+type question struct {
+	first   *string
+	n       int
+	lacking bool
+}
+
+// lacking answers lacks.
+//
 // The longest line is the likeliest to be missing, and a file of ASCII holds
 // it in one form only: one substring search settles many blocks before any
 // index is made. The others are looked up in the loose view, which every
 // later strategy needs in any case.
-func (d *document) lacks(s []string) bool {
+func (d *document) lacking(s []string) bool {
 	if !d.busy && d.isASCII() {
 		longest := ""
 		for _, l := range s {

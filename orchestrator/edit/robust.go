@@ -179,8 +179,9 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 // To cut a whole file into tokens takes longer than all else together, and
 // most SEARCHes that come this far stand nowhere. So its longest name is looked
 // for as text, and only where the text around it agrees too, space aside, are
-// there tokens to compare. A name that is frequent is no help, and neither
-// are the names of many blocks, for which the file is cut once.
+// there tokens to compare. Where that could take longer than to cut the file,
+// because the name is frequent and SEARCH long, and for many blocks, the file
+// is cut once.
 func (d *document) reflowRegions(search []string, h shape) []*wordView {
 	if d.busy || d.words != nil || h.longest == "" {
 		return []*wordView{d.wordView()}
@@ -194,7 +195,7 @@ func (d *document) reflowRegions(search []string, h shape) []*wordView {
 		if i < 0 {
 			return out
 		}
-		if n == rare {
+		if n >= rare && n*len(text) > 4*len(d.text) {
 			return []*wordView{d.wordView()}
 		}
 		at += i
