@@ -21,19 +21,20 @@ const bom = "\ufeff"
 // only of what the one before left open: a substring of the text, which needs
 // no preparation; a line by its number in a view; a run of tokens.
 type document struct {
-	path  string
-	text  string // without the byte order mark
-	mark  string // the byte order mark, or ""
-	sep   byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
-	off   []int32
-	eol   string // the most frequent line end, for lines that are added
-	lang  *language
-	body  string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
-	ascii int8   // 0 not known, 1 no, 2 yes
-	busy  bool   // many blocks: one index of all lines is cheaper than a search for each
-	asked question
-	views [viewKinds]*view
-	words *wordView
+	path string
+	text string // without the byte order mark
+	mark string // the byte order mark, or ""
+	sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	off  []int32
+	eol  string // the most frequent line end, for lines that are added
+	lang *language
+	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	busy bool     // many blocks: one index of all lines is cheaper than a search for each
+	seen sighting // the last block that was looked for
+
+	folding int8 // whether lines have several forms: 0 not known, 1 no, 2 yes
+	views   [viewKinds]*view
+	words   *wordView
 }
 
 // newDocument cuts text into lines. A file whose only line ends are lone
@@ -173,69 +174,6 @@ func (d *document) plain() string {
 	return d.body
 }
 
-// lacks reports whether some line of s is certainly not in the file, however
-// its space and punctuation are taken. Most blocks that are refused hold such
-// a line, and this spares them every other search.
-//
-// Each strategy asks, of the same lines but for blank ones around them; the
-// last answer is kept for the next.
-func (d *document) lacks(s []string) bool {
-	lo, hi := outer(s)
-	if lo == hi {
-		return false
-	}
-	if core := s[lo:hi]; d.asked.first != &core[0] || d.asked.n != len(core) {
-		d.asked = question{first: &core[0], n: len(core), lacking: d.lacking(core)}
-	}
-	return d.asked.lacking
-}
-
-// A question is what lacks was asked last, known by where the lines are kept,
-// and its answer.
-type question struct {
-	first   *string
-	n       int
-	lacking bool
-}
-
-// lacking answers lacks.
-//
-// The longest line is the likeliest to be missing, and a file of ASCII holds
-// it in one form only: one substring search settles many blocks before any
-// index is made. The others are looked up in the loose view, which every
-// later strategy needs in any case.
-func (d *document) lacking(s []string) bool {
-	if !d.busy && d.isASCII() {
-		longest := ""
-		for _, l := range s {
-			if len(l) > len(longest) {
-				longest = l
-			}
-		}
-		if !strings.Contains(d.text, loose.key(longest)) {
-			return true
-		}
-	}
-	v := d.view(loose)
-	for _, l := range s {
-		if !v.has(l) && !blank(l) {
-			return true
-		}
-	}
-	return false
-}
-
-// isASCII reports whether the file is ASCII, reading it at the first call only.
-func (d *document) isASCII() bool {
-	if d.ascii == 0 {
-		d.ascii = 1
-		if ascii(d.text) {
-			d.ascii = 2
-		}
-	}
-	return d.ascii == 2
-}
-
 // findExact returns up to limit first lines at which the lines s stand, byte
 // for byte but for the line ends.
 //
@@ -246,8 +184,12 @@ func (d *document) findExact(s []string, limit int) []int {
 	if len(s) == 0 {
 		return nil
 	}
+	v := d.view(whole)
 	if d.busy {
-		hits, _ := d.view(whole).find(s, limit)
+		hits, _ := v.find(s, limit)
+		return hits
+	}
+	if hits, ok := v.sighted(s, limit); ok {
 		return hits
 	}
 	body, needle := d.plain(), "\n"+strings.Join(s, "\n")+"\n"

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -139,6 +140,12 @@ func (v *view) has(s string) bool {
 	return ok
 }
 
+// lacks reports whether some line of s is not in the view: neither the text
+// of a block nor, for a comment, anything that it could be passed over for.
+func (v *view) lacks(s []string) bool {
+	return slices.ContainsFunc(s, func(l string) bool { return !blank(l) && !v.d.lang.comment(l) && !v.has(l) })
+}
+
 // numbers returns the lines of s that the view keeps, as numbers and as
 // indexes into s; ok is false when one of them is not in the file at all.
 //
@@ -164,6 +171,11 @@ func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 // lines of s the view kept. A place is an index into ids; where the view keeps
 // every line that is a line of the file.
 func (v *view) find(s []string, limit int) (places, kept []int) {
+	if v.kind <= loose && v.keys == nil {
+		if places, ok := v.sighted(s, limit); ok {
+			return places, upTo(len(s))
+		}
+	}
 	if v.kind < loose && v.keys == nil {
 		w := v.d.view(loose)
 		ids, kept, ok := w.numbers(s)
@@ -179,6 +191,36 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 		return nil, nil
 	}
 	return v.search(ids, limit, nil), kept
+}
+
+// sighted returns up to limit lines of the file at which s stands, when the
+// file can be searched without numbers.
+func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
+	lo, hi := outer(s)
+	if lo == hi {
+		return nil, false
+	}
+	q := v.d.sight(s[lo:hi])
+	if !q.suits(v.d, v.kind) {
+		return nil, false
+	}
+	for _, at := range q.at {
+		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.len() && v.stands(s, at) {
+			if places = append(places, at); len(places) == limit {
+				break
+			}
+		}
+	}
+	return places, true
+}
+
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // stands reports whether s stands at line lo, which has as many lines after it.
