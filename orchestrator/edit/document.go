@@ -31,6 +31,7 @@ type document struct {
 	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
 	busy bool     // many blocks: one index of all lines is cheaper than a search for each
 	seen sighting // the last block that was looked for
+	asks int      // how many were: a block of many pieces is as many blocks
 
 	folding int8 // whether lines have several forms: 0 not known, 1 no, 2 yes
 	views   [viewKinds]*view

@@ -19,11 +19,15 @@ func trimSpace(s string) string { return strings.TrimSpace(s) }
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
 func locateElided(d *document, search, replace []string) (finding, bool) {
-	ps, pr := pieces(search), pieces(replace)
-	if len(ps) < 2 || len(ps) != len(pr) {
+	ps := pieces(search)
+	if len(ps) < 2 {
 		return finding{}, false
 	}
-	f, at := finding{}, 0
+	pr := pieces(replace)
+	if len(ps) != len(pr) {
+		return finding{}, false
+	}
+	f, at := finding{places: make([]place, 0, len(ps))}, 0
 	for i, s := range ps {
 		if len(s) == 0 {
 			if len(pr[i]) > 0 {
@@ -48,20 +52,21 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	return f, len(f.places) > 0
 }
 
-// pieces cuts lines at the elisions.
+// pieces cuts lines at the elisions, without copying them.
 func pieces(lines []string) [][]string {
-	out := [][]string{nil}
-	for _, s := range lines {
+	var out [][]string
+	from := 0
+	add := func(to int) {
+		lo, hi := outer(lines[from:to])
+		out = append(out, lines[from+lo:from+hi])
+		from = to + 1
+	}
+	for i, s := range lines {
 		if yes, _ := elision(s); yes {
-			out = append(out, nil)
-		} else {
-			out[len(out)-1] = append(out[len(out)-1], s)
+			add(i)
 		}
 	}
-	for i, p := range out {
-		lo, hi := outer(p)
-		out[i] = p[lo:hi]
-	}
+	add(len(lines))
 	return out
 }
 

@@ -1,6 +1,9 @@
 package edit
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A sequence is a text as numbers, those of its lines or of its tokens: equal
 // ones have equal numbers, so that searching it reads no text.
@@ -9,6 +12,7 @@ type sequence struct {
 	ids   []int32 // the text
 	first []int32 // where each number occurs first
 	count []int32 // how often each number occurs
+	bytes string  // the text as bytes; "" until repeated asks for it
 }
 
 // push adds key to the end of the text.
@@ -54,16 +58,15 @@ func (q *sequence) rarest(needle []int32) int {
 }
 
 // search returns up to limit places of needle, of those that ok accepts; a nil
-// ok accepts all. It starts from needle's rarest number; when even that one is
-// frequent, it falls back on Knuth-Morris-Pratt, so that repetitive text costs
-// linear time.
+// ok accepts all. It starts from needle's rarest number; see repeated for when
+// even that one is frequent.
 //
 // Nearly always the rarest line of a block stands a few times in the file,
 // so that a few comparisons settle it.
 func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int {
 	best := q.rarest(needle)
 	if q.count[needle[best]] > rare {
-		return searchKMP(q.ids, needle, limit, ok)
+		return q.repeated(needle, limit, ok)
 	}
 	var hits []int
 	for _, p := range q.places(needle[best]) {
@@ -76,6 +79,43 @@ func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int
 		}
 	}
 	return hits
+}
+
+// repeated is search for text so repetitive that no number of needle is rare.
+//
+// There the standard library's substring search is by far the fastest, over
+// one byte for each number. Such a byte may stand for several numbers, so what
+// it finds is compared; and when it finds much that is not accepted,
+// Knuth-Morris-Pratt takes over, so that no text costs more than linear time.
+func (q *sequence) repeated(needle []int32, limit int, ok func(lo int) bool) []int {
+	if q.bytes == "" {
+		q.bytes = asBytes(q.ids)
+	}
+	var hits []int
+	text, at := asBytes(needle), 0
+	for range 2 * most {
+		i := strings.Index(q.bytes[at:], text)
+		if i < 0 {
+			return hits
+		}
+		lo := at + i
+		if at = lo + 1; slices.Equal(q.ids[lo:lo+len(needle)], needle) && (ok == nil || ok(lo)) {
+			if hits = append(hits, lo); len(hits) == limit {
+				return hits
+			}
+		}
+	}
+	return searchKMP(q.ids, needle, limit, ok)
+}
+
+// asBytes makes a byte of each number, the same for the same.
+func asBytes(ids []int32) string {
+	var b strings.Builder
+	b.Grow(len(ids))
+	for _, id := range ids {
+		b.WriteByte(byte(id))
+	}
+	return b.String()
 }
 
 // searchKMP is the Knuth-Morris-Pratt search over numbers, for the places that

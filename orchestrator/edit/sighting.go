@@ -30,6 +30,9 @@ func (d *document) sight(core []string) *sighting {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
 		*q = sighting{first: &core[0], n: len(core)}
+		if d.asks++; d.asks > manyBlocks {
+			d.busy = true
+		}
 		if !d.busy {
 			q.look(d, core)
 		}

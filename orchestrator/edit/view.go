@@ -69,10 +69,22 @@ func (v *view) enumerate() {
 	}
 }
 
-// sieve takes the numbers of all for the lines that the view keeps.
+// sieve takes the numbers of all for the lines that the view keeps. A file
+// without any line to leave out is the same in both views.
 func (v *view) sieve(all *view) {
+	kept := 0
+	for i := range all.ids {
+		if !v.skips(v.d.raw(i)) {
+			kept++
+		}
+	}
+	if kept == len(all.ids) {
+		v.sequence = all.sequence
+		return
+	}
 	v.keys = all.keys
 	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
+	v.ids, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
 	for i, id := range all.ids {
 		if v.skips(v.d.raw(i)) {
 			continue
@@ -184,6 +196,9 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 		}
 		if w.count[ids[w.rarest(ids)]] <= rare {
 			return w.search(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
+		}
+		if w.search(ids, 1, nil) == nil {
+			return nil, nil // looser is nothing, so stricter is nothing
 		}
 	}
 	ids, kept, ok := v.numbers(s)
