@@ -33,9 +33,10 @@ type document struct {
 	seen sighting // the last block that was looked for
 	asks int      // how many were: a block of many pieces is as many blocks
 
-	folding int8 // whether lines have several forms: 0 not known, 1 no, 2 yes
-	views   [viewKinds]*view
-	words   *wordView
+	folding  int8 // whether lines have several forms: 0 not known, 1 no, 2 yes
+	indentBy byte // the answer of indentChar; 0 not known
+	views    [viewKinds]*view
+	words    *wordView
 }
 
 // newDocument cuts text into lines. A file whose only line ends are lone
