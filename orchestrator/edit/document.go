@@ -33,7 +33,7 @@ type document struct {
 	seen sighting // the last block that was looked for
 	asks int      // how many were: a block of many pieces is as many blocks
 
-	folding  int8 // whether lines have several forms: 0 not known, 1 no, 2 yes
+	written  script
 	indentBy byte // the answer of indentChar; 0 not known
 	views    [viewKinds]*view
 	words    *wordView

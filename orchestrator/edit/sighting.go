@@ -43,7 +43,7 @@ func (d *document) sight(core []string) *sighting {
 // suits reports whether the sighting is complete for views of kind k: the
 // loose ones see lines that are written with other characters too.
 func (q *sighting) suits(d *document, k viewKind) bool {
-	return q.known && (k < loose || q.plain && !d.folds())
+	return q.known && (k < loose || q.plain && d.script() != scriptForms)
 }
 
 // lacks reports whether s certainly stands nowhere, however its space,
@@ -54,21 +54,33 @@ func (d *document) lacks(s []string) bool {
 	if lo == hi {
 		return false
 	}
-	core := s[lo:hi]
-	q := d.sight(core)
-	if q.lacks > 0 {
-		return q.lacks == 2
+	q := d.sight(s[lo:hi])
+	if q.lacks == 0 {
+		if q.lacks = 1; q.lacking(d, s[lo:hi]) {
+			q.lacks = 2
+		}
 	}
-	lacking := false
-	if q.suits(d, loose) {
-		lacking = !slices.ContainsFunc(q.at, func(at int) bool { return d.surrounded(core, q.line, at) })
-	} else {
-		lacking = d.view(loose).lacks(core)
+	return q.lacks == 2
+}
+
+// lacking answers lacks: some line of code is not in the file at all, or
+// those around the line that was looked for are others. Comments may be passed
+// over; but a block of which the longest line is a comment that a file of ASCII
+// does not hold is about another text.
+func (q *sighting) lacking(d *document, core []string) bool {
+	longest := ""
+	for _, s := range core {
+		if len(s) > len(longest) {
+			longest = s
+		}
 	}
-	if q.lacks = 1; lacking {
-		q.lacks = 2
+	if d.lang.comment(longest) && d.script() == scriptASCII && !strings.Contains(d.text, loose.key(longest)) {
+		return true
 	}
-	return lacking
+	if !q.suits(d, loose) {
+		return d.view(loose).lacks(core)
+	}
+	return !slices.ContainsFunc(q.at, func(at int) bool { return d.surrounded(core, q.line, at) })
 }
 
 // look sets where the longest line of code stands; it gives up when that is
@@ -128,15 +140,27 @@ func (d *document) surrounded(core []string, i, at int) bool {
 	return true
 }
 
-// folds reports whether the file may hold characters that the loose views
-// take for others, so that one line has several forms; it reads the file at
-// the first call only.
-func (d *document) folds() bool {
-	if d.folding == 0 {
-		d.folding = 1
-		if !ascii(d.text) && strings.ContainsFunc(d.text, func(r rune) bool { return plainForm(r) != "" }) {
-			d.folding = 2
+// A script is what characters a file is written in, as far as matching cares.
+type script int8
+
+const (
+	scriptUnread script = iota
+	scriptASCII
+	scriptPlain // others too, but none that the loose views take for another
+	scriptForms // one line may be written in several forms
+)
+
+// script returns the file's script, reading it at the first call only.
+func (d *document) script() script {
+	if d.written == scriptUnread {
+		switch {
+		case ascii(d.text):
+			d.written = scriptASCII
+		case strings.ContainsFunc(d.text, func(r rune) bool { return plainForm(r) != "" }):
+			d.written = scriptForms
+		default:
+			d.written = scriptPlain
 		}
 	}
-	return d.folding == 2
+	return d.written
 }

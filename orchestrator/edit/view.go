@@ -152,8 +152,8 @@ func (v *view) has(s string) bool {
 	return ok
 }
 
-// lacks reports whether some line of s is not in the view: neither the text
-// of a block nor, for a comment, anything that it could be passed over for.
+// lacks reports whether some line of s is not in the view, blank lines and
+// comments aside.
 func (v *view) lacks(s []string) bool {
 	return slices.ContainsFunc(s, func(l string) bool { return !blank(l) && !v.d.lang.comment(l) && !v.has(l) })
 }
