@@ -60,13 +60,12 @@ func promised(lang *language, replace, search []string) (string, bool) {
 // A placeholder that the file holds already is the file's own text: a
 // template, or documentation about placeholders.
 func (d *document) has(s string) bool {
-	_, ok := d.view(loose).known[loose.key(s)]
-	return ok
+	return d.holds(s)
 }
 
 // guardEdit judges the result of the edits of one file.
 func guardEdit(d *document, ops []*operation, after string) *Problem {
-	if slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
+	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
 		return nil
 	}
 	return guardSize(d, ops[0].block, after)

@@ -419,8 +419,11 @@ func charOfLines(lines []string) byte {
 // indentChar returns the character that more lines of the file begin with,
 // ' ' when neither does.
 func (d *document) indentChar() byte {
-	if strings.Count(d.plain(), "\n\t") > strings.Count(d.plain(), "\n ") {
-		return '\t'
+	if d.indentBy == 0 {
+		d.indentBy = ' '
+		if strings.Count(d.plain(), "\n\t") > strings.Count(d.plain(), "\n ") {
+			d.indentBy = '\t'
+		}
 	}
-	return ' '
+	return d.indentBy
 }

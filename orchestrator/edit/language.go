@@ -70,10 +70,10 @@ var (
 // byName maps whole names of files to languages, byExtension their extensions.
 // The languages that share an entry are alike in all that is asked of them.
 var (
-	byName = table(map[*language]string{
+	byName = byEntry(map[*language]string{
 		hashLanguage: "makefile dockerfile containerfile gemfile rakefile justfile .gitignore .dockerignore",
 	})
-	byExtension = table(map[*language]string{
+	byExtension = byEntry(map[*language]string{
 		pythonLanguage: ".py .pyi",
 		shellLanguage:  ".sh .bash .zsh",
 		yamlLanguage:   ".yaml .yml",
@@ -99,8 +99,8 @@ var (
 	})
 )
 
-// table turns lists of names round: from each name to its language.
-func table(lists map[*language]string) map[string]*language {
+// byEntry turns lists of names round: from each name to its language.
+func byEntry(lists map[*language]string) map[string]*language {
 	out := map[string]*language{}
 	for l, names := range lists {
 		for _, n := range strings.Fields(names) {

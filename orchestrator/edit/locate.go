@@ -63,7 +63,7 @@ func locate(d *document, search, replace []string) finding {
 		return finding{}
 	}
 	for _, k := range []viewKind{loose, looseFilled, looseCode} {
-		if d.lacks(core) {
+		if k == looseCode && d.foreign(core) {
 			break
 		}
 		if f, done := locateLoose(d, k, core, rep); done {
@@ -113,11 +113,7 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	trimmed := len(core) < len(search) && !sameLines(core, rep)
 	v := func(s []string) []int {
-		if d.lacks(s) {
-			return nil
-		}
-		w := d.view(trimmedEnd)
-		places, _ := w.find(s, most)
+		places, _ := d.view(trimmedEnd).find(s, most)
 		return places // trimmedEnd keeps every line: places are lines
 	}
 	tries := []struct {
@@ -243,15 +239,15 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	}
 	lines := make([]int, len(hits))
 	for i, h := range hits {
-		lines[i] = int(v.line[h])
+		lines[i] = v.line(h)
 	}
 	h, n := hits[0], len(kept)
-	p := place{lo: int(v.line[h]), hi: int(v.line[h+n-1]) + 1, search: search, replace: replace}
+	p := place{lo: v.line(h), hi: v.line(h+n-1) + 1, search: search, replace: replace}
 	if len(hits) > 1 {
 		return one(lines, p), true
 	}
 	ok := false
-	if p.groups, ok = pair(d, search, kept, v.line[h:h+n]); !ok {
+	if p.groups, ok = pair(d, search, kept, v.window(h, n)); !ok {
 		return finding{}, false
 	}
 	p.lo, p.hi = p.groups[0].f0, p.groups[len(p.groups)-1].f1
@@ -282,7 +278,7 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 		s, f = k+1, f+1
 	}
 	end := f
-	for end < d.len() && blank(d.bare()[end]) {
+	for s < len(search) && end < d.len() && blank(d.bare()[end]) {
 		end++
 	}
 	for ; s < len(search) && ok; s++ {
@@ -302,7 +298,7 @@ func wholeComments(d *document, groups []group) bool {
 		}
 	}
 	for f := lo + 1; f < hi; f++ {
-		if d.scanned().within[f] == inComment && paired[f-lo] != paired[f-lo-1] {
+		if paired[f-lo] != paired[f-lo-1] && d.scanned().within[f] == inComment {
 			return false
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // maxQuoted bounds the problems of one refusal that quote the file, and
@@ -182,7 +180,7 @@ func standing(d *document, replace []string) (int, bool) {
 // that hold it, or in a file with characters that plainUnicode exchanges,
 // those that have it.
 func (d *document) linesLike(key string) (lines []int) {
-	if d.exchanges() {
+	if d.script() == scriptForms {
 		for l := 0; l < d.len() && len(lines) < maxRepeats; l++ {
 			if plainKey(d.line(l)) == key {
 				lines = append(lines, l)
@@ -199,17 +197,6 @@ func (d *document) linesLike(key string) (lines []int) {
 		lines, at = append(lines, l), int(d.off[l+1])
 	}
 	return lines
-}
-
-// exchanges reports whether the file may hold characters that plainUnicode
-// exchanges: all of those begin with one of three bytes, or are not composed.
-func (d *document) exchanges() bool {
-	for _, lead := range []byte{0xc2, 0xe2, 0xe3} {
-		if strings.IndexByte(d.text, lead) >= 0 {
-			return true
-		}
-	}
-	return !norm.NFC.IsNormalString(d.text)
 }
 
 // maxAround bounds the lines that are compared to find a REPLACE around a place.
@@ -229,9 +216,12 @@ func alreadyAround(d *document, p place) bool {
 		}
 	}
 	v := d.view(looseCode)
-	_, named, _ := v.numbers(p.search)
 	hits, kept := v.find(p.replace, most)
+	if len(hits) == 0 {
+		return false
+	}
+	_, named, _ := v.numbers(p.search)
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
-		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
+		return v.line(h) <= p.lo && p.hi <= v.line(h+len(kept)-1)+1
 	})
 }
