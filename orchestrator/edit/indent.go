@@ -238,11 +238,16 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 	if !strings.Contains(d.plain(), "\n"+own) {
 		return t // nothing is foreign to a file without indentation
 	}
+	known := ""
 	for _, s := range replace {
 		got, ok := t.apply(indent(s))
-		if ok && !blank(s) && strings.Contains(got, foreign) && !strings.HasSuffix(got, "\t ") && !d.indented(got) {
+		if !ok || got == known || blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
+			continue
+		}
+		if !d.indented(got) { // this reads the file
 			return nil
 		}
+		known = got
 	}
 	return t
 }

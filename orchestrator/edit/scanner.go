@@ -128,7 +128,7 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 }
 
 // letter reports whether c is a letter or digit of ASCII.
-func letter(c byte) bool { return c == '_' || c < 0x80 && word(rune(c)) && c != '$' }
+func letter(c byte) bool { return wordByte(c) && c != '$' }
 
 // name returns the length of the word at the start of rest. Before a quotation
 // mark it may be a prefix that changes what the string is.
