@@ -190,3 +190,15 @@ func TestMemoryStaysWithinAMultipleOfTheInput(t *testing.T) {
 		}
 	}
 }
+
+// No blocks at all ask for no change, and say so like any that change nothing.
+func TestNoBlocksAreNoChange(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "x = 1\n", strings.Repeat("x = 1\n", 100)} {
+		_, _, err := edit.ApplyBlocks("a.py", []byte(before), nil)
+		var refusal *edit.Refusal
+		if !errors.As(err, &refusal) || refusal.Problems[0].Kind != "noop" {
+			t.Errorf("%.10q without blocks: %v", before, err)
+		}
+	}
+}

@@ -111,14 +111,70 @@ func (d *document) surrounded(core []string, i, at int) bool {
 	return true
 }
 
+// maxReads bounds how often the file is read through for the lines of one
+// block: for a longer block a scan is cheaper.
+const maxReads = 8
+
 // codeNowhere reports whether s certainly stands nowhere even without comments:
-// the code of some line is not in the file at all. To look for each costs far
-// less than to scan the file for its comments.
+// the code of some line is not in the file at all, or nowhere among that of the
+// others. To look for it costs far less than to scan the file for its comments.
+//
+// The code of a line is where the line begins, whatever a scan makes of the
+// rest. Only a comment of several lines could hide a line between two others,
+// so that a file that may have one is not asked further.
 func (d *document) codeNowhere(s []string) bool {
 	if d.busy || d.script() == scriptForms {
 		return false
 	}
-	return slices.ContainsFunc(d.lang.code(s), func(l string) bool { return !strings.Contains(d.text, loose.key(l)) })
+	var code []string
+	longest, plain, budget := 0, true, maxReads*len(d.text)
+	for _, l := range d.lang.code(s) {
+		if l = loose.key(l); l == "" {
+			continue
+		}
+		i := strings.Index(d.text, l)
+		if budget -= i; i < 0 || budget < 0 {
+			return i < 0
+		}
+		if code = append(code, l); len(l) > len(code[longest]) {
+			longest = len(code) - 1
+		}
+		plain = plain && !d.lang.comment(l)
+	}
+	spans := func(b [2]string) bool { return strings.Contains(d.text, b[0]) }
+	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.block, spans) {
+		return false
+	}
+	for at, tries := 0, 0; tries < rare; tries++ {
+		i := strings.Index(d.text[at:], code[longest])
+		if i < 0 {
+			return true
+		}
+		l := d.lineAt(at + i)
+		if strings.HasPrefix(trimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
+			return false
+		}
+		at = int(d.off[l+1])
+	}
+	return false
+}
+
+// codeAround reports whether the lines around line at of the file begin with
+// those around line i of code, in this order, blank lines and comments aside.
+func (d *document) codeAround(code []string, i, at int) bool {
+	for _, step := range []int{-1, 1} {
+		l := at + step
+		for j := i + step; j >= 0 && j < len(code); j += step {
+			for l >= 0 && l < d.len() && (blank(d.raw(l)) || d.lang.comment(d.raw(l))) {
+				l += step
+			}
+			if l < 0 || l >= d.len() || !strings.HasPrefix(trimSpace(d.raw(l)), code[j]) {
+				return false
+			}
+			l += step
+		}
+	}
+	return true
 }
 
 // foreign reports whether a file of ASCII does not hold the longest line of s,
