@@ -235,16 +235,16 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 	if d.indentChar() == '\t' {
 		own, foreign = foreign, own
 	}
-	if !strings.Contains(d.plain(), "\n"+own) {
-		return t // nothing is foreign to a file without indentation
-	}
 	known := ""
 	for _, s := range replace {
 		got, ok := t.apply(indent(s))
 		if !ok || got == known || blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
 			continue
 		}
-		if !d.indented(got) { // this reads the file
+		if !strings.Contains(d.plain(), "\n"+own) {
+			return t // nothing is foreign to a file without indentation
+		}
+		if !d.indented(got) {
 			return nil
 		}
 		known = got

@@ -63,10 +63,7 @@ func locate(d *document, search, replace []string) finding {
 		return finding{}
 	}
 	for _, k := range []viewKind{loose, looseFilled, looseCode} {
-		if k == looseCode && d.foreign(core) {
-			break
-		}
-		if f, done := locateLoose(d, k, core, rep); done {
+		if f, done := locateLoose(d, k, core, rep); done && (k != looseCode || !d.foreign(core)) {
 			return f.widen(d, search, replace)
 		}
 	}

@@ -75,6 +75,34 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 	}
 }
 
+// What a block leaves out of the file's comments never makes it stand nowhere;
+// code that is not there, or not among the rest, does.
+func TestCodeStandsNowhere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path, file, search string
+		want                     bool
+	}{
+		{"there", "a.py", "a = 1|b = 2", "a = 1|b = 2", false},
+		{"a line that is not there", "a.py", "a = 1|b = 2", "a = 1|b = 3", true},
+		{"a line between", "a.py", "a = 1|c = 3|b = 2", "a = 1|b = 2", true},
+		{"beyond the ends", "a.py", "b = 22|a = 1", "a = 1|b = 22", true},
+		{"a comment between", "a.py", "a = 1|# c||b = 2", "a = 1|b = 2", false},
+		{"a comment after code", "a.py", "a = 1 # c|b = 2 # d", "a = 1|b = 2", false},
+		{"a comment that only SEARCH has", "a.py", "a = 1|b = 2", "a = 1 # c|b = 2", false},
+		{"other quotes", "a.py", "a = \u201cq\u201d|b = 2", "a = \"q\"|b = 2", false},
+		{"a mark in a text", "a.py", "s = '''|# c|# c|e", "s = '''|# c|# c|e", false},
+		{"a comment of several lines between", "a.go", "a()|/*|c|*/|b()", "a()|b()", false},
+		{"no comment of several lines in the file", "a.go", "a()|c()|b()", "a()|b()", true},
+		{"only comments", "a.py", "a = 1", "# c", false},
+	} {
+		d := newDocument(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
+		if got := d.codeNowhere(strings.Split(c.search, "|")); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // A line that stands in very many places is no help: the sighting says so,
 // and the block is found all the same.
 func TestAFrequentLineIsNoSighting(t *testing.T) {
