@@ -86,25 +86,30 @@ func alignTable(a, b []string, i0, j0 int, out []int) {
 // without a single such line is not a sensible edit, and its lines then
 // simply count as changed.
 func pivot(a, b []string) (i, j int, ok bool) {
-	type seen struct{ inA, inB, i, j int }
-	all := make(map[string]seen, len(a))
+	type seen struct{ inA, inB, i, j int32 }
+	var all []seen
+	t := newTable(len(a), func(id int32) string { return a[all[id].i] })
 	for k, s := range a {
-		x := all[s]
-		all[s] = seen{x.inA + 1, x.inB, k, 0}
+		if id, added := t.add(s); added {
+			all = append(all, seen{inA: 1, i: int32(k)})
+		} else {
+			all[id].inA++
+		}
 	}
 	for k, s := range b {
-		if x, in := all[s]; in {
-			all[s] = seen{x.inA, x.inB + 1, x.i, k}
+		if id, in := t.find(s); in {
+			all[id].inB++
+			all[id].j = int32(k)
 		}
 	}
 	best, mid := len(b)+1, len(b)/2
-	for _, s := range b {
-		x, in := all[s]
-		if !in || x.inA != 1 || x.inB != 1 {
+	for k, s := range b {
+		id, in := t.find(s)
+		if !in || all[id].inA != 1 || all[id].inB != 1 {
 			continue
 		}
-		if far := max(x.j-mid, mid-x.j); far < best {
-			best, i, j, ok = far, x.i, x.j, true
+		if far := max(k-mid, mid-k); far < best {
+			best, i, j, ok = far, int(all[id].i), k, true
 		}
 	}
 	return i, j, ok

@@ -1,5 +1,7 @@
 package edit
 
+import "strings"
+
 // Bounds on telling equal places apart.
 const (
 	maxAdded    = 12      // lines that may be added on one side
@@ -70,9 +72,10 @@ func (d *document) repeats(lo, hi int) (others []int, all bool) {
 			key = i
 		}
 	}
+	want := d.line(key)
 	for l := range d.len() {
 		at := l - (key - lo)
-		if int(d.off[l+1]-d.off[l]) < len(d.line(key)) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != d.line(key) {
+		if !strings.HasPrefix(d.raw(l), want) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != want {
 			continue
 		}
 		n := d.equalRun(lo, hi, at)

@@ -46,19 +46,32 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkFiftyBlocks measures fifty blocks that all need the loosest line
-// strategy, on a file of 10,000 lines.
+// BenchmarkFiftyBlocks measures fifty blocks on a file of 10,000 lines, all
+// of one kind: those that need the loosest line strategy, those that are
+// reflowed or elided, and those that stand nowhere.
 func BenchmarkFiftyBlocks(b *testing.B) {
 	before := large(2000)
-	var blocks []edit.Block
-	for i := range 50 {
-		blocks = append(blocks, edit.Block{Search: fmt.Sprintf("total_%d = 0\n\nfor item in items:\n", 40*i), Replace: fmt.Sprintf("total_%d = 1\n\nfor item in items:\n", 40*i)})
-	}
-	b.SetBytes(int64(len(before)))
-	for b.Loop() {
-		if _, _, err := edit.ApplyBlocks("a.py", []byte(before), blocks); err != nil {
-			b.Fatal(err)
+	for _, c := range []struct {
+		name, search, replace string // %[1]d is the number of a function
+		ok                    bool
+	}{
+		{"loosest", "total_%[1]d = 0\n\nfor item in items:\n", "total_%[1]d = 1\n\nfor item in items:\n", true},
+		{"reflowed", "def part_%[1]d(\n        items):\n    total_%[1]d = 0\n", "def part_%[1]d():\n    total_%[1]d = 0\n", true},
+		{"elided", "def part_%[1]d(items):\n    # ...\n    return total_%[1]d\n", "def part_%[1]d():\n    # ...\n    return total_%[1]d\n", true},
+		{"not found", "    total_%[1]d = 5\n    for item in items:\n", "    total_%[1]d = 1\n    for item in items:\n", false},
+	} {
+		var blocks []edit.Block
+		for i := range 50 {
+			blocks = append(blocks, edit.Block{Search: fmt.Sprintf(c.search, 40*i), Replace: fmt.Sprintf(c.replace, 40*i)})
 		}
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(before)))
+			for b.Loop() {
+				if _, _, err := edit.ApplyBlocks("a.py", []byte(before), blocks); (err == nil) != c.ok {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"slices"
+	"strings"
 )
 
 // maxRounds bounds how often blocks may build upon the result of others.
@@ -19,7 +20,7 @@ const maxRounds = 4
 // blocks.
 func chain(d *document, text string, found []*match, missing []*operation) (string, []Applied, []Problem) {
 	var applied []Applied
-	done := slices.Clone(found)
+	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
 		next := newDocument(d.path, []byte(text))
 		var now []*match
@@ -35,7 +36,7 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 			return "", nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
-			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, found, m.places[0].lo)})
+			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
 			text = next.splice(now)
@@ -115,14 +116,15 @@ func matchChained(next *document, op *operation, done []*match) *match {
 }
 
 // originalLine returns the line of the original, from 1, that line at, from
-// 0, of the result came from, or the one at which it was put in.
+// 0, of the result came from, or the one at which it was put in. splices are
+// those that made the result, in order.
 //
 // It is for the report alone. Positions that the splices do not touch are
 // exact; a line that was put in has the line it was put at.
-func originalLine(d *document, found []*match, at int) int {
+func originalLine(d *document, splices []splice, at int) int {
 	shift := 0
-	for _, s := range sorted(found) {
-		grown := newDocument(d.path, []byte(s.text)).len()
+	for _, s := range splices {
+		grown := strings.Count(s.text, string(d.sep)) // each of its lines has an end
 		if at < s.lo+shift {
 			break
 		}

@@ -68,8 +68,11 @@ const (
 //
 // Without a syntax the lines alone tell: whole-line comments are found,
 // comments after code are not.
-func (l *language) scan(lines []string) scanned {
-	out := scanned{slices.Clone(lines), make([]state, len(lines)+1)}
+func (l *language) scan(lines []string) scanned { return l.scanOver(slices.Clone(lines)) }
+
+// scanOver is scan for lines that nobody else holds: it changes them.
+func (l *language) scanOver(lines []string) scanned {
+	out := scanned{lines, make([]state, len(lines)+1)}
 	if l.syntax == nil {
 		for i, s := range lines {
 			if l.comment(s) {
@@ -89,6 +92,12 @@ func (l *language) scan(lines []string) scanned {
 
 // code returns the lines without comments.
 func (l *language) code(lines []string) []string { return l.scan(lines).code }
+
+// marks reports whether something in the line s may begin a comment.
+func (l *language) marks(s string) bool {
+	in := func(m string) bool { return strings.Contains(s, m) }
+	return slices.ContainsFunc(l.line, in) || slices.ContainsFunc(l.block, func(b [2]string) bool { return in(b[0]) })
+}
 
 // closed reports whether a comment may follow the line s: no string and no
 // comment is open at its end, and the line does not go on with the next.
@@ -111,7 +120,7 @@ func (d *document) scanned() *scanned {
 		for i := range lines {
 			lines[i] = d.line(i)
 		}
-		t := d.lang.scan(lines)
+		t := d.lang.scanOver(lines)
 		d.parts = &t
 	}
 	return d.parts
@@ -127,10 +136,13 @@ func (d *document) outside(i int) bool {
 }
 
 // remark reports whether line i of the file is a comment and nothing else.
-func (d *document) remark(i int) bool { return blank(d.bare()[i]) && !blank(d.line(i)) }
+func (d *document) remark(i int) bool { return !blank(d.line(i)) && blank(d.bare()[i]) }
 
 // tail returns the comment that follows the code of line i, with the space before it, or "".
 func (d *document) tail(i int) string {
+	if !d.lang.marks(d.line(i)) {
+		return "" // spares the file its scan
+	}
 	code, s := strings.TrimRight(d.bare()[i], " \t"), d.line(i)
 	if code == "" || blank(s[len(code):]) {
 		return ""

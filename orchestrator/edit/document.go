@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -14,20 +16,28 @@ const bom = "\ufeff"
 // sees a number. Line i is text[off[i]:off[i+1]], its end included, so that
 // cutting a file costs four bytes a line, and copying an untouched part is
 // one slice.
+//
+// Three things can be looked up, each dearer than the one before and asked
+// only of what the one before left open: a substring of the text, which needs
+// no preparation; a line by its number in a view; a run of tokens.
 type document struct {
-	path  string
-	text  string // without the byte order mark
-	mark  string // the byte order mark, or ""
-	sep   byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
-	off   []int32
-	eol   string // the most frequent line end, for lines that are added
-	lang  *language
-	body  string // "\n" + the lines, each ended by "\n": what Exact searches
-	ascii int8   // 0 not known, 1 no, 2 yes
-	busy  bool   // many blocks: an index of the lines pays
-	views [viewKinds]*view
-	words *wordView
-	parts *scanned
+	path string
+	text string // without the byte order mark
+	mark string // the byte order mark, or ""
+	sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	off  []int32
+	eol  string // the most frequent line end, for lines that are added
+	lang *language
+	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	busy bool     // many blocks: one index of all lines is cheaper than a search for each
+	seen sighting // the last block that was looked for
+	asks int      // how many were: a block of many pieces is as many blocks
+
+	written  script
+	indentBy byte // the answer of indentChar; 0 not known
+	views    [viewKinds]*view
+	words    *wordView
+	parts    *scanned
 }
 
 // newDocument cuts text into lines. A file whose only line ends are lone
@@ -36,14 +46,37 @@ type document struct {
 // The text is never decoded: bytes that are not UTF-8 are compared and
 // copied like all others. A "\r" before a "\n" is part of the line's end; a
 // "\r" elsewhere is part of the line.
+//
+// The text is copied once, with a newline before and after it: in a file
+// with plain ends that copy is what Exact searches as well.
 func newDocument(path string, text []byte) *document {
-	d := &document{path: path, text: string(text), sep: '\n', lang: languageOf(path)}
-	if rest, ok := strings.CutPrefix(d.text, bom); ok {
-		d.text, d.mark = rest, bom
+	d := &document{path: path, sep: '\n', lang: languageOf(path)}
+	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
+		text, d.mark = rest, bom
 	}
-	if !strings.Contains(d.text, "\n") && strings.Contains(d.text, "\r") {
+	var b strings.Builder
+	b.Grow(len(text) + 2)
+	b.WriteByte('\n')
+	b.Write(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	framed := b.String()
+	d.text = framed[1 : 1+len(text)]
+	returns := strings.IndexByte(d.text, '\r') >= 0
+	if returns && strings.IndexByte(d.text, '\n') < 0 {
 		d.sep = '\r'
 	}
+	d.eol = d.dominantEnd(returns)
+	if !returns {
+		d.body = framed
+	}
+	d.cut()
+	return d
+}
+
+// cut fills in where the lines begin.
+func (d *document) cut() {
 	d.off = make([]int32, 1, 2+strings.Count(d.text, string(d.sep)))
 	for at := 0; at < len(d.text); {
 		if i := strings.IndexByte(d.text[at:], d.sep); i >= 0 {
@@ -53,16 +86,15 @@ func newDocument(path string, text []byte) *document {
 		}
 		d.off = append(d.off, int32(at))
 	}
-	d.eol = d.dominantEnd()
-	return d
 }
 
-// dominantEnd returns the line end that most lines have, "\n" for none.
-func (d *document) dominantEnd() string {
+// dominantEnd returns the line end that most lines have, "\n" for none;
+// returns tells whether the file has any carriage return.
+func (d *document) dominantEnd(returns bool) string {
 	if d.sep == '\r' {
 		return "\r"
 	}
-	if crlf := strings.Count(d.text, "\r\n"); 2*crlf > strings.Count(d.text, "\n") {
+	if returns && 2*strings.Count(d.text, "\r\n") > strings.Count(d.text, "\n") {
 		return "\r\n"
 	}
 	return "\n"
@@ -70,6 +102,15 @@ func (d *document) dominantEnd() string {
 
 // len returns the number of lines.
 func (d *document) len() int { return len(d.off) - 1 }
+
+// lineAt returns the line, from 0, that holds byte at of the text.
+func (d *document) lineAt(at int) int {
+	i, found := slices.BinarySearch(d.off, int32(at))
+	if !found {
+		i--
+	}
+	return i
+}
 
 // raw returns line i, from 0, with its end.
 func (d *document) raw(i int) string { return d.text[d.off[i]:d.off[i+1]] }
@@ -115,8 +156,9 @@ func (d *document) endNear(lo, hi int) string {
 // plain returns the text as Exact searches it: every line ended by one "\n",
 // and one "\n" in front, so that a hit on whole lines needs no further check.
 //
-// For a file with plain ends that is one copy; it is searched with the
-// standard library's substring search, which reads gigabytes a second.
+// For a file without carriage returns that is the copy that newDocument made;
+// only other files are rewritten. It is searched with the standard library's
+// substring search, which reads gigabytes a second.
 func (d *document) plain() string {
 	if d.body != "" {
 		return d.body
@@ -135,25 +177,6 @@ func (d *document) plain() string {
 	return d.body
 }
 
-// lacks reports whether some line of s is certainly not in the file, however
-// its space and punctuation are taken: a quick test that spares the views of
-// most blocks that will be refused. It knows nothing of files beyond ASCII.
-func (d *document) lacks(s []string) bool {
-	if d.ascii == 0 {
-		d.ascii = 1
-		if ascii(d.text) {
-			d.ascii = 2
-		}
-	}
-	longest := ""
-	for _, l := range s {
-		if len(l) > len(longest) {
-			longest = l
-		}
-	}
-	return d.ascii == 2 && !strings.Contains(d.text, loose.key(longest))
-}
-
 // findExact returns up to limit first lines at which the lines s stand, byte
 // for byte but for the line ends.
 //
@@ -164,8 +187,12 @@ func (d *document) findExact(s []string, limit int) []int {
 	if len(s) == 0 {
 		return nil
 	}
+	v := d.view(whole)
 	if d.busy {
-		hits, _ := d.view(whole).find(s, limit)
+		hits, _ := v.find(s, limit)
+		return hits
+	}
+	if hits, ok := v.sighted(s, limit); ok {
 		return hits
 	}
 	body, needle := d.plain(), "\n"+strings.Join(s, "\n")+"\n"

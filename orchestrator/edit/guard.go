@@ -43,16 +43,14 @@ func checkBlock(d *document, op *operation) *Problem {
 // block's form; in a block without elisions in SEARCH the words would land
 // in the file and the code they stand for would be gone.
 func promised(lang *language, replace, search []string) (string, bool) {
+	i := slices.IndexFunc(replace, func(s string) bool {
+		return placeholder(s) || stands(s) || lang.promises(s)
+	})
 	elides := func(s string) bool { yes, _ := elision(s); return yes || placeholder(s) || stands(s) }
-	if slices.ContainsFunc(search, elides) {
+	if i < 0 || slices.ContainsFunc(search, elides) { // few blocks promise anything: search is read for those
 		return "", false
 	}
-	for _, s := range replace {
-		if placeholder(s) || stands(s) || lang.promises(s) {
-			return s, true
-		}
-	}
-	return "", false
+	return replace[i], true
 }
 
 // has reports whether the file holds the line s, space around it aside.
@@ -60,13 +58,12 @@ func promised(lang *language, replace, search []string) (string, bool) {
 // A placeholder that the file holds already is the file's own text: a
 // template, or documentation about placeholders.
 func (d *document) has(s string) bool {
-	_, ok := d.view(loose).known[loose.key(s)]
-	return ok
+	return d.holds(s)
 }
 
 // guardEdit judges the result of the edits of one file.
 func guardEdit(d *document, ops []*operation, after string) *Problem {
-	if slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
+	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
 		return nil
 	}
 	return guardSize(d, ops[0].block, after)

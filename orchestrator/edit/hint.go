@@ -183,6 +183,9 @@ func (d *document) within(text string) []int {
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
 func dealt(d *document, ops []*operation) []*operation {
+	if len(ops) < 2 {
+		return ops
+	}
 	equal := map[string][]int{}
 	for i, op := range ops {
 		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {

@@ -3,6 +3,8 @@ package edit_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -84,6 +86,17 @@ func TestHostileFilesComeToAnEnd(t *testing.T) {
 		"a large shuffle":      {distinct("a", 20000), []edit.Block{{Search: distinct("a", 20000), Replace: backwards(distinct("a", 20000))}}},
 		"many blocks":          {distinct("a", 40000), many(2000, "a line %d\n", "b line %d\n")},
 		"many near blocks":     {distinct("a", 20000), many(2000, "a line %d\na line x\n", "b line %d\n")},
+		"pieces":               {distinct("a", 60000), []edit.Block{{Search: elided("a", 30000), Replace: elided("b", 30000)}}},
+		"random lines":         {coins(mib / 4), many(300, coins(100)+"%d\n", "c\n")},
+		"frequent lines only":  {coins(mib / 4), many(300, coins(60), "c%d\n")},
+		"reflow, no line end":  {fill("a a a a a\n", mib), []edit.Block{{Search: fill("a\n", mib/4) + "a\n", Replace: "b"}}},
+		"reflow of one line":   {fill("ab ", mib), []edit.Block{{Search: fill("ab\n", mib), Replace: "b"}}},
+		"many reflowed":        {distinct("call(alpha, beta, gamma) for a", 25000), many(1000, "call(alpha,\nbeta, gamma) for a line %d\n", "x%d\n")},
+		"many indented":        {distinct("    a", 40000), many(2000, "a line %d\n", "b line %d\n\tc\n")},
+		"many elided":          {distinct("a", 40000), many(1000, "a line %[1]d\n# ...\na line 1%[1]d\n", "b line %[1]d\n# ...\nb line 1%[1]d\n")},
+		"typographic":          {fill("\u201ca\u201d \u2013 b\n", mib), []edit.Block{{Search: "\"a\" - b\nx\n", Replace: "c\n"}}},
+		"a long comment":       {fill("x = 1\n"+fill("# b\n", mib/40), mib), []edit.Block{{Search: "x = 1\ny = 2\n", Replace: "z\n"}}},
+		"old line ends":        {fill("a\r", mib), []edit.Block{{Search: "a = 1\n", Replace: "b\n"}}},
 		"a chain":              {distinct("a", 20000), many(2000, "a line %[1]d\n", "a line %[1]d\nb %[1]d\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,4 +129,76 @@ func backwards(s string) string {
 		lines[i], lines[j] = lines[j], lines[i]
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// elided returns n different lines with an elision after each.
+func elided(s string, n int) string {
+	return strings.ReplaceAll(distinct(s, n), "\n", "\n# ...\n")
+}
+
+// coins returns n lines of one of two letters without a pattern, the same ones at every call.
+func coins(n int) string {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	var b strings.Builder
+	for range n {
+		b.WriteString([]string{"a\n", "b\n"}[r.IntN(2)])
+	}
+	return b.String()
+}
+
+// TestMemoryStaysWithinAMultipleOfTheInput bounds all that is allocated for
+// hostile files, which bounds the peak too: whatever is freed on the way only
+// lowers it, and unlike a peak the sum is the same in every run. It runs
+// alone, since the count is of the whole process.
+//
+// The unit is the input, file and blocks together. What many blocks need
+// besides their text, some hundred bytes each, is freed for the most part;
+// lines that are one newline each take a string's header of 16 bytes.
+func TestMemoryStaysWithinAMultipleOfTheInput(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, search, replace string
+		times                   float64
+	}{
+		"blank lines":            {fill("\n", mib) + "x = 1\n", "x = 1\n", "y = 1\n", 10},
+		"blank lines, by depth":  {fill("\n", mib) + "x = 1\n", "  x = 1\n", "  y = 1\n", 10},
+		"one line again":         {fill("a = 1\n", mib), "a = 1\n", "b = 1\n", 10},
+		"one line, by depth":     {fill("a = 1\n", mib), "  a = 1\n", "  b = 1\n", 10},
+		"one character a line":   {fill("a\n", mib) + "b\n", "a\na\nb\n", "b\n", 10},
+		"one line":               {fill("a", mib), "a", "b", 10},
+		"one line of words":      {fill("ab ", mib), fill("ab ", mib/2) + "\nc", "b", 10},
+		"one line of tokens":     {fill("(", mib), fill("( ", mib), "b", 10},
+		"words and dots":         {fill("a.", mib), fill("a .", mib) + "x", "b", 10},
+		"quotes that stay open":  {fill("' \" `\n", mib), fill("'\n\"\n`", mib/2), "b", 10},
+		"typographic characters": {fill("\u2026", mib), "...", "b\n", 10},
+		"CRLF":                   {fill("a = 1\r\n", mib), "a = 1\n", "b\n", 10},
+		"a huge replacement":     {"a = 1\nb = 2\n", "a = 1\n", distinct("a", 60000), 10},
+		"a huge removal":         {distinct("a", 60000), distinct("a", 20000), "", 10},
+		"a blank replacement":    {"a = 1\nb = 2\n", "a = 1\n", "x\n" + fill("\n", mib) + "y\n", 40},
+	} {
+		before, blocks := []byte(c.before), []edit.Block{{Search: c.search, Replace: c.replace}}
+		var was, is runtime.MemStats
+		runtime.ReadMemStats(&was)
+		_, _, err := edit.ApplyBlocks("a.py", before, blocks)
+		runtime.ReadMemStats(&is)
+		var refusal *edit.Refusal
+		if err != nil && !errors.As(err, &refusal) {
+			t.Errorf("%s: %v", name, err)
+		}
+		size := float64(len(c.before) + len(c.search) + len(c.replace))
+		if times := float64(is.TotalAlloc-was.TotalAlloc) / size; times > c.times {
+			t.Errorf("%s: %.1f times the input was allocated, want at most %.0f", name, times, c.times)
+		}
+	}
+}
+
+// No blocks at all ask for no change, and say so like any that change nothing.
+func TestNoBlocksAreNoChange(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "x = 1\n", strings.Repeat("x = 1\n", 100)} {
+		_, _, err := edit.ApplyBlocks("a.py", []byte(before), nil)
+		var refusal *edit.Refusal
+		if !errors.As(err, &refusal) || refusal.Problems[0].Kind != "noop" {
+			t.Errorf("%.10q without blocks: %v", before, err)
+		}
+	}
 }

@@ -235,14 +235,19 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 	if d.indentChar() == '\t' {
 		own, foreign = foreign, own
 	}
-	if !strings.Contains(d.plain(), "\n"+own) {
-		return t // nothing is foreign to a file without indentation
-	}
+	known := ""
 	for _, s := range replace {
 		got, ok := t.apply(indent(s))
-		if ok && !blank(s) && strings.Contains(got, foreign) && !strings.HasSuffix(got, "\t ") && !d.indented(got) {
+		if !ok || got == known || blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
+			continue
+		}
+		if !strings.Contains(d.plain(), "\n"+own) {
+			return t // nothing is foreign to a file without indentation
+		}
+		if !d.indented(got) {
 			return nil
 		}
+		known = got
 	}
 	return t
 }
@@ -419,8 +424,11 @@ func charOfLines(lines []string) byte {
 // indentChar returns the character that more lines of the file begin with,
 // ' ' when neither does.
 func (d *document) indentChar() byte {
-	if strings.Count(d.plain(), "\n\t") > strings.Count(d.plain(), "\n ") {
-		return '\t'
+	if d.indentBy == 0 {
+		d.indentBy = ' '
+		if strings.Count(d.plain(), "\n\t") > strings.Count(d.plain(), "\n ") {
+			d.indentBy = '\t'
+		}
 	}
-	return ' '
+	return d.indentBy
 }

@@ -70,10 +70,10 @@ var (
 // byName maps whole names of files to languages, byExtension their extensions.
 // The languages that share an entry are alike in all that is asked of them.
 var (
-	byName = table(map[*language]string{
+	byName = byEntry(map[*language]string{
 		hashLanguage: "makefile dockerfile containerfile gemfile rakefile justfile .gitignore .dockerignore",
 	})
-	byExtension = table(map[*language]string{
+	byExtension = byEntry(map[*language]string{
 		pythonLanguage: ".py .pyi",
 		shellLanguage:  ".sh .bash .zsh",
 		yamlLanguage:   ".yaml .yml",
@@ -99,8 +99,8 @@ var (
 	})
 )
 
-// table turns lists of names round: from each name to its language.
-func table(lists map[*language]string) map[string]*language {
+// byEntry turns lists of names round: from each name to its language.
+func byEntry(lists map[*language]string) map[string]*language {
 	out := map[string]*language{}
 	for l, names := range lists {
 		for _, n := range strings.Fields(names) {
@@ -150,6 +150,9 @@ func (l *language) comment(s string) bool {
 // write the comment of the language they think in.
 var commentMarks = []string{"//", "/*", "{/*", "<!--", "--", "#", "%", ";", "*"}
 
+// elisionStarts are the first bytes of those marks, of three dots and of the ellipsis.
+const elisionStarts = "/{<-#%;*.\xe2"
+
 // elision reports whether a line stands for lines left out: three dots,
 // alone, in a comment, or with a word such as "existing" or "rest" after them.
 // marked is false for bare dots, which are an expression in Python.
@@ -157,7 +160,9 @@ var commentMarks = []string{"//", "/*", "{/*", "<!--", "--", "#", "%", ";", "*"}
 // Yes: "...", "# ...", "// ... existing code ...", "{/* ... rest ... */}",
 // "# \u2026 (rest of the class)". No: "...args", "x = ...", "wait...".
 func elision(s string) (yes, marked bool) {
-	s = strings.TrimSpace(s)
+	if s = strings.TrimSpace(s); s == "" || strings.IndexByte(elisionStarts, s[0]) < 0 {
+		return false, false // nearly every line
+	}
 	for _, m := range commentMarks {
 		if rest, ok := strings.CutPrefix(s, m); ok {
 			s, marked = strings.TrimSpace(rest), true
@@ -198,7 +203,9 @@ func placeholder(s string) bool {
 	if yes, marked := elision(s); yes {
 		return marked
 	}
-	s = strings.TrimSpace(s)
+	if s = strings.TrimSpace(s); s == "" || strings.IndexByte(elisionStarts, s[0]) < 0 {
+		return false
+	}
 	found := false
 	for _, m := range commentMarks {
 		if rest, ok := strings.CutPrefix(s, m); ok && m != "*" {

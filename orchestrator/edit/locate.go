@@ -63,16 +63,13 @@ func locate(d *document, search, replace []string) finding {
 		return finding{}
 	}
 	for _, k := range []viewKind{loose, looseFilled, looseCode} {
-		if d.lacks(core) {
-			break
-		}
 		f, done := locateLoose(d, k, core, rep)
-		if done && k != looseCode {
+		if done && k != looseCode && !d.codeOnce(core) {
 			if all, _ := locateLoose(d, looseCode, core, rep); len(all.ambiguous) > 0 {
 				return all // some place differs in depth, some in comments: which is nearer nobody can tell
 			}
 		}
-		if done {
+		if done && (k != looseCode || !d.foreign(core)) {
 			return f.widen(d, search, replace)
 		}
 	}
@@ -119,11 +116,7 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	trimmed := len(core) < len(search) && !sameLines(core, rep)
 	v := func(s []string) []int {
-		if d.lacks(s) {
-			return nil
-		}
-		w := d.view(trimmedEnd)
-		places, _ := w.find(s, most)
+		places, _ := d.view(trimmedEnd).find(s, most)
 		return places // trimmedEnd keeps every line: places are lines
 	}
 	tries := []struct {
@@ -247,9 +240,9 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	var found []place
 	var lines []int
 	for _, h := range hits {
-		groups, ok := pair(d, search, kept, v.line[h:h+len(kept)])
+		groups, ok := pair(d, search, kept, v.window(h, len(kept)))
 		if ok || len(hits) == most { // of so many places nobody knows whether there are more
-			lines = append(lines, int(v.line[h]))
+			lines = append(lines, v.line(h))
 		}
 		if ok {
 			found = append(found, place{lo: groups[0].f0, hi: groups[len(groups)-1].f1, search: search, replace: replace, groups: groups})
@@ -285,7 +278,7 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 		s, f = k+1, f+1
 	}
 	end := f
-	for end < d.len() && blank(d.bare()[end]) {
+	for s < len(search) && end < d.len() && blank(d.bare()[end]) {
 		end++
 	}
 	for ; s < len(search) && ok; s++ {
@@ -305,7 +298,7 @@ func wholeComments(d *document, groups []group) bool {
 		}
 	}
 	for f := lo + 1; f < hi; f++ {
-		if d.scanned().within[f] == inComment && paired[f-lo] != paired[f-lo-1] {
+		if paired[f-lo] != paired[f-lo-1] && d.scanned().within[f] == inComment {
 			return false
 		}
 	}

@@ -287,9 +287,12 @@ func alreadyAround(d *document, p place) bool {
 		}
 	}
 	v := d.view(looseCode)
-	_, named, _ := v.numbers(p.search)
 	hits, kept := v.find(p.replace, most)
+	if len(hits) == 0 {
+		return false
+	}
+	_, named, _ := v.numbers(p.search)
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
-		return int(v.line[h]) <= p.lo && p.hi <= int(v.line[h+len(kept)-1])+1
+		return v.line(h) <= p.lo && p.hi <= v.line(h+len(kept)-1)+1
 	})
 }

@@ -165,15 +165,6 @@ func (d *document) linesWith(s string) (lines []int) {
 	}
 }
 
-// lineAt returns the line, from 0, that holds byte at of the text.
-func (d *document) lineAt(at int) int {
-	l, on := slices.BinarySearch(d.off, int32(at))
-	if on {
-		return l
-	}
-	return l - 1
-}
-
 // tally sums the votes and returns the starts with the most weight, best
 // first; of equals the first in the file.
 func tally(votes []vote) []vote {

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -52,7 +53,7 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
 func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, []Problem) {
-	if slices.Contains(before, 0) {
+	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
 	d := newDocument(path, before)
@@ -61,7 +62,7 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	problems = append(problems, overlaps(d, found)...)
-	if len(problems) > 0 { // a chained block cannot be judged then: report it as missing
+	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
@@ -194,8 +195,12 @@ func report(path string, found []*match) []Applied {
 // why nothing outside them can change.
 func (d *document) splice(found []*match) string {
 	all := sorted(found)
+	size := len(d.mark) + len(d.text) + len(d.eol)
+	for _, s := range all {
+		size += len(s.text)
+	}
 	var b strings.Builder
-	b.Grow(len(d.text) + 64)
+	b.Grow(size)
 	b.WriteString(d.mark)
 	at := 0
 	for _, s := range all {
@@ -235,7 +240,11 @@ func (d *document) endWith(text string, newline bool) string {
 
 // sorted returns the splices of all matches in the order of the file.
 func sorted(found []*match) []splice {
-	var all []splice
+	n := 0
+	for _, m := range found {
+		n += len(m.splices)
+	}
+	all := make([]splice, 0, n)
 	for _, m := range found {
 		all = append(all, m.splices...)
 	}
@@ -258,11 +267,14 @@ func sorted(found []*match) []splice {
 // and, where it repeats them, that they stay. Two insertions before one line
 // have no order.
 //
-// The work is linear in the lines that the blocks cover.
+// The work is linear in the lines of the file and those that the blocks cover.
 func overlaps(d *document, found []*match) []Problem {
-	line := make(map[int]int, len(found)) // changed line → 1 + index of the match
-	gap := make(map[int]int)              // insertion before that line → the same
-	blame := make(map[int]int)            // later match → earlier one
+	if len(found) < 2 {
+		return nil
+	}
+	line := make([]int32, d.len()+1) // for each changed line 1 + the index of the match
+	gap := make([]int32, d.len()+1)  // for each line with an insertion before it the same
+	blame := make(map[int]int)       // later match → earlier one
 	clash := func(i, j int) {
 		if i != j && found[i].op.block < found[j].op.block {
 			i, j = j, i
@@ -275,15 +287,15 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, s := range m.splices {
 			if s.lo == s.hi {
 				if o := gap[s.lo]; o > 0 {
-					clash(i, o-1)
+					clash(i, int(o)-1)
 				}
-				gap[s.lo] = i + 1
+				gap[s.lo] = int32(i) + 1
 			}
 			for l := s.lo; l < s.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, o-1)
+					clash(i, int(o)-1)
 				}
-				line[l] = i + 1
+				line[l] = int32(i) + 1
 			}
 		}
 	}
@@ -291,10 +303,10 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, p := range m.places {
 			for l := p.lo; l < p.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, o-1)
+					clash(i, int(o)-1)
 				}
 				if o := gap[l]; o > 0 && l > p.lo {
-					clash(i, o-1)
+					clash(i, int(o)-1)
 				}
 			}
 		}

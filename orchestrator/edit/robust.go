@@ -2,6 +2,7 @@ package edit
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,11 +20,15 @@ func trimSpace(s string) string { return strings.TrimSpace(s) }
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
 func locateElided(d *document, search, replace []string) (finding, bool) {
-	ps, pr := pieces(search), pieces(replace)
-	if len(ps) < 2 || len(ps) != len(pr) {
+	ps := pieces(search)
+	if len(ps) < 2 {
 		return finding{}, false
 	}
-	f, at := finding{}, 0
+	pr := pieces(replace)
+	if len(ps) != len(pr) {
+		return finding{}, false
+	}
+	f, at := finding{places: make([]place, 0, len(ps))}, 0
 	for i, s := range ps {
 		if allBlank(s) {
 			if !allBlank(pr[i]) {
@@ -56,27 +61,32 @@ func locatePiece(d *document, search, replace []string) finding {
 	return f
 }
 
-// pieces cuts lines at the elisions.
+// pieces cuts lines at the elisions, without copying them.
 func pieces(lines []string) [][]string {
-	out := [][]string{nil}
-	for _, s := range lines {
+	var out [][]string
+	from := 0
+	for i, s := range lines {
 		if yes, _ := elision(s); yes {
-			out = append(out, nil)
-		} else {
-			out[len(out)-1] = append(out[len(out)-1], s)
+			out = append(out, lines[from:i])
+			from = i + 1
 		}
 	}
-	return out
+	return append(out, lines[from:])
 }
 
-// A wordView is a file as tokens, for SEARCH lines that were joined or
-// broken differently.
+// A wordView is a range of a file's lines as tokens, for SEARCH lines that
+// were joined or broken differently.
 type wordView struct {
-	ids   []int32
-	line  []int32 // the line of each token
-	known map[string]int32
-	count []int32
-	first [][]int32
+	sequence
+	words []string // the token of each number
+	lo    int      // the first line
+	ends  []int32  // tokens up to and with each line
+}
+
+// line returns the line of the file that token t is on.
+func (w *wordView) line(t int) int {
+	i, _ := slices.BinarySearch(w.ends, int32(t)+1)
+	return w.lo + i
 }
 
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
@@ -88,26 +98,56 @@ const (
 
 // wordView returns the tokens of the file, cutting it at the first call.
 func (d *document) wordView() *wordView {
-	if d.words != nil {
-		return d.words
+	if d.words == nil {
+		d.words = d.cutWords(0, d.len())
 	}
-	w := &wordView{known: map[string]int32{}}
-	for i := range d.len() {
+	return d.words
+}
+
+// cutWords returns the tokens of lines [lo, hi).
+//
+// They are counted first: a file of punctuation has as many tokens as bytes,
+// and an array that grows would take several times its size.
+func (d *document) cutWords(lo, hi int) *wordView {
+	n := 0
+	for i := lo; i < hi; i++ {
+		eachToken(d.line(i), func(string) { n++ })
+	}
+	w := &wordView{lo: lo, ends: make([]int32, 0, hi-lo)}
+	w.ids = make([]int32, 0, n)
+	w.keys = newTable(min(n, 1024), func(id int32) string { return w.words[id] })
+	for i := lo; i < hi; i++ {
 		eachToken(d.line(i), func(t string) {
-			id, ok := w.known[t]
-			if !ok {
-				id = int32(len(w.count))
-				w.known[t] = id
-				w.count, w.first = append(w.count, 0), append(w.first, nil)
+			if w.push(t); len(w.words) < len(w.count) {
+				w.words = append(w.words, t)
 			}
-			if w.count[id]++; w.count[id] <= rare {
-				w.first[id] = append(w.first[id], int32(len(w.ids)))
-			}
-			w.ids, w.line = append(w.ids, id), append(w.line, int32(i))
 		})
+		w.ends = append(w.ends, int32(len(w.ids)))
 	}
-	d.words = w
 	return w
+}
+
+// A shape is what is known of SEARCH as tokens before any are compared.
+type shape struct {
+	ends    []int  // tokens up to and with each line
+	tokens  int    // how many there are
+	size    int    // their bytes
+	longest string // the longest name or number, "" when there is none
+}
+
+// shapeOf measures lines as tokens.
+func shapeOf(lines []string) shape {
+	h := shape{ends: make([]int, 0, len(lines))}
+	for _, s := range lines {
+		eachToken(s, func(t string) {
+			h.tokens, h.size = h.tokens+1, h.size+len(t)
+			if r, _ := utf8.DecodeRuneInString(t); len(t) > len(h.longest) && word(r) {
+				h.longest = t
+			}
+		})
+		h.ends = append(h.ends, h.tokens)
+	}
+	return h
 }
 
 // locateReflowed looks for the tokens of search, whatever the line breaks and
@@ -118,49 +158,115 @@ func (d *document) wordView() *wordView {
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
 func locateReflowed(d *document, search, replace []string) (finding, bool) {
-	var ids []int32
-	var ends []int // tokens up to and with each line of search
-	w, size, known := d.wordView(), 0, true
-	for _, s := range search {
-		eachToken(s, func(t string) {
-			id, ok := w.known[t]
-			known = known && ok
-			ids, size = append(ids, id), size+len(t)
-		})
-		ends = append(ends, len(ids))
-	}
-	if !known || len(ids) < minTokens || size < minBytes || d.lang.flow == fixed {
+	if d.lang.flow == fixed {
 		return finding{}, false
 	}
-	hits := wholeLines(w, searchKMP(w.ids, ids, math.MaxInt), len(ids))
-	if len(hits) == 0 {
+	h := shapeOf(search)
+	if h.tokens < minTokens || h.size < minBytes {
 		return finding{}, false
 	}
-	lines := make([]int, len(hits))
-	for i, h := range hits {
-		lines[i] = int(w.line[h])
+	var lines []int
+	var p place
+	for _, w := range d.reflowRegions(search, h) {
+		for _, t := range w.wholeLines(search, h.tokens) {
+			if n := len(lines); n > 0 && lines[n-1] >= w.line(t) {
+				continue // regions may overlap
+			}
+			if len(lines) == 0 {
+				p = place{lo: w.line(t), hi: w.line(t+h.tokens-1) + 1, strategy: Robust, search: search, replace: replace}
+				p.groups = reflowGroups(w, t, h.ends)
+			}
+			lines = append(lines, w.line(t))
+		}
 	}
-	h := hits[0]
-	p := place{lo: lines[0], hi: int(w.line[h+len(ids)-1]) + 1, strategy: Robust, search: search, replace: replace}
-	p.groups = reflowGroups(w, h, ends)
-	if len(hits) == 1 && !d.flows(search, p.groups) {
+	if len(lines) == 0 || len(lines) == 1 && !d.flows(search, p.groups) {
 		return finding{}, false
 	}
 	return one(lines, p), true
 }
 
-// wholeLines keeps the hits that begin with a line's first token and end with
-// a line's last.
-func wholeLines(w *wordView, hits []int, n int) []int {
-	var out []int
-	for _, h := range hits {
-		starts := h == 0 || w.line[h-1] != w.line[h]
-		stops := h+n == len(w.ids) || w.line[h+n-1] != w.line[h+n]
-		if starts && stops {
-			out = append(out, h)
+// reflowRegions returns the parts of the file, as tokens, in which search can
+// stand reflowed, in order.
+//
+// To cut a whole file into tokens takes longer than all else together, and
+// most SEARCHes that come this far stand nowhere. So its longest name is looked
+// for as text, and only where the text around it agrees too, space aside, are
+// there tokens to compare. Where that could take longer than to cut the file,
+// because the name is frequent and SEARCH long, and for many blocks, the file
+// is cut once.
+func (d *document) reflowRegions(search []string, h shape) []*wordView {
+	if d.busy || d.words != nil || h.longest == "" {
+		return []*wordView{d.wordView()}
+	}
+	text := strings.Join(search, "\n")
+	mid := strings.Index(text, h.longest)
+	before, after := text[:mid], text[mid:]
+	var out []*wordView
+	for n, at := 0, 0; ; n++ {
+		i := strings.Index(d.text[at:], h.longest)
+		if i < 0 {
+			return out
+		}
+		if n >= rare && n*len(text) > 4*len(d.text) {
+			return []*wordView{d.wordView()}
+		}
+		at += i
+		if end, ok := goesOn(d.text[at:], after); ok {
+			if start, ok := leadsUp(d.text[:at], before); ok {
+				out = append(out, d.cutWords(d.lineAt(start), d.lineAt(at+end-1)+1))
+			}
+		}
+		at++
+	}
+}
+
+// goesOn reports whether text begins with want, space aside, and where want
+// ends in it.
+func goesOn(text, want string) (end int, ok bool) {
+	rest := text
+	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		if rest == "" || rest[0] != want[0] {
+			return 0, false
+		}
+		rest = rest[1:]
+	}
+	return len(text) - len(rest), true
+}
+
+// leadsUp reports whether text ends with want, space aside, and where want
+// begins in it.
+func leadsUp(text, want string) (start int, ok bool) {
+	start = len(text)
+	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		if start = len(text) - 1; start < 0 || text[start] != want[len(want)-1] {
+			return 0, false
+		}
+		text = text[:start]
+	}
+	return start, true
+}
+
+// wholeLines returns the places, as tokens, at which search stands, n tokens
+// long, that begin with a line's first token and end with a line's last.
+func (w *wordView) wholeLines(search []string, n int) []int {
+	ids, known := make([]int32, 0, n), true
+	for _, s := range search {
+		eachToken(s, func(t string) {
+			id, ok := w.number(t)
+			known = known && ok
+			ids = append(ids, id)
+		})
+		if !known {
+			return nil
 		}
 	}
-	return out
+	return w.search(ids, math.MaxInt, func(t int) bool {
+		starts := t == 0 || w.line(t-1) != w.line(t)
+		stops := t+n == len(w.ids) || w.line(t+n-1) != w.line(t+n)
+		return starts && stops
+	})
 }
 
 // reflowGroups pairs the lines of search, of which line i ends before token
@@ -171,7 +277,7 @@ func wholeLines(w *wordView, hits []int, n int) []int {
 // lines for one, then one for one.
 func reflowGroups(w *wordView, h int, ends []int) []group {
 	var groups []group
-	s0, f0, t0 := 0, int(w.line[h]), 0
+	s0, f0, t0 := 0, w.line(h), 0
 	for s, e := range ends {
 		if e == t0 { // a line without tokens: blank
 			if s0 == s {
@@ -181,11 +287,11 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 			continue
 		}
 		last := h + e - 1
-		if last+1 < len(w.ids) && w.line[last+1] == w.line[last] {
+		if last+1 < len(w.ids) && w.line(last+1) == w.line(last) {
 			continue // the file's line goes on
 		}
-		groups = append(groups, group{s0, s + 1, int(w.line[h+t0]), int(w.line[last]) + 1})
-		s0, t0, f0 = s+1, e, int(w.line[last])+1
+		groups = append(groups, group{s0, s + 1, w.line(h + t0), w.line(last) + 1})
+		s0, t0, f0 = s+1, e, w.line(last)+1
 	}
 	return groups
 }
@@ -204,29 +310,54 @@ const operators = "+-*/%=<>!&|^~?:.@#\\"
 func eachToken(s string, yield func(string)) {
 	open := "" // quotation marks that do not close: looking again would cost quadratic time
 	for s != "" {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case unicode.IsSpace(r):
-			s = s[n:]
+		n := 1
+		switch c := s[0]; {
+		case c == ' ' || '\t' <= c && c <= '\r':
+			s = s[1:]
 			continue
-		case (r == '"' || r == '\'' || r == '`') && !strings.ContainsRune(open, r):
+		case (c == '"' || c == '\'' || c == '`') && strings.IndexByte(open, c) < 0:
 			if n = quoted(s); n == 1 {
 				open += s[:1]
 			}
-		case strings.ContainsRune(operators, r):
-			n = len(s) - len(strings.TrimLeft(s, operators))
-		case word(r):
-			for n < len(s) {
-				r, m := utf8.DecodeRuneInString(s[n:])
-				if !word(r) {
-					break
-				}
-				n += m
+		case strings.IndexByte(operators, c) >= 0:
+			for n < len(s) && strings.IndexByte(operators, s[n]) >= 0 {
+				n++
+			}
+		case wordByte(c) || c >= utf8.RuneSelf:
+			var space bool
+			if n, space = wordLen(s); space {
+				s = s[n:]
+				continue
 			}
 		}
 		yield(s[:n])
 		s = s[n:]
 	}
+}
+
+// wordLen returns the length of the word at the start of s, or that of its
+// first character when it is none, and whether that character is space.
+func wordLen(s string) (n int, space bool) {
+	for n < len(s) && wordByte(s[n]) {
+		n++
+	}
+	for n < len(s) && s[n] >= utf8.RuneSelf {
+		r, m := utf8.DecodeRuneInString(s[n:])
+		if !word(r) {
+			if n == 0 {
+				return m, unicode.IsSpace(r)
+			}
+			break
+		}
+		for n += m; n < len(s) && wordByte(s[n]); n++ {
+		}
+	}
+	return n, false
+}
+
+// wordByte reports whether an ASCII character belongs to a name or number.
+func wordByte(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$'
 }
 
 // quoted returns the length of the string literal at the start of s, or 1

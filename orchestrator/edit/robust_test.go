@@ -154,15 +154,77 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 		var ids []int32
 		var ends []int
 		for _, s := range bars(c.search) {
-			eachToken(s, func(tok string) { ids = append(ids, w.known[tok]) })
+			eachToken(s, func(tok string) {
+				id, _ := w.number(tok)
+				ids = append(ids, id)
+			})
 			ends = append(ends, len(ids))
 		}
-		hits := searchKMP(w.ids, ids, math.MaxInt)
+		hits := searchKMP(w.ids, ids, math.MaxInt, nil)
 		if len(hits) != 1 {
 			t.Fatalf("%s: hits %v", c.name, hits)
 		}
 		if got := fmt.Sprint(reflowGroups(w, hits[0], ends)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Where one name stands among equal text is all that is cut into tokens, and
+// the outcome is that of cutting the whole file.
+func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
+	t.Parallel()
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.SampledFrom([]string{
+			"call(first_name, second_name)", "call(first_name,", "    second_name)", "call(", "first_name", ", second_name)",
+			"second_name)", "x = \"a  b\"", "x = \"a b\"", "", "\u00a0call(first_name,\u3000second_name)", "first_name_too", "don't", "'", `\`,
+		})
+		file := strings.Join(rapid.SliceOfN(line, 1, 9).Draw(t, "file"), "\n") + "\n"
+		search := rapid.SliceOfN(line, 1, 3).Draw(t, "search")
+		if rapid.Bool().Draw(t, "joined") {
+			search = []string{strings.Join(search, " ")}
+		}
+		part, all := newDocument("a.json", []byte(file)), newDocument("a.json", []byte(file))
+		all.wordView()
+		f, _ := locateReflowed(part, search, nil)
+		g, ok := locateReflowed(all, search, nil)
+		if fmt.Sprint(f) != fmt.Sprint(g) {
+			t.Fatalf("%q in %q: %v, and by the whole file %v", search, file, f, g)
+		}
+		if ok && part.words == nil {
+			found++
+		}
+	})
+	if found == 0 {
+		t.Error("nothing was ever found by a region")
+	}
+}
+
+func TestTextAgreesSpaceAside(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, want string
+		end, start int // -1 when it does not agree
+	}{
+		{"a b c", "ab", 3, -1},
+		{"a b c", "b  c ", -1, 2},
+		{"ab", "ab", 2, 0},
+		{"a\u00a0b", "a b", 4, 0},
+		{"a", "ab", -1, -1},
+		{"xa", "b", -1, -1},
+		{"a", " ", 0, 1},
+	} {
+		end, ok := goesOn(c.text, c.want)
+		if !ok {
+			end = -1
+		}
+		start, ok := leadsUp(c.text, c.want)
+		if !ok {
+			start = -1
+		}
+		if end != c.end || start != c.start {
+			t.Errorf("%q and %q: ends at %d, begins at %d; want %d and %d", c.text, c.want, end, start, c.end, c.start)
 		}
 	}
 }

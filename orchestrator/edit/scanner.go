@@ -145,7 +145,7 @@ func quoteLike(s string) bool {
 func spaceBefore(s string, at int) bool { return at == 0 || s[at-1] == ' ' || s[at-1] == '\t' }
 
 // letter reports whether c is a letter or digit of ASCII.
-func letter(c byte) bool { return c == '_' || c < 0x80 && word(rune(c)) && c != '$' }
+func letter(c byte) bool { return wordByte(c) && c != '$' }
 
 // name returns the length of the word at the start of rest. Before a quotation
 // mark it may be a prefix that changes what the string is.

@@ -22,54 +22,119 @@ const (
 // A view is the lines of a file as numbers: equal lines, in this way of
 // looking, have equal numbers, so that comparing windows costs no text.
 //
-// Building one costs a hash of every line, so views are built only when a
-// strategy is reached that needs them; most blocks are settled by Exact,
-// which needs none.
+// Numbering costs a hash of every line, so it is done when a strategy first
+// needs it, and mostly once: for the loose view. The two stricter views compare
+// the text of the few places that it finds, and number the lines in their own
+// way only for text so repetitive that the places are many. The view without
+// blank lines takes its numbers for the lines it keeps; the one without
+// comments has lines of its own.
 type view struct {
-	kind  viewKind
-	lang  *language
-	ids   []int32          // one a line that the view keeps
-	line  []int32          // the line of the file that ids[i] stands for
-	known map[string]int32 // from a line's key to its number
-	count []int32          // how often each number occurs
-	first [][]int32        // places of each number, at most rare of them
+	kind     viewKind
+	d        *document
+	sequence         // the lines that the view keeps; without keys until it is built
+	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
 }
 
-// rare bounds the places that are kept and tried for one line. A line more
-// frequent than that is no help in finding its block; see search.
+// rare bounds the places that are tried for one line. A line more frequent
+// than that is no help in finding its block; see search.
 const rare = 32
 
-// view returns the view of that kind, building it at the first call.
+// view returns the view of that kind.
 func (d *document) view(k viewKind) *view {
-	if d.views[k] != nil {
-		return d.views[k]
+	if d.views[k] == nil {
+		d.views[k] = &view{kind: k, d: d}
 	}
-	n := d.len()
-	v := &view{kind: k, lang: d.lang, known: make(map[string]int32, n)}
-	v.ids, v.line = make([]int32, 0, n), make([]int32, 0, n)
-	for i := range n {
-		s := d.line(i)
-		if k == looseCode {
-			s = d.bare()[i]
+	return d.views[k]
+}
+
+// build numbers the lines, at the first call.
+func (v *view) build() *view {
+	switch {
+	case v.keys != nil:
+	case v.kind == looseFilled:
+		v.sieve(v.d.view(loose).build())
+	default:
+		v.enumerate()
+	}
+	return v
+}
+
+// enumerate numbers the lines that the view keeps by their keys.
+func (v *view) enumerate() {
+	distinct := min(v.d.len(), 4096) // a guess: the table grows with what is there
+	v.keys = newTable(distinct, func(id int32) string { return v.keyOf(v.line(int(v.first[id]))) })
+	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
+	v.ids = make([]int32, 0, v.d.len())
+	if v.kind == looseCode {
+		v.lines = make([]int32, 0, v.d.len())
+	}
+	for i := range v.d.len() {
+		if v.kind == looseCode {
+			if blank(v.d.bare()[i]) {
+				continue
+			}
+			v.lines = append(v.lines, int32(i))
 		}
-		if v.skips(s) {
+		v.push(v.keyOf(i))
+	}
+}
+
+// sieve takes the numbers of all for the lines that the view keeps. A file
+// without any line to leave out is the same in both views.
+func (v *view) sieve(all *view) {
+	kept := 0
+	for i := range all.ids {
+		if !v.skips(v.d.raw(i)) {
+			kept++
+		}
+	}
+	if kept == len(all.ids) {
+		v.sequence = all.sequence
+		return
+	}
+	v.keys = all.keys
+	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
+	v.ids, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
+	for i, id := range all.ids {
+		if v.skips(v.d.raw(i)) {
 			continue
 		}
-		key := k.key(s)
-		id, ok := v.known[key]
-		if !ok {
-			id = int32(len(v.count))
-			v.known[key] = id
-			v.count = append(v.count, 0)
-			v.first = append(v.first, nil)
+		if v.count[id]++; v.count[id] == 1 {
+			v.first[id] = int32(len(v.ids))
 		}
-		if v.count[id]++; v.count[id] <= rare {
-			v.first[id] = append(v.first[id], int32(len(v.ids)))
-		}
-		v.ids, v.line = append(v.ids, id), append(v.line, int32(i))
+		v.ids, v.lines = append(v.ids, id), append(v.lines, int32(i))
 	}
-	d.views[k] = v
-	return v
+}
+
+// keyOf returns the key of line i of the file.
+func (v *view) keyOf(i int) string {
+	switch v.kind {
+	case looseCode:
+		return loose.key(v.d.bare()[i])
+	case loose, looseFilled:
+		return loose.key(v.d.raw(i)) // the line's end is space too
+	}
+	return v.kind.key(v.d.line(i))
+}
+
+// line returns the line of the file that place i of the view stands for.
+func (v *view) line(i int) int {
+	if v.lines == nil {
+		return i
+	}
+	return int(v.lines[i])
+}
+
+// window returns the lines of the file that n places from lo on stand for.
+func (v *view) window(lo, n int) []int32 {
+	if v.lines != nil {
+		return v.lines[lo : lo+n]
+	}
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(lo + i)
+	}
+	return out
 }
 
 // skips reports whether the view leaves the line s out.
@@ -88,20 +153,28 @@ func (k viewKind) key(s string) string {
 	return strings.TrimSpace(plainUnicode(s))
 }
 
+// has reports whether the view holds the line s.
+func (v *view) has(s string) bool {
+	_, ok := v.build().number(v.kind.key(s))
+	return ok
+}
+
 // numbers returns the lines of s that the view keeps, as numbers and as
 // indexes into s; ok is false when one of them is not in the file at all.
 //
 // That a line is not in the file at all is the most frequent answer for a
 // block that does not match, and it ends the search before it begins.
 func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
+	v.build()
 	if v.kind == looseCode {
-		s = v.lang.code(s)
+		s = v.d.lang.code(s)
 	}
+	ids, kept = make([]int32, 0, len(s)), make([]int, 0, len(s))
 	for i, l := range s {
 		if v.skips(l) {
 			continue
 		}
-		id, known := v.known[v.kind.key(l)]
+		id, known := v.number(v.kind.key(l))
 		if !known {
 			return nil, nil, false
 		}
@@ -110,84 +183,77 @@ func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 	return ids, kept, len(ids) > 0
 }
 
-// find returns up to limit places in the view, as indexes into v.ids, at
-// which s stands, and which lines of s the view kept.
+// find returns up to limit places in the view at which s stands, and which
+// lines of s the view kept. A place is an index into ids; where the view keeps
+// every line that is a line of the file.
 func (v *view) find(s []string, limit int) (places, kept []int) {
+	switch {
+	case v.keys != nil:
+	case v.kind <= loose:
+		if places, ok := v.sighted(s, limit); ok {
+			return places, upTo(len(s))
+		}
+	case v.kind == looseFilled && v.d.nowhere(s), v.kind == looseCode && v.d.codeNowhere(s):
+		return nil, nil
+	}
+	if v.kind < loose && v.keys == nil {
+		w := v.d.view(loose)
+		ids, kept, ok := w.numbers(s)
+		if !ok {
+			return nil, nil
+		}
+		if w.count[ids[w.rarest(ids)]] <= rare {
+			return w.search(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
+		}
+		if w.search(ids, 1, nil) == nil {
+			return nil, nil // looser is nothing, so stricter is nothing
+		}
+	}
 	ids, kept, ok := v.numbers(s)
 	if !ok {
 		return nil, nil
 	}
-	return search(v.ids, ids, v.count, v.first, limit), kept
+	return v.search(ids, limit, nil), kept
 }
 
-// search returns up to limit places of needle in hay. It starts from
-// needle's rarest number; when even that one is frequent, it falls back on
-// Knuth-Morris-Pratt, so that repetitive text costs linear time.
-//
-// Nearly always the rarest line of a block stands a few times in the file,
-// so that a few comparisons settle it.
-func search(hay, needle, count []int32, first [][]int32, limit int) []int {
-	best := 0
-	for i, id := range needle {
-		if count[id] < count[needle[best]] {
-			best = i
+// sighted returns up to limit lines of the file at which s stands, when the
+// file can be searched without numbers.
+func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
+	lo, hi := outer(s)
+	if lo == hi {
+		return nil, false
+	}
+	q := v.d.sight(s[lo:hi])
+	if !q.suits(v.d, v.kind) {
+		return nil, false
+	}
+	for _, at := range q.at {
+		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.len() && v.stands(s, at) {
+			if places = append(places, at); len(places) == limit {
+				break
+			}
 		}
 	}
-	if id := needle[best]; count[id] > rare {
-		return searchKMP(hay, needle, limit)
-	}
-	var hits []int
-	for _, p := range first[needle[best]] {
-		lo := int(p) - best
-		if lo < 0 || lo+len(needle) > len(hay) || !equal(hay[lo:lo+len(needle)], needle) {
-			continue
-		}
-		if hits = append(hits, lo); len(hits) == limit {
-			break
-		}
-	}
-	return hits
+	return places, true
 }
 
-// equal reports whether two runs of numbers are the same.
-func equal(a, b []int32) bool {
-	for i := range a {
-		if a[i] != b[i] {
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// stands reports whether s stands at line lo, which has as many lines after it.
+func (v *view) stands(s []string, lo int) bool {
+	for i, l := range s {
+		if v.keyOf(lo+i) != v.kind.key(l) {
 			return false
 		}
 	}
-	return len(a) == len(b)
-}
-
-// searchKMP is the Knuth-Morris-Pratt search over numbers.
-func searchKMP(hay, needle []int32, limit int) []int {
-	fail := make([]int32, len(needle)+1)
-	for i, k := 1, int32(0); i < len(needle); i++ {
-		for k > 0 && needle[i] != needle[k] {
-			k = fail[k]
-		}
-		if needle[i] == needle[k] {
-			k++
-		}
-		fail[i+1] = k
-	}
-	var hits []int
-	k := int32(0)
-	for i, id := range hay {
-		for k > 0 && id != needle[k] {
-			k = fail[k]
-		}
-		if id == needle[k] {
-			k++
-		}
-		if int(k) == len(needle) {
-			if hits = append(hits, i+1-len(needle)); len(hits) == limit {
-				break
-			}
-			k = fail[k]
-		}
-	}
-	return hits
+	return true
 }
 
 // plainUnicode replaces typographic punctuation and spaces by their ASCII
@@ -197,16 +263,38 @@ func searchKMP(hay, needle []int32, limit int) []int {
 // Letters are left alone, but for their composition: an accent more or less
 // is another word, an accent written as a character of its own is not. Nor
 // are characters without width set aside: a name with one in it is another
-// name, however it looks.
+// name, however it looks. A text that holds none of the characters is returned
+// as it is, without a copy.
 func plainUnicode(s string) string {
 	if ascii(s) {
 		return s
 	}
-	return unicodeForms.Replace(norm.NFC.String(s))
+	s = norm.NFC.String(s)
+	var b strings.Builder
+	done := 0
+	for i, r := range s {
+		if form := plainForm(r); form != "" {
+			b.WriteString(s[done:i])
+			b.WriteString(form)
+			done = i + utf8.RuneLen(r)
+		}
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
 }
 
-// ascii reports whether s has no byte beyond 0x7f.
+// ascii reports whether s has no byte beyond 0x7f, eight bytes at a time.
 func ascii(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		a := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+		b := uint32(s[4]) | uint32(s[5])<<8 | uint32(s[6])<<16 | uint32(s[7])<<24
+		if (a|b)&0x80808080 != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -215,12 +303,21 @@ func ascii(s string) bool {
 	return true
 }
 
-// unicodeForms is the table of plainUnicode: hyphens and dashes, single and
-// double quotation marks, spaces of other widths, the ellipsis.
-var unicodeForms = strings.NewReplacer(
-	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
-	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'",
-	"\u201c", `"`, "\u201d", `"`, "\u201e", `"`, "\u201f", `"`,
-	"\u00a0", " ", "\u2002", " ", "\u2003", " ", "\u2009", " ", "\u202f", " ", "\u3000", " ",
-	"\u2026", "...",
-)
+// plainForm is the table of plainUnicode: hyphens and dashes, single and
+// double quotation marks, spaces of other widths, the ellipsis; "" for what
+// has no plain form.
+func plainForm(r rune) string {
+	switch r {
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':
+		return "-"
+	case '\u2018', '\u2019', '\u201a', '\u201b':
+		return "'"
+	case '\u201c', '\u201d', '\u201e', '\u201f':
+		return `"`
+	case '\u00a0', '\u2002', '\u2003', '\u2009', '\u202f', '\u3000':
+		return " "
+	case '\u2026':
+		return "..."
+	}
+	return ""
+}

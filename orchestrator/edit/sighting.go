@@ -1,0 +1,253 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A sighting is where a block may stand, told by one of its lines: the longest,
+// which is the likeliest to be missing from the file, and seldom stands in it
+// twice.
+//
+// It is how most blocks are settled without an index: one search for a
+// substring finds the few lines of the file that equal that one, and only
+// around them is anything compared. An index costs as much as many such
+// searches; it pays for many blocks, and it is needed where one text has
+// several forms or the line is frequent.
+type sighting struct {
+	first *string // where the block's lines are kept, and how many they are: the question
+	n     int
+	known bool  // line and at are set, and at is complete
+	plain bool  // the line has one form only
+	line  int   // the line of the block that was looked for
+	at    []int // the lines of the file that equal it, space around it aside
+}
+
+// sight looks for lines without blank ones around them. Each strategy asks
+// of the same lines, so the last answer is kept.
+func (d *document) sight(core []string) *sighting {
+	q := &d.seen
+	if q.first != &core[0] || q.n != len(core) {
+		*q = sighting{first: &core[0], n: len(core)}
+		if d.asks++; d.asks > manyBlocks {
+			d.busy = true
+		}
+		if !d.busy {
+			q.look(d, core)
+		}
+	}
+	return q
+}
+
+// suits reports whether the sighting is complete for views of kind k: the
+// loose ones see lines that are written with other characters too.
+func (q *sighting) suits(d *document, k viewKind) bool {
+	return q.known && (k < loose || q.plain && d.script() != scriptForms)
+}
+
+// look sets where the longest line stands; it gives up when that is in many places.
+//
+// A line that holds the text among other text is left at its end, since it
+// cannot be the line itself.
+func (q *sighting) look(d *document, core []string) {
+	key := ""
+	for i, s := range core {
+		if s = trimSpace(s); len(s) > len(key) {
+			key, q.line = s, i
+		}
+	}
+	q.plain = plainUnicode(key) == key
+	for at, tries := 0, 0; ; tries++ {
+		i := strings.Index(d.text[at:], key)
+		if i < 0 {
+			q.known = true
+			return
+		}
+		if len(q.at) == rare || tries == 8*rare {
+			return
+		}
+		l := d.lineAt(at + i)
+		if trimSpace(d.raw(l)) == key {
+			q.at = append(q.at, l)
+		}
+		at = int(d.off[l+1])
+	}
+}
+
+// nowhere reports whether s certainly stands nowhere, however its space and
+// blank lines are taken: so it is for most blocks that are refused, and it
+// spares them the numbering of the file.
+func (d *document) nowhere(s []string) bool {
+	lo, hi := outer(s)
+	if lo == hi {
+		return false
+	}
+	q := d.sight(s[lo:hi])
+	around := func(at int) bool { return d.surrounded(s[lo:hi], q.line, at) }
+	return q.suits(d, looseFilled) && !slices.ContainsFunc(q.at, around)
+}
+
+// surrounded reports whether the lines around line i of core stand in this
+// order around line at of the file, which equals it, blank lines aside.
+func (d *document) surrounded(core []string, i, at int) bool {
+	for _, step := range []int{-1, 1} {
+		l := at + step
+		for j := i + step; j >= 0 && j < len(core); j += step {
+			key := loose.key(core[j])
+			if key == "" {
+				continue
+			}
+			for l >= 0 && l < d.len() && blank(d.raw(l)) {
+				l += step
+			}
+			if l < 0 || l >= d.len() || trimSpace(d.raw(l)) != key {
+				return false
+			}
+			l += step
+		}
+	}
+	return true
+}
+
+// maxReads bounds how often the file is read through for the lines of one
+// block: for a longer block a scan is cheaper.
+const maxReads = 8
+
+// codeNowhere reports whether s certainly stands nowhere even without comments:
+// the code of some line is not in the file at all, or nowhere among that of the
+// others. To look for it costs far less than to scan the file for its comments.
+//
+// The code of a line is where the line begins, whatever a scan makes of the
+// rest. Only a comment of several lines could hide a line between two others,
+// so that a file that may have one is not asked further.
+func (d *document) codeNowhere(s []string) bool {
+	if d.busy || d.script() == scriptForms {
+		return false
+	}
+	var code []string
+	longest, plain, budget := 0, true, maxReads*len(d.text)
+	for _, l := range d.lang.code(s) {
+		if l = loose.key(l); l == "" {
+			continue
+		}
+		i := strings.Index(d.text, l)
+		if budget -= i; i < 0 || budget < 0 {
+			return i < 0
+		}
+		if code = append(code, l); len(l) > len(code[longest]) {
+			longest = len(code) - 1
+		}
+		plain = plain && !d.lang.comment(l)
+	}
+	spans := func(b [2]string) bool { return strings.Contains(d.text, b[0]) }
+	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.block, spans) {
+		return false
+	}
+	for at, tries := 0, 0; tries < rare; tries++ {
+		i := strings.Index(d.text[at:], code[longest])
+		if i < 0 {
+			return true
+		}
+		l := d.lineAt(at + i)
+		if strings.HasPrefix(trimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
+			return false
+		}
+		at = int(d.off[l+1])
+	}
+	return false
+}
+
+// codeAround reports whether the lines around line at of the file begin with
+// those around line i of code, in this order, blank lines and comments aside.
+func (d *document) codeAround(code []string, i, at int) bool {
+	for _, step := range []int{-1, 1} {
+		l := at + step
+		for j := i + step; j >= 0 && j < len(code); j += step {
+			for l >= 0 && l < d.len() && (blank(d.raw(l)) || d.lang.comment(d.raw(l))) {
+				l += step
+			}
+			if l < 0 || l >= d.len() || !strings.HasPrefix(trimSpace(d.raw(l)), code[j]) {
+				return false
+			}
+			l += step
+		}
+	}
+	return true
+}
+
+// codeOnce reports whether s certainly stands at one place at most, comments
+// set aside: its longest line of code is in the file only once. That one place
+// was found needs no scan of the file for another then.
+func (d *document) codeOnce(s []string) bool {
+	if d.script() == scriptForms {
+		return false
+	}
+	longest := ""
+	for _, l := range d.lang.code(s) {
+		if l = loose.key(l); len(l) > len(longest) {
+			longest = l
+		}
+	}
+	i := strings.Index(d.text, longest)
+	return longest != "" && i >= 0 && !strings.Contains(d.text[i+1:], longest)
+}
+
+// foreign reports whether a file of ASCII does not hold the longest line of s,
+// be it a comment: then s is about another text, and what is left of it
+// without comments says nothing.
+func (d *document) foreign(s []string) bool {
+	longest := ""
+	for _, l := range s {
+		if len(l) > len(longest) {
+			longest = l
+		}
+	}
+	return d.script() == scriptASCII && !strings.Contains(d.text, loose.key(longest))
+}
+
+// holds reports whether the file has the line s, which is not blank, the
+// space around it and Unicode punctuation aside.
+func (d *document) holds(s string) bool {
+	key := loose.key(s)
+	if d.busy || d.script() == scriptForms {
+		return d.view(loose).has(s)
+	}
+	for at := 0; ; {
+		i := strings.Index(d.text[at:], key)
+		if i < 0 {
+			return false
+		}
+		l := d.lineAt(at + i)
+		if trimSpace(d.raw(l)) == key {
+			return true
+		}
+		at = int(d.off[l+1])
+	}
+}
+
+// A script is what characters a file is written in, as far as matching cares.
+type script int8
+
+const (
+	scriptUnread script = iota
+	scriptASCII
+	scriptPlain // others too, but none that the loose views take for another
+	scriptForms // one line may be written in several forms
+)
+
+// script returns the file's script, reading it at the first call only.
+func (d *document) script() script {
+	if d.written == scriptUnread {
+		switch {
+		case ascii(d.text):
+			d.written = scriptASCII
+		case !norm.NFC.IsNormalString(d.text), strings.ContainsFunc(d.text, func(r rune) bool { return plainForm(r) != "" }):
+			d.written = scriptForms
+		default:
+			d.written = scriptPlain
+		}
+	}
+	return d.written
+}
