@@ -244,7 +244,7 @@ func (p *diffParser) hunk(l string) error {
 	if len(op.search)+len(op.replace) == 0 {
 		return p.fault(kindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
-	if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
+	if err := p.unmarked(!h.trusted); err != nil {
 		return err
 	}
 	p.f.hunks = append(p.f.hunks, op)
@@ -297,27 +297,34 @@ func (p *diffParser) ends(s string, full bool) bool {
 // mailEnd is the version that git writes under a mailed patch.
 var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 
-// unmarked refuses a hunk that stops at a line without a mark while the header
-// promises more and more follows: the line may be context that lost its space,
-// and to stop there would drop the rest.
-func (p *diffParser) unmarked(short bool) error {
-	if !short || p.i >= len(p.lines) {
+// unmarked refuses a hunk that stops at a line without a mark though more marked
+// lines follow, unless the header's counts say that it is complete: the line may
+// be context that lost its space, and to stop there would drop the rest.
+//
+// A dash or plus, one space and a word is an item of a list in the prose: as a
+// line of a hunk it would stand for text that is indented by one space.
+func (p *diffParser) unmarked(doubtful bool) error {
+	if !doubtful || p.i >= len(p.lines) {
 		return nil
 	}
 	s := p.lines[p.i]
 	if s == "" || strings.HasPrefix(s, "@@") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "Index: ") || s == "-- " {
 		return nil
 	}
-	for _, l := range p.lines[p.i+1:] {
-		if strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
+	for k, l := range p.lines[p.i+1:] {
+		names := strings.HasPrefix(l, "--- ") && p.i+k+2 < len(p.lines) && strings.HasPrefix(p.lines[p.i+k+2], "+++ ")
+		if names || strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
 			return nil
 		}
-		if l != "" && (l[0] == '+' || l[0] == '-') {
+		if l != "" && (l[0] == '+' || l[0] == '-') && !listItem.MatchString(l) {
 			return p.fault(kindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", quote(s)), "begin every line of a hunk with its mark")
 		}
 	}
 	return nil
 }
+
+// listItem is a line of prose that looks like one of a hunk.
+var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
 
 // number reads a decimal, absent for none.
 func number(s string, absent int) int {
