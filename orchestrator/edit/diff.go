@@ -55,6 +55,7 @@ type diffParser struct {
 type diffFile struct {
 	git, named       bool   // it has git's header; it has the "---" and "+++" lines
 	old, new         string // as written, "" when not said
+	bare             string // the one name that git's header has twice, which is without prefixes then
 	from, to         string // of a rename
 	created, deleted bool
 	exec             *bool
@@ -84,6 +85,9 @@ func (p *diffParser) step() error {
 		}
 		p.f = &diffFile{git: true}
 		p.f.old, p.f.new = gitNames(strings.TrimPrefix(l, "diff --git "))
+		if p.f.old == p.f.new {
+			p.f.bare = p.f.new
+		}
 	case strings.HasPrefix(l, "--- ") && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1], "+++ "):
 		if err := p.names(l, strings.TrimSuffix(p.lines[p.i+1], "\r")); err != nil {
 			return err
@@ -117,6 +121,11 @@ func (p *diffParser) names(before, after string) error {
 	}
 	p.f.named = true
 	p.f.old, p.f.new = diffName(before[4:]), diffName(after[4:])
+	for _, name := range []string{p.f.old, p.f.new} {
+		if name != p.f.bare && name != "/dev/null" {
+			p.f.bare = "" // the header was written by hand
+		}
+	}
 	p.f.created = p.f.created || p.f.old == "/dev/null"
 	p.f.deleted = p.f.deleted || p.f.new == "/dev/null"
 	if p.f.created && p.f.deleted {
@@ -351,8 +360,8 @@ func (p *diffParser) finish() error {
 	if len(f.hunks) == 0 && (f.named || !said) {
 		return p.fault(kindTruncated, "the diff names a file and then ends: it was cut off", "send the whole diff again")
 	}
-	old, raw := stripped(f.old, "a/", f.git || prefixed(f)), f.old
-	name, rawNew := stripped(f.new, "b/", f.git || prefixed(f)), f.new
+	old, raw := stripped(f.old, prefixed(f)), f.old
+	name, rawNew := stripped(f.new, prefixed(f)), f.new
 	switch {
 	case f.created:
 		return p.created(name)
