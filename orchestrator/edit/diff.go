@@ -253,8 +253,10 @@ func (p *diffParser) hunk(l string) error {
 	if len(op.search)+len(op.replace) == 0 {
 		return p.fault(kindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
-	if err := p.unmarked(!h.trusted); err != nil {
-		return err
+	if !h.trusted {
+		if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
+			return err
+		}
 	}
 	p.f.hunks = append(p.f.hunks, op)
 	return nil
@@ -306,14 +308,15 @@ func (p *diffParser) ends(s string, full bool) bool {
 // mailEnd is the version that git writes under a mailed patch.
 var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 
-// unmarked refuses a hunk that stops at a line without a mark though more marked
-// lines follow, unless the header's counts say that it is complete: the line may
-// be context that lost its space, and to stop there would drop the rest.
+// unmarked refuses a hunk of doubtful counts that stops at a line without a mark
+// though more marked lines follow: the line may be context that lost its space,
+// and to stop there would drop the rest. Where the header promises more lines
+// they may even be those of a file's name.
 //
 // A dash or plus, one space and a word is an item of a list in the prose: as a
 // line of a hunk it would stand for text that is indented by one space.
-func (p *diffParser) unmarked(doubtful bool) error {
-	if !doubtful || p.i >= len(p.lines) {
+func (p *diffParser) unmarked(promised bool) error {
+	if p.i >= len(p.lines) {
 		return nil
 	}
 	s := p.lines[p.i]
@@ -321,7 +324,7 @@ func (p *diffParser) unmarked(doubtful bool) error {
 		return nil
 	}
 	for k, l := range p.lines[p.i+1:] {
-		names := strings.HasPrefix(l, "--- ") && p.i+k+2 < len(p.lines) && strings.HasPrefix(p.lines[p.i+k+2], "+++ ")
+		names := !promised && strings.HasPrefix(l, "--- ") && p.i+k+2 < len(p.lines) && strings.HasPrefix(p.lines[p.i+k+2], "+++ ")
 		if names || strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
 			return nil
 		}
