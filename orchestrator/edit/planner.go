@@ -25,6 +25,7 @@ type planner struct {
 	order    []*fileState
 	problems []Problem
 	applied  []Applied
+	bases    map[string][]string // the files by their base names, once a text was searched for them
 }
 
 // A fileState is what a response asks of one file, by its path before the edit.
