@@ -24,7 +24,7 @@ func parse(response []byte) ([]*operation, error) {
 			Advice: "send the change in several responses",
 		})
 	}
-	text := strings.TrimPrefix(string(response), bom)
+	text := answer(strings.TrimPrefix(string(response), bom))
 	ops, err := parseForm(text)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,26 @@ func parse(response []byte) ([]*operation, error) {
 		op.block = i + 1
 	}
 	return ops, nil
+}
+
+// answer returns the text behind a thought that is closed but never opened, as
+// of models whose prompt ends with the opening tag, when edits stand in it.
+//
+// They were weighed there, not sent. Where that text is not whole edits, the
+// tag is more likely content of a block, or spoken of, and the text stays as it is.
+func answer(text string) string {
+	for _, t := range scanTags(text) {
+		switch {
+		case !t.thinks():
+			continue
+		case t.closes && (t.line || endsLine(text, t.end)):
+			if ops, err := parseForm(text[:t.start]); err == nil && len(ops) > 0 {
+				return text[t.end:]
+			}
+		}
+		return text
+	}
+	return text
 }
 
 // The forms that are told where they begin. JSON that is the whole response,
