@@ -89,8 +89,31 @@ func (w *wholeParser) fence(mark, info, name string) error {
 	if lo, hi := outer(lines); lo == hi {
 		return w.unclear(name)
 	}
+	if showsChange(info, name, lines) {
+		return refuse(Problem{
+			Block: len(w.ops) + 1, Path: name, Kind: kindParse, Reason: "the fence holds an edit that is in no known form, not the content of the file",
+			Advice: formAdvice,
+		})
+	}
 	w.ops = append(w.ops, &operation{kind: opWrite, path: name, text: joinLines(lines), doubt: true})
 	return nil
+}
+
+// showsChange reports whether a fence that names a file shows a change to it: lines
+// with the marks of a diff, or conflict markers with words of their own.
+func showsChange(info, name string, lines []string) bool {
+	if kind := strings.ToLower(info); kind == "diff" || kind == "patch" {
+		ext := strings.ToLower(path.Ext(name))
+		return ext != ".diff" && ext != ".patch"
+	}
+	opened := false
+	for _, l := range lines {
+		opened = opened || strings.HasPrefix(l, "<<<<<<< ")
+		if opened && strings.HasPrefix(l, ">>>>>>> ") {
+			return true
+		}
+	}
+	return false
 }
 
 // unclear refuses a response in which the end of a file cannot be told.
