@@ -203,7 +203,8 @@ func (p *diffParser) hunk(l string) error {
 	if strings.HasPrefix(l, "@@@") {
 		return p.fault(kindRefused, "this is a combined diff of a merge", "send a diff against one parent")
 	}
-	keep := p.f.created && !strings.HasSuffix(p.lines[p.i], "\r")
+	sent := strings.HasSuffix(p.lines[p.i], "\r")
+	keep := p.f.created && !sent
 	h := &hunk{}
 	oldLeft, newLeft, counted := 0, 0, false
 	if m := hunkHeader.FindStringSubmatch(l); m != nil {
@@ -230,6 +231,7 @@ func (p *diffParser) hunk(l string) error {
 		}
 		if last != '\\' || s[0] != '\\' {
 			op.take(s, last)
+			h.lineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.search), len(op.replace))
 		}
 		switch last = s[0]; last {
 		case ' ':
@@ -248,6 +250,9 @@ func (p *diffParser) hunk(l string) error {
 		if len(side) > 0 && !p.f.created {
 			side[0] = strings.TrimPrefix(side[0], bom) // the mark is no part of the first line here
 		}
+	}
+	if sent {
+		h.oldCR, h.newCR = nil, nil
 	}
 	h.trusted = counted && oldLeft == 0 && newLeft == 0
 	if len(op.search)+len(op.replace) == 0 {

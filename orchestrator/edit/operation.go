@@ -52,6 +52,9 @@ type hunk struct {
 	trusted  bool // the header's counts are those of the body
 	oldNoEOL bool // the last old line has no newline at its end
 	newNoEOL bool // the last new line has none
+
+	// Which old and new lines end in "\r\n"; nil when none do, or when all of the diff does.
+	oldCR, newCR []bool
 }
 
 // splitBody cuts a body into lines without their ends. A final newline ends
