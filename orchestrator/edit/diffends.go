@@ -43,7 +43,7 @@ func (op *operation) verbatim(d *document, places []place) []splice {
 		return nil
 	}
 	for i := range n {
-		if d.end(p.lo+i) != endsIn(h.oldCR, i) {
+		if end := d.end(p.lo + i); end != endsIn(h.oldCR, i) && (end != "" || !h.oldNoEOL) {
 			return nil
 		}
 	}
