@@ -91,7 +91,7 @@ func parseForm(text string) ([]*operation, error) {
 	if done {
 		return ops, fault
 	}
-	if name := quotedIn(text, at); name != "" && form != diffForm {
+	if name := quotedIn(text, at); name != "" {
 		return nil, refuse(Problem{
 			Path: name, Kind: kindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
 			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",

@@ -102,9 +102,8 @@ func (w *wholeParser) fence(mark, info, name string) error {
 // showsChange reports whether a fence that names a file shows a change to it: lines
 // with the marks of a diff, or conflict markers with words of their own.
 func showsChange(info, name string, lines []string) bool {
-	if kind := strings.ToLower(info); kind == "diff" || kind == "patch" {
-		ext := strings.ToLower(path.Ext(name))
-		return ext != ".diff" && ext != ".patch"
+	if fencesChange(info, name) {
+		return true
 	}
 	opened := false
 	for _, l := range lines {
@@ -114,6 +113,13 @@ func showsChange(info, name string, lines []string) bool {
 		}
 	}
 	return false
+}
+
+// fencesChange reports whether a fence under the name of a file is said to hold
+// a change of the file, by its language.
+func fencesChange(info, name string) bool {
+	kind, ext := strings.ToLower(info), strings.ToLower(path.Ext(name))
+	return (kind == "diff" || kind == "patch") && ext != ".diff" && ext != ".patch"
 }
 
 // unclear refuses a response in which the end of a file cannot be told.
