@@ -50,19 +50,24 @@ func pathLine(s string) string {
 		if l == "" || strings.HasPrefix(l, "```") {
 			continue
 		}
-		l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
-		for _, head := range []string{"file:", "path:", "filename:", "// "} {
-			if len(l) > len(head) && strings.EqualFold(l[:len(head)], head) {
-				l = strings.TrimSpace(l[len(head):])
-			}
-		}
-		l = strings.Trim(l, "`*:\"' \t")
+		l = undressed(l)
 		if l == "" || strings.ContainsAny(l, " \t<>|()") || !strings.ContainsAny(l, "./") {
 			return ""
 		}
 		return l
 	}
 	return ""
+}
+
+// undressed returns a line that may name a file without what stands around the name.
+func undressed(l string) string {
+	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
+	for _, head := range []string{"file:", "path:", "filename:", "// "} {
+		if len(l) > len(head) && strings.EqualFold(l[:len(head)], head) {
+			l = strings.TrimSpace(l[len(head):])
+		}
+	}
+	return strings.Trim(l, "`*:\"' \t")
 }
 
 // backwards returns the lines, last first.

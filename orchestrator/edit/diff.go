@@ -55,6 +55,7 @@ type diffParser struct {
 type diffFile struct {
 	git, named       bool   // it has git's header; it has the "---" and "+++" lines
 	old, new         string // as written, "" when not said
+	bare             string // the one name that git's header has twice, which is without prefixes then
 	from, to         string // of a rename
 	created, deleted bool
 	exec             *bool
@@ -84,6 +85,9 @@ func (p *diffParser) step() error {
 		}
 		p.f = &diffFile{git: true}
 		p.f.old, p.f.new = gitNames(strings.TrimPrefix(l, "diff --git "))
+		if p.f.old == p.f.new {
+			p.f.bare = p.f.new
+		}
 	case strings.HasPrefix(l, "--- ") && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1], "+++ "):
 		if err := p.names(l, strings.TrimSuffix(p.lines[p.i+1], "\r")); err != nil {
 			return err
@@ -117,6 +121,11 @@ func (p *diffParser) names(before, after string) error {
 	}
 	p.f.named = true
 	p.f.old, p.f.new = diffName(before[4:]), diffName(after[4:])
+	for _, name := range []string{p.f.old, p.f.new} {
+		if name != p.f.bare && name != "/dev/null" {
+			p.f.bare = "" // the header was written by hand
+		}
+	}
 	p.f.created = p.f.created || p.f.old == "/dev/null"
 	p.f.deleted = p.f.deleted || p.f.new == "/dev/null"
 	if p.f.created && p.f.deleted {
@@ -194,7 +203,8 @@ func (p *diffParser) hunk(l string) error {
 	if strings.HasPrefix(l, "@@@") {
 		return p.fault(kindRefused, "this is a combined diff of a merge", "send a diff against one parent")
 	}
-	keep := p.f.created && !strings.HasSuffix(p.lines[p.i], "\r")
+	sent := strings.HasSuffix(p.lines[p.i], "\r")
+	keep := p.f.created && !sent
 	h := &hunk{}
 	oldLeft, newLeft, counted := 0, 0, false
 	if m := hunkHeader.FindStringSubmatch(l); m != nil {
@@ -221,6 +231,7 @@ func (p *diffParser) hunk(l string) error {
 		}
 		if last != '\\' || s[0] != '\\' {
 			op.take(s, last)
+			h.lineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.search), len(op.replace))
 		}
 		switch last = s[0]; last {
 		case ' ':
@@ -240,12 +251,17 @@ func (p *diffParser) hunk(l string) error {
 			side[0] = strings.TrimPrefix(side[0], bom) // the mark is no part of the first line here
 		}
 	}
+	if sent {
+		h.oldCR, h.newCR = nil, nil
+	}
 	h.trusted = counted && oldLeft == 0 && newLeft == 0
 	if len(op.search)+len(op.replace) == 0 {
 		return p.fault(kindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
-	if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
-		return err
+	if !h.trusted {
+		if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
+			return err
+		}
 	}
 	p.f.hunks = append(p.f.hunks, op)
 	return nil
@@ -297,27 +313,35 @@ func (p *diffParser) ends(s string, full bool) bool {
 // mailEnd is the version that git writes under a mailed patch.
 var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 
-// unmarked refuses a hunk that stops at a line without a mark while the header
-// promises more and more follows: the line may be context that lost its space,
-// and to stop there would drop the rest.
-func (p *diffParser) unmarked(short bool) error {
-	if !short || p.i >= len(p.lines) {
+// unmarked refuses a hunk of doubtful counts that stops at a line without a mark
+// though more marked lines follow: the line may be context that lost its space,
+// and to stop there would drop the rest. Where the header promises more lines
+// they may even be those of a file's name.
+//
+// A dash or plus, one space and a word is an item of a list in the prose: as a
+// line of a hunk it would stand for text that is indented by one space.
+func (p *diffParser) unmarked(promised bool) error {
+	if p.i >= len(p.lines) {
 		return nil
 	}
 	s := p.lines[p.i]
 	if s == "" || strings.HasPrefix(s, "@@") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "Index: ") || s == "-- " {
 		return nil
 	}
-	for _, l := range p.lines[p.i+1:] {
-		if strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
+	for k, l := range p.lines[p.i+1:] {
+		names := !promised && strings.HasPrefix(l, "--- ") && p.i+k+2 < len(p.lines) && strings.HasPrefix(p.lines[p.i+k+2], "+++ ")
+		if names || strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
 			return nil
 		}
-		if l != "" && (l[0] == '+' || l[0] == '-') {
+		if l != "" && (l[0] == '+' || l[0] == '-') && !listItem.MatchString(l) {
 			return p.fault(kindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", quote(s)), "begin every line of a hunk with its mark")
 		}
 	}
 	return nil
 }
+
+// listItem is a line of prose that looks like one of a hunk.
+var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
 
 // number reads a decimal, absent for none.
 func number(s string, absent int) int {
@@ -344,8 +368,8 @@ func (p *diffParser) finish() error {
 	if len(f.hunks) == 0 && (f.named || !said) {
 		return p.fault(kindTruncated, "the diff names a file and then ends: it was cut off", "send the whole diff again")
 	}
-	old, raw := stripped(f.old, "a/", f.git || prefixed(f)), f.old
-	name, rawNew := stripped(f.new, "b/", f.git || prefixed(f)), f.new
+	old, raw := stripped(f.old, prefixed(f)), f.old
+	name, rawNew := stripped(f.new, prefixed(f)), f.new
 	switch {
 	case f.created:
 		return p.created(name)

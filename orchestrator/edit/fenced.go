@@ -155,6 +155,9 @@ func quotedIn(text string, at int) string {
 		case mark == "":
 		case open == "":
 			name, open, body = nameAbove(text, start), mark, pos
+			if fencesChange(info, name) {
+				name = "" // the name says what is changed
+			}
 		case info == "" && strings.HasPrefix(mark, open):
 			open = ""
 		}

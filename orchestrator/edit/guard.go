@@ -85,6 +85,19 @@ func guardSize(d *document, block int, after string) *Problem {
 	}
 }
 
+// guardInterpreter refuses a result in which something stands above the line
+// that names the interpreter of a script: there it is but a comment.
+func guardInterpreter(d *document, ops []*operation, after string) *Problem {
+	first, _, _ := strings.Cut(d.text, "\n")
+	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
+		return nil
+	}
+	return &Problem{
+		Block: ops[0].block, Path: d.path, Kind: kindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", quote(first)),
+		Advice: "put the new lines below it",
+	}
+}
+
 // judge guards the result of a response for one file by what its language
 // says: imports that are still used are put back, and a result that no longer
 // parses or lost a definition that it uses is a problem.
@@ -105,6 +118,9 @@ func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []A
 		}
 	}
 	bad := guardParse(d, ops, after)
+	if bad == nil {
+		bad = guardInterpreter(d, ops, after)
+	}
 	if after == string(s.before) && after != string(text) {
 		bad = &Problem{
 			Block: ops[0].block, Path: s.path, Kind: kindNoop, Reason: "it only drops imports that the file still uses, and they stay",

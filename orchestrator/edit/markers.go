@@ -15,7 +15,8 @@ import (
 //	new lines
 //	>>>>>>> REPLACE
 //
-// A block without a file name above it means the file of the block before.
+// A block without a file name above it means the file of the block before,
+// unless the text above it turns out to speak of another: see planner.heed.
 //
 // The number of the first old line may stand above the old lines, as in
 // ":start_line:12", with or without a line of dashes after it.
@@ -39,15 +40,16 @@ func parseMarkers(text string) ([]*operation, error) {
 			prose = append(prose, lines[i])
 			continue
 		}
+		said := strings.Join(lines[above:i], "\n")
 		if name := pathLine(lastLines(lines[above:i], 3)); name != "" {
-			path = name
+			path, said = name, ""
 		}
 		mid, end, err := markerEnds(lines, i, width, len(ops)+1)
 		if err != nil {
 			return nil, err
 		}
 		old, line := markerLine(lines[i+1 : mid])
-		ops = append(ops, &operation{kind: opEdit, path: path, line: line, search: body(old), replace: body(lines[mid+1 : end])})
+		ops = append(ops, &operation{kind: opEdit, path: path, above: said, line: line, search: body(old), replace: body(lines[mid+1 : end])})
 		i, above = end, end+1
 	}
 	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {

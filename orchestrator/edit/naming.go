@@ -14,6 +14,11 @@ import (
 func (p *planner) name(ops []*operation) error {
 	var unnamed []*operation
 	for _, op := range ops {
+		if reason := p.heed(op); reason != "" {
+			p.fault(op.block, op.path, kindAmbiguous, reason, "name the file on a line of its own directly above the block")
+			op.path = ""
+			continue
+		}
 		switch {
 		case op.path != "":
 			p.settle(op)

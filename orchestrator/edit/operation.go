@@ -35,6 +35,7 @@ type operation struct {
 	text     string // for opCreate and opWhole: the content, byte for byte
 	exec     *bool  // the execute bit when the response sets it
 	hunk     *hunk  // set when the operation comes from a unified diff
+	above    string // the text above the block, when path is that of the block before
 	prefixed string // path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
 
 	// What a form says of the place beyond the lines; see hint.go.
@@ -51,6 +52,9 @@ type hunk struct {
 	trusted  bool // the header's counts are those of the body
 	oldNoEOL bool // the last old line has no newline at its end
 	newNoEOL bool // the last new line has none
+
+	// Which old and new lines end in "\r\n"; nil when none do, or when all of the diff does.
+	oldCR, newCR []bool
 }
 
 // splitBody cuts a body into lines without their ends. A final newline ends

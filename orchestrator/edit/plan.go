@@ -119,7 +119,11 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 	if len(f.places) == 0 {
 		return nil, nil
 	}
-	m := &match{op: op, places: f.places}
+	m := &match{op: op, places: f.places, splices: op.verbatim(d, f.places)}
+	if m.splices != nil {
+		op.endings(d, m)
+		return m, nil
+	}
 	for _, p := range f.places {
 		if alreadyAround(d, p) {
 			return nil, already(d, op, p.lo)

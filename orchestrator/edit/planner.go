@@ -25,12 +25,14 @@ type planner struct {
 	order    []*fileState
 	problems []Problem
 	applied  []Applied
+	moved    map[string]string   // the new names of files, with the old ones
+	bases    map[string][]string // the files by their base names, once a text was searched for them
 }
 
 // A fileState is what a response asks of one file, by its path before the edit.
 //
-// The path before the edit is the key, because that is the name by which
-// every operation means the file, those beside a rename included.
+// The path before the edit is the key: by that name every operation means the
+// file, but for edits behind a rename, which may use the new one.
 type fileState struct {
 	path   string
 	before []byte
@@ -90,6 +92,8 @@ func (p *planner) add(op *operation) error {
 	key := op.path
 	if op.kind == opRename {
 		key = op.from
+	} else if from := p.moved[op.path]; from != "" && edits(op.kind) && !p.has(op.path) {
+		key = from
 	}
 	s, known := p.states[key]
 	if !known {
@@ -115,10 +119,20 @@ func (p *planner) add(op *operation) error {
 		s.mode = op
 	case opRename:
 		s.move = op
+		if p.moved == nil {
+			p.moved = map[string]string{}
+		}
+		p.moved[op.path] = op.from
 	default:
 		s.whole = op
 	}
 	return nil
+}
+
+// edits reports whether an operation changes a file that keeps its name, and so
+// may call one that was moved before it by the name which that has from there on.
+func edits(k opKind) bool {
+	return k == opEdit || k == opMode || k == opAppend || k == opPrepend
 }
 
 // resolve gives an operation the meaning that depends on what the file is:

@@ -24,7 +24,7 @@ func parse(response []byte) ([]*operation, error) {
 			Advice: "send the change in several responses",
 		})
 	}
-	text := strings.TrimPrefix(string(response), bom)
+	text := answer(strings.TrimPrefix(string(response), bom))
 	ops, err := parseForm(text)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,26 @@ func parse(response []byte) ([]*operation, error) {
 		op.block = i + 1
 	}
 	return ops, nil
+}
+
+// answer returns the text behind a thought that is closed but never opened, as
+// of models whose prompt ends with the opening tag, when edits stand in it.
+//
+// They were weighed there, not sent. Where that text is not whole edits, the
+// tag is more likely content of a block, or spoken of, and the text stays as it is.
+func answer(text string) string {
+	for _, t := range scanTags(text) {
+		switch {
+		case !t.thinks():
+			continue
+		case t.closes && (t.line || endsLine(text, t.end)):
+			if ops, err := parseForm(text[:t.start]); err == nil && len(ops) > 0 {
+				return text[t.end:]
+			}
+		}
+		return text
+	}
+	return text
 }
 
 // The forms that are told where they begin. JSON that is the whole response,
@@ -71,7 +91,7 @@ func parseForm(text string) ([]*operation, error) {
 	if done {
 		return ops, fault
 	}
-	if name := quotedIn(text, at); name != "" && form != diffForm {
+	if name := quotedIn(text, at); name != "" {
 		return nil, refuse(Problem{
 			Path: name, Kind: kindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
 			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",

@@ -163,7 +163,7 @@ func (p *tagParser) edit() error {
 // pair reads <SEARCH> … </SEARCH><REPLACE> … </REPLACE>. REPLACE alone, in
 // an EDIT, is a pair with an empty SEARCH.
 func (p *tagParser) pair(path string) error {
-	op := &operation{kind: opEdit, path: path}
+	op, search := &operation{kind: opEdit, path: path}, ""
 	if open := p.tags[p.i]; open.name == "SEARCH" {
 		if op.path == "" {
 			op.path = attrPath(open.attrs)
@@ -173,7 +173,7 @@ func (p *tagParser) pair(path string) error {
 		if err != nil {
 			return err
 		}
-		op.search = splitBody(tagBody(body))
+		search = body
 		if p.i == len(p.tags) {
 			return p.cut("EDIT") // the response ends before REPLACE
 		}
@@ -187,7 +187,12 @@ func (p *tagParser) pair(path string) error {
 	if err != nil {
 		return err
 	}
-	op.replace = splitBody(tagBody(body))
+	plain, first := uncharacter(search)
+	text, second := uncharacter(body)
+	if (first || blank(search)) && (second || blank(body)) {
+		search, body = plain, text
+	}
+	op.search, op.replace = splitBody(tagBody(search)), splitBody(tagBody(body))
 	p.ops = append(p.ops, op)
 	return nil
 }
@@ -249,6 +254,19 @@ func (p *tagParser) nested(name string, inside []tag) error {
 	return nil
 }
 
+// uncharacter takes off a character data section of XML, <![CDATA[ … ]]>, that
+// is all of a body: authors who take the tags for XML write their text in one.
+func uncharacter(body string) (string, bool) {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(body), "<![CDATA[")
+	if !ok {
+		return body, false
+	}
+	if inner, ok = strings.CutSuffix(inner, "]]>"); !ok || strings.Contains(inner, "]]>") {
+		return body, false
+	}
+	return inner, true
+}
+
 // trivial reports whether only space and fences stand between two tags.
 func trivial(s string) bool {
 	for _, l := range strings.Split(s, "\n") {
@@ -273,6 +291,7 @@ func (p *tagParser) create(name string, kind opKind) error {
 	if op.path == "" {
 		return p.bad(name + " without a path")
 	}
+	body, _ = uncharacter(body)
 	lines := splitBody(tagBody(body))
 	if !languageOf(op.path).fenced() {
 		lines, _ = unfence(lines)

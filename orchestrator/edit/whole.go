@@ -89,8 +89,37 @@ func (w *wholeParser) fence(mark, info, name string) error {
 	if lo, hi := outer(lines); lo == hi {
 		return w.unclear(name)
 	}
+	if showsChange(info, name, lines) {
+		return refuse(Problem{
+			Block: len(w.ops) + 1, Path: name, Kind: kindParse, Reason: "the fence holds an edit that is in no known form, not the content of the file",
+			Advice: formAdvice,
+		})
+	}
 	w.ops = append(w.ops, &operation{kind: opWrite, path: name, text: joinLines(lines), doubt: true})
 	return nil
+}
+
+// showsChange reports whether a fence that names a file shows a change to it: lines
+// with the marks of a diff, or conflict markers with words of their own.
+func showsChange(info, name string, lines []string) bool {
+	if fencesChange(info, name) {
+		return true
+	}
+	opened := false
+	for _, l := range lines {
+		opened = opened || strings.HasPrefix(l, "<<<<<<< ")
+		if opened && strings.HasPrefix(l, ">>>>>>> ") {
+			return true
+		}
+	}
+	return false
+}
+
+// fencesChange reports whether a fence under the name of a file is said to hold
+// a change of the file, by its language.
+func fencesChange(info, name string) bool {
+	kind, ext := strings.ToLower(info), strings.ToLower(path.Ext(name))
+	return (kind == "diff" || kind == "patch") && ext != ".diff" && ext != ".patch"
 }
 
 // unclear refuses a response in which the end of a file cannot be told.

@@ -1,0 +1,65 @@
+package edit
+
+import "strings"
+
+// lineEnds notes how the line of a hunk ends that was just taken: mark is its
+// first byte, and old and new are how many lines either side then has.
+func (h *hunk) lineEnds(mark byte, cr bool, old, new int) {
+	if !cr {
+		return
+	}
+	if mark == ' ' || mark == '-' {
+		h.oldCR = append(h.oldCR, make([]bool, old-len(h.oldCR))...)
+		h.oldCR[old-1] = true
+	}
+	if mark == ' ' || mark == '+' {
+		h.newCR = append(h.newCR, make([]bool, new-len(h.newCR))...)
+		h.newCR[new-1] = true
+	}
+}
+
+// endsIn returns what ends line i of a side of which cr is known.
+func endsIn(cr []bool, i int) string {
+	if i < len(cr) && cr[i] {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// verbatim returns the splice of a hunk that spells out its line ends, nil for
+// any other, and where the file's lines end otherwise than the hunk's old ones.
+//
+// A program that compares files of mixed ends, or changes the ends, writes
+// them into its diff. Elsewhere new lines take the ends of the file, since few
+// authors know them.
+func (op *operation) verbatim(d *document, places []place) []splice {
+	h := op.hunk
+	if h == nil || h.oldCR == nil && h.newCR == nil || len(places) != 1 || places[0].groups != nil || d.sep != '\n' {
+		return nil
+	}
+	p := places[0]
+	n := p.hi - p.lo
+	if n != len(op.search) || !sameLines(p.search, op.search) || !sameLines(p.replace, op.replace) {
+		return nil
+	}
+	for i := range n {
+		if end := d.end(p.lo + i); end != endsIn(h.oldCR, i) && (end != "" || !h.oldNoEOL) {
+			return nil
+		}
+	}
+	same := func(i, j int) bool {
+		return op.search[i] == op.replace[j] && endsIn(h.oldCR, i) == endsIn(h.newCR, j)
+	}
+	head, tail := 0, 0
+	for head < min(n, len(op.replace)) && same(head, head) {
+		head++
+	}
+	for tail < min(n, len(op.replace))-head && same(n-1-tail, len(op.replace)-1-tail) {
+		tail++
+	}
+	var b strings.Builder
+	for j := head; j < len(op.replace)-tail; j++ {
+		b.WriteString(op.replace[j] + endsIn(h.newCR, j))
+	}
+	return []splice{{lo: p.lo + head, hi: p.hi - tail, text: b.String()}}
+}

@@ -1,0 +1,66 @@
+package edit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// heed looks at the text above a block that has its path from the block before
+// it. A line that is the name of a file gives the block that file; text that
+// speaks of another file in which the block has its place too leaves open
+// which one is meant, and heed returns why.
+//
+// The parser tells a name by its dot or slash, since it does not know the
+// files: "Makefile", a name with spaces and a name within a sentence are told
+// here. A block that went to the file before them would change the wrong one.
+func (p *planner) heed(op *operation) (reason string) {
+	if blank(op.above) {
+		return ""
+	}
+	for _, l := range backwards(strings.Split(op.above, "\n")) {
+		if l = strings.TrimSpace(l); l == "" || strings.HasPrefix(l, "```") {
+			continue
+		}
+		if name := undressed(l); forbidden(name) == "" && p.has(name) {
+			op.path = name
+			return ""
+		}
+		break
+	}
+	if op.path == "" {
+		return ""
+	}
+	for _, name := range p.spoken(op) {
+		text, err := p.files.Read(name)
+		if err != nil || !mayHold(text, []*operation{op}) {
+			continue
+		}
+		if _, _, problems := editFile(name, text, []*operation{op}); len(problems) == 0 {
+			return fmt.Sprintf("the block follows one of %s, but the text above it speaks of %s, where it would fit too", op.path, name)
+		}
+	}
+	return ""
+}
+
+// spoken lists the files that a word of the text above op names, by path or
+// by base name. A word that can mean the file which op has names no other.
+func (p *planner) spoken(op *operation) []string {
+	if p.bases == nil {
+		p.bases = map[string][]string{}
+		for _, f := range p.files.Paths() {
+			p.bases[path.Base(f)] = append(p.bases[path.Base(f)], f)
+		}
+	}
+	own := strings.TrimPrefix(op.path, "./")
+	var out []string
+	for _, w := range strings.FieldsFunc(op.above, func(r rune) bool { return strings.ContainsRune(" \t\r\n`*:,;()[]<>\"'", r) }) {
+		w = strings.TrimPrefix(strings.TrimRight(w, "."), "./")
+		names := slices.DeleteFunc(slices.Clone(p.bases[path.Base(w)]), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
+		if len(names) > 0 && !slices.Contains(names, own) && !slices.Contains(out, names[0]) {
+			out = append(out, names...)
+		}
+	}
+	return out
+}
