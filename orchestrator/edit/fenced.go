@@ -87,7 +87,8 @@ func (p *jsonParser) fence(text string, start int) (int, error) {
 }
 
 // closing returns where the first line after the offset that begins with the
-// mark of a fence begins, the end of the text when there is none.
+// mark of a fence begins, the end of the text when there is none. It is where a
+// reader of Markdown would end the fence, whatever the JSON in it says.
 func closing(text, mark string, from int) int {
 	if i := strings.Index(text[from:], "\n"+mark); i >= 0 {
 		return from + i

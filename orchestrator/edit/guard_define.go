@@ -18,7 +18,8 @@ type definition struct {
 }
 
 // manyDefinitions is how many definitions a file has before the loss of more
-// than half of them is taken for a lost thread rather than a small edit.
+// than half of them is taken for a lost thread rather than a small edit. Half
+// of fewer are two or three, which a change may well mean to take out.
 const manyDefinitions = 6
 
 // guardDefinitions refuses an edit that drops a definition which the file
@@ -28,6 +29,10 @@ const manyDefinitions = 6
 // of the top level count as used, and none that anything else in the file may
 // bind. whole tells that the edit gave the file anew; then the loss of more than
 // half of the definitions is refused too.
+//
+// A file with "def total" and a call of total() that comes out with the call
+// alone is refused. It is not when the edit also imports or assigns another
+// total, nor when what is left is cart.total(): that may be any object's method.
 func guardDefinitions(d *document, ops []*operation, after string, whole bool) *Problem {
 	before := d.text
 	after = strings.TrimPrefix(after, bom)
@@ -43,6 +48,7 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 		return slices.ContainsFunc(now, func(n definition) bool { return n.name == o.name })
 	})
 	for _, g := range gone {
+		// A method is not asked for: its uses name an object, whose class nobody knows.
 		if line := users(g.name); g.plain && line > 0 {
 			return dropped(d, ops, g, line, after)
 		}
@@ -58,7 +64,9 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 }
 
 // dropped makes the refusal of an edit that drops g, still used at a line of
-// the result. The block that names the definition is at fault.
+// the result. The block that names the definition is at fault: the first whose
+// SEARCH holds "def total". A file given whole has no SEARCH, and its first
+// block is named.
 func dropped(d *document, ops []*operation, g definition, line int, after string) *Problem {
 	p := &Problem{Block: ops[0].block, Path: d.path, Kind: kindRefused, Lines: []int{line}}
 	for _, op := range ops {
@@ -76,6 +84,9 @@ func dropped(d *document, ops []*operation, g definition, line int, after string
 // definitions lists what a file defines. users returns the first line that
 // uses a name of the top level which nothing in the file binds, 0 for none; it
 // is nil where the file cannot be read with certainty.
+//
+// A style sheet gives no names to refer to. A file with "from m import *" may
+// have any name from there, so that none can be said to be lost.
 func definitions(name, text string) (list []definition, users func(string) int) {
 	if strings.HasSuffix(strings.ToLower(name), ".go") {
 		return goDefinitions(text)
@@ -101,7 +112,12 @@ func definitions(name, text string) (list []definition, users func(string) int) 
 	}
 }
 
-// pythonDefinitions lists functions and classes, methods by their class.
+// pythonDefinitions lists functions and classes, methods by their class: "Cart"
+// and "Cart.total" for a class with one method.
+//
+// The columns of the statements tell what stands in what, as in the language
+// itself. A function under "if" or "try" is listed, but not plain: another
+// branch may define the same name.
 func (l *listing) pythonDefinitions() (list []definition) {
 	type scope struct {
 		column int
@@ -119,6 +135,7 @@ func (l *listing) pythonDefinitions() (list []definition) {
 		}
 		begins = false
 		column := l.column(i)
+		// A statement ends every scope that begins at its column or to the right of it.
 		for len(scopes) > 0 && scopes[len(scopes)-1].column >= column {
 			scopes = scopes[:len(scopes)-1]
 		}
@@ -138,7 +155,12 @@ func (l *listing) pythonDefinitions() (list []definition) {
 	return list
 }
 
-// scriptDefinitions lists what the top level declares.
+// scriptDefinitions lists what the top level declares: the first name behind
+// each declaring word, so that "const enum F" and "function* g" give F and g.
+//
+// What stands in brackets is local or a member. Of "let a, b" only a is listed,
+// and nothing of "const { a } = b"; what is not listed is not guarded, which
+// lets an edit through and refuses none.
 func (l *listing) scriptDefinitions() (list []definition) {
 	for i := range l.toks {
 		w := l.is(i)
@@ -160,6 +182,10 @@ func (l *listing) scriptDefinitions() (list []definition) {
 var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}
 
 // goDefinitions lists functions, methods and types, by Go's own parser.
+//
+// The parser resolves the names of one file. What it leaves open may be defined
+// in another file of the package, so it counts only for a name that this file
+// did define. An init is not plain: nothing can refer to it.
 func goDefinitions(text string) (list []definition, users func(string) int) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, 0)
@@ -193,7 +219,8 @@ func goDefinitions(text string) (list []definition, users func(string) int) {
 }
 
 // receiverName returns the type of a method's receiver, without pointer and
-// type parameters.
+// type parameters: "Cart" for (c *Cart), "Set" for (s Set[K, V]). A method
+// that moves from a value to a pointer is still the same definition.
 func receiverName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -19,6 +19,10 @@ type imported struct {
 // An import whose name is no longer used goes as asked; one that moved is not
 // dropped. Where anything else in the file binds the name, or the file cannot
 // be read with certainty, nothing is put back.
+//
+// "import os, re" cut to "import re" above a line with os.sep gets "import os"
+// back. The edit is not refused: what was there is known to the byte, so there
+// is nothing to ask its author.
 func keepImports(name, before, after string) (text string, kept []string) {
 	if len(before) > maxParsed || len(after) > maxParsed || !mayDropImport(before, after) {
 		return after, nil
@@ -48,6 +52,7 @@ func keepImports(name, before, after string) (text string, kept []string) {
 			back = append(back, was.alone(m, old))
 		}
 	}
+	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {
 		d := newDocument(name, []byte(after))
 		after = d.mark + d.insert(placeOf(d, is, m, old, now), m.text)
@@ -58,7 +63,11 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	return after, kept
 }
 
-// alone gives an import that had its lines to itself the text that it had.
+// alone gives an import that had its lines to itself the text that it had, so
+// that "import os  # noqa" keeps its remark.
+//
+// One that shared its statement, or had several lines, keeps the text made for
+// it: "from m import b" for the b of "from m import a, b".
 func (l *listing) alone(m imported, all []imported) imported {
 	for _, o := range all {
 		if o.lo == m.lo && o.name != m.name {
@@ -73,6 +82,9 @@ func (l *listing) alone(m imported, all []imported) imported {
 }
 
 // insert returns the text with one line more, before line at.
+//
+// Behind a last line without a line end the new line gets one before it and
+// none after it: whether the file ends in one is not for this edit to change.
 func (d *document) insert(at int, line string) string {
 	cut := d.off[at]
 	if at > 0 && at == d.len() && d.end(at-1) == "" {
@@ -84,6 +96,9 @@ func (d *document) insert(at int, line string) string {
 // placeOf returns the line before which a dropped import goes: behind what is
 // left of its own statement, else next to the import that it stood next to,
 // else behind the head of the file.
+//
+// A linter of import order is then content where it was before. Of two
+// neighbours that are equally near, the one above counts.
 func placeOf(d *document, is *listing, m imported, old, now []imported) int {
 	for _, n := range now {
 		if n.module == m.module {
@@ -93,7 +108,7 @@ func placeOf(d *document, is *listing, m imported, old, now []imported) int {
 	same := func(o imported) int {
 		return slices.IndexFunc(now, func(n imported) bool { return n.name == o.name && n.module == o.module })
 	}
-	best, distance := -1, 0
+	best, distance := -1, 0 // in lines of the file before the edit
 	for _, o := range old {
 		i := same(o)
 		if i < 0 {
@@ -115,12 +130,18 @@ func placeOf(d *document, is *listing, m imported, old, now []imported) int {
 
 // head returns the line behind what must stay at the top of a file: a first
 // line for the system, a docstring or directive, imports from __future__.
+//
+// An import above a docstring would make a plain string of it, one above
+// "use client" would void the directive, and one above an import from
+// __future__ is an error of Python's.
 func (l *listing) head(d *document) int {
 	at := 0
 	for at < d.len() && (strings.HasPrefix(d.line(at), "#!") || strings.HasPrefix(d.line(at), "# -*-")) {
 		at++
 	}
 	for i := 0; i < len(l.toks); i++ {
+		// A statement ends with its logical line in Python, with its line or a
+		// semicolon in a script.
 		first := i
 		for i+1 < len(l.toks) && l.toks[i].kind != tokenLine && l.punct(i) != ';' && (l.lang == pythonGrammar || l.line(i+1) == l.line(first)) {
 			i++
@@ -138,6 +159,9 @@ func (l *listing) head(d *document) int {
 
 // imports lists what the statements at the top level of a file import. A
 // statement that is not certain in all its parts is left out.
+//
+// Only what begins in the first column counts. An import within a function, or
+// under "if" or "try", is there for a reason that a line at the top would undo.
 func (l *listing) imports() []imported {
 	var list []imported
 	for i := range l.toks {
@@ -154,7 +178,8 @@ func (l *listing) imports() []imported {
 	return list
 }
 
-// hasStar reports whether the file imports names that it does not list.
+// hasStar reports whether the file imports names that it does not list, as
+// "from m import *" does. Any name may come from there, so none is missing.
 func (l *listing) hasStar() bool {
 	for i := range l.toks {
 		if l.lang == pythonGrammar && l.is(i) == "import" && l.punct(i+1) == '*' {
@@ -166,6 +191,13 @@ func (l *listing) hasStar() bool {
 
 // pythonImport reads the statement that begins at token i:
 // "import a.b as c, d" or "from m import (a as b, c)".
+//
+//	import a.b, c as d         gives  a: "import a.b"          d: "import c as d"
+//	from m import (a as b, c)  gives  b: "from m import a as b"  c: "from m import c"
+//
+// A statement that shares its line by a semicolon is left out: the line is not
+// its own to give back. So is __future__, which changes the language, and whose
+// names nothing refers to.
 func (l *listing) pythonImport(i int) []imported {
 	end := i
 	for end < len(l.toks) && l.toks[end].kind != tokenLine {
@@ -198,7 +230,7 @@ func (l *listing) pythonImport(i int) []imported {
 				whole += l.is(j)
 			}
 		}
-		if name == "" {
+		if name == "" { // "import a.b" binds a alone
 			name, _, _ = strings.Cut(whole, ".")
 		}
 		if head == "import " {
@@ -213,6 +245,10 @@ func (l *listing) pythonImport(i int) []imported {
 
 // scriptImport reads the statement that begins at token i:
 // import [type] a, { b as c }, * as d from "m".
+//
+// Each name is given an import of its own, in the manner of the statement: its
+// quotation marks, its semicolon, its "type" and the space in its braces. Two
+// imports from one module are as good as one to every reader of the file.
 func (l *listing) scriptImport(i int) []imported {
 	end := i + 1
 	for end < len(l.toks) && l.toks[end].kind != tokenString {
@@ -224,6 +260,7 @@ func (l *listing) scriptImport(i int) []imported {
 	if end == len(l.toks) || end == i+1 || l.is(end-1) != "from" || l.is(end+1) == "with" || l.is(end+1) == "assert" {
 		return nil // imported for its effect, or with attributes
 	}
+	// "type" is the name imported in: import type from "m", import type, { a } from "m".
 	lead, tail := "import ", " from "+l.is(end)
 	if l.punct(end+1) == ';' {
 		tail += ";"
@@ -254,7 +291,9 @@ func (l *listing) scriptImport(i int) []imported {
 	return list
 }
 
-// named reads the names in the braces that token o opens.
+// named reads the names in the braces that token o opens, and calls add with
+// each name and the braces that import it alone: of {a,b as c} with "a", "{a}"
+// and with "c", "{b as c}". The last word of a part is the name in this file.
 func (l *listing) named(o int, add func(name, what string)) {
 	space := " "
 	if l.toks[o+1].lo == l.toks[o].hi {

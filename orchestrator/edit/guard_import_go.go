@@ -15,7 +15,8 @@ import (
 // the file selects from it and declares it nowhere.
 //
 // Imports for their effect, dot imports and "C" go as asked: nothing in the
-// file tells whether they are needed.
+// file tells whether they are needed. An import that is there under another
+// name, or another import under that name, was meant as a replacement.
 func keepGoImports(before, after string) (text string, kept []string) {
 	was, err1 := parser.ParseFile(token.NewFileSet(), "", before, parser.ImportsOnly)
 	fset := token.NewFileSet()
@@ -45,17 +46,21 @@ func keepGoImports(before, after string) (text string, kept []string) {
 	for _, line := range back {
 		text = addGoImport(text, line)
 	}
+	// A list on one line, import ("a"; "b"), has no line to put another in: the
+	// result does not parse, and the edit stays as it was.
 	if goFault(strings.TrimPrefix(text, bom)) != nil {
 		return after, nil
 	}
 	return text, back
 }
 
-// goVersion is the part of an import path that names a major version.
+// goVersion is the part of an import path that names a major version: the v2 of
+// "a.org/b/v2", whose package is b.
 var goVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // goName returns the name that an import binds, "" when that is not certain
-// from its path, which is a matter of convention.
+// from its path, which is a matter of convention: "b" for "a.org/b/v2", nothing
+// for "a.org/go-b", whose package may be called b, gob or anything else.
 func goName(s *ast.ImportSpec) string {
 	if s.Name != nil {
 		return strings.Trim(s.Name.Name, "_.")
@@ -74,7 +79,11 @@ func goName(s *ast.ImportSpec) string {
 	return name
 }
 
-// selected returns the names that a file selects from and does not declare.
+// selected returns the names that a file selects from and does not declare:
+// "fmt" for fmt.Println, and only "a" for a.b.c.
+//
+// The parser resolves what the file declares, a variable named like a package
+// included, and leaves the rest open; a package is always among that.
 func selected(f *ast.File) map[string]bool {
 	names := map[string]bool{}
 	free := map[*ast.Ident]bool{}
@@ -94,6 +103,11 @@ func selected(f *ast.File) map[string]bool {
 
 // addGoImport adds one import to the first list of imports, in its order, or
 // behind the package clause when there is none.
+//
+// In the order means before the first path that is greater, and before the
+// closing parenthesis when none is. Imports without parentheses are followed by
+// one more of their kind. Groups within a list are not told apart: the order
+// of all its paths decides.
 func addGoImport(text, line string) string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.ImportsOnly)

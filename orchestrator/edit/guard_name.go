@@ -7,6 +7,9 @@ import (
 
 // A listing is a text as tokens, with what belongs to each: the brackets around
 // it. It is what the guards for imports and definitions look names up in.
+//
+// In "f(a[0])" the bracket around a is the first one, the bracket around 0 the
+// second. A bracket, opening or closing, lies in what is around it.
 type listing struct {
 	text  string
 	lang  grammar
@@ -53,7 +56,8 @@ func (l *listing) punct(i int) byte {
 	return l.text[l.toks[i].lo]
 }
 
-// column returns how far token i is from the start of its line, in bytes.
+// column returns how far token i is from the start of its line, in bytes: a tab
+// is one, which is enough to tell the first column from the rest.
 func (l *listing) column(i int) int {
 	at := l.toks[i].lo
 	return at - strings.LastIndexAny(l.text[:at], "\r\n") - 1
@@ -68,6 +72,9 @@ func (l *listing) line(i int) int {
 // bound tells that something in the file gives that name a meaning of its own,
 // in whatever scope: nobody can then say what a use refers to without
 // resolving scopes, and the guards do nothing.
+//
+// Behind a dot a name is an attribute and neither: a.x says nothing of x. Behind
+// three dots it is spread: f(...x) is a use.
 func (l *listing) uses(name string) (refs []int, bound bool) {
 	for i, t := range l.toks {
 		if t.kind == tokenString && l.lang == pythonGrammar && l.listed(i, name) {
@@ -93,7 +100,7 @@ func (l *listing) uses(name string) (refs []int, bound bool) {
 }
 
 // listed reports whether token i is the string name in an assignment to
-// __all__, which is a use of the name.
+// __all__, which is a use of the name: __all__ = ["x"] and __all__ += ["x"].
 func (l *listing) listed(i int, name string) bool {
 	if strings.Trim(l.is(i), `"'`) != name || l.outer[i] < 0 {
 		return false
@@ -102,7 +109,8 @@ func (l *listing) listed(i int, name string) bool {
 	return l.punct(o-1) == '=' && (l.is(o-2) == "__all__" || l.is(o-3) == "__all__")
 }
 
-// assigns reports whether token i is a lone "=".
+// assigns reports whether token i is a lone "=". The lexer gives "==", "=>" and
+// "<=" byte by byte, so that their neighbours in the text tell them apart.
 func (l *listing) assigns(i int) bool {
 	if l.punct(i) != '=' {
 		return false
@@ -113,12 +121,16 @@ func (l *listing) assigns(i int) bool {
 }
 
 // pythonUse reports whether the name at i is a use rather than the name of an
-// argument in a call.
+// argument in a call: f(x=1) is about the x of f.
 func (l *listing) pythonUse(i int) bool {
 	return !(l.outer[i] >= 0 && l.assigns(i+1) && (l.punct(i-1) == '(' || l.punct(i-1) == ','))
 }
 
-// pythonBinds reports whether the name at i is given a meaning there.
+// pythonBinds reports whether the name at i is given a meaning there: declared,
+// imported, a parameter, the variable of a loop, or assigned to.
+//
+// It says so in doubt. A binding seen where there is none costs the file a guard;
+// one that is overlooked would have a sound edit refused.
 func (l *listing) pythonBinds(i int) bool {
 	if slices.Contains([]string{"def", "class", "as", "for", "import", "global", "nonlocal", "lambda", "del", "case", "type"}, l.is(i-1)) {
 		return true
@@ -126,7 +138,7 @@ func (l *listing) pythonBinds(i int) bool {
 	if l.punct(i+1) == ':' && l.assignsAt(l.toks[i+1].hi) {
 		return true // name := value
 	}
-	first := i
+	first := i // the token that begins the statement
 	for first > 0 && l.toks[first-1].kind != tokenLine {
 		if first--; i-first > maxReach {
 			return true
@@ -138,6 +150,8 @@ func (l *listing) pythonBinds(i int) bool {
 			return true // an imported name or a parameter
 		}
 	}
+	// Between "lambda" and its colon stand parameters, between "for" and its "in"
+	// variables; what is behind those is a use.
 	for j := first; j < i; j++ {
 		w := l.is(j)
 		if w != "lambda" && w != "for" || l.outer[j] != l.outer[i] || l.between(j, i, ':') {
@@ -155,6 +169,9 @@ func (l *listing) pythonBinds(i int) bool {
 const maxReach = 500
 
 // target reports whether the name at i is assigned to by its statement.
+//
+// "x = 1", "a, x = f()" and "(a, x) = f()" bind x. "x.a = 1", "a[x] = 1",
+// "f(x).a = 1" and "a: x = 1" use what x is already.
 func (l *listing) target(i int) bool {
 	if p := l.punct(i - 1); p == ':' || p == '>' || l.punct(i+1) == '.' || l.punct(i+1) == '(' || l.punct(i+1) == '[' {
 		return false // an annotation, or part of a longer target
@@ -195,7 +212,8 @@ func (l *listing) word(lo, hi int, w string) bool {
 }
 
 // scriptUse reports whether the name at i is a use rather than a key, a
-// method's name or a name that is exported from elsewhere.
+// method's name or a name that is exported from elsewhere: { x: 1 }, x() { } in
+// a class, export { x } from "m".
 func (l *listing) scriptUse(i int) bool {
 	if l.punct(i+1) == ':' && l.punct(i-1) == '{' {
 		return false
@@ -208,6 +226,10 @@ func (l *listing) scriptUse(i int) bool {
 }
 
 // scriptBinds reports whether the name at i is given a meaning there, or may be.
+//
+// It looks at the words around the name, then outwards through its brackets:
+// braces and square brackets may take a value apart, round ones may hold
+// parameters, and the first round ones decide. As in Python, doubt is a binding.
 func (l *listing) scriptBinds(i int) bool {
 	declares := []string{"const", "let", "var", "function", "class", "interface", "type", "enum", "namespace"}
 	if slices.Contains(declares, l.is(i-1)) {
@@ -220,7 +242,7 @@ func (l *listing) scriptBinds(i int) bool {
 		return true
 	}
 	if p := l.punct(i - 1); l.punct(i+1) == ':' && (p == '(' || p == ',' || p == '.') || l.punct(i+1) == '?' && l.punct(i+2) == ':' {
-		return true // a parameter with its type
+		return true // a parameter with its type: (x: T), (a, x?: T)
 	}
 	depth := 0
 	for o := l.outer[i]; o >= 0; o = l.outer[o] {
@@ -241,7 +263,8 @@ func (l *listing) scriptBinds(i int) bool {
 func (l *listing) arrow(i int) bool { return l.punct(i) == '=' && l.punct(i+1) == '>' }
 
 // parameters reports whether the bracket at token o holds parameters: an arrow
-// or a body follows it.
+// or a body follows it. The body of an "if" or a loop follows its condition in
+// the same way, so the word before the bracket is asked too.
 func (l *listing) parameters(o int) bool {
 	end := l.shuts[o]
 	if end < 0 || slices.Contains([]string{"if", "while", "for", "switch", "with"}, l.is(o-1)) {
@@ -257,7 +280,8 @@ func (l *listing) parameters(o int) bool {
 // place: all that lies between what the two begin and end with alike.
 //
 // It spares most edits the guards below: an edit that takes no import and no
-// definition away is known by these lines alone.
+// definition away is known by these lines alone. Of "a\nb\nc" turned into
+// "a\nc" it is "b"; two edits far apart have all that lies between them as one.
 func removed(before, after string) (lo, hi int) {
 	for lo < min(len(before), len(after)) && before[lo] == after[lo] {
 		lo++
@@ -279,7 +303,9 @@ func removed(before, after string) (lo, hi int) {
 // longImport is how far an import statement is taken to reach, in bytes.
 const longImport = 4 << 10
 
-// mayDropImport reports whether an import may be among the lines removed.
+// mayDropImport reports whether an import may be among the lines removed. The
+// word may stand some lines above them: an edit can take out one name of a
+// statement that has many lines.
 func mayDropImport(before, after string) bool {
 	lo, hi := removed(before, after)
 	last := strings.LastIndex(before[:hi], "import")

@@ -33,6 +33,9 @@ const (
 // input: for them only what their lexer is certain of counts, which is
 // strings, comments, brackets and Python's indentation. The syntax gate in the
 // box reads the rest.
+//
+// A file that did not parse before is let through whatever becomes of it: the
+// edit may be one step of its repair, and how many are left is not known here.
 func guardParse(d *document, ops []*operation, after string) *Problem {
 	check := parserOf(d.path)
 	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
@@ -69,7 +72,8 @@ func (d *document) position(at int) (line, column int) {
 // A check returns where a text cannot be parsed, nil when it can.
 type check func(text string) *fault
 
-// parserOf returns the check for a file by its name, nil when there is none.
+// parserOf returns the check for a file by its name, nil when there is none. It
+// is the extension that counts, in any case of letters: "A.JSON" is JSON.
 func parserOf(name string) check {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
@@ -111,7 +115,8 @@ func contained(c check) check {
 	}
 }
 
-// goFault parses Go; the parser bounds its own depth.
+// goFault parses Go; the parser bounds its own depth. What names refer to is a
+// matter for the compiler: only the syntax is asked here.
 func goFault(text string) *fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list goscanner.ErrorList
@@ -122,7 +127,8 @@ func goFault(text string) *fault {
 }
 
 // commentedJSON reports whether a file's readers allow comments in its JSON, as
-// those of editors and of some tools do.
+// those of editors and of some tools do. Such a file cannot be judged by a
+// parser without them, and one with them would pass a comment in package.json.
 func commentedJSON(name, base string) bool {
 	for _, s := range []string{"tsconfig", "jsconfig", ".eslintrc", "devcontainer", "settings", "launch", "tasks", "extensions", "api-extractor"} {
 		if strings.HasPrefix(base, s) {
@@ -132,7 +138,8 @@ func commentedJSON(name, base string) bool {
 	return strings.Contains(name, ".vscode/")
 }
 
-// jsonObjection parses one JSON value.
+// jsonObjection parses one JSON value. The offset of its error counts the bytes
+// read, the one that cannot stand there included.
 func jsonObjection(text string) *fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
@@ -143,6 +150,9 @@ func jsonObjection(text string) *fault {
 }
 
 // tomlFault parses TOML; a key given twice is an error too.
+//
+// Its place comes as a line and a column, both from 1. An error that is not of
+// the text's syntax has none, and is told at the start.
 func tomlFault(text string) *fault {
 	var value map[string]any
 	err := toml.Unmarshal([]byte(text), &value)
@@ -158,7 +168,11 @@ func tomlFault(text string) *fault {
 }
 
 // yamlFault parses all documents of a YAML file. A template that makes YAML is
-// none yet, and is passed over.
+// none yet, and is passed over: "{{" and "{%" mark it as one.
+//
+// The parser gives the line of a fault within its words, "yaml: line 3: ...",
+// and sometimes none; the line is taken out of them, since the refusal names it
+// by itself.
 func yamlFault(text string) *fault {
 	if strings.Contains(text, "{{") || strings.Contains(text, "{%") {
 		return nil
@@ -180,7 +194,9 @@ func yamlFault(text string) *fault {
 	}
 }
 
-// xmlFault reads all elements of an XML document, with the entities of HTML.
+// xmlFault reads all elements of an XML document, with the entities of HTML,
+// which documents declare in a DTD that is not at hand. Bytes of another
+// encoding than UTF-8 pass as they are: markup is ASCII in those in use.
 func xmlFault(text string) *fault {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Entity = xml.HTMLEntity
@@ -198,7 +214,8 @@ func xmlFault(text string) *fault {
 }
 
 // shellFault parses a script as bash does, which takes nearly all that other
-// shells take.
+// shells take. A long script, or one with many brackets, is not judged: this
+// parser recurses without a bound, and the end of the stack ends the process.
 func shellFault(text string) *fault {
 	if len(text) > maxShell || strings.Count(text, "(") > maxShellOpening {
 		return nil
@@ -211,7 +228,8 @@ func shellFault(text string) *fault {
 	return nil
 }
 
-// offsetOf returns where a line, from 1, begins.
+// offsetOf returns where a line, from 1, begins; the last one for a line that
+// the text does not have.
 func offsetOf(text string, line int) (at int) {
 	for ; line > 1; line-- {
 		i := strings.IndexByte(text[at:], '\n')
@@ -226,7 +244,8 @@ func offsetOf(text string, line int) (at int) {
 // balanceFault reads a text to its end for its brackets, strings and comments.
 //
 // Elements are told from comparisons by what stands before them. Where the two
-// readings disagree, a text that is sound in one of them is taken as sound.
+// readings disagree, a text that is sound in one of them is taken as sound:
+// "f(a < b, c > d)" need not be an element that is never closed.
 func balanceFault(text string, lang grammar) *fault {
 	l := newLexer(text, lang)
 	for l.next().kind != tokenEnd {
@@ -247,9 +266,13 @@ func balanceFault(text string, lang grammar) *fault {
 // back only to where a block began.
 //
 // Space and tabs in one file are compared by rules of their own; such a file
-// is passed over.
+// is passed over. Blank lines, comments and what lies within brackets or strings
+// have no indentation of their own: the lexer gives no token to begin a line
+// with there.
 func pythonFault(text string) *fault {
 	l := newLexer(text, pythonGrammar)
+	// opened: the line before ended in a colon. begins: the next token is the
+	// first of its line.
 	levels, opened, begins := []int{0}, false, true
 	tabs, spaces := false, false
 	for last := (lexeme{}); ; {
@@ -284,6 +307,9 @@ func pythonFault(text string) *fault {
 
 // settle takes a line that is indented by n into the levels of the open
 // blocks; opened tells that the line before it ended in a colon.
+//
+// Levels 0 and 4 become 0, 4 and 8 for a line at 8 behind a colon, and 0 for
+// one at 0. A line at 2 fits no block, and one at 8 without a colon none yet.
 func settle(levels []int, n int, opened bool) (now []int, why string) {
 	top := levels[len(levels)-1]
 	switch {

@@ -31,7 +31,7 @@ const (
 	free                 // everywhere
 )
 
-// The comments that families of languages share.
+// The marks of comments that families of languages share.
 var (
 	slashes = []string{"//"}
 	hash    = []string{"#"}
@@ -68,7 +68,9 @@ var (
 )
 
 // byName maps whole names of files to languages, byExtension their extensions.
-// The languages that share an entry are alike in all that is asked of them.
+// The languages that share an entry are alike in all that is asked of them: Ruby
+// and Terraform have little in common but "#", and no syntax is given for either,
+// so that a comment behind code is not told in them.
 var (
 	byName = byEntry(map[*language]string{
 		hashLanguage: "makefile dockerfile containerfile gemfile rakefile justfile .gitignore .dockerignore",
@@ -112,8 +114,9 @@ func byEntry(lists map[*language]string) map[string]*language {
 
 // languageOf tells the language by the file's name.
 //
-// A name that is not known has no comments, which only makes matching
-// stricter.
+// The whole name goes before the extension, both in any case of letters:
+// "Makefile" has none, and ".gitignore" is all extension. A name that is not
+// known has no comments, which only makes matching stricter.
 func languageOf(name string) *language {
 	if l := byName[strings.ToLower(path.Base(name))]; l != nil {
 		return l
@@ -150,7 +153,8 @@ func (l *language) comment(s string) bool {
 // write the comment of the language they think in.
 var commentMarks = []string{"//", "/*", "{/*", "<!--", "--", "#", "%", ";", "*"}
 
-// elisionStarts are the first bytes of those marks, of three dots and of the ellipsis.
+// elisionStarts are the first bytes of those marks, of three dots and of the
+// ellipsis. Few lines of code begin with one, and only those are looked at.
 const elisionStarts = "/{<-#%;*.\xe2"
 
 // elision reports whether a line stands for lines left out: three dots,
@@ -191,7 +195,8 @@ func elision(s string) (yes, marked bool) {
 	return false, false
 }
 
-// elisionWords follow the dots of an elision.
+// elisionWords follow the dots of an elision. Other words make the line a remark
+// of somebody who pauses: "# ... and then some".
 var elisionWords = []string{"existing", "rest", "the rest", "other", "remaining", "unchanged", "omitted", "same", "previous", "keep"}
 
 // placeholder reports whether a line promises code instead of giving it: a

@@ -46,7 +46,7 @@ const (
 	tokenLine                    // the end of a logical line; Python only
 )
 
-// A lexeme is one token: text[lo:hi].
+// A lexeme is one token: text[lo:hi]. Space and comments are between lexemes.
 type lexeme struct {
 	kind   tokenKind
 	lo, hi int
@@ -59,7 +59,8 @@ type fault struct {
 }
 
 // An opening is a bracket that is not closed yet, or a string that is
-// interrupted by code.
+// interrupted by code. At "b" in f"a {(b" the string is open and, within it, the
+// bracket: what closes must close the last.
 type opening struct {
 	at   int
 	char byte   // ( [ {, or one of the states below
@@ -68,7 +69,9 @@ type opening struct {
 	spec bool   // for inString: the format after the colon is being read
 }
 
-// The states that are no bracket of the language itself.
+// The states that are no bracket of the language itself. In <a b={c}>d</a> the
+// lexer is in the tag at b, in the brace within the tag at c, and in the
+// element, which takes the tag's place, at d.
 const (
 	inString  = 'f' // code inside an f-string or a template, up to its "}"
 	inTag     = 't' // between "<name" and ">"
@@ -80,6 +83,8 @@ const (
 //
 // The first thing that cannot be read is noted in fault, and ends the text.
 // unsure is set when two readings are possible: nothing may be concluded then.
+// It is never taken back, since a wrong reading of a quotation mark or slash may
+// turn all that follows it from code into text.
 type lexer struct {
 	text   string
 	at     int
@@ -97,6 +102,10 @@ func newLexer(text string, lang grammar) *lexer {
 }
 
 // next returns the next token; from the end on always tokenEnd.
+//
+// What is open decides who reads on: the text of an element and a tag have rules
+// of their own. A text that ends with something open has a fault where that was
+// opened, which is where a person would look.
 func (l *lexer) next() lexeme {
 	if l.fault != nil {
 		return lexeme{tokenEnd, l.at, l.at}
@@ -130,7 +139,8 @@ func (o opening) name() string {
 	return `"` + string(o.char) + `"`
 }
 
-// stop notes a fault and ends the text.
+// stop notes a fault and ends the text. The first fault counts: those behind it
+// are mostly its consequences.
 func (l *lexer) stop(at int, why string, args ...any) lexeme {
 	if l.fault == nil {
 		l.fault = &fault{at, fmt.Sprintf(why, args...)}
@@ -157,7 +167,9 @@ func (l *lexer) number() lexeme {
 	return lexeme{tokenNumber, lo, l.at}
 }
 
-// punct reads one byte of punctuation, and keeps the openings.
+// punct reads one byte of punctuation, and keeps the openings: a bracket is put
+// on them, and a closing one takes the last off, which must be its own. "(]" and
+// a lone ")" are faults.
 func (l *lexer) punct() lexeme {
 	lo, c := l.at, l.text[l.at]
 	l.at++

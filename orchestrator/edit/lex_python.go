@@ -6,6 +6,10 @@ import "strings"
 //
 // The rules are those of "Lexical analysis" in the language reference:
 // https://docs.python.org/3/reference/lexical_analysis.html
+//
+// The end of a line is a token only where a statement may end: not on a line
+// that is blank or holds a comment alone, not within brackets, not behind a
+// backslash. A text that lacks the last line end is given one.
 func (l *lexer) python() lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -37,7 +41,8 @@ func (l *lexer) python() lexeme {
 	return lexeme{tokenEnd, l.at, l.at}
 }
 
-// comment passes over a comment that runs to the end of its line.
+// comment passes over a comment that runs to the end of its line, which is left
+// to be read: in Python it may end a statement.
 func (l *lexer) comment() {
 	if i := strings.IndexAny(l.text[l.at:], "\r\n"); i >= 0 {
 		l.at += i
@@ -47,6 +52,10 @@ func (l *lexer) comment() {
 }
 
 // pythonToken reads the token that begins with c.
+//
+// Within the code of an f-string three bytes mean something else: "}" ends the
+// code, ":" begins the format, "!" a conversion. That holds at the level of the
+// code itself; in brackets of its own, as in f"{a[1:2]}", they are punctuation.
 func (l *lexer) pythonToken(c byte) lexeme {
 	switch {
 	case c == '"' || c == '\'':
@@ -80,13 +89,16 @@ func (l *lexer) pythonToken(c byte) lexeme {
 	return l.punct()
 }
 
-// stringPrefix reports whether the word s before a quotation mark belongs to the string.
+// stringPrefix reports whether the word s before a quotation mark belongs to the
+// string: r, b, f, u and t in either case, and pairs of them such as rb. Some of
+// those pairs are no Python, and are left to Python to refuse.
 func stringPrefix(s string) bool {
 	return len(s) <= 2 && strings.Trim(strings.ToLower(s), "rbfut") == ""
 }
 
 // pythonString reads a string whose prefix begins at lo, up to its end or to
-// the first code in it.
+// the first code in it. Three quotation marks in a row open one that may run
+// over lines; "" followed by anything else is empty.
 func (l *lexer) pythonString(lo int, prefix string) lexeme {
 	end := l.text[l.at : l.at+1]
 	if strings.HasPrefix(l.text[l.at:], strings.Repeat(end, 3)) {
@@ -101,6 +113,9 @@ func (l *lexer) pythonString(lo int, prefix string) lexeme {
 }
 
 // plainBody reads a string without code to its end.
+//
+// A backslash hides the next byte in raw strings too: r"\"" is one string whose
+// text keeps the backslash.
 func (l *lexer) plainBody(lo int, o opening) lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -118,7 +133,8 @@ func (l *lexer) plainBody(lo int, o opening) lexeme {
 	return l.stop(o.at, "the string is never closed")
 }
 
-// skipEscape moves behind a backslash and what it hides.
+// skipEscape moves behind a backslash and what it hides, which at the end of a
+// line is all of "\r\n".
 func (l *lexer) skipEscape() {
 	if l.peek(1) == '\r' && l.peek(2) == '\n' {
 		l.at++
@@ -128,6 +144,11 @@ func (l *lexer) skipEscape() {
 
 // pythonBody reads the text of an f-string from l.at to the next code in it,
 // or to its end. An opening is pushed for code; the caller has none on the stack.
+//
+// With spec set it reads a format, the ">{width}" of f"{a:>{width}}". A format
+// may hold code, whose own opening then lies on that of the format, and it ends
+// with the "}" of the code that it belongs to. Doubled braces stand for one in
+// the text, but end code in a format: f"{a:{b}}" closes twice.
 func (l *lexer) pythonBody(lo int, o opening) lexeme {
 	if o.spec { // back in the opening of the code whose format this is
 		l.open = l.open[:len(l.open)-1]
@@ -135,6 +156,7 @@ func (l *lexer) pythonBody(lo int, o opening) lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
 		switch {
+		// \N{BULLET} is a character by its name, not code.
 		case c == '\\' && !o.raw && l.peek(1) == 'N' && l.peek(2) == '{':
 			l.skipTo("}")
 		case c == '\\' && l.peek(1) != '{' && l.peek(1) != '}':

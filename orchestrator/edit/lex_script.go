@@ -11,6 +11,9 @@ import (
 // Where a slash begins a regular expression depends on what stands before it
 // ("Lexical Grammar", ECMA-262): after a value it is an operator. What cannot
 // be told without parsing sets unsure.
+//
+// A style sheet shares strings, brackets and "/* */" with scripts, but has no
+// "//": in "a: url(//x.org)" and elsewhere two slashes are an address.
 func (l *lexer) script() lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
@@ -38,7 +41,8 @@ func (l *lexer) script() lexeme {
 	return lexeme{tokenEnd, l.at, l.at}
 }
 
-// quoted reads a string that must end on its line.
+// quoted reads a string that must end on its line, unless a backslash hides the
+// line's end. What follows it is an operator, as behind any value.
 func (l *lexer) quoted(quote byte) lexeme {
 	lo := l.at
 	l.at++
@@ -48,7 +52,8 @@ func (l *lexer) quoted(quote byte) lexeme {
 }
 
 // style reads a token of CSS. An address in url() need not be quoted, and
-// holds what it likes.
+// holds what it likes: url(it's) is read to its bracket as one string. With
+// quotation marks it is a string in brackets, and may hold a bracket itself.
 func (l *lexer) style(c byte) lexeme {
 	switch {
 	case c == '\\':
@@ -70,7 +75,13 @@ func (l *lexer) style(c byte) lexeme {
 	return t
 }
 
-// scriptToken reads the token of a script that begins with c.
+// scriptToken reads the token of a script that begins with c, and notes in
+// value whether it ends a value: a name, a number, a string, a closing bracket
+// and the "!" of TypeScript do, operators and the words of beforeValue do not.
+//
+// "#" begins a private name, "}" may end the code in a template rather than a
+// block, and "++" leaves things as they are: behind x++ a slash divides, and
+// behind ++ alone a value is still to come.
 func (l *lexer) scriptToken(c byte) lexeme {
 	value := l.value
 	l.value = true
@@ -103,7 +114,8 @@ func (l *lexer) scriptToken(c byte) lexeme {
 	return l.punct()
 }
 
-// beforeValue are the keywords behind which a value begins.
+// beforeValue are the keywords behind which a value begins: in "return /x/" the
+// slash opens an expression, where one behind another word divides.
 var beforeValue = []string{
 	"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "await", "yield", "instanceof", "default",
 }
@@ -120,7 +132,11 @@ func (l *lexer) scriptWord() lexeme {
 // slash reads a slash: a regular expression, or a division.
 //
 // Behind a bracket both may stand. One slash on the line is a division
-// there; two would be either.
+// there; two would be either: "if (a) /b/.test(c)" and "(a) / b / c" are alike
+// up to what the bracket is for.
+//
+// A regular expression ends at a slash on its line that is neither behind a
+// backslash nor in a class: the second slash of /[/]/ is a character.
 func (l *lexer) slash(value bool) lexeme {
 	lo := l.at
 	line, _, _ := strings.Cut(l.text[lo+1:], "\n")
@@ -153,6 +169,10 @@ func (l *lexer) slash(value bool) lexeme {
 
 // template reads the text of a template from l.at to the next code in it, or
 // to its end; begin is where the template began.
+//
+// Only "${" interrupts a template. The opening that it pushes keeps begin, so
+// that a template which is never closed is told where it was opened, not where
+// its last code ended.
 func (l *lexer) template(lo, begin int) lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -176,6 +196,10 @@ func (l *lexer) template(lo, begin int) lexeme {
 
 // opensElement reports whether "<" where a value is expected begins an
 // element rather than the type parameters of an arrow function.
+//
+// "<>" and a name behind "<" begin one. "<T,>", "<T extends U>" and "<T = U>"
+// are parameters, written so in TSX to be told from elements. "<T>(" may be
+// either, and leaves the lexer unsure.
 func (l *lexer) opensElement() bool {
 	if l.peek(1) == '>' {
 		return true
@@ -199,6 +223,10 @@ func (l *lexer) opensElement() bool {
 
 // tagName reads "<" and the name behind it. The name of a component is a word;
 // that of an element of the page refers to nothing.
+//
+// A small letter begins an element of the page, as JSX has it: <div> is a
+// string, <Cart> and <cart.Item> are the words Cart and cart. The rest of a
+// dotted name is passed over, as a member of what the word names.
 func (l *lexer) tagName() lexeme {
 	l.at++
 	lo := l.at
@@ -216,6 +244,10 @@ func (l *lexer) tagName() lexeme {
 }
 
 // tag reads on inside a tag: attributes, up to ">" or "/>".
+//
+// Strings in a tag know no escapes and may run over lines, as in HTML. A brace
+// begins code. "/>" takes the tag off the openings; ">" turns it into the
+// element whose text follows. A ")" or "}" shows that the tag was none.
 func (l *lexer) tag() lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
@@ -259,6 +291,10 @@ func (l *lexer) tag() lexeme {
 }
 
 // element reads on in the text of an element: code, a tag, or the end.
+//
+// All else is text, in which quotation marks and slashes mean nothing: "don't"
+// opens no string. The name in a closing tag is not compared with the one that
+// it closes; the compiler does that, with more to say about it.
 func (l *lexer) element() lexeme {
 	lo := l.at
 	i := strings.IndexAny(l.text[lo:], "<{")

@@ -131,7 +131,9 @@ func (p *patchParser) unmarked() error {
 }
 
 // add reads a new file: every line has its "+", blank ones included. A line
-// without it ends the file, and is refused by the caller unless it is blank.
+// without it ends the file, and is refused by the caller unless it is blank. A
+// blank line without its "+" is then followed by lines that are refused, so
+// that no file is written by half.
 func (p *patchParser) add(path string) error {
 	op := &operation{kind: opCreate, path: path}
 	var lines []string
@@ -232,7 +234,8 @@ func (p *patchParser) chunk() (*operation, error) {
 }
 
 // sectionLine returns the line of the file on a "@@" line, "" for none. The
-// numbers of a diff there say nothing: the form has none.
+// numbers of a diff there say nothing: the form has none. "@@ class A:",
+// "@@ class A: @@" and "@@ -1,2 +1,2 @@ class A:" all give "class A:".
 func sectionLine(l string) string {
 	s := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(l), "@@"))
 	if m := hunkHeader.FindString(l); m != "" {

@@ -29,7 +29,9 @@ const maxAttrs = 4 << 10
 
 // scanTags lists the tags of a text in order, those inside thoughts marked.
 //
-// It is one pass over the text, however many angle brackets that holds.
+// It is one pass over the text, however many angle brackets that holds. A "<"
+// that begins no tag is text, and the search goes on behind it, so that
+// "<EDIT <SEARCH>" still gives the second.
 func scanTags(text string) []tag {
 	var tags []tag
 	begin := 0 // of the text since the tag before
@@ -57,6 +59,10 @@ func scanTags(text string) []tag {
 // scanTag reads the tag at the start of s, in any case; end is its length.
 // A quoted attribute may hold ">". FILE is a word of many kinds of markup, and
 // only a tag with a path opens one.
+//
+// "<edit file='a>b'>" is the tag EDIT with the attributes "file='a>b'". A tag
+// ends on its line, and no "<" stands in it but in quotation marks: "if a <edit"
+// at the end of a line must not swallow the next tag.
 func scanTag(s string) (t tag, ok bool) {
 	rest := s[1:]
 	if t.closes = strings.HasPrefix(rest, "/"); t.closes {
@@ -91,7 +97,9 @@ func scanTag(s string) (t tag, ok bool) {
 	return t, false
 }
 
-// markThoughts marks the tags from one that opens a thought to the one that closes it.
+// markThoughts marks the tags from one that opens a thought to the one that
+// closes it, both included. A thought that is never closed hides nothing: the
+// edits behind it would be lost.
 func markThoughts(tags []tag) {
 	endless := map[string]bool{} // names that are not closed any more: no need to look again
 	for i := 0; i < len(tags); i++ {

@@ -293,7 +293,8 @@ func (sc *scanner) slash(s string, at int) int {
 	return 1
 }
 
-// endsInKeyword reports whether s ends in a word of JavaScript that a value follows.
+// endsInKeyword reports whether s ends in a word of JavaScript that a value
+// follows: a slash behind "return" begins an expression, one behind "x" divides.
 func endsInKeyword(s string) bool {
 	i := strings.LastIndexFunc(s, func(r rune) bool { return !word(r) })
 	return slices.Contains(scriptKeywords, s[i+1:])
@@ -303,7 +304,8 @@ func endsInKeyword(s string) bool {
 var scriptKeywords = []string{"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "yield", "await", "instanceof"}
 
 // startsValue reports whether a quotation mark after s opens a string in YAML,
-// where one within a plain value is a letter like any other.
+// where one within a plain value is a letter like any other: the mark in
+// "a: it's" opens none, that in "a: 'it'" does.
 func startsValue(s string) bool { return blank(s) || strings.ContainsAny(lastByte(s), ":-[{,?!&") }
 
 // inText reports whether the line s lies in a here-document or a YAML text,
