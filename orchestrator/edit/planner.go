@@ -438,11 +438,18 @@ func (p *planner) checkTree(changes []workspace.Change) {
 	}
 }
 
-// blockOf returns the block that made a change.
+// blockOf returns the block that made the file of a change at its new path.
 // It is 0 for none, as for every problem of the response as a whole.
+//
+// Another block may have the same path: a rename onto a file that the response
+// removes is the fault of the rename, not of the removal.
 func (p *planner) blockOf(c workspace.Change) int {
+	by := Creation
+	if c.Op == workspace.Rename {
+		by = Renaming
+	}
 	for _, a := range p.applied {
-		if a.Path == c.Path {
+		if a.Path == c.Path && a.Strategy == by {
 			return a.Block
 		}
 	}
