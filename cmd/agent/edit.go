@@ -85,6 +85,9 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 
 // editPatch reads the patch that the argument names, standard input
 // without one.
+//
+// It is read whole before the workspace is locked or scanned: who types it may
+// take minutes, and the files should be those of the moment it ends.
 func (c *cmdline) editPatch(ctx *cli.Context) ([]byte, error) {
 	name := ctx.Args().First()
 	if name == "" {
@@ -152,6 +155,9 @@ func (e *editing) run(ctx context.Context) error {
 
 // apply makes the changeset that the patch asks for and describes it in
 // the document.
+//
+// A refusal is the patch's fault and exits with 1, for a script that asks the
+// model again; whatever concerns the disk exits with 3, which asking does not mend.
 func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
 	const next = "mend what is named, then run again"
 	cs, applied, err := run.Edit(base, e.patch, e.target)

@@ -122,6 +122,9 @@ func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
 }
 
 // answerLine answers one line, whatever is in it.
+//
+// What is wrong with the line is an answer of kind "parse", with the id when it
+// could be read: an asker with a thousand lines behind this one loses only it.
 func answerLine(line []byte) batchAnswer {
 	var q batchQuestion
 	wrong := func(format string, args ...any) batchAnswer {
@@ -154,6 +157,8 @@ func answerLine(line []byte) batchAnswer {
 }
 
 // apply makes the change and measures what that takes, and nothing else.
+// The time is that of the engine alone, so that it can be compared with other
+// engines: neither JSON nor the pipe is in it.
 func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 	a := batchAnswer{id: q.ID}
 	// Everything that is to be converted is, before the clock starts.
@@ -183,6 +188,9 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 }
 
 // append writes the answer as one line of JSON.
+//
+// {"id":1,"ok":true,"after":"x = 2\n","strategy":"exact","us":9} is an answer,
+// {"id":1,"ok":false,"err":"…","kind":"not_found","us":9} a refusal.
 func (a batchAnswer) append(b []byte) []byte {
 	// By hand: package json would read through every quoted file once more
 	// to see that it is well formed.
@@ -234,6 +242,9 @@ func (f onlyFile) Executable(string) bool { return false }
 
 // edit applies a response that may change this file's content and nothing
 // else, since there is no other place for what else it does.
+//
+// A response that renames or removes the file, or touches another, may be sound
+// all the same; it is an error of its own, since an answer cannot carry it.
 func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
 	cs, applied, err := edit.Apply(f, response, f.path)
 	if err != nil {

@@ -98,6 +98,8 @@ func hexRune(s []byte) (r rune) {
 
 // appendQuoted appends s to dst as a JSON string, the reverse of unquote.
 // Only what must be escaped is.
+// Package json would also escape <, > and &, and refuse to write the halves of
+// characters that a text keeps.
 func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

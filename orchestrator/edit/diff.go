@@ -63,6 +63,10 @@ type diffFile struct {
 }
 
 // fault refuses the diff.
+//
+// The block is the operation that the hunk at hand would have become: those of
+// the files before it and the hunks of this file count, so that the number
+// leads to the same place as that of a problem found later.
 func (p *diffParser) fault(kind, reason, advice string) error {
 	block := len(p.ops) + 1
 	if p.f != nil {
@@ -169,6 +173,9 @@ func (p *diffParser) header(l string) error {
 }
 
 // mode takes a file mode after the change.
+//
+// Of its bits only the execute bit is read: "100755" sets it and "100644" takes
+// it away. Git keeps no other.
 func (p *diffParser) mode(v string) error {
 	exec := strings.HasSuffix(v, "755")
 	p.f.exec = &exec
@@ -176,6 +183,10 @@ func (p *diffParser) mode(v string) error {
 }
 
 // kind refuses what is not a regular file.
+//
+// A link has mode 120000 and a submodule 160000. The lines of such a "file" are
+// the path or the commit that it points to: written as a regular file they
+// would put that text where code reads a file.
 func (p *diffParser) kind(v string) error {
 	if !strings.HasPrefix(v, "100") {
 		return p.fault(kindRefused, "mode "+v+" is that of a symbolic link or a submodule", "send regular files only")
@@ -184,6 +195,7 @@ func (p *diffParser) kind(v string) error {
 }
 
 // hunkHeader is the usual header. A header without numbers is read too.
+// A count that is absent is 1: "@@ -3 +3,2 @@" replaces one line by two.
 var hunkHeader = regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // hunk reads one hunk: its header l and the lines after it.
@@ -271,6 +283,8 @@ func (p *diffParser) hunk(l string) error {
 //
 // "\ No newline at end of file" speaks of the line before it: a removed line
 // belongs to the old file, an added one to the new, a context line to both.
+//
+// The lines " a", "-b" and "+c" make SEARCH "a", "b" and REPLACE "a", "c".
 func (op *operation) take(s string, last byte) {
 	switch s[0] {
 	case ' ':
@@ -290,6 +304,9 @@ func (op *operation) take(s string, last byte) {
 // that are too low would drop the rest of the hunk. But a removed "-- x" looks
 // like a file's header; there the counts tell, and where they are wrong, the
 // hunk that must follow a header.
+//
+// So "--- a note" followed by "+++ b" inside a hunk is the removal of a comment
+// of SQL and an addition, unless the counts are used up or "@@" comes next.
 func (p *diffParser) ends(s string, full bool) bool {
 	next := func(n int) string {
 		if p.i+n < len(p.lines) {
@@ -318,6 +335,8 @@ var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 // and to stop there would drop the rest. Where the header promises more lines
 // they may even be those of a file's name.
 //
+// Of " a", "-b", "c", "+d" only the removal of b would be applied, and d lost.
+//
 // A dash or plus, one space and a word is an item of a list in the prose: as a
 // line of a hunk it would stand for text that is indented by one space.
 func (p *diffParser) unmarked(promised bool) error {
@@ -344,6 +363,9 @@ func (p *diffParser) unmarked(promised bool) error {
 var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
 
 // number reads a decimal, absent for none.
+//
+// One too large for an int gives 0, by which the header only loses its say: a
+// hunk is found by its lines anyway.
 func number(s string, absent int) int {
 	if s == "" {
 		return absent

@@ -72,6 +72,7 @@ func wholeFile(kind opKind) func(jsonItem, *operation) {
 }
 
 // lines returns a text as a body.
+// Removing and adding lines are told by it: "" is no line, "\n" a blank one.
 func (item jsonItem) lines(field string) []string { return splitBody(item[field].text) }
 
 // insert makes the edit that puts lines before or after an anchor, which stays.

@@ -63,6 +63,8 @@ func parseJSON(text string) ([]*operation, error) {
 
 // errAfterJSON refuses text behind a patch: it may be a second one, or prove
 // that the first ended too early.
+//
+// Of two objects without a list around them only the first would be read.
 func errAfterJSON() error {
 	return refuse(Problem{Kind: kindParse, Reason: "text follows the JSON patch", Advice: "send one JSON document and nothing else"})
 }
@@ -187,6 +189,7 @@ func (item jsonItem) aim(path string) string {
 }
 
 // has reports whether the object has the field.
+// It tells an empty text from one that is not there: new text may be empty.
 func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }
 
 // A jsonForm says which fields an item must have and may have, and makes the
@@ -264,6 +267,8 @@ func missing(form, field string) string {
 
 // misplaced says that a field has no place in the form. To read over it could
 // leave out half of what the author meant.
+//
+// An edit with "to" may mean a rename as well, which none of its lines would do.
 func misplaced(form, field string) string {
 	switch {
 	case field == "content" && (form == "delete" || form == "rename"):

@@ -11,6 +11,9 @@ import (
 )
 
 // name gives every operation its path, or notes why it has none and empties it.
+//
+// With a target, every operation without a name means it, creations included.
+// Without one only edits can be placed, by the lines that they replace.
 func (p *planner) name(ops []*operation) error {
 	var unnamed []*operation
 	for _, op := range ops {
@@ -64,6 +67,7 @@ func (p *planner) settle(op *operation) {
 }
 
 // has reports whether the workspace holds the file.
+// An error of reading counts as no here; add meets it again and tells it.
 func (p *planner) has(name string) bool {
 	_, err := p.files.Read(name)
 	return err == nil

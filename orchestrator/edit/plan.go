@@ -185,6 +185,8 @@ func (op *operation) endings(d *document, m *match) {
 }
 
 // report tells the caller how each match was found.
+// The line is that of the original, from 1, also where blocks above it add or
+// remove lines: only that number means something to whoever has the old file.
 func report(path string, found []*match) []Applied {
 	var out []Applied
 	for _, m := range found {
@@ -243,6 +245,9 @@ func (d *document) endWith(text string, newline bool) string {
 }
 
 // sorted returns the splices of all matches in the order of the file.
+//
+// Of two that begin at one line, the shorter goes first: an insertion before a
+// line is written before the line's own replacement.
 func sorted(found []*match) []splice {
 	n := 0
 	for _, m := range found {

@@ -50,6 +50,11 @@ func newPlanner(files Files, target string) *planner {
 }
 
 // run plans all operations. The changeset is complete or the error is set.
+//
+// First every operation gets its file, then all that is asked of one file is
+// gathered, and only then is a file changed: a block may stand before the
+// rename or the deletion that it goes with or contradicts. What concerns
+// several files is looked at last, when all changes are known.
 func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) {
 	if err := p.name(ops); err != nil {
 		return workspace.Changeset{}, nil, err
@@ -138,6 +143,8 @@ func edits(k opKind) bool {
 // resolve gives an operation the meaning that depends on what the file is:
 // absent, empty, or with lines at its ends. It empties the path of one that
 // it refuses.
+//
+// No parser can do this, since it sees the response and not the workspace.
 func (p *planner) resolve(s *fileState, op *operation) {
 	switch op.kind {
 	case opEdit:
@@ -170,6 +177,9 @@ func (p *planner) write(s *fileState, op *operation) {
 // anchor turns lines for an end of the file into an edit of the line there:
 // its number says which of several equal lines is meant. In a file without
 // any text there is no such line, and the lines are its content.
+//
+// For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
+// REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
 func (op *operation) anchor(lines []string) {
 	lo, hi := outer(lines)
 	added, before := op.replace, op.kind == opPrepend
@@ -202,6 +212,9 @@ func (s *fileState) content() []string {
 
 // fill turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
+//
+// An empty SEARCH in a file with lines has no such meaning: it stands between
+// any two of them, and is refused when the block is matched.
 func (op *operation) fill(exists bool) {
 	op.kind = opCreate
 	if exists {
@@ -214,6 +227,8 @@ func (op *operation) fill(exists bool) {
 }
 
 // joinLines makes a text of lines, each ended by a newline.
+//
+// No lines are the empty text; one empty line is "\n".
 func joinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -280,6 +295,9 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 
 // alike returns up to three files with the same base name, whatever the case:
 // those that a wrong path most often stands for.
+//
+// For "stock.py" and for "src/Stock.py" shop/stock.py is one: a folder that
+// was forgotten or invented leaves the name itself right.
 func (p *planner) alike(name string) []string {
 	var out []string
 	for _, f := range p.files.Paths() {
@@ -399,6 +417,10 @@ func bits(exec bool) fs.FileMode {
 //
 // Such a changeset could not be written to a disk, and on the way to finding
 // out it might be written in part.
+//
+// With lib/c.py in the workspace, a new file "lib" is refused, and so is a new
+// "lib/c.py/d". That a file of that place is removed by the same response
+// changes nothing: the order of the two would decide whether it works.
 func (p *planner) checkTree(changes []workspace.Change) {
 	taken, made := p.files.Paths(), map[string]bool{}
 	for _, c := range changes {
@@ -430,10 +452,18 @@ func (p *planner) checkTree(changes []workspace.Change) {
 	}
 }
 
-// blockOf returns the block that made a change.
+// blockOf returns the block that made the file of a change at its new path.
+// It is 0 for none, as for every problem of the response as a whole.
+//
+// Another block may have the same path: a rename onto a file that the response
+// removes is the fault of the rename, not of the removal.
 func (p *planner) blockOf(c workspace.Change) int {
+	by := Creation
+	if c.Op == workspace.Rename {
+		by = Renaming
+	}
 	for _, a := range p.applied {
-		if a.Path == c.Path {
+		if a.Path == c.Path && a.Strategy == by {
 			return a.Block
 		}
 	}

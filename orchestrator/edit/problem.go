@@ -20,6 +20,9 @@ type Refusal struct {
 // Error lists every problem, with the nearest lines: text for a person and for
 // a model, of at most 16 KiB. Problems that would go beyond are told without
 // the lines, then only counted.
+//
+// The later problems are cut, not all of them a little: whoever corrects the
+// first ones from whole lines gets the others whole in the next round.
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	b.WriteString("nothing was applied")
@@ -40,6 +43,10 @@ func (r *Refusal) Error() string {
 }
 
 // rest says what to do with the blocks that are sound, or that none are left.
+//
+// Without it an author may send sound blocks in other words the second time,
+// and trade one refusal for another. A block that is applied already or changes
+// nothing is no reason to send anything.
 func (r *Refusal) rest() string {
 	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != kindAlready && p.Kind != kindNoop })
 	switch {
@@ -57,6 +64,9 @@ func (r *Refusal) rest() string {
 
 // text renders one problem: block, file, reason, the nearest lines and what
 // differs in them, advice. In short it leaves the lines out.
+//
+// "\nblock 2, a.py: not found: SEARCH stands nowhere in the file" comes first,
+// then the lines and differences as they are, then the advice behind an arrow.
 func (p Problem) text(whole bool) string {
 	var b strings.Builder
 	switch {
@@ -84,6 +94,7 @@ func (p Problem) text(whole bool) string {
 }
 
 // count names blocks: "block 2 matches", "blocks 1, 3 to 9 match".
+// Only three or more in a row are drawn together: "1 to 2" is no shorter.
 func count(blocks []int) string {
 	var names []string
 	for i := 0; i < len(blocks); {
@@ -139,11 +150,16 @@ func newRefusal(ops []*operation, problems []Problem) *Refusal {
 }
 
 // tooMany refuses a response of n operations.
+//
+// None of them is applied: the first few of many are a part of a change.
 func tooMany(n int) Problem {
 	return Problem{Kind: kindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }
 
 // unplaced explains a block that has no one place.
+//
+// Several places are told before any likeness: all of them are right, so that
+// a nearest one would only mislead.
 func unplaced(d *document, op *operation, f finding) *Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
@@ -167,6 +183,11 @@ func asksNothing(d *document, op *operation) *Problem {
 
 // ambiguous says at which lines SEARCH matches alike, and which lines around
 // each place tell it apart from the others.
+//
+// To say only that there are several would have authors add lines at random.
+// The places are shown instead with the lines that would have made SEARCH unique.
+// Where no lines around do, since whole stretches of the file are equal, only
+// a number can tell, which a diff has and a block has not.
 func ambiguous(d *document, op *operation, lines []int) *Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
@@ -210,6 +231,8 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 }
 
 // header names a place and the lines that tell it apart.
+//
+// It reads "lines 8 to 9, told apart by line 7:".
 func (q spot) header() string {
 	s := span(q.lo, q.hi)
 	switch {
@@ -227,6 +250,9 @@ func (q spot) header() string {
 
 // pieceAt returns the piece of an elided SEARCH that stands at line at, nil
 // when SEARCH elides nothing.
+//
+// Each piece is looked for by itself, so that one may be ambiguous and the
+// others not: the advice must speak of that piece and not of all SEARCH.
 func pieceAt(d *document, search []string, at int) []string {
 	all := pieces(search)
 	for _, s := range all {
@@ -238,6 +264,7 @@ func pieceAt(d *document, search []string, at int) []string {
 }
 
 // numbers joins line numbers for a sentence.
+// It reads "3", "3 and 5", or "1, 3 and 5".
 func numbers(lines []int) string {
 	s := make([]string, len(lines))
 	for i, l := range lines {
@@ -250,6 +277,9 @@ func numbers(lines []int) string {
 }
 
 // binary refuses all operations on a file that is no text.
+//
+// Every block is named, so that none is called sound and sent again. A file in
+// UTF-16 has a NUL in every other byte, hence the second guess.
 func binary(path string, ops []*operation) (problems []Problem) {
 	for _, op := range ops {
 		problems = append(problems, Problem{
@@ -261,6 +291,9 @@ func binary(path string, ops []*operation) (problems []Problem) {
 }
 
 // already says that the change is there.
+//
+// It is no success: the author worked from an older file than this one, and
+// what else the response says may rest on that.
 func already(d *document, op *operation, at int) *Problem {
 	lo, hi := outer(op.replace)
 	return &Problem{
@@ -272,6 +305,9 @@ func already(d *document, op *operation, at int) *Problem {
 
 // overlapping says that two blocks contradict each other. It shows the lines
 // of both: what one block for both would replace.
+//
+// One block for both is the only advice that always works: which of the two
+// should give way is not known, and in turn they would not match.
 func overlapping(d *document, m, other *match) Problem {
 	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
 	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)

@@ -207,7 +207,7 @@ func TestOperationsOnFilesBecomeOneChangeEach(t *testing.T) {
 		{"rename no such file", "", []*operation{move("z.py", "y.py")}, "not_found 1 z.py"},
 		{"create what is there", "", []*operation{create("a.py")}, "exists 1 a.py"},
 		{"rename onto what is there", "", []*operation{move("a.py", "b.py")}, "exists 1 b.py"},
-		{"rename onto a new file", "", []*operation{create("d.py"), move("a.py", "d.py")}, "overlap 1 d.py"},
+		{"rename onto a new file", "", []*operation{create("d.py"), move("a.py", "d.py")}, "overlap 2 d.py"},
 		{"delete and edit", "", []*operation{remove("a.py"), edit("a.py", "x = 1>x = 2")}, "overlap 2 a.py"},
 		{"edit and delete", "", []*operation{edit("a.py", "x = 1>x = 2"), remove("a.py")}, "overlap 2 a.py"},
 		{"rename and delete", "", []*operation{move("a.py", "d.py"), remove("a.py")}, "overlap 2 a.py"},

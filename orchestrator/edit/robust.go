@@ -62,6 +62,9 @@ func locatePiece(d *document, search, replace []string) finding {
 }
 
 // pieces cuts lines at the elisions, without copying them.
+//
+// "a", "# ...", "b" are the pieces "a" and "b". An elision at an end leaves an
+// empty piece there, which has no place and moves nothing.
 func pieces(lines []string) [][]string {
 	var out [][]string
 	from := 0
@@ -97,6 +100,7 @@ const (
 )
 
 // wordView returns the tokens of the file, cutting it at the first call.
+// Many blocks may ask for it, and it is the dearest view of a file.
 func (d *document) wordView() *wordView {
 	if d.words == nil {
 		d.words = d.cutWords(0, d.len())
@@ -222,6 +226,9 @@ func (d *document) reflowRegions(search []string, h shape) []*wordView {
 
 // goesOn reports whether text begins with want, space aside, and where want
 // ends in it.
+//
+// "f(a,\n  b)" goes on as "f( a, b )": space between any two bytes is passed
+// over here, also inside a string. The tokens that are compared after it decide.
 func goesOn(text, want string) (end int, ok bool) {
 	rest := text
 	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {

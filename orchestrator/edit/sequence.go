@@ -16,6 +16,9 @@ type sequence struct {
 }
 
 // push adds key to the end of the text.
+//
+// A new key gets the next number, so that numbers are also indexes into first
+// and count.
 func (q *sequence) push(key string) {
 	id, added := q.keys.add(key)
 	if added {
@@ -26,6 +29,9 @@ func (q *sequence) push(key string) {
 }
 
 // number returns the number of key, and whether it is in the text.
+//
+// One sequence may share its keys with another and leave out some of the text:
+// then a key can have a number and stand nowhere.
 func (q *sequence) number(key string) (int32, bool) {
 	id, ok := q.keys.find(key)
 	return id, ok && q.count[id] > 0
@@ -120,6 +126,9 @@ func asBytes(ids []int32) string {
 
 // searchKMP is the Knuth-Morris-Pratt search over numbers, for the places that
 // ok accepts.
+//
+// fail[i] is how long a beginning of needle the first i of its numbers end
+// with: where a match breaks off, so much of it still holds.
 func searchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
 	fail := make([]int32, len(needle)+1)
 	for i, k := 1, int32(0); i < len(needle); i++ {

@@ -18,6 +18,8 @@ const (
 )
 
 // quote shows a line with its space visible.
+//
+// It is for a sentence, hence quotation marks and escapes: a tab reads \t.
 func quote(s string) string {
 	if len(s) > 100 {
 		s = clip(s, 100) + "…"
@@ -65,6 +67,8 @@ func (d *document) around(line int) string {
 }
 
 // writeLines writes lines [lo, hi) with their numbers before a bar.
+// The bar has one space after it, whatever the line begins with: what is right
+// of it can be copied as a column.
 func (d *document) writeLines(b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {
 		s := d.line(i)
@@ -115,6 +119,8 @@ func (d *document) legible(most, lo, hi int) bool {
 }
 
 // span names lines [lo, hi), from 0, to a reader who counts from 1.
+//
+// Lines [4, 5) are "line 5", and lines [4, 7) "lines 5 to 7".
 func span(lo, hi int) string {
 	if hi-lo < 2 {
 		return fmt.Sprintf("line %d", lo+1)
@@ -124,6 +130,9 @@ func span(lo, hi int) string {
 
 // cutAround shortens a line to about width bytes around byte at, so that what
 // stands there stays in sight.
+//
+// A third of the width goes before at: what comes after a difference tells
+// more about it than what leads up to it, which both lines have in common.
 func cutAround(s string, at, width int) string {
 	if len(s) <= width {
 		return s

@@ -27,6 +27,8 @@ type sighting struct {
 
 // sight looks for lines without blank ones around them. Each strategy asks
 // of the same lines, so the last answer is kept.
+// The question is told by the address of the lines: to compare their text
+// would cost what the answer saves.
 func (d *document) sight(core []string) *sighting {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
@@ -91,6 +93,9 @@ func (d *document) nowhere(s []string) bool {
 
 // surrounded reports whether the lines around line i of core stand in this
 // order around line at of the file, which equals it, blank lines aside.
+//
+// It walks from line i both ways and skips blank lines on either side, so that
+// "a", "b" stand around each other in "a", "", "b" as well.
 func (d *document) surrounded(core []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
@@ -209,6 +214,9 @@ func (d *document) foreign(s []string) bool {
 
 // holds reports whether the file has the line s, which is not blank, the
 // space around it and Unicode punctuation aside.
+//
+// A line that is only part of a longer one is not held: "x = 1" is no line of a
+// file that has "x = 10".
 func (d *document) holds(s string) bool {
 	key := loose.key(s)
 	if d.busy || d.script() == scriptForms {

@@ -21,6 +21,9 @@ type tagParser struct {
 }
 
 // parseTags reads a response in the block form.
+//
+// The walk stops at the first fault, unlike the planner, which gathers them:
+// when one block does not end where it seems to, every number after it is wrong.
 func parseTags(text string, tags []tag) ([]*operation, error) {
 	p := &tagParser{text: text, tags: tags}
 	for p.i < len(tags) {
@@ -93,6 +96,7 @@ func endsLine(text string, at int) bool {
 
 // stray refuses edits in another form between the blocks: to leave them out
 // would apply half of a change.
+// An author who sends one file in tags and the next as a diff means both.
 func (p *tagParser) stray(lo, hi int) error {
 	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 || holdsPatch(p.text, lo, hi, p.tags) {
 		return mixed()
@@ -101,6 +105,9 @@ func (p *tagParser) stray(lo, hi int) error {
 }
 
 // mixed refuses a response with edits in two forms.
+//
+// It is a fault of the response as a whole: the blocks of two forms have no
+// common count, so that no number would lead to the one at fault.
 func mixed() error {
 	return refuse(Problem{Kind: kindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }
@@ -162,6 +169,9 @@ func (p *tagParser) edit() error {
 
 // pair reads <SEARCH> … </SEARCH><REPLACE> … </REPLACE>. REPLACE alone, in
 // an EDIT, is a pair with an empty SEARCH.
+//
+// The path on EDIT goes before that on SEARCH, which names the file of a bare
+// pair: <SEARCH file="x">a</SEARCH><REPLACE>b</REPLACE> is an edit of x.
 func (p *tagParser) pair(path string) error {
 	op, search := &operation{kind: opEdit, path: path}, ""
 	if open := p.tags[p.i]; open.name == "SEARCH" {
@@ -268,6 +278,9 @@ func uncharacter(body string) (string, bool) {
 }
 
 // trivial reports whether only space and fences stand between two tags.
+//
+// Some authors fence the pair within its EDIT; the fence then closes between
+// </REPLACE> and </EDIT> and says nothing.
 func trivial(s string) bool {
 	for _, l := range strings.Split(s, "\n") {
 		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "```") {
@@ -305,6 +318,8 @@ func (p *tagParser) create(name string, kind opKind) error {
 //
 // Text in it other than the path may be the content that the author means to
 // see gone, or of a file that was to be created: it is refused.
+//
+// <DELETE_FILE path="x"/> and <DELETE_FILE>x</DELETE_FILE> both remove x.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &operation{kind: opDelete, path: attrPath(t.attrs)}
@@ -327,6 +342,8 @@ func (p *tagParser) remove() error {
 
 // rename reads <RENAME_FILE from to>, with or without an end. "path" is the
 // name that is not given otherwise.
+// So <RENAME_FILE from="a" path="b"/> and <RENAME_FILE path="a" to="b"/> are
+// both a rename of a to b.
 func (p *tagParser) rename() error {
 	t := p.tags[p.i]
 	op := &operation{kind: opRename, from: attrValue(t.attrs, "from"), path: attrValue(t.attrs, "to")}

@@ -40,6 +40,9 @@ type view struct {
 const rare = 32
 
 // view returns the view of that kind.
+//
+// It costs nothing until build: a strategy may ask for a view and be answered
+// by a sighting.
 func (d *document) view(k viewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
@@ -81,6 +84,9 @@ func (v *view) enumerate() {
 
 // sieve takes the numbers of all for the lines that the view keeps. A file
 // without any line to leave out is the same in both views.
+//
+// A number that only lines left out have keeps its key and has a count of 0,
+// which is what number asks for.
 func (v *view) sieve(all *view) {
 	kept := 0
 	for i := range all.ids {
@@ -118,6 +124,8 @@ func (v *view) keyOf(i int) string {
 }
 
 // line returns the line of the file that place i of the view stands for.
+//
+// In the file "a", "", "b" place 1 of the view without blank lines is line 2.
 func (v *view) line(i int) int {
 	if v.lines == nil {
 		return i
@@ -126,6 +134,9 @@ func (v *view) line(i int) int {
 }
 
 // window returns the lines of the file that n places from lo on stand for.
+//
+// The lines need not follow one another: between two of them there may be some
+// that the view leaves out.
 func (v *view) window(lo, n int) []int32 {
 	if v.lines != nil {
 		return v.lines[lo : lo+n]
@@ -143,6 +154,8 @@ func (v *view) skips(s string) bool {
 }
 
 // key returns what views of kind k compare of the line s.
+//
+// For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
 func (k viewKind) key(s string) string {
 	switch k {
 	case whole:
@@ -186,6 +199,11 @@ func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 // find returns up to limit places in the view at which s stands, and which
 // lines of s the view kept. A place is an index into ids; where the view keeps
 // every line that is a line of the file.
+//
+// The cheap answers come first. A sighting tells of most blocks where they are;
+// for the views that set lines aside it can only tell that they are nowhere.
+// Then the loose view serves the stricter ones: what stands by a strict view
+// stands by the loose one too, so that its few places need only be compared.
 func (v *view) find(s []string, limit int) (places, kept []int) {
 	switch {
 	case v.keys != nil:
@@ -218,6 +236,9 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 
 // sighted returns up to limit lines of the file at which s stands, when the
 // file can be searched without numbers.
+//
+// s may have blank lines at its ends, which the sighting leaves out: they count
+// when the lines are compared.
 func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
 	lo, hi := outer(s)
 	if lo == hi {
@@ -287,6 +308,8 @@ func plainUnicode(s string) string {
 }
 
 // ascii reports whether s has no byte beyond 0x7f, eight bytes at a time.
+//
+// Nearly every line of code is ASCII, and this is asked of each of them.
 func ascii(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		a := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
