@@ -33,6 +33,7 @@ type document struct {
 	seen sighting // the last block that was looked for
 	asks int      // how many were: a block of many pieces is as many blocks
 
+	seldom   *rarity // which bytes it has seldom; nil until a text is looked for
 	written  script
 	indentBy byte // the answer of indentChar; 0 not known
 	views    [viewKinds]*view

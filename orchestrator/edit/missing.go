@@ -243,11 +243,10 @@ func standing(d *document, replace []string) (int, bool) {
 	}
 	key, at := trimSpace(core[longest]), 0
 	for range maxRepeats {
-		i := strings.Index(d.text[at:], key)
-		if i < 0 {
+		if at = d.index(at, key); at < 0 {
 			break
 		}
-		l := d.lineAt(at + i)
+		l := d.lineAt(at)
 		if d.standsAsIs(l-longest, core) {
 			return l - longest, true
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Bounds on the search for similar places. They keep it cheap on any input:
@@ -152,17 +151,13 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 // linesWith returns the lines, from 0, that hold the text s, none when it
 // stands more than mostHits times.
 func (d *document) linesWith(s string) (lines []int) {
-	for at := 0; ; {
-		i := strings.Index(d.text[at:], s)
-		if i < 0 {
-			return lines
-		}
+	for at := d.index(0, s); at >= 0; at = d.index(at+len(s), s) {
 		if len(lines) == mostHits {
 			return nil
 		}
-		lines = append(lines, d.lineAt(at+i))
-		at += i + len(s)
+		lines = append(lines, d.lineAt(at))
 	}
+	return lines
 }
 
 // tally sums the votes and returns the starts with the most weight, best

@@ -207,14 +207,12 @@ func (d *document) reflowRegions(search []string, h shape) []*wordView {
 	before, after := text[:mid], text[mid:]
 	var out []*wordView
 	for n, at := 0, 0; ; n++ {
-		i := strings.Index(d.text[at:], h.longest)
-		if i < 0 {
+		if at = d.index(at, h.longest); at < 0 {
 			return out
 		}
 		if n >= rare && n*len(text) > 4*len(d.text) {
 			return []*wordView{d.wordView()}
 		}
-		at += i
 		if end, ok := goesOn(d.text[at:], after); ok {
 			if start, ok := leadsUp(d.text[:at], before); ok {
 				out = append(out, d.cutWords(d.lineAt(start), d.lineAt(at+end-1)+1))

@@ -62,15 +62,14 @@ func (q *sighting) look(d *document, core []string) {
 	}
 	q.plain = plainUnicode(key) == key
 	for at, tries := 0, 0; ; tries++ {
-		i := strings.Index(d.text[at:], key)
-		if i < 0 {
+		if at = d.index(at, key); at < 0 {
 			q.known = true
 			return
 		}
 		if len(q.at) == rare || tries == 8*rare {
 			return
 		}
-		l := d.lineAt(at + i)
+		l := d.lineAt(at)
 		if trimSpace(d.raw(l)) == key {
 			q.at = append(q.at, l)
 		}
@@ -137,7 +136,7 @@ func (d *document) codeNowhere(s []string) bool {
 		if l = loose.key(l); l == "" {
 			continue
 		}
-		i := strings.Index(d.text, l)
+		i := d.index(0, l)
 		if budget -= i; i < 0 || budget < 0 {
 			return i < 0
 		}
@@ -146,16 +145,15 @@ func (d *document) codeNowhere(s []string) bool {
 		}
 		plain = plain && !d.lang.comment(l)
 	}
-	spans := func(b [2]string) bool { return strings.Contains(d.text, b[0]) }
+	spans := func(b [2]string) bool { return d.contains(b[0]) }
 	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.block, spans) {
 		return false
 	}
 	for at, tries := 0, 0; tries < rare; tries++ {
-		i := strings.Index(d.text[at:], code[longest])
-		if i < 0 {
+		if at = d.index(at, code[longest]); at < 0 {
 			return true
 		}
-		l := d.lineAt(at + i)
+		l := d.lineAt(at)
 		if strings.HasPrefix(trimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
 			return false
 		}
@@ -195,8 +193,8 @@ func (d *document) codeOnce(s []string) bool {
 			longest = l
 		}
 	}
-	i := strings.Index(d.text, longest)
-	return longest != "" && i >= 0 && !strings.Contains(d.text[i+1:], longest)
+	i := d.index(0, longest)
+	return longest != "" && i >= 0 && d.index(i+1, longest) < 0
 }
 
 // foreign reports whether a file of ASCII does not hold the longest line of s,
@@ -209,7 +207,7 @@ func (d *document) foreign(s []string) bool {
 			longest = l
 		}
 	}
-	return d.script() == scriptASCII && !strings.Contains(d.text, loose.key(longest))
+	return d.script() == scriptASCII && !d.contains(loose.key(longest))
 }
 
 // holds reports whether the file has the line s, which is not blank, the
@@ -223,11 +221,10 @@ func (d *document) holds(s string) bool {
 		return d.view(loose).has(s)
 	}
 	for at := 0; ; {
-		i := strings.Index(d.text[at:], key)
-		if i < 0 {
+		if at = d.index(at, key); at < 0 {
 			return false
 		}
-		l := d.lineAt(at + i)
+		l := d.lineAt(at)
 		if trimSpace(d.raw(l)) == key {
 			return true
 		}
