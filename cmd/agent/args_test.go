@@ -151,7 +151,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox ":                 "run ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
-		"sandbox run --allow ":     "ci git dependencies tooling agent",
+		"sandbox run --allow ":     "ci git dependencies tooling agent secret",
 		"sandbox run --yes --no":   "--no-promote",
 		"completion b":             "bash",
 		"sandbox run --patch x --": "--workspace --patch --file --yes --no-promote --allow --json --help",
