@@ -18,11 +18,11 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document, text string, found []*match, missing []*operation) (string, []Applied, []Problem) {
+func chain(d *document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
-		next := newDocument(d.path, []byte(text))
+		next := newDocument(d.path, text)
 		var now []*match
 		var later []*operation
 		for _, op := range missing {
@@ -33,7 +33,7 @@ func chain(d *document, text string, found []*match, missing []*operation) (stri
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
-			return "", nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
+			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
 			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
@@ -65,7 +65,7 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 			continue
 		}
 		if next == nil {
-			next = newDocument(d.path, []byte(d.splice(strict)))
+			next = newDocument(d.path, d.splice(strict))
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
 		if earlier && standsStrictly(next, op) {

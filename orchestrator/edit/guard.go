@@ -25,7 +25,9 @@ func checkBlock(d *document, op *operation) *Problem {
 		}
 		return p
 	}
-	if line, ok := promised(d.lang, op.replace, op.search); ok && !d.has(line) {
+	// A placeholder that the file holds already is the file's own text: a
+	// template, or documentation about placeholders.
+	if line, ok := promised(d.lang, op.replace, op.search); ok && !d.holds(line) {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
@@ -53,34 +55,26 @@ func promised(lang *language, replace, search []string) (string, bool) {
 	return replace[i], true
 }
 
-// has reports whether the file holds the line s, space around it aside.
-//
-// A placeholder that the file holds already is the file's own text: a
-// template, or documentation about placeholders.
-func (d *document) has(s string) bool {
-	return d.holds(s)
-}
-
 // guardEdit judges the result of the edits of one file.
-func guardEdit(d *document, ops []*operation, after string) *Problem {
+func guardEdit(d *document, ops []*operation, left int) *Problem {
 	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
 		return nil
 	}
-	return guardSize(d, ops[0].block, after)
+	return guardSize(d, ops[0].block, left)
 }
 
-// guardSize refuses a result that lost more than half of the file.
+// guardSize refuses a result of left bytes that lost more than half of the file.
 //
 // Emptying a file is a known failure of models that lose the thread: they
 // repeat a file's beginning and stop. Small files are exempt, because there
 // half of the text is soon reached by honest edits.
-func guardSize(d *document, block int, after string) *Problem {
-	if d.len() < guardLines || 2*len(after) >= len(d.text) {
+func guardSize(d *document, block, left int) *Problem {
+	if d.len() < guardLines || 2*left >= len(d.text) {
 		return nil
 	}
 	return &Problem{
 		Block: block, Path: d.path, Kind: kindRefused,
-		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", len(after), len(d.text)),
+		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", left, len(d.text)),
 		Advice: "send a unified diff, which names every line that goes, or delete the file",
 	}
 }

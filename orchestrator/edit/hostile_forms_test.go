@@ -52,17 +52,7 @@ func TestHostileFormsComeToAnEnd(t *testing.T) {
 		"marker numbers":        "<<<<<<< SEARCH\n" + fill(":start_line:1\n", mib) + "=======\n>>>>>>> REPLACE\n",
 		"appends":               "{\"path\":\"a.txt\",\"edits\":[" + strings.Repeat("{\"type\":\"append\",\"content\":\"y\"},", edit.MaxBlocks) + "]}",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, _, err := edit.Apply(fuzzed(), []byte(response), "")
-			var refusal *edit.Refusal
-			if !errors.As(err, &refusal) {
-				t.Fatalf("got %v", err)
-			}
-			if n := len(refusal.Error()); n > 4*mib {
-				t.Errorf("the refusal has %d bytes", n)
-			}
-		})
+		t.Run(name, func(t *testing.T) { refusesInBounds(t, response) })
 	}
 }
 

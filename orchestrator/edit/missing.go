@@ -65,7 +65,7 @@ func newMakers(ops []*operation) makers {
 // file does not hold, 0 when there is none.
 func (m makers) of(d *document, op *operation) int {
 	for _, s := range op.search {
-		if n := m[trimSpace(s)]; n > 0 && n < op.block && !d.has(s) {
+		if n := m[trimSpace(s)]; n > 0 && n < op.block && !d.holds(s) {
 			return n
 		}
 	}

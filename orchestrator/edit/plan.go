@@ -3,7 +3,6 @@ package edit
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // A match is an operation with its places in a file, ready to be applied.
@@ -76,10 +75,10 @@ func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, 
 		applied = append(applied, chained...)
 		slices.SortStableFunc(applied, func(a, b Applied) int { return a.Block - b.Block })
 	}
-	if p := guardEdit(d, ops, after); p != nil {
+	if p := guardEdit(d, ops, len(after)); p != nil {
 		return nil, nil, []Problem{*p}
 	}
-	return []byte(after), applied, nil
+	return after, applied, nil
 }
 
 // manyBlocks is how many blocks a file takes before an index of its lines
@@ -199,26 +198,24 @@ func report(path string, found []*match) []Applied {
 //
 // Text between two splices is copied as one slice of the original, which is
 // why nothing outside them can change.
-func (d *document) splice(found []*match) string {
+func (d *document) splice(found []*match) []byte {
 	all := sorted(found)
 	size := len(d.mark) + len(d.text) + len(d.eol)
 	for _, s := range all {
 		size += len(s.text)
 	}
-	var b strings.Builder
-	b.Grow(size)
-	b.WriteString(d.mark)
+	out := make([]byte, 0, size)
+	out = append(out, d.mark...)
 	at := 0
 	for _, s := range all {
-		b.WriteString(d.text[d.off[at]:d.off[s.lo]])
+		out = append(out, d.text[d.off[at]:d.off[s.lo]]...)
 		if s.text != "" && s.lo > 0 && s.lo == d.len() && d.end(s.lo-1) == "" {
-			b.WriteString(d.eol) // lines added after a last line that had no newline
+			out = append(out, d.eol...) // lines added after a last line that had no newline
 		}
-		b.WriteString(s.text)
+		out = append(out, s.text...)
 		at = s.hi
 	}
-	b.WriteString(d.text[d.off[at]:])
-	out := b.String()
+	out = append(out, d.text[d.off[at]:]...)
 	for _, m := range found {
 		if m.ends != nil {
 			out = d.endWith(out, *m.ends)
@@ -231,15 +228,15 @@ func (d *document) splice(found []*match) string {
 //
 // That the last line of a file has no newline is a property of the file, not
 // of the line: whatever line comes last inherits it.
-func (d *document) endWith(text string, newline bool) string {
-	has := strings.HasSuffix(text, string(d.sep))
+func (d *document) endWith(text []byte, newline bool) []byte {
+	has := len(text) > 0 && text[len(text)-1] == d.sep
 	switch {
-	case newline && !has && text != d.mark:
-		return text + d.eol
+	case newline && !has && string(text) != d.mark:
+		return append(text, d.eol...)
 	case !newline && has && d.sep == '\n':
-		return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+		return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	case !newline && has:
-		return strings.TrimSuffix(text, "\r")
+		return bytes.TrimSuffix(text, []byte("\r"))
 	}
 	return text
 }

@@ -376,7 +376,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			return
 		}
 		c.After = []byte(likeBefore(op.text, s.before))
-		if g := guardSize(newDocument(s.path, s.before), op.block, string(c.After)); g != nil {
+		if g := guardSize(newDocument(s.path, s.before), op.block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, Content)
