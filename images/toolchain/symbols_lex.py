@@ -359,7 +359,7 @@ class Script(Lexed):
         if self.is_(stop, ":"):
             # A type between braces is not the body.
             stop = self.close[stop + 1] + 1 if self.is_(stop + 1, "{") else stop + 1
-        while stop < self.end and not self.is_(stop, "{", ";", "}"):
+        while stop < self.end and (not self.is_(stop, "{", ";", "}") or self.is_(stop, "{") and self.is_(stop - 1, "<", "|", "&", ",")):
             if self.line(stop) > self.line(stop - 1) and not self.is_(stop - 1, *CONTINUES) and not self.is_(stop, "|", "&", ">"):
                 break  # a declaration without body or semicolon
             stop = self.close.get(stop, stop) + 1
@@ -400,7 +400,7 @@ class Script(Lexed):
                 i = self.function(i, "method", parent, exported)
             else:
                 stop = min(self.expression_end(i), end - 1)
-                self.value(i, sign, stop, "field", parent, exported)
+                self.value(i, i + 1, stop, "field", parent, exported)
                 i = stop + 1
 
     def value(self, name, start, end, kind, parent, exported):

@@ -63,7 +63,7 @@ func (d Definition) full() string { return strings.TrimPrefix(d.Parent+"."+d.Nam
 
 // title is the name with the signature behind it.
 func (d Definition) title() string {
-	if d.Signature == "" || strings.ContainsAny(d.Signature[:1], "([<:") {
+	if d.Signature == "" || strings.ContainsAny(d.Signature[:1], "([<:?!") {
 		return d.full() + d.Signature
 	}
 	return d.full() + " " + d.Signature
