@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -205,16 +206,26 @@ type Runner struct {
 	Orphans  Recovering
 	Images   Snapshotter
 	Verifier Verifier
+	// Engineer and Planner serve requests without a patch; nil where there are none.
+	Engineer *agent.Engineer
+	Planner  Planner
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
 }
 
-// A Request is one patch for one workspace.
+// A Request is one patch for one workspace, or one change that is to be found.
 type Request struct {
 	// Workspace is any path to a directory; the run makes it absolute.
 	Workspace string
-	Patch     []byte
+	// Patch is nil when the engineer is to find the change.
+	Patch []byte
+	// Goal is what the change is for, "" to let the planner choose.
+	Goal string
+	// Scope are the files to work on, the first of them the target; none for any.
+	Scope []string
+	// Candidates is how many different changes are asked for; 0 means 1.
+	Candidates int
 	// PatchName is for people: the file name, or "-".
 	PatchName string
 	// --file: what a block without a name means
