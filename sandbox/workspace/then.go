@@ -111,7 +111,7 @@ func (c composed) change() (Change, bool) {
 	if to == nil {
 		to = from
 	}
-	out := Change{Path: c.path, Before: from.before, After: to.after, Mode: c.mode(), OldMode: from.oldMode}
+	out := Change{Path: c.path, Before: from.before, After: to.after, Mode: c.mode(), OldMode: c.oldMode()}
 	switch {
 	case from.existed && to.exists:
 		out.Op = Modify
@@ -131,17 +131,25 @@ func (c composed) change() (Change, bool) {
 	return out, true
 }
 
-// mode returns the permission bits after both: those of the last that has any.
+// mode returns the permission bits after both. A change of a file that is
+// there keeps its bits unless it says which ones it alters.
 func (c composed) mode() fs.FileMode {
-	for _, p := range []*pathChange{c.second, c.first} {
-		if p != nil && p.exists {
-			return p.mode
-		}
+	first, second := c.first, c.second
+	switch {
+	case second == nil:
+		return first.mode
+	case first != nil && first.exists && second.existed && second.oldMode == 0:
+		return first.mode
 	}
+	return second.mode
+}
+
+// oldMode returns the bits before both, 0 when neither alters any.
+func (c composed) oldMode() fs.FileMode {
 	for _, p := range []*pathChange{c.first, c.second} {
-		if p != nil && p.mode != 0 {
-			return p.mode
+		if p != nil && p.oldMode != 0 {
+			return p.oldMode
 		}
 	}
-	return 0o644
+	return 0
 }
