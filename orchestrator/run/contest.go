@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,6 +76,13 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	plan, err := f.Planner.Plan(ctx, st.base, req)
 	if err != nil {
 		return f.stopped(ctx, "plan the work", err)
+	}
+	record, err := json.Marshal(plan)
+	if err == nil {
+		err = f.Store.SavePlan(ctx, f.rec.ID, f.rec.Token, record)
+	}
+	if err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the plan", err))
 	}
 	c := &contest{flight: f, req: req, plan: plan, stage: st}
 	for n := range max(1, req.Candidates) {

@@ -69,6 +69,8 @@ type Store interface {
 	// Advance records that the run has entered state to; note says why, for people.
 	// snapshot, when not "", is the manifest digest of the workspace.
 	Advance(ctx context.Context, id string, token int64, to State, note, snapshot string) error
+	// SavePlan records what the run sets out to do, a Plan in JSON.
+	SavePlan(ctx context.Context, id string, token int64, plan []byte) error
 	// SaveCandidate records a candidate with its gates and findings.
 	SaveCandidate(ctx context.Context, id string, token int64, c Candidate) error
 	// SavePromotion records or updates the promotion of the run, with the content of its files.
