@@ -8,7 +8,11 @@ GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 
-.PHONY: help build setup demo test lint bench clean
+# The set of real edits, and its scorer, lie beside the repository.
+EDIT_SCORE ?= ../shared/tools/edit_score.py
+EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
+
+.PHONY: help build setup demo test lint bench bench-edit clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -36,6 +40,12 @@ lint: ## formatting, static analysis, dead code, shell scripts
 
 bench: setup ## one table of figures, each beside a reference of the same run
 	$(GO) test -tags bench -run '^TestBench$$' -count 1 -timeout 30m -v ./cmd/agent
+
+bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wrong, microseconds
+	@command -v python3 >/dev/null || { echo 'bench-edit: python3 is missing: install it' >&2; exit 1; }
+	@for f in $(EDIT_SCORE) $(EDIT_DEV); do \
+		[ -r "$$f" ] || { echo "bench-edit: $$f is missing: name it with EDIT_SCORE=FILE or EDIT_DEV=FILE" >&2; exit 1; }; done
+	python3 $(EDIT_SCORE) '$(AGENT) edit --batch' $(EDIT_DEV)
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

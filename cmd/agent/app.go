@@ -43,7 +43,7 @@ func (c *cmdline) app() *cli.App {
 			return cli.ShowAppHelp(ctx)
 		},
 		Commands: []*cli.Command{
-			c.sandboxCommand(), c.runsCommand(), c.undoCommand(), c.sqlCommand(),
+			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.undoCommand(), c.sqlCommand(),
 			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(),
 			c.completionCommand(),
 			{Name: "version", Usage: "print the version", Action: c.printVersion},

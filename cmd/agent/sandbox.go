@@ -106,14 +106,8 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 // request makes the run's request from flags and files.
 func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 	dir := set["workspace"].text
-	// The run looks again and resolves links; this is for a message
-	// that names the flag.
-	info, err := os.Stat(dir)
-	if err != nil {
-		return run.Request{}, usage("name a directory with --workspace", "workspace: %w", err)
-	}
-	if !info.IsDir() {
-		return run.Request{}, usage("name a directory with --workspace", "workspace %s is not a directory", dir)
+	if err := checkDirectory(dir); err != nil {
+		return run.Request{}, err
 	}
 	// The configuration was read from the workspace once, before the
 	// run scans it; a run uses the values that held when it began.
@@ -128,7 +122,8 @@ func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 	// The patch comes last: reading standard input waits for a person,
 	// who should not type in vain.
 	name := ctx.String("patch")
-	patch, err := c.readPatch(ctx.Context, name)
+	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+	patch, err := c.readPatch(ctx.Context, name, next)
 	if err != nil {
 		return run.Request{}, err
 	}
@@ -138,10 +133,23 @@ func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 	}, nil
 }
 
+// checkDirectory reports a workspace that is no directory, in a message
+// that names the flag; links are resolved later, by whoever reads it.
+func checkDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return usage("name a directory with --workspace", "workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return usage("name a directory with --workspace", "workspace %s is not a directory", dir)
+	}
+	return nil
+}
+
 // readPatch reads the patch: a regular file or a pipe, or the standard
-// input.
-func (c *cmdline) readPatch(ctx context.Context, name string) ([]byte, error) {
-	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+// input when name is "-". next says how to give it, for when it cannot
+// be read.
+func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, error) {
 	// Who reads from a terminal needs to be told that something is
 	// expected, and how it ends.
 	from := c.stdin

@@ -157,7 +157,7 @@ func TestPatchesAreReadFromFilesAndPipesOnly(t *testing.T) {
 			path = at(name)
 		}
 		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("from stdin"), io.Discard, io.Discard)
-		data, err := cmd.readPatch(t.Context(), path)
+		data, err := cmd.readPatch(t.Context(), path, "give one")
 		if want == "" {
 			if err != nil || len(data) == 0 {
 				t.Errorf("%q: %q, %v", name, data, err)
@@ -183,7 +183,7 @@ func TestAPatchFromAPipeIsReadWhole(t *testing.T) {
 		wrote <- errors.Join(err, w.Close())
 	}()
 	cmd := newCmdline(func(string) string { return "" }, r, io.Discard, io.Discard)
-	data, err := cmd.readPatch(t.Context(), "-")
+	data, err := cmd.readPatch(t.Context(), "-", "give one")
 	if err != nil || string(data) != text {
 		t.Errorf("read %d bytes of %d: %v", len(data), len(text), err)
 	}

@@ -22,8 +22,8 @@ func (c Candidate) Document() DocumentCandidate {
 	return d
 }
 
-// document returns the promotion as --json prints it.
-func (p Promotion) document() *DocumentPromotion {
+// Document returns the promotion as --json prints it.
+func (p Promotion) Document() *DocumentPromotion {
 	d := &DocumentPromotion{Diff: p.Changeset.Diff(), Files: []DocumentFile{}}
 	for _, c := range p.Changeset.Changes {
 		d.Files = append(d.Files, DocumentFile{

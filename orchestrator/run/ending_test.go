@@ -173,7 +173,7 @@ func TestADocumentHasListsAndNeverNull(t *testing.T) {
 	p := Promotion{Changeset: workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "a", Before: []byte("1"), After: []byte("2"), Mode: 0o755},
 		{Op: workspace.Create, Path: "b", After: []byte("3"), Mode: 0o644},
-	}}}.document()
+	}}}.Document()
 	if p.Files[0].Mode != "0755" || p.Files[0].Before == "" || p.Files[1].Before != "" || p.Files[1].After == "" {
 		t.Errorf("promotion %+v", p)
 	}

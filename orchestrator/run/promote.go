@@ -134,7 +134,7 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	if err := f.record(steady, p); err != nil {
 		return f.takeBack(steady, prepared, p, err)
 	}
-	f.doc.Promotion = p.document()
+	f.doc.Promotion = p.Document()
 	end := Ending{State: Promoted, Verdict: verify.Pass, Exit: ExitDone}
 	return f.abandon(prepared, end)
 }

@@ -190,25 +190,23 @@ func leftOut(skipped []workspace.Skip) string {
 func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest) (Candidate, *Ending) {
 	cand := Candidate{Thought: edit.Thought(req.Patch)}
 	started := time.Now()
-	cs, applied, err := edit.Apply(editable{base}, req.Patch, req.Target)
+	cs, applied, err := Edit(base, req.Patch, req.Target)
 	var r *edit.Refusal
-	if errors.As(err, &r) {
+	var no *ForbiddenError
+	switch {
+	case errors.As(err, &r):
 		cand.Gates = []verify.Gate{refusedGate(r, time.Since(started))}
 		return f.reject(ctx, cand, refused(r))
-	}
-	if err != nil {
+	case errors.As(err, &no):
+		cand.Edits = applied
+		f.seal(&cand, cs)
+		return f.reject(ctx, cand, forbidden(no.Err))
+	case err != nil:
 		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
 		return cand, &end
 	}
 	cand.Edits = applied
-	keepModes(base, cs)
 	f.seal(&cand, cs)
-	if err := cs.Check(); err != nil {
-		return f.reject(ctx, cand, forbidden(err))
-	}
-	if err := placeable(base, cs); err != nil {
-		return f.reject(ctx, cand, forbidden(err))
-	}
 	for name, other := range base.Collisions(cs) {
 		f.emit(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
 	}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/edit"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// maxLine is the longest line of a batch, in bytes: JSON may write a byte of
+// a file as six.
+const maxLine = 64 << 20
+
+// A batchQuestion is one line of a batch. Of Blocks and Response one is given.
+type batchQuestion struct {
+	// ID is whatever the asker knows the line by.
+	ID json.RawMessage `json:"id"`
+	// Path tells the language, and is the file that a response is for.
+	Path text `json:"path"`
+	// Before is the content; nil means that there is no such file yet.
+	Before *text `json:"before"`
+	// Blocks are pairs of SEARCH and REPLACE.
+	Blocks [][]text `json:"blocks"`
+	// Response is a patch in any form that may name the file.
+	Response *text `json:"response"`
+}
+
+// A batchAnswer is one line that a batch gives back.
+type batchAnswer struct {
+	id       json.RawMessage // as it came, null when the line had none
+	after    []byte
+	strategy edit.Strategy // the loosest of all blocks
+	err      string        // "" when the blocks were applied
+	kind     string        // as edit.Problem, of the first problem
+	took     time.Duration // of matching, applying and guarding
+}
+
+// editBatch answers the lines of standard input, each before the next is
+// read. It reads no configuration and touches no file.
+func (c *cmdline) editBatch(ctx *cli.Context) error {
+	// Flags of a workspace would be ignored without a word, --write of all.
+	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
+		if ctx.IsSet(name) {
+			return usage("leave out one of them", "--batch takes files from its lines: --%s has no meaning beside it", name)
+		}
+	}
+	if ctx.NArg() > 0 {
+		return usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
+	}
+	// A person sees what is expected, instead of a command that hangs.
+	if terminal(c.stdin) != nil {
+		fmt.Fprintln(c.stderr, `type lines such as {"id":1,"path":"a.py","before":"x\n","blocks":[["x\n","y\n"]]}, and Ctrl-D at the end`)
+	}
+	// Nothing outlives its line, so the heap stays small and would be
+	// collected every few lines. Rarer collections cost some memory and take
+	// about a quarter off the slowest answers.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	// Both buffers serve every line. Output is not buffered: who asks may
+	// wait for the answer before asking again.
+	lines := bufio.NewReaderSize(waiting(ctx.Context, c.stdin), 256<<10)
+	var line, out []byte
+	for {
+		var err error
+		line, err = readBatchLine(lines, line[:0])
+		switch {
+		case ctx.Context.Err() != nil:
+			return errReported{run.ExitCancelled} // the stream has lines only
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, errTooLarge):
+			out = batchAnswer{err: fmt.Sprintf("the line is longer than %d MiB", maxLine>>20), kind: "parse"}.append(out[:0])
+		case err != nil:
+			return infra("see what writes to standard input", "read standard input: %w", err)
+		case len(bytes.TrimSpace(line)) == 0:
+			continue
+		default:
+			out = answerLine(line).append(out[:0])
+		}
+		if _, err := c.stdout.Write(out); err != nil {
+			return err
+		}
+	}
+}
+
+// readBatchLine appends the next line to line, without its end. A line that
+// is too long is read to its end and gives errTooLarge.
+func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
+	// A long line comes in parts. Once it is too long the parts are read and
+	// dropped, so that the line after it is found.
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine+1; !long {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return line, err
+		case long:
+			return line, errTooLarge
+		case err != nil && len(line) == 0:
+			return line, io.EOF
+		}
+		return bytes.TrimSuffix(line, []byte("\n")), nil // the last line may have no end
+	}
+}
+
+// answerLine answers one line, whatever is in it.
+func answerLine(line []byte) batchAnswer {
+	var q batchQuestion
+	wrong := func(format string, args ...any) batchAnswer {
+		return batchAnswer{id: q.ID, err: fmt.Sprintf(format, args...), kind: "parse"}
+	}
+	// Package json would put U+FFFD for what is not UTF-8, and the answer
+	// would be another file's.
+	if !utf8.Valid(line) {
+		return wrong("the line is not UTF-8")
+	}
+	if err := json.Unmarshal(line, &q); err != nil {
+		return wrong("the line is not what a batch reads: %v", err)
+	}
+	// Each of these is somebody's mistake that would otherwise look like a
+	// patch that does not apply.
+	switch {
+	case (q.Blocks == nil) == (q.Response == nil):
+		return wrong("the line must have blocks or response, and not both")
+	case q.Response != nil && len(q.Path) == 0:
+		return wrong("the line has a response and no path that it is for")
+	}
+	blocks := make([]edit.Block, len(q.Blocks))
+	for i, pair := range q.Blocks {
+		if len(pair) != 2 {
+			return wrong("block %d has %d texts: a block is a pair of SEARCH and REPLACE", i+1, len(pair))
+		}
+		blocks[i] = edit.Block{Search: string(pair[0]), Replace: string(pair[1])}
+	}
+	return q.apply(blocks)
+}
+
+// apply makes the change and measures what that takes, and nothing else.
+func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
+	a := batchAnswer{id: q.ID}
+	// Everything that is to be converted is, before the clock starts.
+	file := onlyFile{path: string(q.Path), before: q.Before}
+	content, _ := file.Read(file.path) // absent is empty for blocks
+	var applied []edit.Applied
+	var err error
+	started := time.Now()
+	if q.Response != nil {
+		a.after, applied, err = file.edit(*q.Response)
+	} else {
+		a.after, applied, err = edit.ApplyBlocks(file.path, content, blocks)
+	}
+	a.took = time.Since(started)
+	// The text holds every problem, for a model; the kind is that of the
+	// first, for counting.
+	if err != nil {
+		a.err, a.kind = err.Error(), "refused"
+		var refusal *edit.Refusal
+		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
+			a.kind = refusal.Problems[0].Kind
+		}
+		return a
+	}
+	a.strategy = loosest(applied)
+	return a
+}
+
+// append writes the answer as one line of JSON.
+func (a batchAnswer) append(b []byte) []byte {
+	// By hand: package json would read through every quoted file once more
+	// to see that it is well formed.
+	b = append(b, `{"id":`...)
+	if a.id == nil {
+		b = append(b, "null"...)
+	}
+	b = append(b, a.id...)
+	if a.err == "" {
+		b = append(b, `,"ok":true,"after":`...)
+		b = appendQuoted(b, a.after)
+		b = append(b, `,"strategy":`...)
+		b = appendQuoted(b, string(a.strategy))
+	} else {
+		b = append(b, `,"ok":false,"err":`...)
+		b = appendQuoted(b, a.err)
+		b = append(b, `,"kind":`...)
+		b = appendQuoted(b, a.kind)
+	}
+	b = append(b, `,"us":`...)
+	b = strconv.AppendInt(b, a.took.Microseconds(), 10)
+	return append(b, "}\n"...)
+}
+
+// onlyFile is a workspace of one file. It implements edit.Files.
+type onlyFile struct {
+	path   string
+	before *text
+}
+
+// Paths lists the file, if it is there.
+func (f onlyFile) Paths() []string {
+	if f.before == nil {
+		return nil
+	}
+	return []string{f.path}
+}
+
+// Read returns the content of the file.
+func (f onlyFile) Read(path string) ([]byte, error) {
+	if path != f.path || f.before == nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return *f.before, nil
+}
+
+// Executable is false: a batch has no modes.
+func (f onlyFile) Executable(string) bool { return false }
+
+// edit applies a response that may change this file's content and nothing
+// else, since there is no other place for what else it does.
+func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
+	cs, applied, err := edit.Apply(f, response, f.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var after []byte
+	for _, c := range cs.Changes {
+		if c.Path != f.path || c.Op == workspace.Rename || c.Op == workspace.Delete {
+			return nil, nil, fmt.Errorf("the response would %s %s: the answer has room for the content of %s only", c.Op, c.Path, f.path)
+		}
+		after = c.After
+	}
+	return after, applied, nil
+}
+
+// trust lists the strategies, the surest first, in the order of package
+// edit.
+var trust = []edit.Strategy{
+	edit.Creation, edit.Deletion, edit.Renaming, edit.ModeBits, edit.Content, edit.Hunk,
+	edit.Exact, edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust, edit.Chained,
+}
+
+// loosest is the strategy among those of applied that asks for the most
+// trust, "" for none. One that is not in the list counts as looser than all.
+func loosest(applied []edit.Applied) edit.Strategy {
+	var worst edit.Strategy
+	at := -1
+	for _, a := range applied {
+		rank := slices.Index(trust, a.Strategy)
+		if rank < 0 {
+			rank = len(trust)
+		}
+		if rank > at {
+			worst, at = a.Strategy, rank
+		}
+	}
+	return worst
+}
