@@ -6,7 +6,7 @@ import (
 )
 
 // A Kind is why a request gave no answer. Every error of a Provider is of one
-// of these kinds.
+// of these kinds; [Kind.Rule] says what a run does about each.
 type Kind string
 
 // The kinds of error.
