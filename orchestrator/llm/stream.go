@@ -72,7 +72,7 @@ func (s *stream) take(text string) error {
 
 // inspect returns why text may not be added to the answer, or nil. A key can
 // be in an answer only when the server gives back what it was sent; it is then
-// neither shown nor recorded.
+// neither recorded nor shown, but for the beginning of one that comes in pieces.
 func (s *stream) inspect(text string) *Error {
 	if s.text.Len()+len(text) > s.conf.Limits.AnswerBytes {
 		return s.fail(s.turn, Malformed, fmt.Sprintf("the answer is longer than %d bytes", s.conf.Limits.AnswerBytes))
