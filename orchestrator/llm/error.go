@@ -6,7 +6,7 @@ import (
 )
 
 // A Kind is why a request gave no answer. Every error of a Provider is of one
-// of these kinds; Kinds says what a run does about each.
+// of these kinds; [Kind.Rule] says what a run does about each.
 type Kind string
 
 // The kinds of error.
@@ -23,6 +23,7 @@ const (
 	Missing    Kind = "missing"    // there is no such model: 404
 	Invalid    Kind = "invalid"    // the vendor does not accept the question: 400
 	Unknown    Kind = "unknown"    // anything else
+	Cancelled  Kind = "cancelled"  // the caller gave up: in records only, no Error has it
 )
 
 // An Error is a request that gave no answer. Its text holds the vendor, the

@@ -10,10 +10,12 @@ type Provider interface {
 	// Vendor is the first part of a model's name: "gemini" in "gemini/gemini-2.5-flash".
 	Vendor() string
 	// Generate asks req.Model and hands every piece of text to yield as it
-	// arrives, in order. It returns the whole answer, or an *Error. When yield
+	// arrives, in order; an empty piece says that the model is at work, such as
+	// on thoughts that are not shown. It returns the whole answer, or an *Error. When yield
 	// returns an error, or ctx ends, the request is given up and that error is
 	// returned as it is. An answer that stops early for any reason but the
-	// model's own end is an error: Truncated, Refused or Network.
+	// model's own end is an error: Truncated, Refused or Network. The Answer
+	// beside an *Error carries the Usage of what was spent, when it is known.
 	Generate(ctx context.Context, key Key, req Request, yield func(text string) error) (Answer, error)
 	// CountTokens returns how many tokens req has for req.Model. A vendor
 	// without such a call answers with Estimate.
@@ -75,10 +77,4 @@ func Estimate(texts ...string) Tokens {
 		n += len(s)
 	}
 	return Tokens{N: (n + 3) / 4, Estimated: true}
-}
-
-// A Key is a credential. Printing it, in whatever verb, shows its ID alone.
-type Key struct {
-	ID     string // stable and harmless: the first 8 hex digits of the secret's SHA-256, "" for a vendor that needs no key
-	secret string
 }
