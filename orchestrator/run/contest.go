@@ -158,10 +158,7 @@ func (c *contest) apply(k *contender) error {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
 	if cs, err = k.changes.Then(cs); err == nil {
-		keepModes(c.stage.base, cs)
-		if err = cs.Check(); err == nil {
-			err = placeable(c.stage.base, cs)
-		}
+		err = suit(c.stage.base, cs)
 	}
 	if err != nil { // a path that no approval allows: the model is told, and may choose another
 		k.cand.Verdict = verify.Policy
