@@ -99,7 +99,10 @@ func (s Setup) bodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := s.bench(t, c.step)
 			if c.kind != "" {
-				b.fails(c.kind)
+				e := b.fails(c.kind)
+				if strings.Contains(c.step.Body, "a page") && !strings.Contains(e.Detail, "a page") {
+					t.Errorf("what came is lost: %q", e.Detail)
+				}
 				return
 			}
 			// An empty body is a stream that ended before it began.

@@ -1,8 +1,11 @@
 package llmtest
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,6 +25,8 @@ type Server struct {
 	mu       sync.Mutex
 	script   []Step
 	requests []Request
+	open     int           // connections
+	changed  chan struct{} // closed when open changes
 }
 
 // A dialect is how a vendor speaks.
@@ -45,9 +50,44 @@ type dialect interface {
 // newServer starts a server that answers with steps, or with what choose
 // returns when there are none.
 func newServer(d dialect, steps []Step) *Server {
-	s := &Server{vendor: d, script: steps}
-	s.http = httptest.NewServer(s)
+	s := &Server{vendor: d, script: steps, changed: make(chan struct{})}
+	s.http = httptest.NewUnstartedServer(s)
+	s.http.Config.ConnState = s.count
+	s.http.Start()
 	return s
+}
+
+// count keeps the number of open connections.
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.open++
+	case http.StateClosed, http.StateHijacked: // a hijacked one is closed at once
+		s.open--
+	default:
+		return
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Alone waits until no client is connected. The error is that of ctx.
+func (s *Server) Alone(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		open, changed := s.open, s.changed
+		s.mu.Unlock()
+		if open == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %d connections to end: %w", open, ctx.Err())
+		}
+	}
 }
 
 // Choose makes a server answer each question with what f returns for it, in
