@@ -33,7 +33,8 @@ type detail struct {
 }
 
 // fault reads the body of an error with a status, or with its own code when it
-// has one. A call that asks for a stream has the body in an array of one.
+// has one. A call that asks for a stream has the body in an array of one. What
+// is no such body, a page of a proxy for one, is not the vendor's: false.
 func fault(status int, body []byte) (wire.Fault, bool) {
 	var list []errorBody
 	body = bytes.TrimSpace(body)
@@ -48,6 +49,7 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 		status = e.Code
 	}
 	f := wire.Fault{Kind: wire.KindOf(status), Text: e.Message}
+	// The details say more than the message, when a gateway has kept them.
 	perDay, others := false, false
 	for _, d := range e.Details {
 		// A delay that is none counts as not given.
@@ -62,10 +64,12 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 			perDay, others = perDay || day, others || !day
 		}
 	}
-	// Every 429 of Google speaks of a quota; one per minute is but a rate.
+	// Every 429 of Google speaks of a quota in its message. One per minute is
+	// but a rate: the key is good again before its quarantine ends.
 	if status == http.StatusTooManyRequests && (perDay || !others && strings.Contains(strings.ToLower(e.Message), "quota")) {
 		f.Kind = llm.Quota
 	}
+	// A wrong key is a 400 here, and a 403 only when it lacks a permission.
 	if status == http.StatusBadRequest && strings.Contains(e.Message, "API key not valid") {
 		f.Kind = llm.Auth
 	}
@@ -73,7 +77,7 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 }
 
 // interrupted returns the error that came as an event of a stream, after the
-// status that promised success.
+// status that promised success. Without a code it is the vendor's own trouble.
 func (q *question) interrupted(raw []byte) error {
 	f, ok := fault(http.StatusInternalServerError, raw)
 	if !ok {

@@ -60,9 +60,13 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "gemini".
 func (p *Provider) Vendor() string { return Vendor }
 
-// Generate asks req.Model with key, as [llm.Provider] says. When the error is
-// one of kind Truncated or Refused, the answer has no text but the usage that
-// the vendor counted for it.
+// Generate asks req.Model with key, as [llm.Provider] says. Of several
+// candidates it takes the first, and of its parts the text; thoughts are not
+// part of the answer, but of its usage. req.Context is Google's to choose.
+//
+// When the stream came to its end but the answer is none, Truncated or Refused
+// for one, the answer beside the error has no text but the usage that the
+// vendor counted: those tokens are spent.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	q, err := p.ask(ctx, key, req)
 	if err != nil {
@@ -84,7 +88,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 			return llm.Answer{}, q.call.Err(ctx, err)
 		}
 		piece := text(event)
-		if piece == "" {
+		if piece == "" { // thoughts, or nothing but counts
 			continue
 		}
 		answer.WriteString(piece)
@@ -118,14 +122,18 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	return wire.Count(float64(got.TotalTokens), wire.Texts(req)...), nil
 }
 
-// A question is one call with its model: the library's side and the wire's.
+// A question is one call: the wire's side of it, the library's, and what the
+// first has seen that the second does not know. It is the http.RoundTripper of
+// the library's client.
 type question struct {
 	call  *wire.Call
 	model *genai.GenerativeModel
 	seen  seen
 }
 
-// ask prepares a call. Its errors are those that need no request.
+// ask prepares a call. Its errors are those that need no request: of kind
+// Invalid for a question that is none, and Auth for a key that no header can
+// hold.
 func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*question, error) {
 	q := &question{call: &wire.Call{
 		Vendor: Vendor, Model: req.Model, Key: key,
@@ -143,6 +151,7 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	}
 	q.model = client.GenerativeModel(req.Model)
 	q.model.SetTemperature(float32(req.Temperature))
+	// Without a bound the model's own applies.
 	if req.MaxTokens > 0 {
 		q.model.SetMaxOutputTokens(int32(min(req.MaxTokens, math.MaxInt32)))
 	}
@@ -202,9 +211,11 @@ func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// answer judges what was said when the stream has come to its end.
+// answer judges what was said when the stream has come to its end. An answer
+// without text is an error: whoever asked for an edit has none.
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Usage: q.seen.usage.of(req, text)}
+	// The name is the vendor's text and goes where errors go: to terminals.
 	if name := wire.Line(q.seen.model); name != "" {
 		a.Model = name
 	}
@@ -219,7 +230,8 @@ func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	return a, q.call.Error(kind, detail, nil)
 }
 
-// contents returns the turns of req but the last as the library's history.
+// contents returns the turns of req in the library's form: all but the last as
+// the history of a chat, and the last as what is said next.
 func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
 	roles := map[llm.Role]string{llm.User: "user", llm.Assistant: "model"}
 	end := len(req.Messages) - 1
@@ -229,7 +241,8 @@ func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
 	return history, genai.Text(req.Messages[end].Text)
 }
 
-// text returns the text of an event as stream wrote it.
+// text returns the text of an event as stream wrote it: at most one candidate,
+// with one part.
 func text(event *genai.GenerateContentResponse) string {
 	var b strings.Builder
 	for _, c := range event.Candidates {

@@ -13,8 +13,9 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// An event is one element of the stream, as far as it matters here. Source:
-// GenerateContentResponse of generativelanguage v1beta.
+// An event is one element of the stream, as far as it matters here: the fields
+// that are read, of the hundred there are, so that what is added to the others
+// changes nothing. Source: GenerateContentResponse of generativelanguage v1beta.
 type event struct {
 	Candidates []struct {
 		Index   int `json:"index"`
@@ -56,7 +57,7 @@ func (u usage) of(req llm.Request, text string) llm.Usage {
 	return llm.Usage{In: in, Out: out, Cached: wire.Part(u.Cached, in), Reason: wire.Part(u.Thoughts, out)}
 }
 
-// What an answer amounts to besides its text.
+// seen is what an answer amounts to besides its text, as of the last event.
 type seen struct {
 	usage   usage
 	model   string // the version that answered
@@ -65,8 +66,9 @@ type seen struct {
 	blocked reason // why the question was refused
 }
 
-// ending returns the kind of error that the end of the stream is, "" for the
-// model's own end.
+// ending returns the kind of error that the end of the stream is, with a
+// detail, or "" for the model's own end. A reason that is not in the list, one
+// that Google will add, is not taken for that.
 func (s seen) ending() (llm.Kind, string) {
 	switch {
 	case s.blocked != "":
@@ -101,6 +103,7 @@ var reasons = []reason{
 // UnmarshalJSON reads a name or a number. A number without a name stays one:
 // it is not the model's own end.
 func (r *reason) UnmarshalJSON(text []byte) error {
+	// The real service sends numbers when asked for them; gateways send names.
 	var name string
 	if json.Unmarshal(text, &name) == nil { // null too, as ""
 		*r = reason(name)
@@ -121,16 +124,18 @@ func (r *reason) UnmarshalJSON(text []byte) error {
 }
 
 // A stream reads the events of an answer, keeps what the library would lose,
-// and gives the library the text alone, in events that it knows.
+// and gives the library the text alone, in events that it knows. It holds one
+// event at a time; wire bounds what it reads in all.
 type stream struct {
-	body io.ReadCloser
-	in   *json.Decoder
-	out  bytes.Buffer
-	q    *question
-	open bool
-	err  error
+	body io.ReadCloser // of the response
+	in   *json.Decoder // reads body
+	out  bytes.Buffer  // the library's form of the last event
+	q    *question     // notes what is seen, and makes errors
+	open bool          // the array has begun
+	err  error         // how the stream ended
 }
 
+// newStream returns a stream that reads body for q.
 func newStream(body io.ReadCloser, q *question) *stream {
 	return &stream{body: body, in: json.NewDecoder(body), q: q}
 }
@@ -168,6 +173,8 @@ func (s *stream) next() error {
 		s.out.WriteString("]")
 		return io.EOF
 	}
+	// Raw first: an event that is cut is the network's, one that is complete
+	// and makes no sense the vendor's.
 	var raw json.RawMessage
 	if err := s.in.Decode(&raw); err != nil {
 		return broken(err)
@@ -214,6 +221,7 @@ func broken(err error) error {
 // note keeps what e says besides text, and returns the text of the first
 // candidate. Thoughts are not part of the answer.
 func (s *seen) note(e event) string {
+	// Counts and names are cumulated by the vendor: the last one counts.
 	if e.UsageMetadata != nil {
 		s.usage = *e.UsageMetadata
 	}
@@ -236,7 +244,7 @@ func (s *seen) note(e event) string {
 				piece.WriteString(part.Text)
 			}
 		}
-		break
+		break // a second candidate with the same index is no more the first
 	}
 	return piece.String()
 }

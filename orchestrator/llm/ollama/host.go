@@ -12,8 +12,9 @@ import (
 // Host returns the address that a value of OLLAMA_HOST means, read as Ollama
 // reads it: "", HOST, HOST:PORT, :PORT, an IPv6 address with or without
 // brackets, http://… and https://…, each with a path or without. Without a
-// port it is 11434, or the scheme's own where a scheme is given. An address
-// that only a server can listen on, 0.0.0.0 or ::, is this machine.
+// port it is 11434, or the scheme's own where a scheme is given; ollama.com is
+// https. An address that only a server can listen on, 0.0.0.0 or ::, is this
+// machine.
 //
 // Unlike Ollama, which takes its default then, it refuses a port or a scheme
 // that is none.
@@ -21,6 +22,8 @@ func Host(value string) (*url.URL, error) {
 	scheme, rest, given := strings.Cut(strings.Trim(strings.TrimSpace(value), `"'`), "://")
 	port := "11434"
 	switch {
+	case !given && scheme == "ollama.com":
+		scheme, rest, port = "https", scheme, "443"
 	case !given:
 		scheme, rest = "http", scheme
 	case scheme == "http":
@@ -34,6 +37,7 @@ func Host(value string) (*url.URL, error) {
 		return nil, errors.New("the host of Ollama is not HOST, HOST:PORT or http://HOST:PORT")
 	}
 	address, path, _ := strings.Cut(rest, "/")
+	// An address without a port, an IPv6 one above all, does not split.
 	host := address
 	if h, p, err := net.SplitHostPort(address); err == nil {
 		host, port = h, p

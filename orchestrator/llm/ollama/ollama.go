@@ -57,8 +57,12 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "ollama".
 func (p *Provider) Vendor() string { return Vendor }
 
-// Generate asks req.Model, as [llm.Provider] says. When the error is one of
-// kind Truncated, the answer has no text but the usage the server counted.
+// Generate asks req.Model, as [llm.Provider] says. A model that thinks does so
+// by its own default; its thoughts are not part of the answer, and the server
+// counts them with it.
+//
+// When the last line came but the answer is none, Truncated for one, the answer
+// beside the error has no text but the usage that the server counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	x := &exchange{call: &wire.Call{
 		Vendor: Vendor, Model: req.Model, Key: key,
@@ -73,6 +77,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		stopped error // what yield returned
 	)
 	client := api.NewClient(p.host, &http.Client{Transport: x})
+	// The client calls back in its own goroutine, which is this one.
 	err := client.Chat(ctx, p.question(req), func(line api.ChatResponse) error {
 		if err := ctx.Err(); err != nil || last.Done {
 			return err
@@ -96,7 +101,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	return x.answer(req, last, text.String())
 }
 
-// CountTokens estimates: Ollama has no call that counts.
+// CountTokens estimates: Ollama has no call that counts. The error is that of a
+// question that Generate would not ask either.
 func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (llm.Tokens, error) {
 	if err := wire.Check(req); err != nil {
 		call := wire.Call{Vendor: Vendor, Model: req.Model}
@@ -105,7 +111,8 @@ func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (l
 	return llm.Estimate(wire.Texts(req)...), nil
 }
 
-// question returns req in Ollama's form.
+// question returns req in Ollama's form. Source: docs/api.md of Ollama, "Generate
+// a chat completion", and docs/modelfile.mdx for the options.
 func (p *Provider) question(req llm.Request) *api.ChatRequest {
 	// Neither the oldest messages nor the start of the answer may be left out.
 	whole := false
@@ -113,6 +120,8 @@ func (p *Provider) question(req llm.Request) *api.ChatRequest {
 		Model: req.Model, KeepAlive: p.keepAlive, Truncate: &whole, Shift: &whole,
 		Options: map[string]any{"temperature": req.Temperature},
 	}
+	// Without num_ctx the server takes its default, which may be far less than
+	// the model holds; another value than last time makes it load the model anew.
 	if req.Context > 0 {
 		q.Options["num_ctx"] = req.Context
 	}
@@ -128,7 +137,8 @@ func (p *Provider) question(req llm.Request) *api.ChatRequest {
 	return q
 }
 
-// fault reads the body of an error.
+// fault reads the body of an error: an object with a text. What is no such
+// object does not come from Ollama: false.
 func fault(status int, body []byte) (wire.Fault, bool) {
 	var e struct {
 		Error string `json:"error"`
@@ -170,7 +180,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns the last line.
+// line returns the last line, whole if it is not longer than the tail.
 func (t tail) line() []byte {
 	all := bytes.TrimSpace(t)
 	return all[bytes.LastIndexByte(all, '\n')+1:]
@@ -201,7 +211,8 @@ func (x *exchange) explain(ctx context.Context, err error) error {
 }
 
 // unfinished returns why a stream has no last line although the client saw no
-// error.
+// error. The client's scanner stops without a word when a line does not fit its
+// 8 MB, and then the body has not ended.
 func (x *exchange) unfinished() error {
 	if x.call.Finished() {
 		return x.call.Error(llm.Network, "the stream ended before the answer was done", nil)
@@ -209,7 +220,8 @@ func (x *exchange) unfinished() error {
 	return errors.New("a line of the stream is too long")
 }
 
-// answer judges what was said when the last line has come.
+// answer judges what was said when the last line has come. An answer without
+// text is an error: whoever asked for an edit has none.
 func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Usage: llm.Usage{
 		// A question that the server still had in its cache is not counted.

@@ -167,6 +167,7 @@ func TestTheHostIsReadAsOllamaReadsIt(t *testing.T) {
 		"example.com:80":               "http://example.com:80",
 		"1.2.3.4":                      "http://1.2.3.4:11434",
 		":8080":                        "http://127.0.0.1:8080",
+		"ollama.com":                   "https://ollama.com:443",
 		"0.0.0.0":                      "http://127.0.0.1:11434",
 		"0.0.0.0:8080":                 "http://127.0.0.1:8080",
 		"[::]:8080":                    "http://127.0.0.1:8080",

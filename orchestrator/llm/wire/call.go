@@ -58,15 +58,15 @@ type Call struct {
 	Base          http.RoundTripper                           // sends the request
 	Parse         func(status int, body []byte) (Fault, bool) // reads the body of an error, false when it is not the vendor's
 
-	status int
-	body   *body
+	status int   // of the response, 0 before there is one
+	body   *body // of a success, nil before
 }
 
 // RoundTrip sends r with the key and returns a successful response whose body
 // ends at MaxBody. Everything else is an *llm.Error: a status that is no
 // success, a redirect, which could take the key elsewhere, and a page of HTML.
 func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
+	r = r.Clone(r.Context()) // a RoundTripper leaves the caller's request as it is
 	if secret := c.Key.Secret(); secret != "" {
 		r.Header.Set(c.Header, c.Prefix+secret)
 	}
@@ -151,6 +151,7 @@ func (c *Call) Error(kind llm.Kind, detail string, cause error) *llm.Error {
 	return &llm.Error{Kind: kind, Vendor: c.Vendor, Model: Line(c.Model), Detail: Detail(detail, c.Key), Err: cause}
 }
 
+// isHTML says whether a response is a page, by its own word.
 func isHTML(h http.Header) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(h.Get("Content-Type"))), "text/html")
 }

@@ -72,6 +72,7 @@ func forms(secret string) []string {
 		secret, string(turned), url.QueryEscape(secret), url.PathEscape(secret),
 		digits, strings.ToUpper(digits),
 	}
+	// In base64 a key reads differently by where it begins among three bytes.
 	for lead := range 3 {
 		list = append(list, encoded(base64.RawStdEncoding, secret, lead), encoded(base64.RawURLEncoding, secret, lead))
 	}

@@ -18,6 +18,7 @@ func Check(req llm.Request) error {
 	if req.Model == "" {
 		return errors.New("no model is named")
 	}
+	// A vendor would answer to a model's own last words by going on with them.
 	if n := len(req.Messages); n == 0 || req.Messages[n-1].Role != llm.User {
 		return errors.New("the last message is not the user's")
 	}

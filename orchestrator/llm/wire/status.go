@@ -10,6 +10,10 @@ import (
 )
 
 // KindOf returns what a status means when the vendor says no more than that.
+// Source: RFC 9110, 15; 529 is in use for "overloaded" among vendors of models.
+//
+// A 403 is taken for the key, and not for the model: another key may do. What
+// is below 400 and no success is a redirect, which is not followed.
 func KindOf(status int) llm.Kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -22,7 +26,7 @@ func KindOf(status int) llm.Kind {
 		return llm.RateLimit
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return llm.Invalid
-	case http.StatusProxyAuthRequired, http.StatusRequestTimeout:
+	case http.StatusProxyAuthRequired, http.StatusRequestTimeout: // the way there, not the vendor
 		return llm.Network
 	}
 	switch {
