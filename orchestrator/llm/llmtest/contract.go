@@ -306,6 +306,20 @@ func (s Setup) ends(t *testing.T) {
 			t.Errorf("got %v after %d requests", err, len(b.server.Requests()))
 		}
 	})
+	t.Run("of a count by the deadline is the context's", func(t *testing.T) {
+		if !s.Counts {
+			return // and has nothing that takes its time
+		}
+		b := s.bench(t, Step{Hang: true})
+		ctx, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err := b.provider.CountTokens(ctx, b.key, question()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if err := b.server.Alone(b.ctx); err != nil {
+			t.Errorf("the call goes on after its end: %v", err)
+		}
+	})
 	t.Run("a question that is none is not asked", s.invalid)
 }
 

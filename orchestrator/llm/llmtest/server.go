@@ -128,7 +128,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if what == "answer" || what == "count" {
 		step = s.next(q, what)
 	}
-	if status, text := s.vendor.info(what, q); text != "" && step.Status == 0 && !step.Drop {
+	if status, text := s.vendor.info(what, q); text != "" && !step.withholds() {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, text)
@@ -162,7 +162,7 @@ func (s *Server) next(q Request, what string) Step {
 		return Step{Status: http.StatusBadRequest, Message: "the script has no more steps"}
 	}
 	step := s.script[0]
-	if what == "count" && step.Status == 0 && !step.Drop {
+	if what == "count" && !step.withholds() {
 		return Step{}
 	}
 	s.script = s.script[1:]

@@ -39,6 +39,9 @@ type Step struct {
 	Finish  string `json:"finish"`  // why the model stopped, in the vendor's words, "" for its own end
 }
 
+// withholds says whether s keeps a count of tokens back.
+func (s Step) withholds() bool { return s.Status != 0 || s.Drop || s.Hang }
+
 // Usage is the counts that a server reports, which need not make sense.
 type Usage struct {
 	In, Out, Cached, Thoughts int64
