@@ -42,6 +42,10 @@ var allowed = map[string][]string{
 	"orchestrator/store": {"orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":            {"sandbox/guest", "sandbox/workspace"},
 	"verify":             {"sandbox", "sandbox/guest", "sandbox/workspace"},
+
+	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/wire":   {"orchestrator/llm"},
 }
 
 // only says which single package may import a library that everything else
