@@ -51,6 +51,7 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 	case !ok || r.Kind == Cancelled:
 		return Answer{}, false, fmt.Errorf("replay step %q of run %q: %w", a.call.Step, run, ErrNotRecorded)
 	}
+	// The run went on from an error in its own way, and must do so again.
 	e := NewError(r.Kind, r.Vendor, r.Model, r.Detail)
 	if r.Kind.Rule().Do == GiveUp {
 		return Answer{}, false, e
@@ -90,6 +91,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 				return turn{}, err
 			}
 			if rest != nil {
+				// The link stays in: its key may wake before another gives up.
 				wake = earlier(wake, until)
 				a.note(rest)
 				continue
@@ -103,6 +105,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 			return t, nil
 		}
 		if wake.IsZero() {
+			// Every link is out or has no key that will ever wake.
 			return turn{}, a.exhausted(ctx, wake)
 		}
 		// A millisecond is the least, so that no clock makes this loop spin.
@@ -141,6 +144,8 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 	if t.Context <= 0 || a.fits[t.index] || size(a.call.Request) <= room {
 		return true, nil
 	}
+	// A count that hangs must not hold up a question for ever, and the caps on
+	// a request do not apply: it is no request that is paid for.
 	counting, cancel := context.WithTimeout(ctx, a.conf.Limits.Idle)
 	defer cancel()
 	count, err := t.Provider.CountTokens(counting, t.key, a.request(t))
@@ -151,6 +156,7 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 		count = Estimate(a.call.Request.texts()...)
 	}
 	if count.N > room {
+		// No request is made, so there is none to record.
 		a.out[t.index] = true
 		a.note(a.fail(t, Invalid, fmt.Sprintf(
 			"the question has %d tokens, and the context of %d leaves %d for it", count.N, t.Context, max(room, 0))))
@@ -200,6 +206,7 @@ func (a *asking) failed(ctx context.Context, t turn, f failure) error {
 	if f.why.Kind.Rule().Do == GiveUp {
 		return f.why
 	}
+	// After the last attempt there is nothing to wait for.
 	if wait == 0 || a.attempts >= a.conf.Limits.Attempts {
 		return nil
 	}
@@ -214,6 +221,7 @@ func (a *asking) apply(ctx context.Context, t turn, e *Error) (time.Duration, er
 	case NextLink:
 		a.out[t.index] = true
 	case RestKey:
+		// The vendor's own time, by Retry-After or RetryInfo, comes before ours.
 		rest := e.After
 		if rest <= 0 {
 			rest = rule.Rest
@@ -242,6 +250,9 @@ const (
 // retry returns how long to wait before the link is asked again, or leaves it
 // when it was asked often enough or the wait would be too long.
 func (a *asking) retry(ctx context.Context, t turn, e *Error, tries int) (time.Duration, error) {
+	// Tries are counted for the link and not for each kind: a vendor that is
+	// busy and breaks connections by turns is left as soon as one that does
+	// only one of them.
 	a.tries[t.index]++
 	n := a.tries[t.index]
 	d := min(firstWait<<(n-1), maxWait)
@@ -267,6 +278,7 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 
 // exhausted ends the question, with what the run has spent.
 func (a *asking) exhausted(ctx context.Context, wake time.Time) error {
+	// The sum of the day is of no interest here, only that of the run.
 	run, _, err := a.conf.Journal.Spent(ctx, a.call.Run, midnight(a.conf.Now()))
 	if err != nil {
 		return fmt.Errorf("sum what was spent: %w", err)

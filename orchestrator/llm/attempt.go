@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// attempt makes one request and records it. It returns the answer, or the
+// attempt makes one request and records it: what it may cost before it is
+// made, and what it gave after it, whoever gave up meanwhile. It returns the answer, or the
 // failure that the table decides on, or an error that ends the question.
 func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) {
 	a.attempts++
@@ -26,6 +27,8 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	answer, why, err := s.run(ctx, req, r.Usage.In)
 	o := s.outcome(answer, why, err, req)
 	o.Duration = max(a.conf.Now().Sub(start), 0)
+	// From here the request is paid for. Its outcome is written even when the
+	// caller is gone, so that nobody pays for it again.
 	late, cancel := detached(ctx)
 	defer cancel()
 	if e := a.conf.Journal.End(late, number, o); e != nil {
@@ -37,13 +40,15 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	case why != nil:
 		return Answer{}, &failure{why, s.shown}, nil
 	}
+	// The caller gets what was recorded, so that a replay gives the same.
 	answer.Usage, answer.Model = o.Usage, o.Version
 	done := Done{Usage: o.Usage, Cost: o.Cost, Priced: o.Priced, Duration: o.Duration}
 	return answer, nil, a.call.emit(done)
 }
 
 // record returns what is entered before a request: what it is, and what it may
-// cost.
+// cost. The answer is reckoned with its bound of tokens, since a cap that was
+// checked against less could be overrun.
 func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 	text, err := json.Marshal(req)
 	if err != nil {
@@ -65,6 +70,8 @@ func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 // enter records a request that is about to be made, if the caps allow it, and
 // returns its number and how much of the run's time is left.
 func (a *asking) enter(ctx context.Context, r Record) (number int64, left time.Duration, err error) {
+	// Two goroutines that both read the sum before either has entered its
+	// request would both take the last of a budget.
 	a.entry.Lock()
 	defer a.entry.Unlock()
 	run, day, err := a.conf.Journal.Spent(ctx, r.Run, midnight(r.Begun))

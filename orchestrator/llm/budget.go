@@ -28,6 +28,7 @@ const assumedAnswer = 8192
 
 // withDefaults returns l with the caps that may not be absent.
 func (l Limits) withDefaults() Limits {
+	// A negative cap is a mistake, and is no way to switch one off either.
 	orInt := func(n *int, d int) {
 		if *n <= 0 {
 			*n = d
@@ -55,6 +56,8 @@ func (l Limits) capsCost() bool { return l.RunCost > 0 || l.DayCost > 0 }
 // go beyond a cap, after what was spent by the run and by all runs of the day.
 func (l Limits) check(run, day Spent, o Outcome) error {
 	tokens := int64(o.Usage.In.N) + int64(o.Usage.Out.N)
+	// Time cannot be told beforehand: a request is made while any is left, and
+	// is cut when the run's is over.
 	for _, c := range []struct {
 		name             string
 		limit, have, add int64
@@ -67,12 +70,17 @@ func (l Limits) check(run, day Spent, o Outcome) error {
 		{"cost of a day", int64(l.DayCost), int64(day.Cost), int64(o.Cost), showMoney},
 	} {
 		if c.limit > 0 && c.have+c.add > c.limit {
-			return &BudgetError{Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Add: c.shown(c.add), Run: run, Day: day}
+			e := &BudgetError{Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
+			if c.have < c.limit {
+				e.Add = c.shown(c.add)
+			}
+			return e
 		}
 	}
 	return nil
 }
 
+// The amounts of a cap, each in its own unit, for a person.
 func showInt(n int64) string   { return fmt.Sprint(n) }
 func showTime(n int64) string  { return time.Duration(n).Round(time.Millisecond).String() }
 func showMoney(n int64) string { return Money(n).String() }
@@ -82,15 +90,18 @@ type BudgetError struct {
 	Cap   string // which one: "cost of a run"
 	Limit string // what it is set to
 	Have  string // what was spent of it
-	Add   string // what the request may take, by estimate
+	Add   string // what the request may take of it, by estimate; "" when nothing is left
 	Run   Spent  // by the run
 	Day   Spent  // by all runs since midnight UTC
 }
 
 // Error names the cap and what was spent.
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the cap on the %s is reached: %s of %s spent, and the next request may take %s; the run spent %v",
-		e.Cap, e.Have, e.Limit, e.Add, e.Run)
+	text := fmt.Sprintf("the cap on the %s is reached: %s of %s spent", e.Cap, e.Have, e.Limit)
+	if e.Add != "" {
+		text += ", and the next request may take " + e.Add
+	}
+	return text + "; the run spent " + e.Run.String()
 }
 
 // Next says what a person can do about it.

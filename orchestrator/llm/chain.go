@@ -62,6 +62,7 @@ func New(c Config) (*Chain, error) {
 		return nil, errors.New("make a chain: a journal is needed, and a model and key states but for a replay")
 	}
 	c.Limits = c.Limits.withDefaults()
+	// The real clock, wait and chance stand in where a test gives none.
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -73,11 +74,16 @@ func New(c Config) (*Chain, error) {
 	}
 	chain := &Chain{conf: c}
 	var keys []Key
-	for _, l := range c.Links {
+	for i, l := range c.Links {
+		if l.Provider == nil || l.Model == "" {
+			return nil, fmt.Errorf("make a chain: link %d has no provider or no model", i+1)
+		}
 		if err := l.check(c.Limits); err != nil {
 			return nil, fmt.Errorf("make a chain: %s/%s: %w", l.Provider.Vendor(), l.Model, err)
 		}
 		keys = append(keys, l.Keys...)
+		// A vendor that needs no key has a ring of one, the zero Key, so that it
+		// can rest like any other.
 		own := slices.Clone(l.Keys)
 		if len(own) == 0 {
 			own = []Key{{}}
@@ -135,6 +141,8 @@ func (c Call) emit(e Event) error {
 // what Guard or Yield returned, the error of ctx, or one of the journal or the
 // key states, which are needed before anything is asked.
 func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
+	// Which model answers is not part of the question: its digest must be the
+	// same whatever the chain is made of.
 	call.Request.Model = ""
 	if err := c.check(call); err != nil {
 		return Answer{}, fmt.Errorf("ask in step %q of run %q: %w", call.Step, call.Run, err)
@@ -144,6 +152,7 @@ func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
 	if found || err != nil {
 		return answer, err
 	}
+	// What is recorded was guarded when it was sent.
 	if c.conf.Guard != nil {
 		if err := c.conf.Guard(call.Request); err != nil {
 			return Answer{}, err
@@ -209,7 +218,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 const lateWrite = 10 * time.Second
 
 // detached returns a context for a write that must be done although ctx may
-// have ended: an answer was paid for, or a key was seen to be refused.
+// have ended: what a request gave and cost.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lateWrite)
 }

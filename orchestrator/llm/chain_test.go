@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,6 +92,91 @@ func TestAttemptsAreCapped(t *testing.T) {
 	}
 }
 
+func TestAfterTheLastAttemptNobodyWaits(t *testing.T) {
+	b := newBench(t, 1, []step{no(llm.Network)}, nil, func(c *llm.Config) { c.Limits.Attempts = 2 })
+	_, err := b.ask(t, "s")
+	wantKind(t, err, llm.Network)
+	if len(b.slept) != 1 {
+		t.Errorf("waits %v, want one between the two attempts", b.slept)
+	}
+}
+
+// Nonsense is an answer for a chain. A run that asks again and again because of
+// it ends, though no cap was set.
+func TestEveryRunEnds(t *testing.T) {
+	b := newBench(t, 1, []step{say("nonsense")}, nil, nil)
+	for i := range 200 {
+		b.wantAnswer(t, fmt.Sprint("heal/", i), "nonsense")
+	}
+	_, err := b.ask(t, "heal/200")
+	var spent *llm.BudgetError
+	if !errors.As(err, &spent) || spent.Run.Requests != 200 {
+		t.Errorf("error %v, want a BudgetError after 200 requests", err)
+	}
+}
+
+// Goroutines that ask at once share what is left and take turns with the keys.
+func TestABudgetHoldsForGoroutines(t *testing.T) {
+	b := newBench(t, 5, []step{say("x")}, nil, func(c *llm.Config) { c.Limits.Requests = 10 })
+	askTogether(t, b)
+	if n := len(b.memory.Records()); n != 10 {
+		t.Errorf("%d requests were made, want 10", n)
+	}
+}
+
+func TestTurnsHoldForGoroutines(t *testing.T) {
+	b := newBench(t, 5, []step{say("x")}, nil, nil)
+	askTogether(t, b)
+	uses := map[string]int{}
+	for _, r := range b.memory.Records() {
+		uses[b.names[r.Key]]++
+	}
+	for _, key := range strings.Fields("a b c d e") {
+		if uses[key] != 8 {
+			t.Errorf("keys were used %v times, want each of 5 eight times", uses)
+		}
+	}
+}
+
+// askTogether asks 40 questions at once, on a store that lets others run.
+func askTogether(t *testing.T, b *bench) {
+	t.Helper()
+	b.conf.Journal, b.conf.States = yielding{b.memory, b.memory}, yielding{b.memory, b.memory}
+	b.renew(t)
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			call := b.call(fmt.Sprint(i))
+			call.Yield = nil
+			var spent *llm.BudgetError
+			if _, err := b.Ask(t.Context(), call); err != nil && !errors.As(err, &spent) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// yielding lets other goroutines run after it has read.
+type yielding struct {
+	llm.Journal
+	llm.KeyStates
+}
+
+func (y yielding) Spent(ctx context.Context, run string, since time.Time) (llm.Spent, llm.Spent, error) {
+	ofRun, ofAll, err := y.Journal.Spent(ctx, run, since)
+	for range 1000 { // so that whoever else can read does so before this one writes
+		runtime.Gosched()
+	}
+	return ofRun, ofAll, err
+}
+
+func (y yielding) Load(ctx context.Context, vendor string) ([]llm.KeyState, error) {
+	list, err := y.KeyStates.Load(ctx, vendor)
+	runtime.Gosched()
+	return list, err
+}
+
 func TestABudgetEndsARun(t *testing.T) {
 	// Each answer costs 0.000058 and has 160 tokens; before it is given,
 	// 0.000252 and 105 are reckoned for it, of a question of 5 tokens.
@@ -102,13 +189,13 @@ func TestABudgetEndsARun(t *testing.T) {
 		answer int // how many are given
 		text   string
 	}{
-		{"requests of a run", func(l *llm.Limits) { l.Requests = 3 }, 3, "3 of 3 spent, and the next request may take 1;"},
+		{"requests of a run", func(l *llm.Limits) { l.Requests = 3 }, 3, "3 of 3 spent; the run spent 3 requests, 480 tokens"},
 		{"tokens of a run", func(l *llm.Limits) { l.Tokens = 584 }, 3, "480 of 584 spent, and the next request may take 105;"},
-		{"tokens of a run", func(l *llm.Limits) { l.Tokens = 585 }, 4, "640 of 585 spent, and the next request may take 105;"},
+		{"tokens of a run", func(l *llm.Limits) { l.Tokens = 585 }, 4, "640 of 585 spent; "},
 		{"cost of a run", func(l *llm.Limits) { l.RunCost = 196 }, 2, "0.000116 of 0.000196 spent, and the next request may take 0.000081;"},
 		{"cost of a run", func(l *llm.Limits) { l.RunCost = 197 }, 3, "0.000174 of 0.000197 spent"},
 		{"cost of a day", func(l *llm.Limits) { l.DayCost = 255 }, 4, "0.000232 of 0.000255 spent"},
-		{"time of a run", func(l *llm.Limits) { l.RunTime = 5 * time.Second }, 3, "6s of 5s spent"},
+		{"time of a run", func(l *llm.Limits) { l.RunTime = 5 * time.Second }, 3, "6s of 5s spent; the run"},
 	} {
 		t.Run(c.cap, func(t *testing.T) {
 			b := newBench(t, 1, []step{st}, nil, func(conf *llm.Config) {
@@ -152,7 +239,11 @@ func TestTheCapOfADayEndsAtMidnight(t *testing.T) {
 	if !errors.As(err, &spent) {
 		t.Fatalf("error %v, want a BudgetError", err)
 	}
-	b.pass(12 * time.Hour)
+	b.pass(12*time.Hour - time.Second)
+	if _, err := b.ask(t, "2"); !errors.As(err, &spent) {
+		t.Fatalf("a second before midnight: error %v, want a BudgetError", err)
+	}
+	b.pass(time.Second)
 	b.wantAnswer(t, "2", "x")
 }
 
@@ -194,6 +285,8 @@ func TestAChainNeedsItsParts(t *testing.T) {
 	whole := newBench(t, 1, []step{say("x")}, nil, nil).conf
 	for _, take := range []func(*llm.Config){
 		func(c *llm.Config) { c.Links = nil },
+		func(c *llm.Config) { c.Links = []llm.Link{{Model: "flash"}} },
+		func(c *llm.Config) { c.Links = []llm.Link{{Provider: c.Links[0].Provider}} },
 		func(c *llm.Config) { c.Journal = nil },
 		func(c *llm.Config) { c.States = nil },
 	} {
@@ -286,6 +379,31 @@ func TestAQuestionThatIsTooLongIsNotSent(t *testing.T) {
 	wantKind(t, err, llm.Invalid)
 	if !strings.Contains(err.Error(), "the question has 1252 tokens, and the context of 1300 leaves 1200 for it") || len(b.memory.Records()) != 0 {
 		t.Errorf("error %v after %d requests", err, len(b.memory.Records()))
+	}
+}
+
+func TestAQuestionIsCountedOnce(t *testing.T) {
+	b := newBench(t, 1, []step{no(llm.Network), no(llm.Network), say("x")}, nil, func(c *llm.Config) { c.Links[0].Context = 110 })
+	counted := 0
+	b.provider(0).count = func(llm.Request) (llm.Tokens, error) {
+		counted++
+		return llm.Tokens{N: 10}, nil
+	}
+	b.wantAnswer(t, "s", "x")
+	if counted != 1 {
+		t.Errorf("the question was counted %d times for three attempts", counted)
+	}
+}
+
+func TestWhoGivesUpDuringTheCountHasSpentNothing(t *testing.T) {
+	b := newBench(t, 1, []step{say("x")}, nil, func(c *llm.Config) { c.Links[0].Context = 110 })
+	ctx, cancel := context.WithCancel(t.Context())
+	b.provider(0).count = func(llm.Request) (llm.Tokens, error) {
+		cancel()
+		return llm.Tokens{}, context.Canceled
+	}
+	if _, err := b.Ask(ctx, b.call("s")); err != context.Canceled || b.provider(0).keys(b) != "" {
+		t.Errorf("error %v after requests with %q, want that of the context and none", err, b.provider(0).keys(b))
 	}
 }
 

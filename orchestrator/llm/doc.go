@@ -11,6 +11,13 @@
 // did not measure says that it is an estimate. It never retries without a cap,
 // and no key appears in an error, a record or a log.
 //
+// A [Chain] is how it is used. Ask takes a question of a run and looks for it
+// in the journal first: what was answered once is never paid for again, which
+// is also how a run is resumed and replayed. Otherwise the first [Link] with a
+// [Key] that does not rest is asked. Before each request the caps of [Limits]
+// are checked and the request is entered; after it, what it gave and cost. What
+// follows from an error is looked up in one table, by [Kind.Rule].
+//
 // The package imports nothing of the product. What it must remember outlives
 // the process and is handed in by the caller: see [Journal] and [KeyStates].
 package llm

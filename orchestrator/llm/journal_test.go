@@ -68,6 +68,11 @@ func TestAResumedRunDoesNotPayTwice(t *testing.T) {
 	if n := len(b.memory.Records()); n != 2 {
 		t.Errorf("%d requests are recorded, want the 2 that were made", n)
 	}
+	call := b.call("propose/1")
+	call.Request.Model = "another model"
+	if again, err := b.Ask(t.Context(), call); err != nil || again != first {
+		t.Errorf("which model the caller named makes another question: %+v, error %v", again, err)
+	}
 	for name, change := range map[string]func(*llm.Call){
 		"another step":    func(c *llm.Call) { c.Step = "propose/2" },
 		"another run":     func(c *llm.Call) { c.Run = "r2" },
@@ -149,13 +154,27 @@ func TestAReplayCallsNobody(t *testing.T) {
 			t.Errorf("step %s: answer %q, error %v, want %q", step, answer.Text, err, want)
 		}
 	}
+	var gone *llm.ExhaustedError
 	_, err = ask("cut")
 	wantKind(t, err, llm.Truncated)
+	if errors.As(err, &gone) {
+		t.Errorf("error %v, want the bare one as in the recorded run", err)
+	}
 	_, err = ask("gone")
 	wantKind(t, err, llm.Missing)
-	var gone *llm.ExhaustedError
 	if !errors.As(err, &gone) {
 		t.Errorf("error %v, want an ExhaustedError as in the recorded run", err)
+	}
+	number, err := b.memory.Begin(t.Context(), llm.Record{Run: "r1", Step: "cancelled", Digest: llm.Digest(question("mend main.go"))})
+	if err == nil {
+		err = b.memory.End(t.Context(), number, llm.Outcome{Kind: llm.Cancelled})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	records++
+	if _, err = ask("cancelled"); !errors.Is(err, llm.ErrNotRecorded) {
+		t.Errorf("error %v, want ErrNotRecorded where the recorded run was cancelled", err)
 	}
 	if _, err = ask("never asked"); !errors.Is(err, llm.ErrNotRecorded) {
 		t.Errorf("error %v, want ErrNotRecorded", err)

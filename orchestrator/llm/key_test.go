@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,11 @@ func TestAKeyPrintsAsItsID(t *testing.T) {
 		list []llm.Key
 		link *llm.Link
 	}{key, []llm.Key{key}, &llm.Link{Keys: []llm.Key{key}}}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%08.3f"} {
+		if got := fmt.Sprintf(verb, key); got != key.ID || key.String() != key.ID {
+			t.Errorf("%s prints %q, want %s", verb, got, key.ID)
+		}
+	}
 	var texts []string
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%08.3f", "%T", "%!"} {
 		for _, x := range []any{key, &key, []llm.Key{key}, map[string]llm.Key{"k": key}, hidden, &hidden, struct{ K llm.Key }{key}} {
@@ -107,6 +113,10 @@ func encodings(secret string) map[string]string {
 		"URL": (&url.URL{Scheme: "https", Host: "host", RawQuery: url.Values{"key": {secret}}.Encode()}).String(),
 		"hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
 	}
+	digits := regexp.MustCompile("%[0-9A-F]{2}")
+	for _, name := range []string{"query", "path"} {
+		list[name+" in lower case"] = digits.ReplaceAllStringFunc(list[name], strings.ToLower)
+	}
 	for i, prefix := range []string{"", "x", "xy", "user:"} {
 		list[fmt.Sprint("base64 ", i)] = base64.StdEncoding.EncodeToString([]byte(prefix + secret + "tail"))
 		list[fmt.Sprint("base64 URL ", i)] = base64.URLEncoding.EncodeToString([]byte(prefix + secret))
@@ -148,6 +158,10 @@ func TestMaskTakesEveryFormOfAKeyOut(t *testing.T) {
 	}
 	if got := llm.Mask("nothing of this is a secret: AQ.canar", keys...); got != "nothing of this is a secret: AQ.canar" {
 		t.Errorf("a text without a key became %q", got)
+	}
+	short, long := llm.NewKey("secret-1"), llm.NewKey("secret-12")
+	if got := llm.Mask("x secret-12", short, long); got != "x [key "+long.ID+"]" {
+		t.Errorf("where one key begins with another: %q", got)
 	}
 	if got := llm.Mask("a cab", llm.NewKey("a")); got != "a cab" {
 		t.Errorf("a secret of one byte destroyed the text: %q", got)

@@ -18,7 +18,8 @@ const (
 	GiveUp    Action = "give_up"    // end: no other key or model would do better
 )
 
-// A Rule is what follows from an error of one kind.
+// A Rule is what follows from an error of one kind. Whatever it says, the caps
+// of Limits come first: no rule makes a chain go on for ever.
 type Rule struct {
 	Do      Action
 	Tries   int           // of Retry: requests to one model before the next is asked
@@ -34,7 +35,10 @@ const quarantine = 20 * time.Minute
 // kinds is the order of the kinds in documents.
 var kinds = []Kind{Quota, RateLimit, Auth, Balance, Network, Refused, Overloaded, Malformed, Truncated, Missing, Invalid, Unknown}
 
-// rules is the whole of what a chain knows about errors.
+// rules is the whole of what a chain knows about errors. Where a wait may help
+// the same model is asked again, and where only another key or model could, no
+// request is spent on finding that out. An error that says nothing of the
+// question leads to the next model; one that every model would give ends it.
 var rules = map[Kind]Rule{
 	Quota: {
 		Do: RestKey, Rest: quarantine,

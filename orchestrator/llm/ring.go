@@ -82,6 +82,7 @@ func (r *ring) pick(ctx context.Context, model string) (key Key, rest *Error, wa
 		}
 		switch {
 		case s.Retired != "":
+			// Neither to be used nor to be waited for.
 		case s.Until.After(now):
 			if first == nil || s.Until.Before(first.Until) {
 				first = &s
@@ -102,7 +103,8 @@ func (r *ring) pick(ctx context.Context, model string) (key Key, rest *Error, wa
 
 // rest leaves the key alone for d, within reason.
 func (r *ring) rest(ctx context.Context, key Key, d time.Duration, why Kind) error {
-	until := r.now().Add(min(d, maxRest)).Truncate(time.Microsecond).Add(time.Microsecond) // never early
+	// Stored times have microseconds: the next one is never early.
+	until := r.now().Add(min(d, maxRest)).Truncate(time.Microsecond).Add(time.Microsecond)
 	return r.save(ctx, KeyState{Key: key.ID, Until: until, Reason: why})
 }
 
@@ -124,11 +126,8 @@ func (r *ring) load(ctx context.Context) (map[string]KeyState, error) {
 	return known, nil
 }
 
-// save enters what became of a key. A process that is being cancelled still
-// does: the others must know.
+// save merges what became of a key into what all processes know of it.
 func (r *ring) save(ctx context.Context, s KeyState) error {
-	ctx, cancel := detached(ctx)
-	defer cancel()
 	s.Vendor = r.vendor
 	if err := r.states.Save(ctx, s); err != nil {
 		return fmt.Errorf("save the state of key %s of %s: %w", s.Key, r.vendor, err)

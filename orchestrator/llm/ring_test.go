@@ -76,6 +76,37 @@ func TestWhenAllKeysRestTheFirstToWakeIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestTheFirstKeyToWakeMayBeOfAnyLink(t *testing.T) {
+	for _, c := range []struct{ first, second time.Duration }{{2 * time.Second, 90 * time.Second}, {90 * time.Second, 2 * time.Second}} {
+		one, two := no(llm.RateLimit), no(llm.RateLimit)
+		one.after, two.after = c.first, c.second
+		b := newBench(t, 1, []step{one, say("first")}, []step{two, say("second")}, nil)
+		want := "first"
+		if c.second < c.first {
+			want = "second"
+		}
+		b.wantAnswer(t, "s", want)
+		if len(b.slept) != 1 || b.slept[0].Truncate(time.Millisecond) != 2*time.Second {
+			t.Errorf("waits %v, want one of 2 s", b.slept)
+		}
+	}
+}
+
+// One question waits for two minutes at most, however often.
+func TestWaitsAreSummed(t *testing.T) {
+	soon := no(llm.RateLimit)
+	soon.after = 50 * time.Second
+	b := newBench(t, 1, []step{soon}, nil, nil)
+	_, err := b.ask(t, "s")
+	var gone *llm.ExhaustedError
+	if !errors.As(err, &gone) || gone.Attempts != 3 || len(b.slept) != 2 || gone.Wake.IsZero() {
+		t.Errorf("error %v after waits %v, want an end after two", err, b.slept)
+	}
+	if gone.Next() != "wait until a key wakes, or add another to GEMINI_API_KEYS" {
+		t.Errorf("next: %q", gone.Next())
+	}
+}
+
 func TestAQuarantineIsNotWaitedFor(t *testing.T) {
 	b := newBench(t, 2, []step{no(llm.Quota)}, nil, nil)
 	_, err := b.ask(t, "s")

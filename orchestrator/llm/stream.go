@@ -35,6 +35,8 @@ func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Erro
 	}
 	late := s.fail(t, Network, fmt.Sprintf("no whole answer within %v", s.total))
 	idle := s.fail(t, Network, fmt.Sprintf("no text for %v", s.conf.Limits.Idle))
+	// Each timer leaves its own error as the cause, which tells them from each
+	// other and from a caller who gave up.
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	inner, stop := context.WithTimeoutCause(inner, s.total, late)
@@ -52,6 +54,8 @@ func (s *stream) take(text string) error {
 	// The caller may take its time to show the text: that is no silence.
 	s.silent.Stop()
 	defer s.silent.Reset(s.conf.Limits.Idle)
+	// A provider that does not stop is given the same error again, and the
+	// caller hears no more of it.
 	if s.gaveUp != nil {
 		return s.gaveUp
 	}
@@ -77,6 +81,7 @@ func (s *stream) inspect(text string) *Error {
 	if s.text.Len()+len(text) > s.conf.Limits.AnswerBytes {
 		return s.fail(s.turn, Malformed, fmt.Sprintf("the answer is longer than %d bytes", s.conf.Limits.AnswerBytes))
 	}
+	// A key may come in several pieces, so the end of what came before counts.
 	before := s.text.String()
 	before = before[max(0, len(before)-s.masker.longest):]
 	if s.masker.holds(before + text) {
@@ -90,10 +95,12 @@ func (s *stream) inspect(text string) *Error {
 func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*Error, error) {
 	var e *Error
 	switch {
+	// What was decided here comes first: a provider may have gone on regardless.
 	case s.gaveUp != nil:
 		return nil, s.gaveUp
 	case s.cut != nil:
 		return s.cut, nil
+	// The person saw the pieces and the run takes the whole: they must agree.
 	case err == nil && answer.Text != s.text.String():
 		return s.fail(s.turn, Malformed, "the whole answer is not the sum of its pieces"), nil
 	case err == nil && strings.TrimSpace(answer.Text) == "":
@@ -114,6 +121,7 @@ func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*
 // checked returns a provider's error in the form that Error promises, whatever
 // the provider made of it. Its cause is dropped when a key is in the text of it.
 func (s *stream) checked(e *Error) *Error {
+	// A kind that is not in the table, Cancelled too, would have no rule.
 	kind := e.Kind
 	if _, ok := rules[kind]; !ok {
 		kind = Unknown
@@ -137,11 +145,14 @@ func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outc
 	case why != nil:
 		o.Kind, o.Detail = why.Kind, why.Detail
 		if !s.shown && !s.hung && !why.Kind.Rule().Charged {
+			// The vendor turned the question away before it read it.
 			estimate = Usage{In: Tokens{Estimated: true}, Out: Tokens{Estimated: true}}
 		}
 	default:
+		// Only a whole answer is kept: a replay must never find half of one.
 		o.Text = answer.Text
 	}
+	// The caller gave up before anything was sent.
 	if !s.sent {
 		estimate = Usage{}
 	}

@@ -75,6 +75,31 @@ func TestTheCallersTimeIsNotTheVendors(t *testing.T) {
 	})
 }
 
+// A provider that ignores an error of yield is not heard any more.
+func TestAfterGivingUpThereIsNoMoreText(t *testing.T) {
+	b := newBench(t, 1, []step{{chunks: []string{"a", "b", "c"}, deaf: true}}, nil, nil)
+	stop := errors.New("enough")
+	var shown string
+	call := b.call("s")
+	call.Yield = func(e llm.Event) error {
+		if text, ok := e.(llm.Text); ok {
+			shown += text.Text
+			return stop
+		}
+		return nil
+	}
+	if _, err := b.Ask(t.Context(), call); !errors.Is(err, stop) || shown != "a" {
+		t.Errorf("error %v after the text %q, want the caller's own after \"a\"", err, shown)
+	}
+}
+
+func TestTheModelIsAsAskedWhenItDoesNotSay(t *testing.T) {
+	b := newBench(t, 1, []step{say("x")}, nil, nil)
+	if answer, err := b.ask(t, "s"); err != nil || answer.Model != "flash" {
+		t.Errorf("the answer is of model %q, error %v", answer.Model, err)
+	}
+}
+
 func TestARequestEndsWithTheTimeOfItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1, []step{{hang: true}}, nil, func(c *llm.Config) {
