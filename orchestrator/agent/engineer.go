@@ -33,11 +33,18 @@ type Task struct {
 	Kind Purpose
 }
 
-// Propose asks for the change. The step is "propose/N" by the variant.
-func (e *Engineer) Propose(ctx context.Context, t Task, v Variant) (Reply, []Cut, error) {
+// Propose asks for the change. The step is "propose/N" by the variant, and
+// "propose/N.A" when a person wanted another answer for the A-th time: the same
+// question in another step is asked anew, with more freedom.
+func (e *Engineer) Propose(ctx context.Context, t Task, v Variant, again int) (Reply, []Cut, error) {
 	b := t.Brief
 	b.Variant = v
-	return e.ask(ctx, t.Kind, fmt.Sprintf("propose/%d", max(1, v.N)), b, t.Fence)
+	step := fmt.Sprintf("propose/%d", max(1, v.N))
+	if again > 0 {
+		step += fmt.Sprintf(".%d", again)
+		b.Variant = Variant{N: v.N + again, Of: v.Of + again}
+	}
+	return e.ask(ctx, t.Kind, step, b, t.Fence)
 }
 
 // A Breakage is a candidate that did not pass, and what it did to the files.

@@ -25,7 +25,7 @@ func task() agent.Task {
 func TestAProposalIsAskedForUnderItsStep(t *testing.T) {
 	e, m := engineer(t, "one", "two")
 	for n := 1; n <= 2; n++ {
-		if _, _, err := e.Propose(t.Context(), task(), agent.Variant{N: n, Of: 2}); err != nil {
+		if _, _, err := e.Propose(t.Context(), task(), agent.Variant{N: n, Of: 2}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,12 +84,12 @@ func TestAPersonMayAlterOrStopAQuestion(t *testing.T) {
 		q.Text += "and hurry"
 		return q, nil
 	}
-	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}); err != nil || !strings.HasSuffix(m.asked[0].Text, "and hurry") {
+	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}, 0); err != nil || !strings.HasSuffix(m.asked[0].Text, "and hurry") {
 		t.Errorf("%v", err)
 	}
 	stop := errors.New("skipped")
 	e.Before = func(context.Context, agent.Question) (agent.Question, error) { return agent.Question{}, stop }
-	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}); !errors.Is(err, stop) || len(m.asked) != 1 {
+	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}, 0); !errors.Is(err, stop) || len(m.asked) != 1 {
 		t.Errorf("%v after %d questions", err, len(m.asked))
 	}
 }
@@ -99,7 +99,7 @@ func TestATaskTooLargeIsNotAsked(t *testing.T) {
 	e.Budget = 100
 	big := task()
 	big.Brief.Code = lines("code", 100)
-	if _, _, err := e.Propose(t.Context(), big, agent.Variant{}); err == nil || len(m.asked) != 0 {
+	if _, _, err := e.Propose(t.Context(), big, agent.Variant{}, 0); err == nil || len(m.asked) != 0 {
 		t.Errorf("%v after %d questions", err, len(m.asked))
 	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 )
 
 // A Model answers questions. The caller makes one of a chain of providers,
@@ -66,3 +67,7 @@ func (e *StopError) Error() string { return e.Message }
 
 // Unwrap returns the cause, nil for none.
 func (e *StopError) Unwrap() error { return e.Err }
+
+// ErrSkipped is what Engineer.Before returns for a question that a person does
+// not want to be sent.
+var ErrSkipped = errors.New("the question was skipped")

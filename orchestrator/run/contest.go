@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
@@ -21,6 +20,9 @@ type Plan struct {
 	Task agent.Task
 	// Why says for people how the target was chosen: "cascade from shop/tax.py".
 	Why string
+	// Candidates is how many different changes are asked for; 0 for as many as
+	// the request says.
+	Candidates int
 }
 
 // A Planner chooses what to do in a workspace and gathers what is known about
@@ -40,13 +42,15 @@ type contender struct {
 	// The candidate that came of it, judged or refused.
 	cand Candidate
 	// What the last candidate that could be applied does to the base; repairs
-	// build on it.
-	changes workspace.Changeset
-	failure agent.Failure
-	tried   []agent.Attempt
+	// build on it. before is the same without the last reply.
+	changes, before workspace.Changeset
+	failure         agent.Failure
+	tried           []agent.Attempt
 	// There is nothing more to ask: it passed, or no repair is left, or the
-	// model sees nothing to change.
-	done, nothing bool
+	// model sees nothing to change, or a person would not have it asked.
+	done, nothing, skipped bool
+	// How often a person wanted another answer than the one that passed.
+	again int
 }
 
 // A contest asks for candidates, has them judged, and has those that fail
@@ -54,6 +58,7 @@ type contender struct {
 type contest struct {
 	*flight
 	req   Request
+	crew  Crew
 	plan  Plan
 	stage stage
 	all   []*contender
@@ -73,9 +78,13 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if err := f.enter(ctx, Planning, ""); err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
 	}
-	plan, err := f.Planner.Plan(ctx, st.base, req)
+	crew := f.Crew(f.rec.ID, func(p agent.Progress) { f.emit(Event{Model: &p}) })
+	plan, err := crew.Planner.Plan(ctx, st.base, req)
 	if err != nil {
 		return f.stopped(ctx, "plan the work", err)
+	}
+	if plan.Candidates == 0 {
+		plan.Candidates = max(1, req.Candidates)
 	}
 	record, err := json.Marshal(plan)
 	if err == nil {
@@ -84,9 +93,9 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the plan", err))
 	}
-	c := &contest{flight: f, req: req, plan: plan, stage: st}
-	for n := range max(1, req.Candidates) {
-		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: max(1, req.Candidates)}})
+	c := &contest{flight: f, req: req, crew: crew, plan: plan, stage: st}
+	for n := range plan.Candidates {
+		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
 	}
 	return c.run(ctx)
 }
@@ -94,15 +103,11 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 // run goes through rounds of asking and judging.
 func (c *contest) run(ctx context.Context) Ending {
 	for {
-		live := slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+		live := c.live()
 		if len(live) == 0 {
 			return c.lost()
 		}
-		note := c.plan.Why
-		if live[0].heals > 0 || len(live[0].tried) > 0 {
-			note = "repair: " + live[0].failure.Gate
-		}
-		if err := c.enter(ctx, Proposing, note); err != nil {
+		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
 			return endWith(Failed, c.trouble(ctx, "record the run", err))
 		}
 		for _, k := range live {
@@ -110,26 +115,81 @@ func (c *contest) run(ctx context.Context) Ending {
 				return c.stopped(ctx, "ask the model", err)
 			}
 		}
-		if err := c.enter(ctx, Verifying, count(len(live), "candidate")); err != nil {
-			return endWith(Failed, c.trouble(ctx, "record the run", err))
-		}
 		if end := c.judge(ctx, live); end != nil {
 			return *end
 		}
-		if best := c.best(); best != nil {
-			return c.checkpoint(ctx, c.req, best.cand, c.stage.base)
+		if end := c.crown(ctx); end != nil {
+			return *end
 		}
 	}
+}
+
+// live lists the contenders that there is something to ask for.
+func (c *contest) live() []*contender {
+	return slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+}
+
+// note says for people what is asked for next, k being the first to be asked.
+func (c *contest) note(k *contender) string {
+	if len(k.tried) > 0 {
+		return "repair: " + k.failure.Gate
+	}
+	if target := c.plan.Task.Brief.Target; target != "" {
+		return "read " + target + " (" + c.plan.Why + ")"
+	}
+	return c.plan.Why
+}
+
+// crown takes the best candidate that passed to the checkpoint, until one of
+// them ends the run. No ending means that there is something to ask.
+func (c *contest) crown(ctx context.Context) *Ending {
+	for {
+		best := c.best()
+		if best == nil {
+			return nil
+		}
+		p := Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
+		answer, end := c.checkpoint(ctx, c.req, p, c.stage.base)
+		switch {
+		case end != nil:
+			return end
+		case answer.Decision == Regenerate:
+			*best = contender{variant: best.variant, again: best.again + 1}
+			return nil
+		}
+		if err := c.revise(best, answer); err != nil {
+			end := endWith(Failed, c.trouble(ctx, "apply what was edited", err))
+			return &end
+		}
+		if end := c.judge(ctx, []*contender{best}); end != nil {
+			return end
+		}
+	}
+}
+
+// revise makes a contender's next candidate of what a person changed at the
+// checkpoint. It is judged like any other, and goes back to the model when it
+// fails.
+func (c *contest) revise(k *contender, a Answer) error {
+	if a.Decision == Reword {
+		k.changes = k.before
+	}
+	k.reply.Text = string(a.Response)
+	return c.apply(k)
 }
 
 // ask gets the next candidate of a contender from the model and applies it.
 func (c *contest) ask(ctx context.Context, k *contender) error {
 	var err error
 	if len(k.tried) == 0 {
-		k.reply, _, err = c.Engineer.Propose(ctx, c.plan.Task, k.variant)
+		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
 	} else {
 		k.heals++
-		k.reply, _, err = c.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+	}
+	if errors.Is(err, agent.ErrSkipped) {
+		k.done, k.skipped = true, true
+		return nil
 	}
 	if err != nil {
 		return err
@@ -141,32 +201,20 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 	return c.apply(k)
 }
 
-// apply makes a candidate of the contender's answer. An answer that cannot be
-// applied is a candidate that failed at its first gate.
+// apply makes a candidate of the contender's reply. One that cannot be applied
+// is a candidate that failed at its first gate.
 func (c *contest) apply(k *contender) error {
-	started := time.Now()
-	k.cand = Candidate{Thought: edit.Thought([]byte(k.reply.Text))}
-	now := c.stage.base.With(k.changes)
-	cs, applied, err := edit.Apply(editable{now}, []byte(k.reply.Text), c.plan.Task.Brief.Target)
-	var refusal *edit.Refusal
+	response := []byte(k.reply.Text)
+	k.cand, k.before = Candidate{Thought: edit.Thought(response)}, k.changes
+	cs, failure, err := c.revised(&k.cand, c.stage.base, k.changes, response, c.plan.Task.Brief.Target)
 	switch {
-	case errors.As(err, &refusal):
-		k.cand.Verdict, k.cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
-		k.failure = agent.Failure{Gate: "edit", Text: refusal.Error()}
-		return nil
 	case err != nil:
-		return fmt.Errorf("read the workspace: %w", err)
-	}
-	if cs, err = k.changes.Then(cs); err == nil {
-		err = suit(c.stage.base, cs)
-	}
-	if err != nil { // a path that no approval allows: the model is told, and may choose another
-		k.cand.Verdict = verify.Policy
-		k.cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
-		k.failure = agent.Failure{Gate: "edit", Text: "nothing was applied: " + err.Error()}
+		return err
+	case failure != nil:
+		k.failure = *failure
 		return nil
 	}
-	k.cand.Edits, k.changes = applied, cs
+	k.changes = cs
 	c.seal(&k.cand, cs)
 	return nil
 }
@@ -174,14 +222,26 @@ func (c *contest) apply(k *contender) error {
 // judge verifies the candidates of a round at the same time, each in boxes of
 // its own, and records all of them in their order.
 func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
+	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
+	if len(live) == 0 {
+		return nil
+	}
+	if err := c.enter(ctx, Verifying, count(len(live), "candidate")); err != nil {
+		end := endWith(Failed, c.trouble(ctx, "record the run", err))
+		return &end
+	}
 	errs := make([]error, len(live))
 	var judging sync.WaitGroup
 	for i, k := range live {
-		if k.cand.Verdict != "" || k.nothing {
-			continue // refused, or nothing to judge
+		if k.cand.Verdict != "" {
+			continue // refused
+		}
+		n := k.variant.N
+		if len(live) == 1 {
+			n = 0
 		}
 		judging.Go(func() {
-			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand)
+			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand, n)
 			k.changes = k.cand.Changeset // as the format gate left it
 		})
 	}
@@ -191,9 +251,6 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 		return &end
 	}
 	for _, k := range live {
-		if k.nothing {
-			continue
-		}
 		if problem := c.save(ctx, k.cand); problem != nil {
 			end := endWith(Failed, problem)
 			return &end
@@ -336,11 +393,21 @@ func findings(cand Candidate) int {
 
 // lost is the ending of a contest that nobody won.
 func (c *contest) lost() Ending {
-	nothing := true
+	var last *contender // that came to a candidate
+	skipped := false
 	for _, k := range c.all {
-		nothing = nothing && k.nothing
+		skipped = skipped || k.skipped
+		if !k.nothing && k.cand.Verdict != "" {
+			last = k
+		}
 	}
-	if nothing {
+	if last == nil && skipped {
+		return endWith(Rejected, &Problem{
+			Kind: "policy", Message: "skipped by " + ByTerminal + " before the question was sent",
+			Next: "run again with another --goal or --file",
+		})
+	}
+	if last == nil {
 		if c.req.Goal == "" {
 			return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
 		}
@@ -349,7 +416,6 @@ func (c *contest) lost() Ending {
 			Next: "say more in --goal, or name the file with --file",
 		})
 	}
-	last := c.all[len(c.all)-1]
 	end := judged(last.cand)
 	if end.Error != nil {
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)

@@ -19,6 +19,7 @@ type script struct {
 	mu      sync.Mutex
 	answers map[string]string
 	asked   []agent.Question
+	before  func(context.Context, agent.Question) (agent.Question, error)
 }
 
 func (s *script) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
@@ -30,6 +31,14 @@ func (s *script) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 		return agent.Reply{}, &agent.StopError{Budget: true, Message: "the script ends at " + q.Step, Next: "write more of it"}
 	}
 	return agent.Reply{Text: text, Model: "script/1"}, nil
+}
+
+// checkpoint is what the test does before a question is sent, if anything.
+func (s *script) checkpoint(ctx context.Context, q agent.Question) (agent.Question, error) {
+	if s.before == nil {
+		return q, nil
+	}
+	return s.before(ctx, q)
 }
 
 func (s *script) steps() string {
@@ -62,10 +71,12 @@ func hunt(t *testing.T, j judge, answers map[string]string) (*bench, *script) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.runner.Engineer = &agent.Engineer{Model: m, Prompts: prompts}
-	b.runner.Planner = plans{Why: "the test", Task: agent.Task{
+	plan := plans{Why: "the test", Task: agent.Task{
 		Fence: agent.NewFence("5f3c9a0e7b1d2468"), Kind: agent.Implement, Brief: agent.Brief{Target: "a.py", Language: "python"},
 	}}
+	b.runner.Crew = func(string, func(agent.Progress)) run.Crew {
+		return run.Crew{Engineer: &agent.Engineer{Model: m, Prompts: prompts, Before: m.checkpoint}, Planner: plan}
+	}
 	return b, m
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -78,33 +79,89 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 		return *end
 	}
 	f.rec.Snapshot, f.doc.Snapshot = st.base.Digest(), st.base.Digest()
-	if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
-		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	for {
+		if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
+			return endWith(Failed, f.trouble(ctx, "record the run", err))
+		}
+		if err := f.verify(ctx, req, st, &cand, 0); err != nil {
+			return endWith(Failed, f.trouble(ctx, "verify the patch", err))
+		}
+		if problem := f.save(ctx, cand); problem != nil {
+			return endWith(Failed, problem)
+		}
+		switch {
+		case cand.Verdict != verify.Pass:
+			return judged(cand)
+		case cand.Changeset.Empty(): // the formatter put everything back
+			return endWith(Rejected, &Problem{
+				Kind: "patch", Message: "the patch changes nothing once it is formatted",
+				Next: "nothing was written, and nothing needs to be",
+			})
+		}
+		answer, end := f.checkpoint(ctx, req, Proposal{Candidate: cand, Response: req.Patch}, st.base)
+		if end != nil {
+			return *end
+		}
+		if cand, end = f.revise(ctx, &req, answer, cand.Changeset, st.base); end != nil {
+			return *end
+		}
 	}
-	if err := f.verify(ctx, req, st, &cand); err != nil {
-		return endWith(Failed, f.trouble(ctx, "verify the patch", err))
-	}
-	if problem := f.save(ctx, cand); problem != nil {
-		return endWith(Failed, problem)
-	}
-	switch {
-	case cand.Verdict != verify.Pass:
-		return judged(cand)
-	case cand.Changeset.Empty(): // the formatter put everything back
-		return endWith(Rejected, &Problem{
-			Kind: "patch", Message: "the patch changes nothing once it is formatted",
-			Next: "nothing was written, and nothing needs to be",
-		})
-	}
-	return f.checkpoint(ctx, req, cand, st.base)
 }
 
-// verify judges a candidate on a stage and fills in the judgement.
-func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate) error {
+// revise makes the next candidate of what a person changed at the checkpoint:
+// a response in place of the one in req, or one on top of changes.
+func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes workspace.Changeset, base *workspace.Manifest) (Candidate, *Ending) {
+	if a.Decision == Reword {
+		req.Patch = a.Response
+		return f.edit(ctx, *req, base)
+	}
+	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	applied, failure, err := f.revised(&cand, base, changes, a.Response, req.Target)
+	if err != nil {
+		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
+		return cand, &end
+	}
+	if failure != nil {
+		return f.reject(ctx, cand, &Problem{Kind: "patch", Message: "the edited code does not apply: " + failure.Text, Next: "run again; nothing was written"})
+	}
+	f.seal(&cand, applied)
+	return cand, nil
+}
+
+// revised applies a response to the workspace as changes leave it, for cand,
+// and returns what both do to it. A response that cannot be applied, or may not
+// be, is a candidate that failed at its first gate: failure says why, for the
+// model.
+func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (workspace.Changeset, *agent.Failure, error) {
+	started := time.Now()
+	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
+	var refusal *edit.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		cand.Verdict, cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
+		return cs, &agent.Failure{Gate: "edit", Text: refusal.Error()}, nil
+	case err != nil:
+		return cs, nil, fmt.Errorf("read the workspace: %w", err)
+	}
+	if cs, err = changes.Then(cs); err == nil {
+		err = suit(base, cs)
+	}
+	if err != nil { // a path that no approval allows: the model is told, and may choose another
+		cand.Verdict = verify.Policy
+		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
+		return cs, &agent.Failure{Gate: "edit", Text: "nothing was applied: " + err.Error()}, nil
+	}
+	cand.Edits = applied
+	return cs, nil, nil
+}
+
+// verify judges a candidate on a stage and fills in the judgement. n tells the
+// candidate from others that are judged at the same time, 0 when there are none.
+func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate, n int) error {
 	report, err := f.Verifier.Verify(ctx, verify.Request{
 		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Toolchain: st.tools.ID, Versions: st.tools.Versions,
 		Base: st.base, Changeset: cand.Changeset, Config: req.Config,
-	}, func(e verify.Event) { f.emit(Event{Gate: &e}) })
+	}, func(e verify.Event) { f.emit(Event{Gate: &e, Candidate: n}) })
 	if err != nil {
 		return err
 	}
