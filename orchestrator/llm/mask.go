@@ -22,7 +22,7 @@ const (
 // NewError returns an error of the kind whose detail is one line of at most
 // 300 bytes, without control characters and without the keys.
 func NewError(kind Kind, vendor, model, detail string, keys ...Key) *Error {
-	return &Error{Kind: kind, Vendor: vendor, Model: model, Detail: clean(newMasker(keys).mask(detail))}
+	return &Error{Kind: kind, Vendor: vendor, Model: model, Detail: Line(newMasker(keys).mask(detail))}
 }
 
 // Mask returns text with every occurrence of a key's secret replaced by its ID:
@@ -107,10 +107,10 @@ func lowerEscapes(s string) string {
 	return string(b)
 }
 
-// clean returns text as one line of at most maxDetail bytes of valid UTF-8 with
+// Line returns text as one line of at most maxDetail bytes of valid UTF-8 with
 // nothing in it that moves a cursor or hides: what a vendor says goes to a
 // terminal and a database.
-func clean(text string) string {
+func Line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
 			return ' '

@@ -138,7 +138,7 @@ func (s *stream) checked(e *Error) *Error {
 // for one that gave no answer, the question and what came of the answer count.
 func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outcome {
 	estimate := Usage{In: Estimate(req.texts()...), Out: Estimate(s.text.String())}
-	o := Outcome{Version: s.masker.mask(clean(answer.Model))}
+	o := Outcome{Version: s.masker.mask(Line(answer.Model))}
 	switch {
 	case err != nil:
 		o.Kind, o.Detail = Cancelled, "the caller gave up"

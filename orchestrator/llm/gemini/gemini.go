@@ -87,10 +87,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		if err != nil {
 			return llm.Answer{}, q.call.Err(ctx, err)
 		}
+		// Empty for thoughts, or nothing but counts: a sign of life.
 		piece := text(event)
-		if piece == "" { // thoughts, or nothing but counts
-			continue
-		}
 		answer.WriteString(piece)
 		if err := yield(piece); err != nil {
 			return llm.Answer{}, err
@@ -216,7 +214,7 @@ func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Usage: q.seen.usage.of(req, text)}
 	// The name is the vendor's text and goes where errors go: to terminals.
-	if name := wire.Line(q.seen.model); name != "" {
+	if name := llm.Line(q.seen.model); name != "" {
 		a.Model = name
 	}
 	kind, detail := q.seen.ending()

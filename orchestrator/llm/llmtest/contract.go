@@ -81,11 +81,13 @@ func (s Setup) bench(t *testing.T, steps ...Step) bench {
 	return bench{t, ctx, server, p, llm.NewKey(secret)}
 }
 
-// ask asks the standard question and returns the pieces that came.
+// ask asks the standard question and returns the pieces of text that came.
 func (b bench) ask() (pieces []string, a llm.Answer, err error) {
 	b.Helper()
 	a, err = b.generate(b.ctx, func(text string) error {
-		pieces = append(pieces, text)
+		if text != "" { // else the model is at work, and no more
+			pieces = append(pieces, text)
+		}
 		return nil
 	})
 	return pieces, a, err
@@ -152,9 +154,23 @@ func (s Setup) answers(t *testing.T) {
 			t.Errorf("got %q, %+v, %v", pieces, a, err)
 		}
 	})
+	t.Run("thoughts are a sign of life", func(t *testing.T) {
+		b := s.bench(t, Step{Thought: "hm", Text: "yes"})
+		var signs []string
+		_, err := b.generate(b.ctx, func(text string) error { signs = append(signs, text); return nil })
+		if err != nil || len(signs) < 2 || signs[0] != "" || strings.Join(signs, "") != "yes" {
+			t.Errorf("got %q, %v", signs, err)
+		}
+		// Who gives up meanwhile is not kept waiting for the answer.
+		stop := errors.New("enough")
+		b = s.bench(t, Step{Thought: "hm", Hang: true})
+		if _, err := b.generate(b.ctx, func(string) error { return stop }); err != stop {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("G13 a second choice is left out and another model's name kept", func(t *testing.T) {
 		b := s.bench(t, Step{Text: "first", Second: "second", Model: "model-1-preview\x1b[2J"})
-		if _, a, err := b.ask(); err != nil || a.Text != "first" || a.Model != "model-1-preview[2J" {
+		if _, a, err := b.ask(); err != nil || a.Text != "first" || a.Model != "model-1-preview [2J" {
 			t.Errorf("got %+v, %v", a, err)
 		}
 	})

@@ -83,8 +83,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 			return err
 		}
 		last = line
-		// Message.Thinking is not part of the answer.
-		if piece := line.Message.Content; piece != "" {
+		// Message.Thinking is not part of the answer, and a sign of life.
+		if piece := line.Message.Content; piece != "" || line.Message.Thinking != "" {
 			text.WriteString(piece)
 			stopped = yield(piece)
 		}
@@ -228,7 +228,7 @@ func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (
 		In:  wire.Count(float64(last.PromptEvalCount), wire.Texts(req)...),
 		Out: wire.Count(float64(last.EvalCount), text),
 	}}
-	if name := wire.Line(last.Model); name != "" {
+	if name := llm.Line(last.Model); name != "" {
 		a.Model = name
 	}
 	var err error

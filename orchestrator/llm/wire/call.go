@@ -145,10 +145,11 @@ func (c *Call) Err(ctx context.Context, err error) error {
 // Error returns an error of this call. Its detail is one line of at most 300
 // bytes without the key; a cause whose text holds the key is dropped.
 func (c *Call) Error(kind llm.Kind, detail string, cause error) *llm.Error {
-	if cause != nil && mask(cause.Error(), c.Key.Secret()) != cause.Error() {
-		cause = nil
+	e := llm.NewError(kind, c.Vendor, llm.Line(c.Model), detail, c.Key)
+	if cause != nil && llm.Mask(cause.Error(), c.Key) == cause.Error() {
+		e.Err = cause
 	}
-	return &llm.Error{Kind: kind, Vendor: c.Vendor, Model: Line(c.Model), Detail: Detail(detail, c.Key), Err: cause}
+	return e
 }
 
 // isHTML says whether a response is a page, by its own word.
