@@ -27,7 +27,7 @@ const (
 	maxMethods                = 7
 	minTestRatio              = 0.9
 	root                      = "../.."
-	docker, buildkit, gemini  = "github.com/docker/docker/client", "github.com/moby/buildkit/", "github.com/google/generative-ai-go"
+	docker, buildkit, genai   = "github.com/docker/docker/client", "github.com/moby/buildkit/", "github.com/google/generative-ai-go"
 	shippedGuest, moduleName  = "cmd/agent/guestbin", "agent"
 	testHelperSuffix, testDir = "test", "testdata"
 )
@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 
 // only says which single package may import a library that everything else
 // must reach through it.
-var only = map[string]string{docker: "sandbox", buildkit: "images", gemini: "orchestrator/llm/gemini"}
+var only = map[string]string{docker: "sandbox", buildkit: "images", genai: "orchestrator/llm/gemini"}
 
 // A source is one parsed Go file of the tree.
 type source struct {

@@ -103,6 +103,8 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 // run goes through rounds of asking and judging.
 func (c *contest) run(ctx context.Context) Ending {
 	for {
+		// All that are left are asked, then all are judged: the boxes work
+		// at the same time, and a model's caps are kept in order.
 		live := c.live()
 		if len(live) == 0 {
 			return c.lost()
@@ -153,6 +155,8 @@ func (c *contest) crown(ctx context.Context) *Ending {
 		switch {
 		case end != nil:
 			return end
+			// The contender begins anew in its place; what it was before stays in
+			// the record.
 		case answer.Decision == Regenerate:
 			*best = contender{variant: best.variant, again: best.again + 1}
 			return nil
@@ -171,6 +175,7 @@ func (c *contest) crown(ctx context.Context) *Ending {
 // checkpoint. It is judged like any other, and goes back to the model when it
 // fails.
 func (c *contest) revise(k *contender, a Answer) error {
+	// The code as it was when the response was given.
 	if a.Decision == Reword {
 		k.changes = k.before
 	}
@@ -187,6 +192,7 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 		k.heals++
 		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
 	}
+	// The others of the round are asked all the same.
 	if errors.Is(err, agent.ErrSkipped) {
 		k.done, k.skipped = true, true
 		return nil
@@ -222,6 +228,7 @@ func (c *contest) apply(k *contender) error {
 // judge verifies the candidates of a round at the same time, each in boxes of
 // its own, and records all of them in their order.
 func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
+	// What came to no candidate has nothing to be judged.
 	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
 	if len(live) == 0 {
 		return nil
@@ -236,6 +243,7 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 		if k.cand.Verdict != "" {
 			continue // refused
 		}
+		// A candidate alone needs no number on the screen.
 		n := k.variant.N
 		if len(live) == 1 {
 			n = 0
@@ -320,6 +328,8 @@ const boxRoot = "/work"
 // breakage describes a failed candidate to the engineer.
 func (c *contest) breakage(k *contender) agent.Breakage {
 	now := c.stage.base.With(k.changes)
+	// Everything is shown as the failed candidate left it, since the repair
+	// is applied on top of that.
 	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
 	touched := map[string]bool{}
 	for _, ch := range k.changes.Changes {
@@ -349,6 +359,7 @@ func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[str
 		e, ok := now.Lookup(p)
 		return ok && e.Kind == workspace.File
 	}
+	// A finding names its file; a log has to be searched.
 	g := failed(k.cand)
 	for _, f := range g.Findings {
 		if g.Name != "edit" && has(f.File) {
@@ -401,6 +412,7 @@ func (c *contest) lost() Ending {
 			last = k
 		}
 	}
+	// Nothing was asked, so the model is not to blame.
 	if last == nil && skipped {
 		return endWith(Rejected, &Problem{
 			Kind: "policy", Message: "skipped by " + ByTerminal + " before the question was sent",
