@@ -18,6 +18,7 @@ func (db *DB) Find(ctx context.Context, run, step, digest string) (llm.Record, b
 	var r llm.Record
 	var ok bool
 	err := db.do(ctx, "look for an answer in run "+run, func(ctx context.Context) error {
+		// Numbers tell which came last; the clocks of two processes may differ.
 		rows, err := db.pool.Query(ctx, `
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
 				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
@@ -38,7 +39,8 @@ func (db *DB) Find(ctx context.Context, run, step, digest string) (llm.Record, b
 	return r, ok, err
 }
 
-// scanCall reads the columns that Find selects.
+// scanCall reads the columns that Find selects. The answer is bytes in the
+// database and a string here, either of which may hold anything.
 func scanCall(row pgx.CollectableRow) (r llm.Record, err error) {
 	var answer []byte
 	var microseconds int64
@@ -89,6 +91,7 @@ func (db *DB) End(ctx context.Context, number int64, o llm.Outcome) error {
 		args[name] = value
 	}
 	return db.do(ctx, fmt.Sprintf("record the end of request %d", number), func(ctx context.Context) error {
+		// The first end counts; only a retry of the same one is let through.
 		tag, err := db.pool.Exec(ctx, `
 			update model_call set end_op = @op, answer = @answer, version = @version,
 				tokens_in = @in, in_estimated = @in_estimated, tokens_out = @out, out_estimated = @out_estimated,
@@ -119,7 +122,9 @@ func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 // a moment. A request that is under way counts with its estimate.
 func (db *DB) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
 	err = db.do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
-		// Of one statement, so that both sums see one moment.
+		// Of one statement, so that both sums see one moment, and of two
+		// subqueries, so that each has its index: a run is a few rows, a day
+		// not many more, and the table grows for years.
 		var ofRunTime, ofAllTime int64
 		err := db.pool.QueryRow(ctx, `
 			select r.*, a.* from

@@ -87,11 +87,14 @@ func (db *DB) SaveIteration(ctx context.Context, it run.Iteration) error {
 		case phaseOrder[it.Phase] != 0 && phaseOrder[it.Phase] < phaseOrder[reached]:
 			return fmt.Errorf("it has reached phase %s: %w", reached, run.ErrFenced)
 		}
+		// Written whole each time, so a retry changes nothing.
 		_, err = tx.Exec(ctx, `
 			update iteration set plan = @plan, run = nullif(@run, ''), phase = @phase, outcome = @outcome where id = @id`, args)
 		if err != nil || it.Run == "" {
 			return err
 		}
+		// An iteration may have several runs and names the last one; here all
+		// of them are marked. The condition spares the row when nothing changes.
 		_, err = tx.Exec(ctx, `update run set iteration = @id where id = @run and iteration is distinct from @id`, args)
 		return err
 	})

@@ -63,6 +63,7 @@ func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
 	var list []agent.Entry
 	err := db.do(ctx, "read the history of "+workspace, func(ctx context.Context) error {
+		// The newest n, which then are turned round.
 		rows, err := db.pool.Query(ctx, `
 			select at, path, diff from v_history where workspace = @workspace order by at desc, run desc limit @n`,
 			pgx.NamedArgs{"workspace": clean(workspace), "n": max(n, 0)})
@@ -108,7 +109,9 @@ func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 	}
 	return db.do(ctx, act, func(ctx context.Context) error {
 		// A path may be on the list twice: its causes are joined first, since
-		// one statement cannot change a row twice.
+		// one statement cannot change a row twice. The first condition finds
+		// what this run entered before, served or not; the last one guards
+		// against another process that enters it at this moment.
 		_, err := db.pool.Exec(ctx, `
 			insert into cascade as c (workspace, path, because, diff, runs)
 			select @workspace, w.path, string_agg(w.because, E'\n' order by w.n), string_agg(w.diff, E'\n' order by w.n), array[@run]
@@ -128,6 +131,7 @@ func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 // queue. A run serves a file once: when it says so again, a wait that began
 // after it stays. A file that does not wait is no error.
 func (db *DB) Served(ctx context.Context, workspace, runID, path string) error {
+	// Served rows stay as evidence, and are how the second time is known.
 	return db.do(ctx, "take "+path+" out of the cascade queue", func(ctx context.Context) error {
 		_, err := db.pool.Exec(ctx, `
 			update cascade c set served = clock_timestamp(), served_by = @run

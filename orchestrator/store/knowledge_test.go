@@ -128,7 +128,12 @@ func TestHistoryIsWhatStands(t *testing.T) {
 	expect(1, second)
 	expect(0)
 
-	// What was put back, and what never was a candidate.
+	// What is under way, what was put back, and what never was a candidate.
+	must(t, a.Create(t.Context(), record("01d1")))
+	must(t, a.SavePromotion(t.Context(), "01d1", 1, run.Promotion{Status: run.Prepared, Changeset: changes()}))
+	must(t, a.Create(t.Context(), record("01d2")))
+	must(t, a.SavePromotion(t.Context(), "01d2", 1, run.Promotion{Status: run.Committed, Changeset: changes()}))
+	must(t, a.Finish(t.Context(), "01d2", 1, run.Ending{State: run.Failed, Verdict: verify.Infra}))
 	must(t, a.Create(t.Context(), record("01e")))
 	must(t, a.SavePromotion(t.Context(), "01e", 1, run.Promotion{Status: run.RolledBack, Changeset: changes()}))
 	must(t, a.Finish(t.Context(), "01e", 1, run.Ending{State: run.Failed, Verdict: verify.Infra}))

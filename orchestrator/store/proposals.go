@@ -88,6 +88,7 @@ func (db *DB) Proposals(ctx context.Context, workspace string) ([]Proposal, erro
 // is ErrSettled.
 func (db *DB) SettleProposal(ctx context.Context, id int64, to ProposalState) error {
 	return db.do(ctx, fmt.Sprintf("settle proposal %d", id), func(ctx context.Context) error {
+		// The state asked for is let through as well: a retry finds it done.
 		tag, err := db.pool.Exec(ctx, `update proposal set state = @to where id = @id and state in ('open', @to)`,
 			pgx.NamedArgs{"id": id, "to": string(to)})
 		if err == nil && tag.RowsAffected() == 0 {

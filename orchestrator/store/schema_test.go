@@ -134,7 +134,7 @@ func TestTheDatabaseRefusesNamesThatNobodyKnows(t *testing.T) {
 }
 
 // Whoever writes past the store meets the same rules.
-func TestTheDatabaseItselfGuardsAnEndedRun(t *testing.T) {
+func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
 	must(t, db.Create(t.Context(), record("01run")))
@@ -142,7 +142,12 @@ func TestTheDatabaseItselfGuardsAnEndedRun(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), url)
 	must(t, err)
 	defer conn.Close(t.Context())
-	for _, sql := range []string{`update run set state = 'promoted'`, `update run set token = 0`} {
+	_, err = db.StartIteration(t.Context(), iteration("01iter"))
+	must(t, err)
+	for _, sql := range []string{
+		`update run set state = 'promoted'`, `update run set token = 0`,
+		`insert into iteration select '02iter', workspace, 2, '', '', null, null, 'learn', '', started from iteration`,
+	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s was taken", sql)
 		}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -105,8 +107,12 @@ func (db *DB) addSymbols(ctx context.Context, act, workspace string, paths, sums
 
 // cleanDocument returns a JSON document that jsonb takes: without NUL, broken
 // UTF-8 or halves of surrogate pairs, which Go's decoder mends but for the
-// first. Numbers stay as they are written.
+// first. Numbers stay as they are written. One that has none of these, as
+// nearly all do, is left to the database to read.
 func cleanDocument(doc []byte) ([]byte, error) {
+	if utf8.Valid(doc) && !unkept.Match(doc) {
+		return doc, nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.UseNumber()
 	var tree any
@@ -115,6 +121,9 @@ func cleanDocument(doc []byte) ([]byte, error) {
 	}
 	return json.Marshal(cleanTree(tree))
 }
+
+// unkept finds the escapes of NUL and of surrogates, whole pairs included.
+var unkept = regexp.MustCompile(`\\u(0000|[dD])`)
 
 // cleanAll cleans every text of a list.
 func cleanAll(list []string) []string {

@@ -75,15 +75,16 @@ func TestSymbolsAreRowsForAReader(t *testing.T) {
 	must(t, db.SaveSymbols(t.Context(), shop, map[string]store.SymbolFile{
 		"a.py": {"s1", []byte(`{"language":"python","definitions":[
 			{"name":"Shop","kind":"class","parent":"","line":3,"signature":"class Shop"},
-			{"name":"sell","kind":"method","parent":"Shop","line":9,"signature":"sell(self, n: int\u0000\ud800) -> None"},
+			{"name":"sell","kind":"method","parent":"Shop","line":9,"signature":"sell(self, n: int\u0000\ud800` + "\xff" + `) -> None"},
 			{"kind":"nameless"}, "text", 7, null, {"name":"odd","line":"nine"}]}`)},
 		"b.py": {"s2", []byte(`{"definitions":null}`)}, "c.py": {"s3", []byte(`[{"definitions":1}]`)}, "d.py": {"s4", []byte(`"text"`)},
-		"e.py": {"s5", []byte(`null`)},
+		"e.py": {"s5", []byte(`null`)}, "f.py": {"s6", []byte("{\"definitions\":[{\"name\":\"mended\xff\"}]}")},
 	}, nil))
 	want(t, db, `select path, language, name, kind, parent, line, signature from v_symbols order by path, name collate "C"`,
 		"a.py|python|Shop|class|∅|3|class Shop",
 		"a.py|python|odd|∅|∅|∅|∅",
-		"a.py|python|sell|method|Shop|9|sell(self, n: int\uFFFD\uFFFD) -> None")
+		"a.py|python|sell|method|Shop|9|sell(self, n: int\uFFFD\uFFFD\uFFFD) -> None",
+		"f.py|∅|mended\uFFFD|∅|∅|∅|∅")
 }
 
 func TestALedgerFileThatCannotBeKeptIsRefused(t *testing.T) {
