@@ -27,7 +27,7 @@ const (
 	maxMethods                = 7
 	minTestRatio              = 0.9
 	root                      = "../.."
-	docker, buildkit, gemini  = "github.com/docker/docker/client", "github.com/moby/buildkit/", "github.com/google/generative-ai-go"
+	docker, buildkit, genai   = "github.com/docker/docker/client", "github.com/moby/buildkit/", "github.com/google/generative-ai-go"
 	shippedGuest, moduleName  = "cmd/agent/guestbin", "agent"
 	testHelperSuffix, testDir = "test", "testdata"
 )
@@ -38,15 +38,19 @@ var allowed = map[string][]string{
 	"cmd/agent":          {"*"},
 	"cmd/guest":          {"sandbox/guest"},
 	"orchestrator/edit":  {"sandbox/workspace"},
-	"orchestrator/run":   {"orchestrator/edit", "verify", "sandbox", "sandbox/workspace", "images"},
-	"orchestrator/store": {"orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
+	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "verify", "sandbox", "sandbox/workspace", "images"},
+	"orchestrator/store": {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":            {"sandbox/guest", "sandbox/workspace"},
 	"verify":             {"sandbox", "sandbox/guest", "sandbox/workspace"},
+
+	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/wire":   {"orchestrator/llm"},
 }
 
 // only says which single package may import a library that everything else
 // must reach through it.
-var only = map[string]string{docker: "sandbox", buildkit: "images", gemini: "orchestrator/llm/gemini"}
+var only = map[string]string{docker: "sandbox", buildkit: "images", genai: "orchestrator/llm/gemini"}
 
 // A source is one parsed Go file of the tree.
 type source struct {

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Brief is what a prompt may say: every field that a template can name.
+// Fields that hold text of a workspace, a log or a model are quoted by the
+// templates, never written plain.
+type Brief struct {
+	Goal     string // what the change is for, in the user's own words: the one text that is an order
+	Thought  string // what the model said of the change that is to be mended
+	Target   string // the path of the file to work on, "" for any
+	Language string // of the target: "python"
+	Code     string // the target's text
+	Rules    string // the workspace's own rules for those who change it
+	Project  string // what the project is, and a line a file
+	Memory   string // what earlier iterations learnt
+	History  string // the last promotions, shortened
+	Around   string // signatures that the target uses, and who uses its own
+	Findings string // what lint and types say of the target before any change
+	Lazy     string // what a scan for lazy code says
+	Cascade  string // the change elsewhere that this file has to follow
+	Feature  string // the proposal to implement
+	Extra    string // what a person added at the checkpoint
+	Others   []File // further files, whole
+	Files    []string
+	Failure  Failure
+	Attempts []Attempt
+	Session  string // what this iteration did, for the memory
+	Variant  Variant
+}
+
+// List returns the paths one a line.
+func (b Brief) List() string { return strings.Join(b.Files, "\n") }
+
+// A File is a path and its text.
+type File struct{ Path, Text string }
+
+// A Failure is why a candidate did not pass.
+type Failure struct {
+	// Gate is the gate's name, or "edit" when the answer could not be applied.
+	Gate string
+	// Text are the findings or the log.
+	Text string
+}
+
+// An Attempt is an earlier candidate of the same run and what became of it.
+type Attempt struct {
+	N    int
+	Gate string // the first gate that it did not pass
+	Why  string // "lint: 2 findings"
+	Diff string
+}
+
+// Title says which attempt it was and why it was not accepted.
+func (a Attempt) Title() string { return fmt.Sprintf("attempt %d, %s", a.N, a.Why) }
+
+// A Section is a part of a brief that may be shortened to fit.
+type Section struct {
+	Name string
+	text *string
+	// keep is where a text is cut: its head, its tail, or both ends.
+	keep end
+}
+
+// An end says which part of a text matters most.
+type end int
+
+const (
+	head end = iota
+	tail
+	both
+)
+
+// sections lists the parts of a brief, the first to be shortened first. Code
+// and goal are never cut: a model that sees half of a file writes edits for
+// the half it imagines.
+func (b *Brief) sections() []Section {
+	return []Section{
+		{"lazy", &b.Lazy, head},
+		{"history", &b.History, head},
+		{"project", &b.Project, head},
+		{"memory", &b.Memory, head},
+		{"around", &b.Around, head},
+		{"findings", &b.Findings, head},
+		{"rules", &b.Rules, head},
+		{"cascade", &b.Cascade, both},
+		{"failure", &b.Failure.Text, tail},
+	}
+}
+
+// A Cut says that a section of a brief was shortened.
+type Cut struct {
+	Section  string `json:"section"`
+	From, To int    // bytes
+}
+
+// Fit shortens the brief's sections until they and the code take at most
+// budget bytes together, the least important first, and says what it cut.
+// Attempts but the last two go first of all.
+//
+// The error means that what may not be cut is too large by itself.
+func (b *Brief) Fit(budget int) ([]Cut, error) {
+	var cuts []Cut
+	if n := len(b.Attempts); n > 2 {
+		b.Attempts = b.Attempts[n-2:]
+	}
+	over := b.size() - budget
+	for _, s := range b.sections() {
+		if over <= 0 {
+			break
+		}
+		from := len(*s.text)
+		*s.text = shorten(*s.text, max(0, from-over), s.keep)
+		if to := len(*s.text); to < from {
+			cuts = append(cuts, Cut{s.Name, from, to})
+			over -= from - to
+		}
+	}
+	if over > 0 {
+		return cuts, fmt.Errorf("%s and the goal need %d bytes more than the %d of the prompt", b.Target, over, budget)
+	}
+	return cuts, nil
+}
+
+// size is the number of bytes of everything that a prompt may quote.
+func (b *Brief) size() int {
+	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session)
+	for _, s := range b.sections() {
+		n += len(*s.text)
+	}
+	for _, f := range b.Others {
+		n += len(f.Path) + len(f.Text)
+	}
+	for _, p := range b.Files {
+		n += len(p) + 1
+	}
+	for _, a := range b.Attempts {
+		n += len(a.Diff) + len(a.Why)
+	}
+	return n
+}
+
+// shorten cuts s to at most n bytes at line ends and says how much is gone.
+// What does not leave room for that remark is left out whole.
+func shorten(s string, n int, keep end) string {
+	const room = 48 // for the remark
+	if len(s) <= n {
+		return s
+	}
+	if n <= 2*room {
+		return ""
+	}
+	lines := strings.SplitAfter(s, "\n")
+	left := n - room
+	var front, back []string
+	for i, j := 0, len(lines)-1; i <= j; {
+		takeBack := keep == tail || keep == both && size(back) < size(front)
+		next := lines[i]
+		if takeBack {
+			next = lines[j]
+		}
+		if left -= len(next); left < 0 {
+			break
+		}
+		if takeBack {
+			back = append([]string{next}, back...)
+			j--
+		} else {
+			front = append(front, next)
+			i++
+		}
+	}
+	gone := len(lines) - len(front) - len(back)
+	return strings.Join(front, "") + fmt.Sprintf("[%d lines left out]\n", gone) + strings.Join(back, "")
+}
+
+// size adds up the bytes of lines.
+func size(lines []string) int {
+	n := 0
+	for _, l := range lines {
+		n += len(l)
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+)
+
+// An Engineer words a task for a model, step by step. It holds no state of a
+// task between calls: what was tried is handed in, so that whoever carries a
+// run on after a crash asks the same questions.
+type Engineer struct {
+	Model   Model
+	Prompts *Prompts
+	// Budget bounds what a question quotes, in bytes; 0 means defaultBudget.
+	Budget int
+	// Before, when not nil, sees every question that asks for a change before
+	// it is sent, and may alter it: the checkpoint before a call. An error ends
+	// the task.
+	Before func(ctx context.Context, q Question) (Question, error)
+}
+
+// defaultBudget fits a question with room for its answer into the 32,000
+// tokens of context that small local models are run with.
+const defaultBudget = 80 << 10
+
+// A Task is one change to be made, and all that is known about it.
+type Task struct {
+	Fence Fence
+	// Brief is what every question of the task says. Code is the target's text
+	// in the workspace.
+	Brief Brief
+	// Kind is Patch, Implement or Feature for the first question.
+	Kind Purpose
+}
+
+// Propose asks for the change. The step is "propose/N" by the variant, and
+// "propose/N.A" when a person wanted another answer for the A-th time: the same
+// question in another step is asked anew, with more freedom.
+func (e *Engineer) Propose(ctx context.Context, t Task, v Variant, again int) (Reply, []Cut, error) {
+	b := t.Brief
+	b.Variant = v
+	step := fmt.Sprintf("propose/%d", max(1, v.N))
+	if again > 0 {
+		step += fmt.Sprintf(".%d", again)
+		b.Variant = Variant{N: v.N + again, Of: v.Of + again}
+	}
+	return e.ask(ctx, t.Kind, step, b, t.Fence)
+}
+
+// A Breakage is a candidate that did not pass, and what it did to the files.
+type Breakage struct {
+	Failure Failure
+	// Said is what the model said of the change.
+	Said string
+	// Target is the file to mend, with Code its text after the change; for an
+	// answer that could not be applied, before it.
+	Target, Language, Code string
+	// Others are the other files that the change touched or broke, as they are
+	// with it.
+	Others []File
+	// Downstream says that the failure is in files that the change did not touch.
+	Downstream bool
+	// Tried are the candidates so far, this one last.
+	Tried []Attempt
+	// Variant is the candidate that is mended, N which repair of it this is, from 1.
+	Variant Variant
+	N       int
+}
+
+// Heal asks for the repair of a candidate. The step is "heal/V.N" by variant
+// and repair.
+//
+// The question holds the goal, what the model said, the failure and the code
+// as it is with the change: a model that sees only the error mends the error
+// and forgets the goal.
+func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, error) {
+	b := Brief{
+		Goal: t.Brief.Goal, Thought: x.Said, Target: x.Target, Language: x.Language, Code: x.Code, Others: x.Others,
+		Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
+	}
+	again := false
+	for _, a := range x.Tried[:max(0, len(x.Tried)-1)] {
+		again = again || a.Gate == x.Failure.Gate
+	}
+	step := fmt.Sprintf("heal/%d.%d", max(1, x.Variant.N), x.N)
+	return e.ask(ctx, x.Failure.Template(x.Downstream, again), step, b, t.Fence)
+}
+
+// Target asks which of the files to work on. ok is false when the answer
+// names none of them, or more than one.
+func (e *Engineer) Target(ctx context.Context, t Task, step string) (path string, ok bool, err error) {
+	reply, _, err := e.ask(ctx, PickTarget, step, t.Brief, t.Fence)
+	if err != nil {
+		return "", false, err
+	}
+	path, ok = reply.Choice(t.Brief.Files)
+	return path, ok, nil
+}
+
+// ask fits a brief into the budget, renders the question and asks it.
+func (e *Engineer) ask(ctx context.Context, purpose Purpose, step string, b Brief, f Fence) (Reply, []Cut, error) {
+	q, cuts, err := e.Question(purpose, step, b, f)
+	if err != nil {
+		return Reply{}, nil, err
+	}
+	if e.Before != nil && purpose != PickTarget {
+		if q, err = e.Before(ctx, q); err != nil {
+			return Reply{}, cuts, err
+		}
+	}
+	reply, err := e.Model.Ask(ctx, q)
+	return reply, cuts, err
+}
+
+// Question returns what would be asked, without asking it.
+func (e *Engineer) Question(purpose Purpose, step string, b Brief, f Fence) (Question, []Cut, error) {
+	budget := e.Budget
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	cuts, err := b.Fit(budget)
+	if err != nil {
+		return Question{}, cuts, err
+	}
+	q, err := e.Prompts.Question(purpose, b, f)
+	q.Step = step
+	return q, cuts, err
+}

@@ -1,0 +1,116 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/agent"
+)
+
+func engineer(t *testing.T, answers ...string) (*agent.Engineer, *scripted) {
+	t.Helper()
+	m := &scripted{answers: answers}
+	return &agent.Engineer{Model: m, Prompts: load(t, nil)}, m
+}
+
+func task() agent.Task {
+	return agent.Task{
+		Fence: agent.NewFence(word), Kind: agent.Implement,
+		Brief: agent.Brief{Goal: "round up", Target: "a.py", Language: "python", Code: "x = 1\n", Memory: "m"},
+	}
+}
+
+func TestAProposalIsAskedForUnderItsStep(t *testing.T) {
+	e, m := engineer(t, "one", "two")
+	for n := 1; n <= 2; n++ {
+		if _, _, err := e.Propose(t.Context(), task(), agent.Variant{N: n, Of: 2}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range m.asked {
+		if q.Purpose != agent.Implement || len(q.Digest) != 64 || !strings.HasPrefix(q.Step, "propose/") || !strings.Contains(q.Text, "round up") {
+			t.Errorf("%+v", q)
+		}
+	}
+	if m.asked[0].Step == m.asked[1].Step || m.asked[0].Temperature == m.asked[1].Temperature {
+		t.Error("two candidates are asked for alike")
+	}
+}
+
+func TestARepairHoldsGoalFailureAndBrokenCode(t *testing.T) {
+	e, m := engineer(t, "", "")
+	x := agent.Breakage{
+		Failure: agent.Failure{Gate: "lint", Text: "F821 y"}, Said: "I used y.", Target: "a.py", Language: "python", Code: "x = y\n",
+		Tried: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: "+x = y"}}, Variant: agent.Variant{N: 1, Of: 1}, N: 1,
+	}
+	if _, _, err := e.Heal(t.Context(), task(), x); err != nil {
+		t.Fatal(err)
+	}
+	x.Tried, x.N = append(x.Tried, agent.Attempt{N: 2, Gate: "lint", Diff: "+x = z"}), 2
+	if _, _, err := e.Heal(t.Context(), task(), x); err != nil {
+		t.Fatal(err)
+	}
+	first, second := m.asked[0], m.asked[1]
+	if first.Purpose != agent.FixLint || second.Purpose != agent.Repair || first.Step != "heal/1.1" || second.Step != "heal/1.2" {
+		t.Errorf("%s as %s, %s as %s", first.Purpose, first.Step, second.Purpose, second.Step)
+	}
+	for _, want := range []string{"round up", "F821 y", "x = y\n", "I used y."} {
+		if !strings.Contains(first.Text, want) {
+			t.Errorf("the repair does not hold %q:\n%s", want, first.Text)
+		}
+	}
+	if strings.Contains(first.Text, "x = 1\n") {
+		t.Error("the repair shows the code before the change")
+	}
+}
+
+func TestATargetIsOneOfTheFiles(t *testing.T) {
+	e, _ := engineer(t, "b.py", "c.py")
+	choose := task()
+	choose.Brief.Files = []string{"a.py", "b.py"}
+	if got, ok, err := e.Target(t.Context(), choose, "target"); err != nil || !ok || got != "b.py" {
+		t.Errorf("%q, %v, %v", got, ok, err)
+	}
+	if got, ok, err := e.Target(t.Context(), choose, "target"); err != nil || ok {
+		t.Errorf("%q, %v, %v", got, ok, err)
+	}
+}
+
+func TestAPersonMayAlterOrStopAQuestion(t *testing.T) {
+	e, m := engineer(t, "x", "x")
+	e.Before = func(_ context.Context, q agent.Question) (agent.Question, error) {
+		q.Text += "and hurry"
+		return q, nil
+	}
+	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}, 0); err != nil || !strings.HasSuffix(m.asked[0].Text, "and hurry") {
+		t.Errorf("%v", err)
+	}
+	stop := errors.New("skipped")
+	e.Before = func(context.Context, agent.Question) (agent.Question, error) { return agent.Question{}, stop }
+	if _, _, err := e.Propose(t.Context(), task(), agent.Variant{}, 0); !errors.Is(err, stop) || len(m.asked) != 1 {
+		t.Errorf("%v after %d questions", err, len(m.asked))
+	}
+}
+
+func TestATaskTooLargeIsNotAsked(t *testing.T) {
+	e, m := engineer(t, "x")
+	e.Budget = 100
+	big := task()
+	big.Brief.Code = lines("code", 100)
+	if _, _, err := e.Propose(t.Context(), big, agent.Variant{}, 0); err == nil || len(m.asked) != 0 {
+		t.Errorf("%v after %d questions", err, len(m.asked))
+	}
+}
+
+func TestTheSameTaskAsksTheSameQuestion(t *testing.T) {
+	a, _, err := (&agent.Engineer{Prompts: load(t, nil)}).Question(agent.Patch, "s", full(), agent.NewFence(word))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := (&agent.Engineer{Prompts: load(t, nil)}).Question(agent.Patch, "s", full(), agent.NewFence(word))
+	if err != nil || a != b {
+		t.Errorf("%+v and %+v, %v", a, b, err)
+	}
+}

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxHeals bounds the repairs of one candidate, after the original system. A
+// fourth try at the same failure rarely ends better than the third, and each
+// costs a call and a run of all gates.
+const MaxHeals = 3
+
+// Template chooses the question for a failure: by the gate that failed, and
+// by whether the failure is in the files that the change touched. A second
+// repair of the same gate asks with everything that is known instead, since
+// the narrow question did not help.
+func (f Failure) Template(downstream, again bool) Purpose {
+	switch {
+	case again || f.Gate == "edit":
+		return Repair
+	case f.Gate == "types" && downstream:
+		return FixDownstream
+	case f.Gate == "format" || f.Gate == "syntax" || f.Gate == "lint" || f.Gate == "types":
+		return FixLint
+	case f.Gate == "smoke" || f.Gate == "tests":
+		return FixRuntime
+	}
+	return Repair
+}
+
+// The frames of the runtimes: a file and a line. The order within a text
+// differs: Python prints the innermost frame last, the others first.
+var (
+	pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"\n]+)", line (\d+)`)
+	nodeFrame   = regexp.MustCompile(`(?m)^\s+at (?:.*\()?(?:file://)?(/[^\s():]+):(\d+)(?::\d+)?\)?$`)
+	goFrame     = regexp.MustCompile(`(?m)^\t(/[^\s:]+\.go):(\d+)`)
+	pytestFrame = regexp.MustCompile(`(?m)^([\w./-]+\.py):(\d+): \w+`)
+)
+
+// Culprit returns the file of the workspace in which a log says that it went
+// wrong, with the line: the innermost frame that lies below root and that the
+// workspace has. Frames of the language's own library are passed over, since
+// the cause is in the code that called it wrongly.
+//
+// root is where the workspace lies in the box; has tells whether it holds a
+// path. ok is false when no frame fits.
+func Culprit(log, root string, has func(path string) bool) (file string, line int, ok bool) {
+	type runtime struct {
+		frame     *regexp.Regexp
+		innermost bool // the last frame of a text is the innermost one
+	}
+	for _, r := range []runtime{{pythonFrame, true}, {pytestFrame, true}, {nodeFrame, false}, {goFrame, false}} {
+		found := r.frame.FindAllStringSubmatch(log, -1)
+		if r.innermost {
+			slices.Reverse(found)
+		}
+		for _, m := range found {
+			name, inside := within(root, m[1])
+			if n, err := strconv.Atoi(m[2]); err == nil && inside && has(name) {
+				return name, n, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
+// within returns name relative to root; a relative name counts from there.
+func within(root, name string) (string, bool) {
+	name = path.Clean(name)
+	if !path.IsAbs(name) {
+		return name, !strings.HasPrefix(name, "../")
+	}
+	return strings.CutPrefix(name, path.Clean(root)+"/")
+}
+
+// missingModule is how Python and Node say that a package is not there.
+var missingModule = regexp.MustCompile(`(?m)(?:ModuleNotFoundError: No module named '([\w.]+)'|Cannot find (?:module|package) '([^'./][^']*)')`)
+
+// MissingPackage returns the package that a log says is not installed, "" for
+// none: the part of the name that is installed, without submodules.
+//
+// The name comes from untrusted text, so it is only ever shown to a person or
+// compared with a list that policy allows, never installed as it stands.
+func MissingPackage(log string) string {
+	m := missingModule.FindStringSubmatch(log)
+	if m == nil {
+		return ""
+	}
+	if m[1] != "" {
+		name, _, _ := strings.Cut(m[1], ".")
+		return name
+	}
+	parts := strings.Split(m[2], "/")
+	if strings.HasPrefix(parts[0], "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Bounds of the memory, in bytes: what an answer may hold, and what a prompt
+// shows of it. The first is the original's cap.
+const (
+	MaxMemory = 1500
+	// compressEvery is how many iterations pass between two compressions.
+	compressEvery = 2
+)
+
+// A Memory is what iterations leave to those after them.
+type Memory struct {
+	Text string
+	// Iteration counts the merges, and so tells when to compress.
+	Iteration int
+}
+
+// Remember merges what an iteration did into the memory, and compresses it
+// every second time. session says what happened, in a few lines.
+//
+// The model's answer is taken only when it is a memory at all: within the
+// cap, and with the paths that the old one and the session held, unless files
+// tells that they are gone. Else the old memory stays, with the session
+// appended and cut from its front, which loses the oldest instead of all:
+// kept says why. An error is one of the model's, and the memory stays.
+func (m Memory) Remember(ctx context.Context, model Model, p *Prompts, f Fence, session string, files func(string) bool) (next Memory, kept string, err error) {
+	next = Memory{Text: m.Text, Iteration: m.Iteration + 1}
+	steps := []Purpose{UpdateMemory}
+	if next.Iteration%compressEvery == 0 {
+		steps = append(steps, RefactorMemo)
+	}
+	for _, purpose := range steps {
+		q, err := p.Question(purpose, Brief{Memory: next.Text, Session: session}, f)
+		if err != nil {
+			return m, "", err
+		}
+		q.Step = fmt.Sprintf("memory/%s", purpose)
+		reply, err := model.Ask(ctx, q)
+		if err != nil {
+			return m, "", err
+		}
+		before := next.Text
+		if purpose == UpdateMemory {
+			before += "\n" + session
+		}
+		text := strings.TrimSpace(strings.ToValidUTF8(reply.Text, ""))
+		if why := lossy(before, text, files); why != "" {
+			kept = string(purpose) + ": " + why
+			if purpose == UpdateMemory {
+				next.Text = newest(before, MaxMemory)
+			}
+			continue
+		}
+		next.Text = text
+	}
+	return next, kept, nil
+}
+
+// lossy says why text may not take the place of before, "" when it may.
+func lossy(before, text string, files func(string) bool) string {
+	switch {
+	case text == "":
+		return "the answer is empty"
+	case len(text) > MaxMemory:
+		return fmt.Sprintf("the answer has %d bytes, more than %d", len(text), MaxMemory)
+	case strings.Contains(strings.ToUpper(text), "<SEARCH"):
+		return "the answer is an edit"
+	}
+	lost := slices.DeleteFunc(paths(before), func(p string) bool { return strings.Contains(text, p) || !files(p) })
+	// A memory has to forget something: half of the paths may go, not most of them.
+	if all := paths(before); 2*len(lost) > len(all) {
+		return fmt.Sprintf("the answer has lost %d of %d paths, %s among them", len(lost), len(all), lost[0])
+	}
+	return ""
+}
+
+// pathWord is what looks like a path in a text.
+var pathWord = regexp.MustCompile(`[\w@.-]+(?:/[\w@.-]+)*\.\w{1,6}`)
+
+// paths lists what looks like a path in a text, each once, sorted.
+func paths(text string) []string {
+	found := pathWord.FindAllString(text, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// newest returns the last lines of text that fit into n bytes.
+func newest(text string, n int) string {
+	lines := strings.SplitAfter(strings.TrimSpace(text), "\n")
+	from, left := len(lines), n
+	for from > 0 && left >= len(lines[from-1]) {
+		from--
+		left -= len(lines[from])
+	}
+	return strings.TrimSpace(strings.Join(lines[from:], ""))
+}

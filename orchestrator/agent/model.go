@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"context"
+	"errors"
+)
+
+// A Model answers questions. The caller makes one of a chain of providers,
+// with its keys, caps and record; here a question is asked and answered, and
+// every retry and fallback is somebody else's.
+type Model interface {
+	Ask(ctx context.Context, q Question) (Reply, error)
+}
+
+// A Question is one request to a model, complete.
+type Question struct {
+	// Step names the question within its run: "propose/1", "heal/2". A run
+	// that is resumed asks under the same name, and a recorded answer to the
+	// same question is then taken instead of paying again.
+	Step string
+	// Purpose is the name of the template: "PP".
+	Purpose Purpose
+	// Digest is the hex SHA-256 of the templates that the text was made of.
+	Digest string
+	// System are the instructions, Text the question.
+	System, Text string
+	// Temperature is 0 for the most likely answer; see Variant.
+	Temperature float64
+}
+
+// A Reply is what a model answered.
+type Reply struct {
+	Text string
+	// Model says who answered: "gemini/gemini-2.5-flash".
+	Model string
+}
+
+// temperature is that of the first answer asked for: nearly always the same
+// answer to the same question, with a little freedom to leave a dead end.
+const temperature = 0.1
+
+// A Variant tells one of several candidates for the same task from another.
+// N counts from 1; Of is how many are asked for.
+type Variant struct{ N, Of int }
+
+// Temperature spreads the candidates: the first is asked as if it were alone,
+// each further one with more freedom, up to 0.9.
+func (v Variant) Temperature() float64 {
+	if v.N <= 1 {
+		return temperature
+	}
+	return min(0.9, temperature+0.3*float64(v.N-1))
+}
+
+// A StopError means that no answer will come however often one asks: a cap is
+// reached, or no provider is left. The run ends with it.
+type StopError struct {
+	// Budget says that a cap ended it: attempts, time, tokens or money.
+	Budget  bool
+	Message string // what happened, with what was spent
+	Next    string // what the person can do
+	Err     error
+}
+
+// Error says what happened.
+func (e *StopError) Error() string { return e.Message }
+
+// Unwrap returns the cause, nil for none.
+func (e *StopError) Unwrap() error { return e.Err }
+
+// ErrSkipped is what Engineer.Before returns for a question that a person does
+// not want to be sent.
+var ErrSkipped = errors.New("the question was skipped")

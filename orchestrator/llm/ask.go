@@ -1,0 +1,287 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// asking is one question on its way: what was tried so far, and with what
+// success. It lives as long as one Ask.
+type asking struct {
+	*Chain
+	call     Call
+	digest   string
+	attempts int
+	waited   time.Duration
+	out      map[int]bool // links that are not asked again
+	tries    map[int]int  // by link: requests after which Retry was the rule
+	fits     map[int]bool // links that are known to hold the question
+	last     *Error       // why there is no answer yet
+}
+
+// A turn is one link and key whose turn it is.
+type turn struct {
+	Link
+	index int
+	ring  *ring
+	key   Key
+}
+
+// fail returns an error of this turn, with no key of the chain in its text.
+func (a *asking) fail(t turn, kind Kind, detail string) *Error {
+	return NewError(kind, t.Provider.Vendor(), t.Model, a.masker.mask(detail))
+}
+
+// recorded answers from the journal. In a replay that is the only way, and an
+// error that ended the question then ends it now.
+func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
+	run := a.call.Run
+	if a.conf.Replay != "" {
+		run = a.conf.Replay
+	}
+	r, ok, err := a.conf.Journal.Find(ctx, run, a.call.Step, a.digest)
+	switch {
+	case err != nil:
+		return Answer{}, false, fmt.Errorf("look for a recorded answer: %w", err)
+	case ok && r.Kind == "":
+		return a.replay(r)
+	case a.conf.Replay == "":
+		return Answer{}, false, nil
+	case !ok || r.Kind == Cancelled:
+		return Answer{}, false, fmt.Errorf("replay step %q of run %q: %w", a.call.Step, run, ErrNotRecorded)
+	}
+	// The run went on from an error in its own way, and must do so again.
+	e := NewError(r.Kind, r.Vendor, r.Model, r.Detail)
+	if r.Kind.Rule().Do == GiveUp {
+		return Answer{}, false, e
+	}
+	return Answer{}, false, &ExhaustedError{Attempts: r.Attempt, Last: e}
+}
+
+// replay gives a recorded answer with the events of one that is asked for.
+func (a *asking) replay(r Record) (Answer, bool, error) {
+	for _, e := range []Event{
+		Started{Vendor: r.Vendor, Model: r.Model, Key: r.Key, In: r.Usage.In, Recorded: true},
+		Text{Text: r.Text},
+		Done{Usage: r.Usage, Cost: r.Cost, Priced: r.Priced, Duration: r.Duration, Recorded: true},
+	} {
+		if err := a.call.emit(e); err != nil {
+			return Answer{}, false, err
+		}
+	}
+	return r.answer(), true, nil
+}
+
+// choose returns the first link that may still be asked and has a key awake,
+// beginning with the first link each time: that is how it comes back. When
+// every key rests it waits for the one that wakes first, within Limits.Wait.
+func (a *asking) choose(ctx context.Context) (turn, error) {
+	if a.attempts >= a.conf.Limits.Attempts {
+		return turn{}, a.exhausted(ctx, time.Time{})
+	}
+	for {
+		var wake time.Time
+		for i, l := range a.conf.Links {
+			if a.out[i] {
+				continue
+			}
+			key, rest, until, err := a.rings[i].pick(ctx, l.Model)
+			if err != nil {
+				return turn{}, err
+			}
+			if rest != nil {
+				// The link stays in: its key may wake before another gives up.
+				wake = earlier(wake, until)
+				a.note(rest)
+				continue
+			}
+			t := turn{Link: l, index: i, ring: a.rings[i], key: key}
+			if ok, err := a.holds(ctx, t); err != nil {
+				return turn{}, err
+			} else if !ok {
+				continue
+			}
+			return t, nil
+		}
+		if wake.IsZero() {
+			// Every link is out or has no key that will ever wake.
+			return turn{}, a.exhausted(ctx, wake)
+		}
+		// A millisecond is the least, so that no clock makes this loop spin.
+		d := max(wake.Sub(a.conf.Now()), time.Millisecond)
+		if a.waited+d > a.conf.Limits.Wait {
+			return turn{}, a.exhausted(ctx, wake)
+		}
+		if err := a.wait(ctx, d); err != nil {
+			return turn{}, err
+		}
+	}
+}
+
+// earlier returns the earlier of two times, of which zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// note keeps why a link cannot be asked, unless there is better: what a vendor
+// said to this very question.
+func (a *asking) note(e *Error) {
+	if a.last == nil {
+		a.last = e
+	}
+}
+
+// holds reports whether the question fits into the link's context, and drops
+// the link when it does not. No token is shorter than a byte, so most questions
+// need no counting; for the rest the vendor is asked, and where it does not
+// answer the estimate decides.
+func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
+	room := t.Context - a.call.Request.MaxTokens
+	if t.Context <= 0 || a.fits[t.index] || size(a.call.Request) <= room {
+		return true, nil
+	}
+	// A count that hangs must not hold up a question for ever, and the caps on
+	// a request do not apply: it is no request that is paid for.
+	counting, cancel := context.WithTimeout(ctx, a.conf.Limits.Idle)
+	defer cancel()
+	count, err := t.Provider.CountTokens(counting, t.key, a.request(t))
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil || count.N <= 0 {
+		count = Estimate(a.call.Request.texts()...)
+	}
+	if count.N > room {
+		// No request is made, so there is none to record.
+		a.out[t.index] = true
+		a.note(a.fail(t, Invalid, fmt.Sprintf(
+			"the question has %d tokens, and the context of %d leaves %d for it", count.N, t.Context, max(room, 0))))
+		return false, nil
+	}
+	a.fits[t.index] = true
+	return true, nil
+}
+
+// size returns the bytes of a question.
+func size(r Request) int {
+	n := 0
+	for _, text := range r.texts() {
+		n += len(text)
+	}
+	return n
+}
+
+// request returns the question as it is put to the link of t.
+func (a *asking) request(t turn) Request {
+	r := a.call.Request
+	r.Model = t.Model
+	if r.Context == 0 {
+		r.Context = t.Context
+	}
+	return r
+}
+
+// A failure is an attempt that gave no answer.
+type failure struct {
+	why   *Error
+	shown bool // the caller was given text that is now void
+}
+
+// failed does what the table says about a failure. It returns an error when the
+// question ends with it. What others must know about the key is saved before
+// anything else.
+func (a *asking) failed(ctx context.Context, t turn, f failure) error {
+	a.last = f.why
+	wait, err := a.apply(ctx, t, f.why)
+	if err != nil {
+		return err
+	}
+	if err := a.call.emit(Abandoned{Err: f.why, Shown: f.shown}); err != nil {
+		return err
+	}
+	if f.why.Kind.Rule().Do == GiveUp {
+		return f.why
+	}
+	// After the last attempt there is nothing to wait for.
+	if wait == 0 || a.attempts >= a.conf.Limits.Attempts {
+		return nil
+	}
+	return a.wait(ctx, wait)
+}
+
+// apply marks the link or its key as the table says, and returns how long to
+// wait before the next attempt.
+func (a *asking) apply(ctx context.Context, t turn, e *Error) (time.Duration, error) {
+	rule := e.Kind.Rule()
+	switch rule.Do {
+	case NextLink:
+		a.out[t.index] = true
+	case RestKey:
+		// The vendor's own time, by Retry-After or RetryInfo, comes before ours.
+		rest := e.After
+		if rest <= 0 {
+			rest = rule.Rest
+		}
+		return 0, t.ring.rest(ctx, t.key, rest, e.Kind)
+	case RetireKey:
+		if t.key.ID == "" { // there is no key to retire: a person mends the server, and then it works
+			a.out[t.index] = true
+			return 0, nil
+		}
+		return 0, t.ring.retire(ctx, t.key, e.Kind)
+	case Retry:
+		return a.retry(ctx, t, e, rule.Tries)
+	}
+	return 0, nil
+}
+
+// The wait before a second request doubles for each one after it, up to a
+// bound. Up to half of it is left to chance, so that many runs which met the
+// same fault do not come back at once.
+const (
+	firstWait = time.Second
+	maxWait   = 30 * time.Second
+)
+
+// retry returns how long to wait before the link is asked again, or leaves it
+// when it was asked often enough or the wait would be too long.
+func (a *asking) retry(ctx context.Context, t turn, e *Error, tries int) (time.Duration, error) {
+	// Tries are counted for the link and not for each kind: a vendor that is
+	// busy and breaks connections by turns is left as soon as one that does
+	// only one of them.
+	a.tries[t.index]++
+	n := a.tries[t.index]
+	d := min(firstWait<<(n-1), maxWait)
+	d = max(d/2+time.Duration(a.conf.Rand()*float64(d/2)), min(e.After, maxRest))
+	if n < tries && a.waited+d <= a.conf.Limits.Wait {
+		return d, nil
+	}
+	a.out[t.index] = true
+	if e.After > 0 { // the vendor named a time: later questions keep to it too
+		return 0, t.ring.rest(ctx, t.key, e.After, e.Kind)
+	}
+	return 0, nil
+}
+
+// wait tells the caller, and lets d pass.
+func (a *asking) wait(ctx context.Context, d time.Duration) error {
+	a.waited += d
+	if err := a.call.emit(Waiting{For: d, Why: a.last}); err != nil {
+		return err
+	}
+	return a.conf.Sleep(ctx, d)
+}
+
+// exhausted ends the question, with what the run has spent.
+func (a *asking) exhausted(ctx context.Context, wake time.Time) error {
+	// The sum of the day is of no interest here, only that of the run.
+	run, _, err := a.conf.Journal.Spent(ctx, a.call.Run, midnight(a.conf.Now()))
+	if err != nil {
+		return fmt.Errorf("sum what was spent: %w", err)
+	}
+	return &ExhaustedError{Attempts: a.attempts, Run: run, Wake: wake, Last: a.last}
+}

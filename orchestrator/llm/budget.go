@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits are the caps on what a chain may do. The first group can be moved but
+// not switched off: 0 there is the default, named in the comment. In the
+// second group 0 is no cap.
+type Limits struct {
+	Attempts    int           // requests for one question: 16
+	Requests    int           // requests of a run: 200
+	Idle        time.Duration // without any text from the vendor: 300 s
+	Total       time.Duration // for one request: 900 s, so that a local model may be slow
+	RunTime     time.Duration // of a run, spent in requests: 1 h
+	Wait        time.Duration // spent by one question waiting between requests: 2 min
+	AnswerBytes int           // of one answer: 10 MiB
+
+	Tokens  int64 // of a run, questions and answers together
+	RunCost Money // of a run
+	DayCost Money // of all runs since midnight UTC
+}
+
+// assumedAnswer is how many tokens an answer is reckoned to have before it is
+// given, when the request sets no bound.
+const assumedAnswer = 8192
+
+// withDefaults returns l with the caps that may not be absent.
+func (l Limits) withDefaults() Limits {
+	// A negative cap is a mistake, and is no way to switch one off either.
+	orInt := func(n *int, d int) {
+		if *n <= 0 {
+			*n = d
+		}
+	}
+	orTime := func(t *time.Duration, d time.Duration) {
+		if *t <= 0 {
+			*t = d
+		}
+	}
+	orInt(&l.Attempts, 16)
+	orInt(&l.Requests, 200)
+	orInt(&l.AnswerBytes, 10<<20)
+	orTime(&l.Idle, 300*time.Second)
+	orTime(&l.Total, 900*time.Second)
+	orTime(&l.RunTime, time.Hour)
+	orTime(&l.Wait, 2*time.Minute)
+	return l
+}
+
+// capsCost reports whether money is capped.
+func (l Limits) capsCost() bool { return l.RunCost > 0 || l.DayCost > 0 }
+
+// check returns a *BudgetError when a request that may cost what o says would
+// go beyond a cap, after what was spent by the run and by all runs of the day.
+func (l Limits) check(run, day Spent, o Outcome) error {
+	tokens := int64(o.Usage.In.N) + int64(o.Usage.Out.N)
+	// Time cannot be told beforehand: a request is made while any is left, and
+	// is cut when the run's is over.
+	for _, c := range []struct {
+		name             string
+		limit, have, add int64
+		shown            func(int64) string
+	}{
+		{"requests of a run", int64(l.Requests), int64(run.Requests), 1, showInt},
+		{"time of a run", int64(l.RunTime), int64(run.Duration), 1, showTime},
+		{"tokens of a run", l.Tokens, run.Tokens, tokens, showInt},
+		{"cost of a run", int64(l.RunCost), int64(run.Cost), int64(o.Cost), showMoney},
+		{"cost of a day", int64(l.DayCost), int64(day.Cost), int64(o.Cost), showMoney},
+	} {
+		if c.limit > 0 && c.have+c.add > c.limit {
+			e := &BudgetError{Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
+			if c.have < c.limit {
+				e.Add = c.shown(c.add)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// The amounts of a cap, each in its own unit, for a person.
+func showInt(n int64) string   { return fmt.Sprint(n) }
+func showTime(n int64) string  { return time.Duration(n).Round(time.Millisecond).String() }
+func showMoney(n int64) string { return Money(n).String() }
+
+// A BudgetError says that the next request would go beyond a cap. None was made.
+type BudgetError struct {
+	Cap   string // which one: "cost of a run"
+	Limit string // what it is set to
+	Have  string // what was spent of it
+	Add   string // what the request may take of it, by estimate; "" when nothing is left
+	Run   Spent  // by the run
+	Day   Spent  // by all runs since midnight UTC
+}
+
+// Error names the cap and what was spent.
+func (e *BudgetError) Error() string {
+	text := fmt.Sprintf("the cap on the %s is reached: %s of %s spent", e.Cap, e.Have, e.Limit)
+	if e.Add != "" {
+		text += ", and the next request may take " + e.Add
+	}
+	return text + "; the run spent " + e.Run.String()
+}
+
+// Next says what a person can do about it.
+func (e *BudgetError) Next() string {
+	return "raise the cap on the " + e.Cap + ", or give the run a smaller goal"
+}
+
+// An ExhaustedError says that no model of the chain gave an answer, and that
+// none could within the caps.
+type ExhaustedError struct {
+	Attempts int       // requests made for this question
+	Run      Spent     // by the run
+	Wake     time.Time // when the first key wakes, zero when none rests
+	Last     *Error    // why the last one gave none, nil when none was asked
+}
+
+// Error says how many attempts were made, why the last one ended and when a
+// key wakes.
+func (e *ExhaustedError) Error() string {
+	text := fmt.Sprintf("no model answered after %d attempts", e.Attempts)
+	if e.Last != nil {
+		text += ": " + e.Last.Error()
+	}
+	if !e.Wake.IsZero() {
+		text += "; a key wakes at " + e.Wake.UTC().Format(time.RFC3339)
+	}
+	return text + "; the run spent " + e.Run.String()
+}
+
+// Unwrap returns the last error, if there is one.
+func (e *ExhaustedError) Unwrap() error {
+	if e.Last == nil {
+		return nil
+	}
+	return e.Last
+}
+
+// Next says what a person can do about it.
+func (e *ExhaustedError) Next() string {
+	if e.Last == nil {
+		return "add a provider to the chain"
+	}
+	return e.Last.Next()
+}

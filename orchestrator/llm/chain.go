@@ -1,0 +1,224 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Link is one model of a chain, with what is needed to ask it.
+type Link struct {
+	Provider Provider
+	Model    string
+	Keys     []Key  // nil for a vendor that needs none
+	Price    *Price // nil when it is not known; &Price{} for a model on one's own machine
+	Context  int    // tokens of question and answer together, 0 when it is not known
+}
+
+// A Config is what a Chain is made of.
+type Config struct {
+	Links   []Link // in order of preference
+	Limits  Limits
+	Journal Journal
+	States  KeyStates
+
+	// Guard looks at a question before it is sent, and returns an error when it
+	// must not be, such as for a secret in it. Nil lets all pass. A question
+	// that holds one of the chain's own keys is refused in any case.
+	Guard func(Request) error
+	// Replay names a recorded run. Every question is then answered from its
+	// records, no provider is called and nothing is recorded.
+	Replay string
+
+	// What follows is for tests; nil is the real one. The limits Idle and Total
+	// always go by the real time.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+	Rand  func() float64 // from 0 up to 1
+}
+
+// A Chain asks models in order of preference: the first that has a key that
+// does not rest, and so again for every attempt. It may be used by several
+// goroutines, and several processes may have one on the same journal and key
+// states. Two things are settled between goroutines only, not between
+// processes: whose turn a key is, and the last request before a cap.
+type Chain struct {
+	conf   Config
+	rings  []*ring // of the links, by index
+	masker masker  // of all keys
+
+	entry sync.Mutex // held from reading what was spent until a request is entered
+}
+
+// New returns a chain. A model whose price is not known cannot be held to a
+// cap on cost, so the two together are refused.
+func New(c Config) (*Chain, error) {
+	if c.Journal == nil || c.Replay == "" && (c.States == nil || len(c.Links) == 0) {
+		return nil, errors.New("make a chain: a journal is needed, and a model and key states but for a replay")
+	}
+	c.Limits = c.Limits.withDefaults()
+	// The real clock, wait and chance stand in where a test gives none.
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	chain := &Chain{conf: c}
+	var keys []Key
+	for i, l := range c.Links {
+		if l.Provider == nil || l.Model == "" {
+			return nil, fmt.Errorf("make a chain: link %d has no provider or no model", i+1)
+		}
+		if err := l.check(c.Limits); err != nil {
+			return nil, fmt.Errorf("make a chain: %s/%s: %w", l.Provider.Vendor(), l.Model, err)
+		}
+		keys = append(keys, l.Keys...)
+		// A vendor that needs no key has a ring of one, the zero Key, so that it
+		// can rest like any other.
+		own := slices.Clone(l.Keys)
+		if len(own) == 0 {
+			own = []Key{{}}
+		}
+		chain.rings = append(chain.rings, &ring{vendor: l.Provider.Vendor(), keys: own, states: c.States, now: c.Now})
+	}
+	chain.masker = newMasker(keys)
+	return chain, nil
+}
+
+// check refuses a link whose cost would be unknown under a cap, or absurd.
+func (l Link) check(limits Limits) error {
+	if l.Price != nil {
+		return l.Price.check()
+	}
+	if limits.capsCost() {
+		return errors.New("its price is not known while cost is capped: give the price, or set the caps on cost to 0")
+	}
+	return nil
+}
+
+// cost is the price of u, and whether it is known.
+func (l Link) cost(u Usage) (Money, bool) {
+	if l.Price == nil {
+		return 0, false
+	}
+	return l.Price.Cost(u), true
+}
+
+// A Call is one question of a run. Run, Step and Request together name it: the
+// same question in the same step is answered once, and later from the journal.
+// Who wants another answer, or several, asks in another step.
+type Call struct {
+	Run      string
+	Step     string
+	Purpose  string
+	Template string            // digest of the template that the prompt was made from
+	Request  Request           // its Model is the chain's to set, as is Context where it is 0
+	Yield    func(Event) error // told of everything as it happens, nil for nobody; an error from it ends Ask
+}
+
+// emit tells the caller of e.
+func (c Call) emit(e Event) error {
+	if c.Yield == nil {
+		return nil
+	}
+	return c.Yield(e)
+}
+
+// Ask returns the answer to a question: the recorded one when there is one, or
+// else the first that a model of the chain gives.
+//
+// What ends it without an answer is a *BudgetError, an *ExhaustedError, an
+// *Error of a kind that no other model would cure, ErrNotRecorded in a replay,
+// what Guard or Yield returned, the error of ctx, or one of the journal or the
+// key states, which are needed before anything is asked.
+func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
+	// Which model answers is not part of the question: its digest must be the
+	// same whatever the chain is made of.
+	call.Request.Model = ""
+	if err := c.check(call); err != nil {
+		return Answer{}, fmt.Errorf("ask in step %q of run %q: %w", call.Step, call.Run, err)
+	}
+	a := &asking{Chain: c, call: call, digest: Digest(call.Request), out: map[int]bool{}, tries: map[int]int{}, fits: map[int]bool{}}
+	answer, found, err := a.recorded(ctx)
+	if found || err != nil {
+		return answer, err
+	}
+	// What is recorded was guarded when it was sent.
+	if c.conf.Guard != nil {
+		if err := c.conf.Guard(call.Request); err != nil {
+			return Answer{}, err
+		}
+	}
+	for {
+		t, err := a.choose(ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		answer, f, err := a.attempt(ctx, t)
+		if f == nil {
+			return answer, err
+		}
+		if err := a.failed(ctx, t, *f); err != nil {
+			return Answer{}, err
+		}
+	}
+}
+
+// check refuses a call that could not be found again, or must not be sent.
+func (c *Chain) check(call Call) error {
+	r := call.Request
+	if call.Run == "" || call.Step == "" {
+		return errors.New("a question needs a run and a step")
+	}
+	if len(r.Messages) == 0 || r.Messages[len(r.Messages)-1].Role != User {
+		return errors.New("the last message of a question is the user's")
+	}
+	if math.IsNaN(r.Temperature) || math.IsInf(r.Temperature, 0) || r.MaxTokens < 0 || r.Context < 0 {
+		return fmt.Errorf("temperature %v, bound of %d tokens and context of %d are not all numbers from 0", r.Temperature, r.MaxTokens, r.Context)
+	}
+	for _, text := range r.texts() {
+		if c.masker.holds(text) {
+			return errors.New("the question holds a key of the chain: take it out of the file or the goal it came from")
+		}
+	}
+	return nil
+}
+
+// texts returns every text that a model would read.
+func (r Request) texts() []string {
+	texts := []string{r.System}
+	for _, m := range r.Messages {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// lateWrite bounds what is still written for a caller that gave up.
+const lateWrite = 10 * time.Second
+
+// detached returns a context for a write that must be done although ctx may
+// have ended: what a request gave and cost.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lateWrite)
+}

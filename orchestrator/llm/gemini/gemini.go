@@ -1,0 +1,254 @@
+package gemini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/generative-ai-go/genai"
+	"google.golang.org/api/iterator"
+	"google.golang.org/api/option"
+	"google.golang.org/api/option/internaloption"
+	"google.golang.org/grpc"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/wire"
+)
+
+// Vendor is the name of this vendor in the name of a model.
+const Vendor = "gemini"
+
+// BaseURL is where Google answers.
+const BaseURL = "https://generativelanguage.googleapis.com"
+
+// Options say where to ask. The zero value asks Google.
+type Options struct {
+	BaseURL   string            // scheme and host, and a path before /v1beta if there is one; "" for BaseURL
+	Transport http.RoundTripper // sends the requests; nil for one with a connection per call and proxies from the environment
+}
+
+// A Provider asks Gemini. It is an [llm.Provider].
+type Provider struct {
+	base string
+	send http.RoundTripper
+}
+
+// New returns a provider. The error is that of a base URL which is none, or
+// which holds a password or a query: neither belongs into a URL.
+func New(o Options) (*Provider, error) {
+	if o.BaseURL == "" {
+		o.BaseURL = BaseURL
+	}
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("the base URL of Gemini is not http://HOST or https://HOST")
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the base URL of Gemini holds more than scheme, host and path")
+	}
+	if o.Transport == nil {
+		o.Transport = wire.NewTransport()
+	}
+	return &Provider{base: strings.TrimRight(u.String(), "/"), send: o.Transport}, nil
+}
+
+// Vendor returns "gemini".
+func (p *Provider) Vendor() string { return Vendor }
+
+// Generate asks req.Model with key, as [llm.Provider] says. Of several
+// candidates it takes the first, and of its parts the text; thoughts are not
+// part of the answer, but of its usage. req.Context is Google's to choose.
+//
+// When the stream came to its end but the answer is none, Truncated or Refused
+// for one, the answer beside the error has no text but the usage that the
+// vendor counted: those tokens are spent.
+func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
+	q, err := p.ask(ctx, key, req)
+	if err != nil {
+		return llm.Answer{}, err
+	}
+	// The library offers no way to give a stream up: closing its body does.
+	defer q.call.Close()
+	history, last := contents(req)
+	chat := q.model.StartChat()
+	chat.History = history
+	events := chat.SendMessageStream(ctx, last)
+	var answer strings.Builder
+	for {
+		event, err := events.Next()
+		if errors.Is(err, iterator.Done) {
+			return q.answer(req, answer.String())
+		}
+		if err != nil {
+			return llm.Answer{}, q.call.Err(ctx, err)
+		}
+		// Empty for thoughts, or nothing but counts: a sign of life.
+		piece := text(event)
+		answer.WriteString(piece)
+		if err := yield(piece); err != nil {
+			return llm.Answer{}, err
+		}
+	}
+}
+
+// CountTokens returns the count that the API measures. Where it does not offer
+// that call, for a model or behind a gateway, the count is an estimate.
+func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
+	q, err := p.ask(ctx, key, req)
+	if err != nil {
+		return llm.Tokens{}, err
+	}
+	defer q.call.Close()
+	// The library counts one turn: the texts of all turns are its parts.
+	var parts []genai.Part
+	for _, m := range req.Messages {
+		parts = append(parts, genai.Text(m.Text))
+	}
+	got, err := q.model.CountTokens(ctx, parts...)
+	switch q.call.Status() {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return llm.Estimate(wire.Texts(req)...), nil
+	}
+	if err != nil {
+		return llm.Tokens{}, q.call.Err(ctx, err)
+	}
+	return wire.Count(float64(got.TotalTokens), wire.Texts(req)...), nil
+}
+
+// A question is one call: the wire's side of it, the library's, and what the
+// first has seen that the second does not know. It is the http.RoundTripper of
+// the library's client.
+type question struct {
+	call  *wire.Call
+	model *genai.GenerativeModel
+	seen  seen
+}
+
+// ask prepares a call. Its errors are those that need no request: of kind
+// Invalid for a question that is none, and Auth for a key that no header can
+// hold.
+func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*question, error) {
+	q := &question{call: &wire.Call{
+		Vendor: Vendor, Model: req.Model, Key: key,
+		Header: "X-Goog-Api-Key", Base: p.send, Parse: fault,
+	}}
+	if err := wire.Check(req); err != nil {
+		return nil, q.call.Error(llm.Invalid, err.Error(), nil)
+	}
+	if secret := key.Secret(); secret == "" || strings.ContainsFunc(secret, unsendable) {
+		return nil, q.call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
+	}
+	client, err := newClient(ctx, p.base, q)
+	if err != nil {
+		return nil, q.call.Error(llm.Unknown, err.Error(), err)
+	}
+	q.model = client.GenerativeModel(req.Model)
+	q.model.SetTemperature(float32(req.Temperature))
+	// Without a bound the model's own applies.
+	if req.MaxTokens > 0 {
+		q.model.SetMaxOutputTokens(int32(min(req.MaxTokens, math.MaxInt32)))
+	}
+	if req.System != "" {
+		q.model.SystemInstruction = genai.NewUserContent(genai.Text(req.System))
+	}
+	return q, nil
+}
+
+// unsendable says whether r cannot stand in a header.
+func unsendable(r rune) bool { return r < '!' || r > '~' }
+
+// errUnused answers what is asked of a connection that is there for nothing.
+var errUnused = errors.New("the connection for cached contents is not used")
+
+// newClient returns the library's client for one call, whose requests go to rt.
+//
+// The library also opens a gRPC connection, for cached contents, at once and
+// to the same address, and never closes it, not in its own Close either. Here
+// its dialler refuses, so that nothing is sent; an interceptor, which is given
+// the connection by the one call made for it, hands it out to be closed. The
+// library's options take this beside a client for HTTP only unchecked.
+func newClient(ctx context.Context, base string, rt http.RoundTripper) (*genai.Client, error) {
+	var unused *grpc.ClientConn
+	keep := func(_ context.Context, _ string, _, _ any, cc *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+		unused = cc
+		return errUnused
+	}
+	refuse := func(context.Context, string) (net.Conn, error) { return nil, errUnused }
+	client, err := genai.NewClient(ctx,
+		option.WithEndpoint(base),
+		option.WithHTTPClient(&http.Client{Transport: rt}),
+		option.WithoutAuthentication(),
+		option.WithTelemetryDisabled(),
+		option.WithGRPCDialOption(grpc.WithContextDialer(refuse)),
+		option.WithGRPCDialOption(grpc.WithUnaryInterceptor(keep)),
+		internaloption.SkipDialSettingsValidation(),
+	)
+	if err != nil {
+		return nil, err
+	}
+	err = client.DeleteCachedContent(context.WithoutCancel(ctx), "none")
+	if unused == nil {
+		return nil, fmt.Errorf("take the connection for cached contents: %w", err)
+	}
+	return client, unused.Close()
+}
+
+// RoundTrip sends a request of the library and puts the stream's reader below
+// the library's own.
+func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := q.call.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
+		resp.Body = newStream(resp.Body, q)
+		resp.ContentLength = -1 // the library is given other bytes than were sent
+	}
+	return resp, err
+}
+
+// answer judges what was said when the stream has come to its end. An answer
+// without text is an error: whoever asked for an edit has none.
+func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
+	a := llm.Answer{Text: text, Model: req.Model, Usage: q.seen.usage.of(req, text)}
+	// The name is the vendor's text and goes where errors go: to terminals.
+	if name := llm.Line(q.seen.model); name != "" {
+		a.Model = name
+	}
+	kind, detail := q.seen.ending()
+	if kind == "" && text == "" {
+		kind, detail = llm.Malformed, "the answer holds no text"
+	}
+	if kind == "" {
+		return a, nil
+	}
+	a.Text = ""
+	return a, q.call.Error(kind, detail, nil)
+}
+
+// contents returns the turns of req in the library's form: all but the last as
+// the history of a chat, and the last as what is said next.
+func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
+	roles := map[llm.Role]string{llm.User: "user", llm.Assistant: "model"}
+	end := len(req.Messages) - 1
+	for _, m := range req.Messages[:end] {
+		history = append(history, &genai.Content{Role: roles[m.Role], Parts: []genai.Part{genai.Text(m.Text)}})
+	}
+	return history, genai.Text(req.Messages[end].Text)
+}
+
+// text returns the text of an event as stream wrote it: at most one candidate,
+// with one part.
+func text(event *genai.GenerateContentResponse) string {
+	var b strings.Builder
+	for _, c := range event.Candidates {
+		for _, part := range c.Content.Parts {
+			if t, ok := part.(genai.Text); ok {
+				b.WriteString(string(t))
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,258 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/wire"
+)
+
+// An event is one element of the stream, as far as it matters here: the fields
+// that are read, of the hundred there are, so that what is added to the others
+// changes nothing. Source: GenerateContentResponse of generativelanguage v1beta.
+type event struct {
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []struct {
+				Text    string `json:"text"`
+				Thought bool   `json:"thought"`
+			} `json:"parts"`
+		} `json:"content"`
+		FinishReason  reason `json:"finishReason"`
+		FinishMessage string `json:"finishMessage"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason reason `json:"blockReason"`
+	} `json:"promptFeedback"`
+	UsageMetadata *usage          `json:"usageMetadata"`
+	ModelVersion  string          `json:"modelVersion"`
+	Error         json.RawMessage `json:"error"`
+}
+
+// A usage counts tokens, cumulated over the stream. The counts are read as
+// any number, for what is written there may be nonsense.
+type usage struct {
+	Prompt     float64 `json:"promptTokenCount"`        // cached ones included
+	Candidates float64 `json:"candidatesTokenCount"`    // thoughts not included
+	Thoughts   float64 `json:"thoughtsTokenCount"`      // reasoning that is billed as answer
+	Cached     float64 `json:"cachedContentTokenCount"` // of Prompt
+}
+
+// of returns the usage of an answer of text to req, estimated where no count
+// makes sense.
+func (u usage) of(req llm.Request, text string) llm.Usage {
+	in := wire.Count(u.Prompt, wire.Texts(req)...)
+	out := llm.Estimate(text)
+	// A negative part may hide in a sum that looks well.
+	if u.Candidates >= 0 && u.Thoughts >= 0 {
+		out = wire.Count(u.Candidates+u.Thoughts, text)
+	}
+	return llm.Usage{In: in, Out: out, Cached: wire.Part(u.Cached, in), Reason: wire.Part(u.Thoughts, out)}
+}
+
+// seen is what an answer amounts to besides its text, as of the last event.
+type seen struct {
+	usage   usage
+	model   string // the version that answered
+	finish  reason // why the model stopped
+	because string // what the vendor adds to it
+	blocked reason // why the question was refused
+}
+
+// ending returns the kind of error that the end of the stream is, with a
+// detail, or "" for the model's own end. A reason that is not in the list, one
+// that Google will add, is not taken for that.
+func (s seen) ending() (llm.Kind, string) {
+	switch {
+	case s.blocked != "":
+		return llm.Refused, "the question was blocked: " + string(s.blocked)
+	case s.finish == "":
+		return llm.Network, "the stream ended without a reason to finish"
+	}
+	detail := strings.TrimSpace("the answer ended with " + string(s.finish) + " " + s.because)
+	switch s.finish {
+	case "STOP":
+		return "", ""
+	case "MAX_TOKENS":
+		return llm.Truncated, detail
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
+		return llm.Refused, detail
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+		return llm.Malformed, detail
+	}
+	return llm.Unknown, detail
+}
+
+// A reason is an enumerated value by its name, "" for none.
+type reason string
+
+// reasons are the names of the numbers of Candidate.FinishReason (v1beta), in
+// which enumerations come when enum-encoding=int is asked, as the library asks.
+var reasons = []reason{
+	"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
+	"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
+}
+
+// UnmarshalJSON reads a name or a number. A number without a name stays one:
+// it is not the model's own end.
+func (r *reason) UnmarshalJSON(text []byte) error {
+	// The real service sends numbers when asked for them; gateways send names.
+	var name string
+	if json.Unmarshal(text, &name) == nil { // null too, as ""
+		*r = reason(name)
+		if strings.HasSuffix(name, "_UNSPECIFIED") {
+			*r = ""
+		}
+		return nil
+	}
+	var n int
+	if err := json.Unmarshal(text, &n); err != nil {
+		return fmt.Errorf("a reason is neither name nor number: %w", err)
+	}
+	*r = reason(fmt.Sprint("reason ", n))
+	if n >= 0 && n < len(reasons) {
+		*r = reasons[n]
+	}
+	return nil
+}
+
+// A stream reads the events of an answer, keeps what the library would lose,
+// and gives the library the text alone, in events that it knows. It holds one
+// event at a time; wire bounds what it reads in all.
+type stream struct {
+	body io.ReadCloser // of the response
+	in   *json.Decoder // reads body
+	out  bytes.Buffer  // the library's form of the last event
+	q    *question     // notes what is seen, and makes errors
+	open bool          // the array has begun
+	err  error         // how the stream ended
+}
+
+// newStream returns a stream that reads body for q.
+func newStream(body io.ReadCloser, q *question) *stream {
+	return &stream{body: body, in: json.NewDecoder(body), q: q}
+}
+
+// Close closes the answer below.
+func (s *stream) Close() error { return s.body.Close() }
+
+// Read gives the library's form of the next event when the last one is read.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.out.Len() == 0 {
+		if s.err != nil {
+			return 0, s.err
+		}
+		s.err = s.next()
+	}
+	return s.out.Read(p)
+}
+
+// next rewrites one event. It returns io.EOF after the end of the array.
+func (s *stream) next() error {
+	if !s.open {
+		if err := s.bracket('['); err != nil {
+			return err
+		}
+		s.open = true
+		// The library appends each event to the candidates of the first, all
+		// text anew every time. A first event without candidates spares that.
+		s.out.WriteString("[{}")
+		return nil
+	}
+	if !s.in.More() {
+		if err := s.bracket(']'); err != nil {
+			return err
+		}
+		s.out.WriteString("]")
+		return io.EOF
+	}
+	// Raw first: an event that is cut is the network's, one that is complete
+	// and makes no sense the vendor's.
+	var raw json.RawMessage
+	if err := s.in.Decode(&raw); err != nil {
+		return broken(err)
+	}
+	var e event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return err
+	}
+	if e.Error != nil {
+		return s.q.interrupted(raw)
+	}
+	piece := s.q.seen.note(e)
+	if torn(raw, piece) {
+		return errors.New("the answer is not valid Unicode")
+	}
+	quoted, err := json.Marshal(piece)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&s.out, `,{"candidates":[{"content":{"role":"model","parts":[{"text":%s}]}}]}`, quoted)
+	return nil
+}
+
+// bracket reads the bracket that opens or closes the array of events.
+func (s *stream) bracket(want json.Delim) error {
+	t, err := s.in.Token()
+	if err != nil {
+		return broken(err)
+	}
+	if t != want {
+		return fmt.Errorf("the answer has %v where its array of events has %v", t, want)
+	}
+	return nil
+}
+
+// broken names the end of a body inside its array what it is.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// note keeps what e says besides text, and returns the text of the first
+// candidate. Thoughts are not part of the answer.
+func (s *seen) note(e event) string {
+	// Counts and names are cumulated by the vendor: the last one counts.
+	if e.UsageMetadata != nil {
+		s.usage = *e.UsageMetadata
+	}
+	if e.ModelVersion != "" {
+		s.model = e.ModelVersion
+	}
+	if e.PromptFeedback.BlockReason != "" {
+		s.blocked = e.PromptFeedback.BlockReason
+	}
+	var piece strings.Builder
+	for _, c := range e.Candidates {
+		if c.Index != 0 {
+			continue
+		}
+		if c.FinishReason != "" {
+			s.finish, s.because = c.FinishReason, c.FinishMessage
+		}
+		for _, part := range c.Content.Parts {
+			if !part.Thought {
+				piece.WriteString(part.Text)
+			}
+		}
+		break // a second candidate with the same index is no more the first
+	}
+	return piece.String()
+}
+
+// torn says whether decoding put a replacement character where raw has none:
+// bytes that are no UTF-8, or half of a surrogate pair. Code with a character
+// exchanged would be worse than no answer.
+func torn(raw []byte, piece string) bool {
+	return strings.ContainsRune(piece, utf8.RuneError) &&
+		!bytes.Contains(raw, []byte(string(utf8.RuneError))) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
+}

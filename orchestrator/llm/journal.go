@@ -1,0 +1,121 @@
+package llm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A Journal keeps every request that was ever made, with what it gave and what
+// it cost. It is how a run that was killed goes on without paying twice, how a
+// run is replayed without a vendor, and what the budgets are reckoned from. It
+// outlives the process, is shared by several, and is tested by journaltest.
+type Journal interface {
+	// Find returns the record of run and step whose Digest is digest: the last
+	// one with an answer, or else the last one with an error. One that was
+	// begun and never ended is not found. False says that there is none.
+	Find(ctx context.Context, run, step, digest string) (Record, bool, error)
+	// Begin enters r before the request is made and returns its number. r holds
+	// in its Outcome what the request may cost; until End says what it did
+	// cost, and for ever if the process dies, that counts as spent.
+	Begin(ctx context.Context, r Record) (int64, error)
+	// End puts the outcome of the request into the record with that number, in
+	// place of the estimate. It is called once.
+	End(ctx context.Context, number int64, o Outcome) error
+	// Spent sums the records of run, and those of all runs that were begun at
+	// or after since.
+	Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll Spent, err error)
+}
+
+// A Record is one request to a vendor. There is one for every attempt.
+type Record struct {
+	Run      string // identifier of the run
+	Step     string // place in the run, such as "propose/2"
+	Attempt  int    // from 1 in the Ask that made it
+	Vendor   string
+	Model    string // as asked
+	Key      string // ID of the key, "" for none
+	Purpose  string // what the question is for, such as "propose" or "heal"
+	Template string // digest of the prompt's template, "" for none
+	Digest   string // Digest of the question, before a model was chosen
+	Request  []byte // the Request as it was sent, in JSON; may hold any escape
+	Begun    time.Time
+	Outcome
+}
+
+// An Outcome is what became of a request.
+type Outcome struct {
+	Text     string // the answer byte for byte, NUL included; "" unless Kind is ""
+	Version  string // Answer.Model
+	Usage    Usage
+	Cost     Money // 0 unless Priced
+	Priced   bool  // whether the price was known
+	Duration time.Duration
+	Kind     Kind   // why there was no answer, "" for an answer
+	Detail   string // what the vendor said about it
+}
+
+// answer returns what the record holds, as the provider gave it.
+func (r Record) answer() Answer {
+	return Answer{Text: r.Text, Model: r.Version, Usage: r.Usage}
+}
+
+// Spent is the sum of many requests.
+type Spent struct {
+	Requests int
+	Tokens   int64 // of questions and answers
+	Cost     Money // of the requests whose price was known
+	Unpriced int   // requests whose price was not
+	Duration time.Duration
+}
+
+// Add counts o as one more request.
+func (s *Spent) Add(o Outcome) {
+	s.Requests++
+	s.Tokens += int64(o.Usage.In.N) + int64(o.Usage.Out.N)
+	s.Duration += o.Duration
+	s.Cost += o.Cost
+	if !o.Priced {
+		s.Unpriced++
+	}
+}
+
+// String says what was spent in one line.
+func (s Spent) String() string {
+	text := fmt.Sprintf("%d requests, %d tokens, %.1f s, cost %v", s.Requests, s.Tokens, s.Duration.Seconds(), s.Cost)
+	if s.Unpriced > 0 {
+		text += fmt.Sprintf(" and that of %d requests whose price is not known", s.Unpriced)
+	}
+	return text
+}
+
+// ErrNotRecorded is what Ask returns in a replay when the recorded run did not
+// ask the question: the run took another way than the recorded one.
+var ErrNotRecorded = errors.New("no answer is recorded for this question")
+
+// Digest returns the SHA-256 of a request in hexadecimal. Every text in it is
+// preceded by its length, so no two requests share a form; JSON would not do,
+// since it writes all bytes that are not UTF-8 in the same way.
+func Digest(r Request) string {
+	b := []byte("llm request 1\x00")
+	text := func(s string) {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	text(r.Model)
+	text(r.System)
+	b = binary.AppendUvarint(b, uint64(len(r.Messages)))
+	for _, m := range r.Messages {
+		text(string(m.Role))
+		text(m.Text)
+	}
+	b = binary.AppendUvarint(b, math.Float64bits(r.Temperature))
+	b = binary.AppendVarint(b, int64(r.MaxTokens))
+	b = binary.AppendVarint(b, int64(r.Context))
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

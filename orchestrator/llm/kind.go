@@ -1,0 +1,126 @@
+package llm
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Action is what a chain does after a request that gave no answer.
+type Action string
+
+// The actions.
+const (
+	Retry     Action = "retry"      // ask the same model again, after a growing wait
+	RestKey   Action = "rest_key"   // leave the key alone for a while and go on with the next
+	RetireKey Action = "retire_key" // never use the key again, and go on with the next
+	NextLink  Action = "next_link"  // go on with the next model of the chain
+	GiveUp    Action = "give_up"    // end: no other key or model would do better
+)
+
+// A Rule is what follows from an error of one kind. Whatever it says, the caps
+// of Limits come first: no rule makes a chain go on for ever.
+type Rule struct {
+	Do      Action
+	Tries   int           // of Retry: requests to one model before the next is asked
+	Rest    time.Duration // of RestKey: how long, when the vendor does not say
+	Charged bool          // the vendor may charge for such a request, so it counts as spent by estimate
+	Told    string        // what the person is told; {vendor} and {model} stand for themselves
+	Next    string        // what the person can do; {VENDOR} is the vendor in capitals
+}
+
+// quarantine is how long a key rests after 429 when the vendor names no time.
+const quarantine = 20 * time.Minute
+
+// kinds is the order of the kinds in documents.
+var kinds = []Kind{Quota, RateLimit, Auth, Balance, Network, Refused, Overloaded, Malformed, Truncated, Missing, Invalid, Unknown}
+
+// rules is the whole of what a chain knows about errors. Where a wait may help
+// the same model is asked again, and where only another key or model could, no
+// request is spent on finding that out. An error that says nothing of the
+// question leads to the next model; one that every model would give ends it.
+var rules = map[Kind]Rule{
+	Quota: {
+		Do: RestKey, Rest: quarantine,
+		Told: "{vendor}: the allowance of a key is used up; the key rests",
+		Next: "wait until a key wakes, or add another to {VENDOR}_API_KEYS",
+	},
+	RateLimit: {
+		Do: RestKey, Rest: quarantine,
+		Told: "{vendor}: too many requests with a key; the key rests",
+		Next: "wait until a key wakes, or add another to {VENDOR}_API_KEYS",
+	},
+	Auth: {
+		Do:   RetireKey,
+		Told: "{vendor} does not accept a key; it is not used again",
+		Next: "put a valid key in {VENDOR}_API_KEYS",
+	},
+	Balance: {
+		Do:   RetireKey,
+		Told: "{vendor}: the account of a key has no money left; the key is not used again",
+		Next: "put a key of an account with money in {VENDOR}_API_KEYS",
+	},
+	Network: {
+		Do: Retry, Tries: 4,
+		Told: "{vendor}: no connection, or it broke before the answer was whole",
+		Next: "check the network, the proxy and that {vendor} is running",
+	},
+	Refused: {
+		Do: NextLink, Charged: true,
+		Told: "the filters of {vendor} blocked the question or the answer",
+		Next: "put the goal in other words, or leave out the file that the filter dislikes",
+	},
+	Overloaded: {
+		Do: Retry, Tries: 5,
+		Told: "{vendor} is overloaded",
+		Next: "try later, or add a second provider to the chain",
+	},
+	Malformed: {
+		Do: Retry, Tries: 3, Charged: true,
+		Told: "{vendor} answered with something that is no answer",
+		Next: "check the base URL of {vendor}: a proxy or a log-in page may answer in its place",
+	},
+	Truncated: {
+		Do: GiveUp, Charged: true,
+		Told: "the answer of {model} reached its bound of tokens and is not whole",
+		Next: "raise the bound of the answer's tokens, or ask for a smaller change",
+	},
+	Missing: {
+		Do:   NextLink,
+		Told: "{vendor} has no model {model}",
+		Next: "check the model's name; a local one is fetched by `ollama pull {model}`",
+	},
+	Invalid: {
+		Do:   NextLink,
+		Told: "{vendor} does not accept the question",
+		Next: "ask with fewer or smaller files, or another model",
+	},
+	Unknown: {
+		Do: Retry, Tries: 2, Charged: true,
+		Told: "{vendor} answered with an error that is not known here",
+		Next: "see v_model_calls for what it said",
+	},
+}
+
+// Kinds returns the kinds that an Error can have.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// Rule returns what follows from an error of kind k. A kind that is not in the
+// table is treated as Unknown.
+func (k Kind) Rule() Rule {
+	if r, ok := rules[k]; ok {
+		return r
+	}
+	return rules[Unknown]
+}
+
+// Told says in one sentence what happened, for a person.
+func (e *Error) Told() string { return e.fill(e.Kind.Rule().Told) }
+
+// Next says what a person can do about it.
+func (e *Error) Next() string { return e.fill(e.Kind.Rule().Next) }
+
+// fill puts the names of the error into a text of the table.
+func (e *Error) fill(text string) string {
+	return strings.NewReplacer("{vendor}", e.Vendor, "{VENDOR}", strings.ToUpper(e.Vendor), "{model}", e.Model).Replace(text)
+}

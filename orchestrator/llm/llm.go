@@ -1,0 +1,80 @@
+package llm
+
+import (
+	"context"
+)
+
+// A Provider asks one vendor's models. It holds no key and no state between
+// calls, may be used by several goroutines, and starts none that outlive a call.
+type Provider interface {
+	// Vendor is the first part of a model's name: "gemini" in "gemini/gemini-2.5-flash".
+	Vendor() string
+	// Generate asks req.Model and hands every piece of text to yield as it
+	// arrives, in order; an empty piece says that the model is at work, such as
+	// on thoughts that are not shown. It returns the whole answer, or an *Error. When yield
+	// returns an error, or ctx ends, the request is given up and that error is
+	// returned as it is. An answer that stops early for any reason but the
+	// model's own end is an error: Truncated, Refused or Network. The Answer
+	// beside an *Error carries the Usage of what was spent, when it is known.
+	Generate(ctx context.Context, key Key, req Request, yield func(text string) error) (Answer, error)
+	// CountTokens returns how many tokens req has for req.Model. A vendor
+	// without such a call answers with Estimate.
+	CountTokens(ctx context.Context, key Key, req Request) (Tokens, error)
+}
+
+// A Request is one question to a model. It is plain data: equal requests have
+// equal digests, which is how an answer is found again in a replay.
+type Request struct {
+	Model       string    `json:"model"`  // the vendor's own name, without "gemini/"
+	System      string    `json:"system"` // instructions, "" for none
+	Messages    []Message `json:"messages"`
+	Temperature float64   `json:"temperature"`
+	MaxTokens   int       `json:"max_tokens"` // bound on the answer, 0 for the vendor's own
+	Context     int       `json:"context"`    // tokens of context to provide for, where the vendor lets one choose (Ollama's num_ctx); 0 for its own
+}
+
+// A Message is one turn of a conversation, the last one the user's.
+type Message struct {
+	Role Role   `json:"role"`
+	Text string `json:"text"`
+}
+
+// A Role is who speaks.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// An Answer is what a model said, whole.
+type Answer struct {
+	Text  string `json:"text"`
+	Model string `json:"model"` // the version that answered, by the vendor's own account, or as asked
+	Usage Usage  `json:"usage"`
+}
+
+// Usage counts the tokens of one request.
+type Usage struct {
+	In     Tokens `json:"in"`     // of the question, cached ones included
+	Out    Tokens `json:"out"`    // of the answer, reasoning included
+	Cached int    `json:"cached"` // of In, read from the vendor's cache
+	Reason int    `json:"reason"` // of Out, spent on reasoning that is not shown
+}
+
+// Tokens is a count of tokens and whether it was measured by the vendor.
+type Tokens struct {
+	N         int  `json:"n"`
+	Estimated bool `json:"estimated"`
+}
+
+// Estimate returns an estimated count for texts: a token per four bytes,
+// rounded up, the usual figure for English and code with BPE vocabularies.
+func Estimate(texts ...string) Tokens {
+	n := 0
+	for _, s := range texts {
+		n += len(s)
+	}
+	return Tokens{N: (n + 3) / 4, Estimated: true}
+}

@@ -1,0 +1,139 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Gemini starts a server that speaks the Generative Language API (v1beta) over
+// REST: streamGenerateContent as a JSON array, countTokens, and a model's entry.
+func Gemini(steps ...Step) *Server { return newServer(gemini{}, steps) }
+
+type gemini struct{}
+
+func (gemini) header() (name, prefix string) { return "X-Goog-Api-Key", "" }
+
+func (gemini) frame() (contentType, open, between, end string) {
+	return "application/json; charset=UTF-8", "[", "\n,\r\n", "\n]"
+}
+
+// read reads /v1beta/models/NAME:METHOD.
+func (gemini) read(r *http.Request, body map[string]any) (Request, string) {
+	_, rest, _ := strings.Cut(r.URL.Path, "/v1beta/models/")
+	model, method, _ := strings.Cut(rest, ":")
+	what := map[string]string{"streamGenerateContent": "answer", "countTokens": "count", "": "show"}[method]
+	// The API takes the question of a count whole, in a field of its own.
+	if inner, ok := body["generateContentRequest"].(map[string]any); ok {
+		body = inner
+	}
+	q := Request{Model: model, System: text(body["systemInstruction"])}
+	contents, _ := body["contents"].([]any)
+	for _, c := range contents {
+		m, _ := c.(map[string]any)
+		role, _ := m["role"].(string)
+		q.Messages = append(q.Messages, Turn{role, text(c)})
+	}
+	config, _ := body["generationConfig"].(map[string]any)
+	q.Temperature, _ = config["temperature"].(float64)
+	n, _ := config["maxOutputTokens"].(float64)
+	q.MaxTokens = int(n)
+	return q, what
+}
+
+// text joins the texts of the parts of a content.
+func text(content any) string {
+	var b strings.Builder
+	m, _ := content.(map[string]any)
+	parts, _ := m["parts"].([]any)
+	for _, p := range parts {
+		m, _ := p.(map[string]any)
+		s, _ := m["text"].(string)
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// info counts a token per word.
+func (gemini) info(what string, q Request) (int, string) {
+	switch what {
+	case "answer":
+		return 0, ""
+	case "count":
+		n := len(strings.Fields(q.System))
+		for _, m := range q.Messages {
+			n += len(strings.Fields(m.Text))
+		}
+		return http.StatusOK, fmt.Sprintf(`{"totalTokens": %d}`, n)
+	case "show":
+		return http.StatusOK, fmt.Sprintf(`{"name": "models/%s", "inputTokenLimit": 1048576, "outputTokenLimit": 65536}`, q.Model)
+	}
+	return http.StatusNotFound, `{"error": {"code": 404, "message": "no such method", "status": "NOT_FOUND"}}`
+}
+
+// fault is in an array, as the API answers a call that asked for a stream.
+func (gemini) fault(status int, message string) string {
+	names := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}
+	return encode([]any{map[string]any{"error": map[string]any{"code": status, "message": message, "status": names[status]}}})
+}
+
+func (g gemini) event(q Request, s Step, text, second string, thought bool) string {
+	part := map[string]any{"text": text}
+	if thought {
+		part["thought"] = true
+	}
+	list := []any{candidate(0, part)}
+	if second != "" {
+		list = append(list, candidate(1, map[string]any{"text": second}))
+	}
+	return g.envelope(q, s, list)
+}
+
+// last has a part without a text, as the signature of thoughts comes.
+func (g gemini) last(q Request, s Step) string {
+	c := candidate(0, map[string]any{"thoughtSignature": "c2lnbmF0dXJl"})
+	c["finishReason"] = number(s.Finish)
+	return g.envelope(q, s, []any{c})
+}
+
+func (gemini) envelope(q Request, s Step, candidates []any) string {
+	m := map[string]any{"candidates": candidates, "modelVersion": q.Model, "responseId": "r"}
+	if s.Model != "" {
+		m["modelVersion"] = s.Model
+	}
+	if u := s.Usage; u != nil {
+		m["usageMetadata"] = map[string]any{
+			"promptTokenCount": u.In, "candidatesTokenCount": u.Out, "cachedContentTokenCount": u.Cached,
+			"thoughtsTokenCount": u.Thoughts, "totalTokenCount": u.In + u.Out + u.Thoughts,
+		}
+	}
+	return encode(m)
+}
+
+func candidate(index int, part map[string]any) map[string]any {
+	return map[string]any{"index": index, "content": map[string]any{"role": "model", "parts": []any{part}}}
+}
+
+// number returns a reason as enum-encoding=int has it, which the library asks
+// for, or by its name when it is newer than this table.
+func number(name string) any {
+	names := []string{"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL"}
+	if name == "" {
+		name = "STOP"
+	}
+	if n := slices.Index(names, name); n >= 0 {
+		return n
+	}
+	return name
+}
+
+// encode writes a value that always can be.
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

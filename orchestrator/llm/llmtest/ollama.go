@@ -1,0 +1,96 @@
+package llmtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Ollama starts a server that speaks Ollama's API: /api/chat as lines of JSON,
+// /api/tags, /api/show and /api/version. Its models are those that are asked.
+func Ollama(steps ...Step) *Server { return newServer(ollama{}, steps) }
+
+type ollama struct{}
+
+func (ollama) header() (name, prefix string) { return "Authorization", "Bearer " }
+
+func (ollama) frame() (contentType, open, between, end string) {
+	return "application/x-ndjson", "", "", ""
+}
+
+// read reads /api/METHOD.
+func (ollama) read(r *http.Request, body map[string]any) (Request, string) {
+	what := strings.TrimPrefix(r.URL.Path, "/api/")
+	if what == "chat" {
+		what = "answer"
+	}
+	q := Request{}
+	q.Model, _ = body["model"].(string)
+	messages, _ := body["messages"].([]any)
+	for _, m := range messages {
+		m, _ := m.(map[string]any)
+		role, _ := m["role"].(string)
+		content, _ := m["content"].(string)
+		if role == "system" {
+			q.System = content
+			continue
+		}
+		q.Messages = append(q.Messages, Turn{role, content})
+	}
+	options, _ := body["options"].(map[string]any)
+	q.Temperature, _ = options["temperature"].(float64)
+	predict, _ := options["num_predict"].(float64)
+	context, _ := options["num_ctx"].(float64)
+	q.MaxTokens, q.Context = int(predict), int(context)
+	return q, what
+}
+
+func (ollama) info(what string, q Request) (int, string) {
+	switch what {
+	case "answer":
+		return 0, ""
+	case "version":
+		return http.StatusOK, `{"version": "0.17.4"}`
+	case "tags":
+		return http.StatusOK, `{"models": []}`
+	case "show":
+		return http.StatusOK, `{"capabilities": ["completion"], "model_info": {}}`
+	}
+	return http.StatusNotFound, "404 page not found"
+}
+
+func (ollama) fault(_ int, message string) string {
+	return encode(map[string]any{"error": message})
+}
+
+func (o ollama) event(q Request, s Step, text, _ string, thought bool) string {
+	message := map[string]any{"role": "assistant", "content": text}
+	if thought {
+		message = map[string]any{"role": "assistant", "content": "", "thinking": text}
+	}
+	return o.line(q, s, message, "")
+}
+
+func (o ollama) last(q Request, s Step) string {
+	more := `,"done":true,"done_reason":"stop"`
+	if s.Finish != "" {
+		more = fmt.Sprintf(`,"done":true,"done_reason":%q`, s.Finish)
+	}
+	if u := s.Usage; u != nil {
+		more += fmt.Sprintf(`,"total_duration":5,"prompt_eval_count":%d,"eval_count":%d`, u.In, u.Out)
+	}
+	return o.line(q, s, map[string]any{"role": "assistant", "content": ""}, more)
+}
+
+// line returns a line of the stream. A server writes done false in all but the
+// last.
+func (ollama) line(q Request, s Step, message map[string]any, more string) string {
+	model := s.Model
+	if model == "" {
+		model = q.Model
+	}
+	if more == "" {
+		more = `,"done":false`
+	}
+	return fmt.Sprintf(`{"model":%s,"created_at":"2026-01-02T03:04:05.678901234Z","message":%s%s}`, encode(model), encode(message), more) + "\n"
+}

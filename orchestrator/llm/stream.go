@@ -1,0 +1,165 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A stream is one request while its answer arrives. It passes the text on and
+// cuts what has no end: an answer that is too long, a vendor that falls silent,
+// a request that takes too long.
+type stream struct {
+	*asking
+	turn  turn
+	total time.Duration // for the whole request
+
+	text   strings.Builder
+	shown  bool        // the caller was given text
+	sent   bool        // the provider was called
+	hung   bool        // a timer ended the request, with the vendor perhaps at work
+	silent *time.Timer // ends the request when no text comes
+	cut    *Error      // why the answer was cut here
+	gaveUp error       // what the caller's Yield returned
+}
+
+// run makes the request. It returns the answer, or why there is none: an
+// Error that the table decides on, or an error that ends the question.
+func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Error, error) {
+	t := s.turn
+	started := Started{Attempt: s.attempts, Vendor: t.Provider.Vendor(), Model: t.Model, Key: t.key.ID, In: in}
+	if err := s.call.emit(started); err != nil {
+		return Answer{}, nil, err
+	}
+	late := s.fail(t, Network, fmt.Sprintf("no whole answer within %v", s.total))
+	idle := s.fail(t, Network, fmt.Sprintf("no text for %v", s.conf.Limits.Idle))
+	// Each timer leaves its own error as the cause, which tells them from each
+	// other and from a caller who gave up.
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	inner, stop := context.WithTimeoutCause(inner, s.total, late)
+	defer stop()
+	s.silent = time.AfterFunc(s.conf.Limits.Idle, func() { cancel(idle) })
+	defer s.silent.Stop()
+	s.sent = true
+	answer, err := t.Provider.Generate(inner, t.key, req, s.take)
+	why, err := s.settle(ctx, inner, answer, err)
+	return answer, why, err
+}
+
+// take is given every piece of text by the provider.
+func (s *stream) take(text string) error {
+	// The caller may take its time to show the text: that is no silence.
+	s.silent.Stop()
+	defer s.silent.Reset(s.conf.Limits.Idle)
+	// A provider that does not stop is given the same error again, and the
+	// caller hears no more of it.
+	if s.gaveUp != nil {
+		return s.gaveUp
+	}
+	if s.cut == nil {
+		s.cut = s.inspect(text)
+	}
+	if s.cut != nil {
+		return s.cut
+	}
+	s.text.WriteString(text)
+	if text == "" {
+		return nil
+	}
+	s.shown = true
+	s.gaveUp = s.call.emit(Text{Text: text})
+	return s.gaveUp
+}
+
+// inspect returns why text may not be added to the answer, or nil. A key can
+// be in an answer only when the server gives back what it was sent; it is then
+// neither recorded nor shown, but for the beginning of one that comes in pieces.
+func (s *stream) inspect(text string) *Error {
+	if s.text.Len()+len(text) > s.conf.Limits.AnswerBytes {
+		return s.fail(s.turn, Malformed, fmt.Sprintf("the answer is longer than %d bytes", s.conf.Limits.AnswerBytes))
+	}
+	// A key may come in several pieces, so the end of what came before counts.
+	before := s.text.String()
+	before = before[max(0, len(before)-s.masker.longest):]
+	if s.masker.holds(before + text) {
+		return s.fail(s.turn, Malformed, "the answer holds the key that was sent")
+	}
+	return nil
+}
+
+// settle says what became of the request: nothing for an answer, the failure
+// that the table decides on, or the error that ends the question.
+func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*Error, error) {
+	var e *Error
+	switch {
+	// What was decided here comes first: a provider may have gone on regardless.
+	case s.gaveUp != nil:
+		return nil, s.gaveUp
+	case s.cut != nil:
+		return s.cut, nil
+	// The person saw the pieces and the run takes the whole: they must agree.
+	case err == nil && answer.Text != s.text.String():
+		return s.fail(s.turn, Malformed, "the whole answer is not the sum of its pieces"), nil
+	case err == nil && strings.TrimSpace(answer.Text) == "":
+		return s.fail(s.turn, Malformed, "the answer is empty"), nil
+	case err == nil: // even when ctx ended meanwhile: it was paid for
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case inner.Err() != nil && errors.As(context.Cause(inner), &e):
+		s.hung = true
+		return e, nil
+	case errors.As(err, &e):
+		return s.checked(e), nil
+	}
+	return s.fail(s.turn, Unknown, err.Error()), nil
+}
+
+// checked returns a provider's error in the form that Error promises, whatever
+// the provider made of it. Its cause is dropped when a key is in the text of it.
+func (s *stream) checked(e *Error) *Error {
+	// A kind that is not in the table, Cancelled too, would have no rule.
+	kind := e.Kind
+	if _, ok := rules[kind]; !ok {
+		kind = Unknown
+	}
+	own := s.fail(s.turn, kind, e.Detail)
+	own.After = max(e.After, 0)
+	if e.Err != nil && !s.masker.holds(fmt.Sprintf("%v %+v", e.Err, e.Err)) {
+		own.Err = e.Err
+	}
+	return own
+}
+
+// outcome returns what is recorded of the request. Where the vendor may charge
+// for one that gave no answer, the question and what came of the answer count.
+func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outcome {
+	estimate := Usage{In: Estimate(req.texts()...), Out: Estimate(s.text.String())}
+	o := Outcome{Version: s.masker.mask(Line(answer.Model))}
+	switch {
+	case err != nil:
+		o.Kind, o.Detail = Cancelled, "the caller gave up"
+	case why != nil:
+		o.Kind, o.Detail = why.Kind, why.Detail
+		if !s.shown && !s.hung && !why.Kind.Rule().Charged {
+			// The vendor turned the question away before it read it.
+			estimate = Usage{In: Tokens{Estimated: true}, Out: Tokens{Estimated: true}}
+		}
+	default:
+		// Only a whole answer is kept: a replay must never find half of one.
+		o.Text = answer.Text
+	}
+	// The caller gave up before anything was sent.
+	if !s.sent {
+		estimate = Usage{}
+	}
+	if o.Version == "" && o.Kind == "" {
+		o.Version = req.Model
+	}
+	o.Usage = sane(answer.Usage, estimate, size(req))
+	o.Cost, o.Priced = s.turn.cost(o.Usage)
+	return o
+}
