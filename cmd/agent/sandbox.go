@@ -57,15 +57,10 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
 			"brings no new trouble is written back, after a question, or with --yes.\n" +
-			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,
-" +
-			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a
-" +
-			"model is asked for it, and for repairs when it fails; --goal says what for, else the model
-" +
-			"reviews a file. What it may spend is capped: see `agent config`.
-
-" + examples(
+			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
+			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
+			"model is asked for it, and for repairs when it fails; --goal says what for, else the model\n" +
+			"reviews a file. What it may spend is capped: see `agent config`.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
