@@ -29,6 +29,7 @@ func TestBench(t *testing.T) {
 	benchWarmRun(t)
 	benchBox(t)
 	benchManifest(t)
+	benchEdit(t)
 }
 
 // row prints one line of the table: both in seconds, the target a bound on
