@@ -36,6 +36,7 @@ var (
 )
 
 // words makes a set of the words in s; "" is one of them.
+// Anything else would travel through the ledger into prompts and reports, where a made-up kind reads like a fact.
 func words(s string) map[string]bool {
 	set := map[string]bool{"": true}
 	for _, w := range strings.Fields(s) {
@@ -51,6 +52,7 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 	if len(asked) > MaxFiles {
 		return nil, fmt.Errorf("scan of %d files, at most %d", len(asked), MaxFiles)
 	}
+	// What is still open: a path is taken out by its first answer, so that a second one, which could contradict it, is refused.
 	open := make(map[string]bool, len(asked))
 	for _, p := range asked {
 		open[p] = true
@@ -59,6 +61,7 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxAnswer))
 	lines.Buffer(nil, maxRecord)
 	for n := 1; lines.Scan(); n++ {
+		// The decoder of JSON replaces what is not UTF-8 silently; two names that differ would then become one.
 		if !utf8.Valid(lines.Bytes()) {
 			return nil, fmt.Errorf("scan, line %d: not UTF-8", n)
 		}
@@ -75,6 +78,8 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read the scan: %w", err)
 	}
+	// A scanner that died half-way must not look like a workspace in which files lost all their definitions: every user
+	// of them would be sent to mend what is whole. A Problem says that nothing is known.
 	for p := range open {
 		files = append(files, File{Path: p, Problem: "the scanner gave no answer"})
 	}
@@ -83,6 +88,8 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 }
 
 // decodeFile reads one line. A field that is not known is an error: scanner and reader belong together.
+// For example {"path":"a.py","owner":"x"} is refused, since a newer scanner could mean by "owner" what this reader must
+// not pass over.
 func decodeFile(line []byte) (File, error) {
 	var f File
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -96,11 +103,13 @@ func decodeFile(line []byte) (File, error) {
 	if err := f.check(); err != nil {
 		return File{}, fmt.Errorf("%.100q: %w", f.Path, err)
 	}
+	// The order is not the scanner's to choose: binary search relies on it, and a wrong one would hide references.
 	f.normal()
 	return f, nil
 }
 
 // check returns the first thing in f that is out of bounds.
+// The path is not checked here: only one of those that were asked for is accepted, and they are ours.
 func (f *File) check() error {
 	if n := max(len(f.Imports), len(f.Definitions), len(f.References)); n > maxParts {
 		return fmt.Errorf("%d imports, definitions or references, at most %d", n, maxParts)
@@ -120,6 +129,7 @@ func (f *File) check() error {
 		if err := errors.Join(texts(maxName, d.Name, d.Parent, d.Digest), texts(maxText, d.Signature), within(d.Line, d.End)); err != nil {
 			return fmt.Errorf("definition: %w", err)
 		}
+		// An empty name would make every rule that looks at its first character read past the end.
 		if d.Name == "" || d.Kind == "" || !kinds[d.Kind] {
 			return fmt.Errorf("definition %.50q of kind %.50q", d.Name, d.Kind)
 		}
@@ -136,6 +146,8 @@ func (f *File) check() error {
 }
 
 // texts checks that each is short and shows as what it is: no control characters, no directional overrides.
+// "\u202e" before a name would show it backwards to the person who approves a change; an escape sequence could
+// rewrite the screen.
 func texts(limit int, list ...string) error {
 	for _, s := range list {
 		if len(s) > limit {
@@ -152,6 +164,7 @@ func texts(limit int, list ...string) error {
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // within checks a range of lines, which count from 1.
+// The end is checked with the start: a range that ends before it begins would cut nothing, or panic, where it is used.
 func within(first, last int) error {
 	if first < 1 || last < first || last > maxLine {
 		return fmt.Errorf("lines %d to %d", first, last)

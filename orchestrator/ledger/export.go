@@ -24,6 +24,8 @@ const maxShown = 100
 
 // Analysis writes ANALYSIS.md: a summary of the project, then for each file one line and what it imports and defines,
 // folded away. All text from the workspace and from a model is escaped.
+// The output is for people and for prompts, and the same ledger always gives the same bytes, so that an unchanged
+// workspace makes no diff. Errors are those of w.
 func (l *Ledger) Analysis(w io.Writer, s Summaries) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# Analysis\n\n%s\n", inline(cmp.Or(s.Project, l.project())))
@@ -47,6 +49,7 @@ type section struct {
 }
 
 // sections lists what f imports and defines, without the empty lists.
+// Variables and fields are left out: there are many, and they say little about what a file is for.
 func (f *File) sections() []section {
 	list := []section{{title: "Imports"}, {title: "Classes"}, {title: "Functions"}, {title: "Constants"}}
 	for _, i := range f.Imports {
@@ -61,6 +64,8 @@ func (f *File) sections() []section {
 	return slices.DeleteFunc(list, func(s section) bool { return len(s.items) == 0 })
 }
 
+// write shows a section folded away, with the count of all and the first maxShown of them.
+// Errors are kept by the buffer behind w, whose Flush reports the first.
 func (s section) write(w io.Writer) {
 	fmt.Fprintf(w, "\n<details><summary>%s (%d)</summary>\n\n", s.title, len(s.items))
 	for i, item := range s.items {
@@ -79,6 +84,8 @@ func (d Definition) String() string {
 }
 
 // String shows the import on one line.
+// "3: shop.tax rate as r" is rate of shop.tax under the name r; an export of the file's own under another name reads
+// "9: this file f as g".
 func (i Import) String() string {
 	name := i.Name
 	if i.Alias != "" && i.Alias != i.Name {
@@ -88,12 +95,16 @@ func (i Import) String() string {
 }
 
 // inline makes text safe inside a line of Markdown: no tags, no markup, no second line.
+// "# <b>x</b>" comes out as text: a heading of a summary would otherwise open a section that no file has, and an
+// unclosed tag would swallow all that follows.
 func inline(s string) string {
 	s = html.EscapeString(strings.Join(strings.Fields(s), " "))
 	return strings.NewReplacer("`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "]", "&#93;", "|", "&#124;", "#", "&#35;").Replace(s)
 }
 
 // summary describes f in its own words, or by what is in it.
+// A file without a description reads "2 classes, 1 function, 80 lines."; the kinds stand in a fixed order, since that
+// of a map would change with every call.
 func (f *File) summary() string {
 	if f.Problem != "" {
 		return "Not read in full: " + f.Problem + "."
@@ -126,6 +137,7 @@ func (f *File) summary() string {
 }
 
 // project describes the workspace by its languages.
+// The language with the most files comes first; those with equally many are in the order of the alphabet.
 func (l *Ledger) project() string {
 	count := map[string]int{}
 	definitions := 0
@@ -159,6 +171,7 @@ func (l *Ledger) Symbols(w io.Writer) error {
 			fmt.Fprint(b, ",")
 		}
 		f := l.files[p]
+		// Written file by file: the whole as one value would double the memory of a large workspace.
 		name, err := json.Marshal(p)
 		if err != nil {
 			return err
@@ -192,6 +205,8 @@ func (f Finding) String() string {
 const maxFileLines = 800
 
 // Lazy finds code that avoids a decision: types that say nothing, and a file that nobody split.
+// Only Any and any that are bare or come from typing count: a method that is called any() is no type. The findings
+// are hints for a model that looks for work, never a reason to refuse a change.
 func (f File) Lazy() []Finding {
 	var list []Finding
 	if f.Lines > maxFileLines {

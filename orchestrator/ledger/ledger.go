@@ -13,6 +13,7 @@ type set map[string]bool
 // An index finds files by some name.
 type index map[string]set
 
+// add puts file under name. A file may be there already, as when it mentions a name behind several qualifiers.
 func (x index) add(name, file string) {
 	s := x[name]
 	if s == nil {
@@ -22,6 +23,8 @@ func (x index) add(name, file string) {
 	s[file] = true
 }
 
+// remove takes file away from under name. A name that is left without files goes too: a workspace that is edited for
+// days would otherwise keep every name that was ever typed.
 func (x index) remove(name, file string) {
 	delete(x[name], file)
 	if len(x[name]) == 0 {
@@ -91,6 +94,9 @@ func (l *Ledger) Defining(name string) []string { return slices.Sorted(maps.Keys
 
 // Update puts the changed files in place of their old state, drops those at the paths in gone, and returns whom that
 // concerns, sorted by path. A file that changed itself is among them only if it still uses what is no more.
+// The users are asked for twice. Before, since after a rename nobody can be found by the old definition any more;
+// after, since a file of the same update may have begun to use it. Renaming rate in tax.py gives a ripple to cart.py,
+// which still says rate, but none to a cart.py that the same update has brought up to date.
 func (l *Ledger) Update(changed []File, gone []string) []Ripple {
 	changed = last(changed)
 	changes := l.changes(changed, gone)
@@ -103,6 +109,7 @@ func (l *Ledger) Update(changed []File, gone []string) []Ripple {
 }
 
 // last drops all but the last file of each path.
+// The order of the others stays, which is that of the changes in a ripple.
 func last(files []File) []File {
 	place := make(map[string]int, len(files))
 	for i, f := range files {
@@ -118,6 +125,8 @@ func last(files []File) []File {
 }
 
 // replace changes files and indexes, and resolves again the imports that this may concern.
+// An import may mean another file without a change of its own: when x/a.py appears, "import a" in x/main.py no longer
+// means a.py. Who that may be is collected while the old state is still there, and resolved when the new one is whole.
 func (l *Ledger) replace(changed []File, gone []string) {
 	again := set{}
 	// Of the first files, each is resolved anyway.
@@ -129,6 +138,7 @@ func (l *Ledger) replace(changed []File, gone []string) {
 		}
 	}
 	for _, f := range changed {
+		// The slices are the caller's, and are sorted here.
 		f.Definitions, f.References = slices.Clone(f.Definitions), slices.Clone(f.References)
 		f.normal()
 		old := l.files[f.Path]
@@ -144,6 +154,7 @@ func (l *Ledger) replace(changed []File, gone []string) {
 	for p := range again {
 		l.bind(p)
 	}
+	// One new import may connect anything with anything; to find out what of this still holds costs more than to forget.
 	clear(l.reached)
 }
 
@@ -168,6 +179,7 @@ func (l *Ledger) named(name string) index {
 }
 
 // each calls do for every index and name under which f is found.
+// put and drop share it, so that what one adds the other cannot forget to take away.
 func (f *File) each(do func(x, name string)) {
 	for _, r := range f.References {
 		do("mentions", r.Name)
@@ -189,6 +201,8 @@ func (f *File) each(do func(x, name string)) {
 }
 
 // concerned adds to again the files whose imports may mean another file when before becomes after; either may be nil.
+// It may add too many, which are resolved in vain, and never too few. Most updates change what is in a file and not
+// where it is, and concern nobody.
 func (l *Ledger) concerned(before, after *File, again set) {
 	if before != nil && after != nil && before.Language == after.Language && slices.Equal(before.moduleNames(), after.moduleNames()) {
 		return // its name and place are what they were
@@ -243,6 +257,7 @@ func (l *Ledger) unbind(path string) {
 }
 
 // node is where imports of f lead to: the file, or for Go its directory, which ends in a slash.
+// "tax/rate.go" has the node "tax/", "tax/rate.py" is its own: Go imports directories, everyone else files.
 func (f *File) node() string {
 	if f.Language == "go" {
 		return path.Dir(f.Path) + "/"
@@ -260,6 +275,7 @@ func (l *Ledger) members(node string) []string {
 }
 
 // reaching returns the nodes from which node can be reached through imports, itself among them. The result is shared.
+// The search goes breadth first over a set, so that circles of imports end.
 func (l *Ledger) reaching(node string) set {
 	if s, ok := l.reached[node]; ok {
 		return s

@@ -24,6 +24,9 @@ func (n Neighbour) String() string {
 // Neighbours returns what the file at path takes from others and what others take from it, for a prompt that must fit
 // into a budget of bytes as String counts them. Half of the budget at most goes to what it gives. Both are sorted, by
 // path and line, and end where the budget does.
+// What it gives comes first, since to break a user is worse than to guess a signature; with half of the budget at most,
+// since a file that everyone uses would leave no room for what it needs itself. What is left of that half goes to what
+// it takes.
 func (l *Ledger) Neighbours(path string, budget int) (takes, gives []Neighbour) {
 	f := l.files[path]
 	if f == nil {
@@ -37,6 +40,7 @@ func (l *Ledger) Neighbours(path string, budget int) (takes, gives []Neighbour) 
 }
 
 // gives lists the users of everything that f defines.
+// A user of several definitions is there once for each, with the lines of that one.
 func (l *Ledger) gives(f *File) []Neighbour {
 	var list []Neighbour
 	for _, d := range f.Definitions {
@@ -48,6 +52,7 @@ func (l *Ledger) gives(f *File) []Neighbour {
 }
 
 // takes lists the definitions of other files that f uses. Only what f names and can reach is asked about.
+// To ask for the users of every definition of the workspace would give the same answer for far more work.
 func (l *Ledger) takes(f *File) []Neighbour {
 	reachable := set{}
 	l.forward(f.node(), reachable)
@@ -72,6 +77,7 @@ func (l *Ledger) takes(f *File) []Neighbour {
 	for name := range names {
 		for p := range l.defined[name] {
 			g := l.files[p]
+			// Scripts and styles of one page know each other without an import, which forward does not see from here.
 			if p == f.Path || !reachable[g.node()] && !f.markup() {
 				continue
 			}
@@ -94,6 +100,7 @@ func (l *Ledger) takes(f *File) []Neighbour {
 func (f *File) markup() bool { return f.script() || f.Language == "html" || f.Language == "css" }
 
 // fit sorts the list and cuts it to a budget of bytes.
+// A definition is shown whole or not at all: half of a signature is a wrong one.
 func fit(list []Neighbour, budget int) []Neighbour {
 	slices.SortFunc(list, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Definition.Line, b.Definition.Line),
@@ -109,6 +116,7 @@ func fit(list []Neighbour, budget int) []Neighbour {
 
 // Protected lists the names in the file at path that other files use, sorted: a patch to this file alone must not
 // rename or remove them.
+// A member is listed with its class, as "Cart.total".
 func (l *Ledger) Protected(path string) []string {
 	f := l.files[path]
 	if f == nil {
@@ -122,6 +130,7 @@ func (l *Ledger) Protected(path string) []string {
 }
 
 // Dependants lists the files that reach the file at path through imports, near or far, sorted and without it.
+// These are the files whose tests may notice a change to it, also where they do not say any of its names.
 func (l *Ledger) Dependants(path string) []string {
 	f := l.files[path]
 	if f == nil {

@@ -41,7 +41,11 @@ type Queue struct {
 
 // Add puts ripples behind what is queued, with the diff of each file that changed, by path. A file that is queued
 // already keeps its place and gets the new causes. A change never puts its own file into the queue.
+// The order is that of arrival, as a change is best followed while the reason for it is fresh, and since any cleverer
+// order could let one file wait for ever. Two files that change each other in turn would do so without end if a change
+// could queue its own file.
 func (q Queue) Add(ripples []Ripple, diffs map[string]string) Queue {
+	// Copied, as in all methods: who holds the old queue, such as a record of the run, must not see it change.
 	q.Items = slices.Clone(q.Items)
 	for _, r := range ripples {
 		causes := causesOf(r, diffs)
@@ -87,6 +91,7 @@ func causesOf(r Ripple, diffs map[string]string) []Cause {
 }
 
 // shortened cuts a diff to its bound at the end of a line, and says so.
+// The cut is at a line's end, so that no half line reads like a change.
 func shortened(diff string) string {
 	if len(diff) <= maxDiff {
 		return diff
@@ -105,6 +110,7 @@ func (q Queue) Next() (first Item, rest Queue, ok bool) {
 }
 
 // Remove returns the queue without the file at path.
+// One that is not queued is no error: it may have been served meanwhile.
 func (q Queue) Remove(path string) Queue {
 	q.Items = slices.DeleteFunc(slices.Clone(q.Items), func(it Item) bool { return it.Path == path })
 	return q
@@ -123,6 +129,8 @@ func (q Queue) Move(path string, to int) Queue {
 }
 
 // String tells a model or a person why the file is queued, as the head of the task to bring it up to date.
+// The causes follow as "- function rate of tax.py is now called rates", each with its diff. The lines are those of the
+// file as it stood when it was queued.
 func (it Item) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CRITICAL SYMBOLIC RIPPLE: %s uses what other files have changed", it.Path)

@@ -29,6 +29,7 @@ type Change struct {
 }
 
 // String tells the change in one line.
+// For example "function rate of tax.py is now called rates", or "constant MAX of a.py has another value: = 2 was = 1".
 func (c Change) String() string {
 	at := fmt.Sprintf("%s %s of %s", c.Definition.Kind, c.Definition.full(), c.Path)
 	switch c.Kind {
@@ -111,6 +112,8 @@ type place struct{ parent, name string }
 // Compare returns the changes of the definitions of one file from before to after, which are two states of the same
 // path. New definitions and new bodies of functions are no changes. A file that could not be parsed afterwards tells
 // nothing, so that there are no changes.
+// For example f(a) that becomes f(a, b) gives one change of kind signature from "(a)" to "(a, b)". A file that is
+// broken for a moment would otherwise report all its definitions as deleted, and queue half of the workspace.
 func Compare(before, after File) []Change {
 	if after.Problem != "" {
 		return nil
@@ -142,6 +145,7 @@ func Compare(before, after File) []Change {
 }
 
 // places groups the definitions of f by their place.
+// Overloads, and names that a condition chooses, share a place; they change together or not at all.
 func (f *File) places() map[place][]Definition {
 	m := map[place][]Definition{}
 	for _, d := range f.Definitions {
@@ -152,6 +156,8 @@ func (f *File) places() map[place][]Definition {
 }
 
 // difference says what changed between the definitions of one name.
+// A value counts with its digest, since a long one is cut in the signature. For the rest the body does not count: how a
+// function does its work is not its users' concern.
 func difference(before, after []Definition) (kind, from, to string) {
 	from, to = signatures(before), signatures(after)
 	changed := plain.Replace(from) != plain.Replace(to)
@@ -173,6 +179,7 @@ func difference(before, after []Definition) (kind, from, to string) {
 var plain = strings.NewReplacer(" ", "", ",)", ")", ", )", ")")
 
 // signatures joins those of all definitions of one name.
+// Two overloads read "(a) / (b)", so that one more or one less is a difference as well.
 func signatures(list []Definition) string {
 	var all []string
 	for _, d := range list {
@@ -183,6 +190,9 @@ func signatures(list []Definition) string {
 
 // renames maps every old place that still exists to what it is called now. Parents come before their members, whose
 // place changes with the parent's name.
+// A definition was renamed when its old place is empty and a new one is like it: first by the same text, which is all
+// but certain, then by the same signature behind the same neighbour, for one that was renamed and worked on at once.
+// A new place is given away once: of two functions alike only one can have moved there.
 func renames(old, fresh map[place][]Definition) map[place]place {
 	now, taken := map[place]place{}, map[place]bool{}
 	for _, at := range inOrder(fresh) {
@@ -212,6 +222,7 @@ func renames(old, fresh map[place][]Definition) map[place]place {
 type likeness struct{ parent, kind, text, behind string }
 
 // likenesses finds definitions by both.
+// It is a map because renames asks for each old place: to compare all with all takes too long in a large file.
 func likenesses(m map[place][]Definition) map[likeness][]place {
 	after := neighbours(m)
 	found := map[likeness][]place{}
@@ -225,6 +236,8 @@ func likenesses(m map[place][]Definition) map[likeness][]place {
 }
 
 // neighbours maps each place to the name that stands before it in the same parent, or "".
+// It is by the old names on both sides: where two that stand together were renamed and worked on at once, the second
+// is taken for deleted. Its users are told either way.
 func neighbours(m map[place][]Definition) map[place]string {
 	before, last := map[place]string{}, map[string]string{}
 	for _, at := range inOrder(m) {
@@ -235,6 +248,7 @@ func neighbours(m map[place][]Definition) map[place]string {
 }
 
 // inOrder lists the places with parents first, otherwise by line.
+// A class must have its new name before its members are looked for under it, hence the depth.
 func inOrder(m map[place][]Definition) []place {
 	return slices.SortedFunc(maps.Keys(m), func(a, b place) int {
 		depth := func(p place) int { return len(strings.FieldsFunc(p.parent, func(r rune) bool { return r == '.' })) }
@@ -243,6 +257,7 @@ func inOrder(m map[place][]Definition) []place {
 }
 
 // under returns what the parent is called now.
+// When Cart became Basket, "Cart.Item" is "Basket.Item" and "" stays "".
 func under(now map[place]place, parent string) string {
 	outer, name := "", parent
 	if dot := strings.LastIndexByte(parent, '.'); dot >= 0 {
@@ -264,6 +279,7 @@ type trail struct {
 // A mark is what a file said of something before and after it changed.
 type mark struct{ before, after []int }
 
+// newTrail begins the trail of these changes, without any user yet.
 func newTrail(changes []Change) *trail {
 	t := &trail{changes: changes, users: make([]map[string]*mark, len(changes))}
 	for i := range t.users {
@@ -273,6 +289,8 @@ func newTrail(changes []Change) *trail {
 }
 
 // follow adds the users of every change that l knows of, in the state before or after.
+// It is called once on each state: only the old one knows who said a name that is gone, only the new one who says what
+// is still there.
 func (t *trail) follow(l *Ledger, before bool) {
 	for i, c := range t.changes {
 		for _, u := range l.Users(c.Path, c.Definition) {
@@ -291,6 +309,8 @@ func (t *trail) follow(l *Ledger, before bool) {
 }
 
 // settled takes out what the changed files no longer use, and the files that are gone.
+// A changed file that could be read and does not say the old name any more has followed the change already. For a
+// change that breaks nobody, as of a signature, it stays: that it still says the name does not tell whether it is right.
 func (t *trail) settled(changed []File, gone []string) {
 	for i, c := range t.changes {
 		for _, f := range changed {
@@ -305,6 +325,8 @@ func (t *trail) settled(changed []File, gone []string) {
 }
 
 // ripples returns what was collected.
+// One ripple a file, sorted by path, with the causes in the order of the changes. The lines are those after the change
+// where the file still uses it, and else those before, as the best that is known.
 func (t *trail) ripples() []Ripple {
 	byPath := map[string]*Ripple{}
 	for i, c := range t.changes {

@@ -25,6 +25,9 @@ const (
 type exposure struct{ node, path string }
 
 // Users returns the files that use d, which the file at path defines or defined, sorted; that file is not among them.
+// The ways are told apart by what d is: a selector by its first character, a member by its parent, and all else by
+// its name alone. rate of tax.py, for example, is used by a cart.py with "from tax import rate as r" on line 1 and r()
+// on line 9: {cart.py [1 9]}. The import itself is a use, since it breaks when rate is gone.
 func (l *Ledger) Users(path string, d Definition) []Use {
 	f := l.files[path]
 	if f == nil {
@@ -54,6 +57,7 @@ func (l *Ledger) Users(path string, d Definition) []Use {
 			l.importUsers(f, d, add)
 		}
 	}
+	// Sorted twice, by path and by line: maps have no order, and a prompt made of this must come out the same again.
 	uses := make([]Use, 0, len(used))
 	for p, lines := range used {
 		uses = append(uses, Use{p, slices.Sorted(maps.Keys(lines))})
@@ -63,6 +67,9 @@ func (l *Ledger) Users(path string, d Definition) []Use {
 }
 
 // importUsers follows the name of d through imports, aliases and re-exports.
+// The search goes breadth first over exposures: (tax.py, rate) leads to (shop/__init__.py, rate) through a re-export,
+// and to (shop/index.ts, tax.rate) through a namespace. What was seen is not followed again, and names do not grow
+// beyond maxDepth, so that two files that re-export each other end.
 func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 	todo := []exposure{{f.node(), d.Name}}
 	seen := map[exposure]bool{todo[0]: true}
@@ -104,6 +111,7 @@ func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 }
 
 // pass exposes what g exports under another name, given the path under which g itself knows it.
+// For "import { f } from ./a; export { f as g }" that is g, given f. Only scripts write the two apart.
 func (l *Ledger) pass(g *File, local string, expose func(exposure)) {
 	head, rest, _ := strings.Cut(local, ".")
 	for _, i := range g.Imports {
@@ -114,6 +122,8 @@ func (l *Ledger) pass(g *File, local string, expose func(exposure)) {
 }
 
 // carry returns the path under which the importing file knows what its module exposes as p, if the binding brings it.
+// For p "rate" a star without a name gives "rate", a namespace ns "ns.rate", and an import of rate as r "r"; an import
+// of another name gives nothing.
 func (b binding) carry(p string) (string, bool) {
 	head, rest, _ := strings.Cut(p, ".")
 	switch {
@@ -128,6 +138,7 @@ func (b binding) carry(p string) (string, bool) {
 }
 
 // lines returns where f mentions the path of names.
+// For "ns.rate" that is each ns.rate, but no bare rate, which would be another name.
 func (f *File) lines(p string) []int {
 	on, name := "", p
 	if dot := strings.LastIndexByte(p, '.'); dot >= 0 {
@@ -145,6 +156,7 @@ func (f *File) lines(p string) []int {
 }
 
 // siblingUsers adds those that need no import: the files of a Go package, and the scripts of a page.
+// Modules of a page keep their names to themselves, and yet count here: the text does not say which kind a page loads.
 func (l *Ledger) siblingUsers(f *File, d Definition, add func(string, ...int)) {
 	if f.Language == "go" {
 		for p := range l.dirs[path.Dir(f.Path)] {
@@ -174,6 +186,7 @@ func (f *File) bare(name string) []int {
 }
 
 // pages lists the pages that load the script f.
+// Only those that name it: a script that another one imports is found through the import.
 func (l *Ledger) pages(f *File) set {
 	pages := set{}
 	for p := range l.importers[f.node()] {
@@ -185,8 +198,11 @@ func (l *Ledger) pages(f *File) set {
 }
 
 // memberUsers adds the files that say the name of a member behind any qualifier and reach the file of its class.
+// In cart.py "order.total()" says nothing of the class of order. It counts when cart.py reaches the file of the class,
+// since otherwise it can hardly hold such an object; and "math.total()" does not, when math is a module.
 func (l *Ledger) memberUsers(f *File, d Definition, add func(string, ...int)) {
 	reach := l.reaching(f.node())
+	// The innermost class, as a subclass names it: "Inner" of "Outer.Inner".
 	parent := d.Parent[strings.LastIndexByte(d.Parent, '.')+1:]
 	loaded := set{}
 	if f.script() {
@@ -234,12 +250,15 @@ func (f *File) isModule(on string) bool {
 }
 
 // imports reports whether f imports something of that name.
+// A subclass may import its base under another name, and then never says the base's own again.
 func (f *File) imports(name string) bool {
 	return slices.ContainsFunc(f.Imports, func(i Import) bool { return i.Name == name })
 }
 
 // selectorUsers adds the files that say a selector, id or variable of CSS and share a page with f. Where nothing loads
 // f, as with templates whose paths are computed, every file that says the name may be a user.
+// A ".card" in shop.css means those pages that load shop.css, and their scripts; blog.html may have a .card of its own,
+// which a change in shop.css does not concern.
 func (l *Ledger) selectorUsers(f *File, d Definition, add func(string, ...int)) {
 	together := set{}
 	for p := range l.reaching(f.node()) {
@@ -263,11 +282,13 @@ func (l *Ledger) selectorUsers(f *File, d Definition, add func(string, ...int)) 
 }
 
 // loose reports whether no import tells which page f belongs to.
+// A page is loose when it loads nothing either: it may be a part that is put into others.
 func (l *Ledger) loose(f *File) bool {
 	return len(l.importers[f.node()]) == 0 && (f.Language != "html" || len(l.bindings[f.Path]) == 0)
 }
 
 // forward adds to found what can be reached from node, itself included.
+// It is the reverse of reaching, and not remembered: the set is the caller's and gathers what several nodes reach.
 func (l *Ledger) forward(node string, found set) {
 	if found[node] {
 		return

@@ -33,6 +33,7 @@ type Planner interface {
 }
 
 // A contender is one line of candidates: a proposal and its repairs.
+// It is judged and changed by one goroutine at a time: the rounds of a contest see to that.
 type contender struct {
 	variant agent.Variant
 	// Repairs so far.
@@ -55,6 +56,8 @@ type contender struct {
 
 // A contest asks for candidates, has them judged, and has those that fail
 // repaired, until one passes or none is left.
+// The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
+// checkpoint begins one contender anew.
 type contest struct {
 	*flight
 	req   Request
@@ -79,6 +82,7 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
 	}
 	crew := f.Crew(f.rec.ID, func(p agent.Progress) { f.emit(Event{Model: &p}) })
+	// The planner is made for the run, as its model calls are recorded under the run's name.
 	plan, err := crew.Planner.Plan(ctx, st.base, req)
 	if err != nil {
 		return f.stopped(ctx, "plan the work", err)
@@ -86,6 +90,8 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
+	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
+	// same questions to find the answers that were paid for.
 	record, err := json.Marshal(plan)
 	if err == nil {
 		err = f.Store.SavePlan(ctx, f.rec.ID, f.rec.Token, record)
@@ -144,6 +150,8 @@ func (c *contest) note(k *contender) string {
 
 // crown takes the best candidate that passed to the checkpoint, until one of
 // them ends the run. No ending means that there is something to ask.
+// A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
+// so that nothing is promoted that no gate has seen.
 func (c *contest) crown(ctx context.Context) *Ending {
 	for {
 		best := c.best()
@@ -184,6 +192,8 @@ func (c *contest) revise(k *contender, a Answer) error {
 }
 
 // ask gets the next candidate of a contender from the model and applies it.
+// The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
+// repaired like any failure.
 func (c *contest) ask(ctx context.Context, k *contender) error {
 	var err error
 	if len(k.tried) == 0 {
@@ -209,6 +219,8 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 
 // apply makes a candidate of the contender's reply. One that cannot be applied
 // is a candidate that failed at its first gate.
+// It is applied on what the contender has changed so far and recorded as a change of the base: three repairs of one
+// line are one change in the end, made from what the person has.
 func (c *contest) apply(k *contender) error {
 	response := []byte(k.reply.Text)
 	k.cand, k.before = Candidate{Thought: edit.Thought(response)}, k.changes
@@ -227,6 +239,8 @@ func (c *contest) apply(k *contender) error {
 
 // judge verifies the candidates of a round at the same time, each in boxes of
 // its own, and records all of them in their order.
+// The ending is nil when the contest goes on. Each goroutine writes to its own contender and its own place in errs, and
+// is waited for: no box outlives the round.
 func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 	// What came to no candidate has nothing to be judged.
 	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
@@ -274,6 +288,8 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 
 // settle notes what became of a judged candidate, and whether it may be
 // repaired.
+// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
+// attempt. What was tried goes into the next repair, lest the model try it again.
 func (k *contender) settle() {
 	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
 		k.done = true
@@ -289,6 +305,7 @@ func (k *contender) settle() {
 }
 
 // failed returns the first gate that a candidate did not pass.
+// It is the one to mend: those after it often fail only because of it. The zero Gate stands for none.
 func failed(cand Candidate) verify.Gate {
 	for _, g := range cand.Gates {
 		if g.Verdict != verify.Pass {
@@ -302,6 +319,8 @@ func failed(cand Candidate) verify.Gate {
 const maxLog = 8 << 10
 
 // report words everything that the gates have against a candidate.
+// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
+// end of its output, where tools say what went wrong.
 func report(cand Candidate) string {
 	var b strings.Builder
 	for _, g := range cand.Gates {
@@ -327,6 +346,7 @@ const boxRoot = "/work"
 
 // breakage describes a failed candidate to the engineer.
 func (c *contest) breakage(k *contender) agent.Breakage {
+	// The base with the change: a file that the candidate created is there, one that it deleted is not.
 	now := c.stage.base.With(k.changes)
 	// Everything is shown as the failed candidate left it, since the repair
 	// is applied on top of that.
@@ -354,6 +374,8 @@ func (c *contest) breakage(k *contender) agent.Breakage {
 // culprit returns the file to mend: the first that a finding names, the
 // innermost frame of a log, or the task's own target. downstream says that the
 // change did not touch it.
+// A test of b.py that fails because a.py has changed gives b.py and true: the repair is then asked for in other words,
+// since the fault may lie in the change or in what it did not follow.
 func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
 	has := func(p string) bool {
 		e, ok := now.Lookup(p)
@@ -374,6 +396,8 @@ func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[str
 
 // best returns the contender to promote, nil when none passed: the fewest
 // findings of its own, then the smallest diff, then the first asked for.
+// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
+// asking decides at last, so that a replay crowns the same.
 func (c *contest) best() *contender {
 	var passed []*contender
 	for _, k := range c.all {
@@ -403,6 +427,8 @@ func findings(cand Candidate) int {
 }
 
 // lost is the ending of a contest that nobody won.
+// What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
+// candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
 func (c *contest) lost() Ending {
 	var last *contender // that came to a candidate
 	skipped := false
@@ -438,6 +464,7 @@ func (c *contest) lost() Ending {
 
 // stopped is the ending of a run whose model gives no answer any more, or of
 // another trouble in act.
+// A cancelled run comes first: the model's error is then only the echo of it.
 func (f *flight) stopped(ctx context.Context, act string, err error) Ending {
 	var stop *agent.StopError
 	if ctx.Err() != nil || !errors.As(err, &stop) {

@@ -57,6 +57,9 @@ func NewFenceWord() string {
 }
 
 // Plan chooses and gathers.
+// The knowledge is read before the choice, since the model chooses with the history in sight. An error of the store ends
+// the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
+// that is not there, is an *agent.StopError.
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error) {
 	task := agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}
 	b := &task.Brief
@@ -84,6 +87,8 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request)
 }
 
 // choose sets the target and says why it was chosen.
+// A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
+// over; whoever deleted it has settled what it waited for.
 func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Request, task *agent.Task) (string, error) {
 	b := &task.Brief
 	if len(req.Scope) > 0 {
@@ -117,6 +122,8 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Reques
 
 // pick has the model choose among the files, and chooses itself when that is
 // no choice.
+// The model is shown names alone. That is cheap, and no file can ask to be chosen. Its answer counts only when it
+// is one of them, so that "../.ssh/config" is no choice.
 func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []string, task *agent.Task) (string, error) {
 	hot, err := s.hotspots(ctx, base)
 	if err != nil {
@@ -147,6 +154,7 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []stri
 }
 
 // hotspots returns the files that changed most often and are still there.
+// What changes often is where work is worth most; a file that was deleted since is none.
 func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]string, error) {
 	if s.Hotspots == nil {
 		return nil, nil
@@ -163,6 +171,7 @@ func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]strin
 
 // candidates lists the files that may be worked on: text in a language that is
 // known, not too large, and not the last one again.
+// The last target is left out so that a loop does not polish one file for ever, unless there is no other.
 func (s *Scout) candidates(base *workspace.Manifest) []string {
 	var files []string
 	for _, e := range base.Entries {
@@ -184,6 +193,8 @@ func (s *Scout) candidates(base *workspace.Manifest) []string {
 var rulesFiles = []string{"AGENTS.md", "CONTRIBUTING.md"}
 
 // describe reads the target, the other files in scope and the rules.
+// A target that is absent has no code: the goal is to create it. Rules that are too long are passed over, as half of
+// them may say the opposite of the whole.
 func (s *Scout) describe(base *workspace.Manifest, req Request, b *agent.Brief) error {
 	b.Language = agent.Language(b.Target)
 	if e, ok := base.Lookup(b.Target); ok {
@@ -223,6 +234,7 @@ func (s *Scout) describe(base *workspace.Manifest, req Request, b *agent.Brief) 
 }
 
 // read returns a text of the workspace.
+// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
 func read(base *workspace.Manifest, name string) (string, error) {
 	text, err := base.ReadFile(name)
 	if err != nil {
