@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/tern/v2/migrate"
 
 	"agent/migrations"
+	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -125,6 +129,69 @@ func TestAnInterruptedMigrationLeavesNothing(t *testing.T) {
 	}
 	if err := migrations.Up(t.Context(), connect(t, dsn)); err != nil {
 		t.Errorf("the next attempt: %v", err)
+	}
+}
+
+// upTo brings a schema to the version that an older program left it at: that of the files given.
+func upTo(t *testing.T, conn *pgx.Conn, names ...string) {
+	t.Helper()
+	old := fstest.MapFS{}
+	for _, name := range append(names, "shared/reader.sql") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old[name] = &fstest.MapFile{Data: text}
+	}
+	m, err := migrate.NewMigrator(t.Context(), conn, "schema_version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Data["schema"] = pgx.Identifier{schemaOf(t, conn.Config().ConnString())}.Sanitize()
+	if err := m.LoadMigrations(old); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnOlderSchemaKeepsItsHistory(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.Schema(t)
+	conn := connect(t, dsn)
+	upTo(t, conn, "001_record.sql")
+	if v := version(t, conn); v != 1 {
+		t.Fatalf("the older schema is at version %d", v)
+	}
+	_, err := conn.Exec(t.Context(), `insert into run (id, last_op, workspace, intent, owner, token, state, started)
+		values ('01run', gen_random_uuid(), '/w', 'i', 'o', 1, 'queued', now())`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if v := version(t, conn); v != latest(t) {
+		t.Errorf("version %d, want %d", v, latest(t))
+	}
+	if d, err := db.Run(t.Context(), "01run"); err != nil || d.Workspace != "/w" {
+		t.Errorf("the run is %+v, %v", d.RunRow, err)
+	}
+	if plan, err := db.Plan(t.Context(), "01run"); plan != nil || err != nil {
+		t.Errorf("its plan is %q, %v", plan, err)
+	}
+	views, err := db.Views(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := func([]store.Column) error { return nil }
+	for _, v := range views { // old and new ones, as the reader
+		if err := db.Query(t.Context(), "select count(*) from "+v.Name, nothing, func([]*string) error { return nil }); err != nil {
+			t.Errorf("read %s: %v", v.Name, err)
+		}
 	}
 }
 

@@ -18,10 +18,13 @@ func (c *cmdline) app() *cli.App {
 	app := &cli.App{
 		Name:  "agent",
 		Usage: "prove a patch in a throwaway container, and write back only one that passed",
+		// A file's name may hold a comma.
+		DisableSliceFlagSeparator: true,
 		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
 			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
 			"nothing. Postgres keeps the evidence.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove a patch, then ask",
+			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
 			"agent undo", "take the last promotion back",
 			"agent doctor", "is everything there?") + "\n\n" +
@@ -43,7 +46,7 @@ func (c *cmdline) app() *cli.App {
 			return cli.ShowAppHelp(ctx)
 		},
 		Commands: []*cli.Command{
-			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.undoCommand(), c.sqlCommand(),
+			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.undoCommand(), c.contextCommand(), c.sqlCommand(),
 			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(),
 			c.completionCommand(),
 			{Name: "version", Usage: "print the version", Action: c.printVersion},

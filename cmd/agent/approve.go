@@ -32,26 +32,30 @@ type approver struct {
 	// Policy of the flags and the configuration.
 	yes   bool
 	allow []string // kinds of hold that were approved in advance
-	board *board   // gives the terminal away while the question is asked
+	wait  patience
+	board *board // gives the terminal away while the question is asked
 }
 
 // Approve decides whether a proven candidate is promoted.
-func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Decision, string, error) {
+func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
 	// The order matters: --yes wins over the terminal, so that a script
 	// behaves the same whether or not somebody watches it.
 	open := a.open(p.Candidate.Holds)
 	switch {
 	case a.yes && len(open) == 0:
-		return run.Apply, "--yes", nil
+		return run.Answer{Decision: run.Apply, By: "--yes"}, nil
 	case a.yes:
-		return run.Unattended, "the patch changes files that --yes alone does not approve: " + listHolds(open), nil
+		return unattended("the patch changes files that --yes alone does not approve: " + listHolds(open)), nil
 	case !a.attended():
-		return run.Unattended, "there is no terminal and no --yes", nil
+		return unattended("there is no terminal and no --yes"), nil
 	}
 	// Two writers on one terminal would overwrite each other.
 	defer a.board.yield()()
 	return a.ask(ctx, p)
 }
+
+// unattended is the answer of nobody, with the reason.
+func unattended(why string) run.Answer { return run.Answer{Decision: run.Unattended, By: why} }
 
 // open returns the holds that need an approval of their own and have
 // none.
@@ -73,39 +77,75 @@ func listHolds(holds []workspace.Hold) string {
 	return strings.Join(parts, ", ")
 }
 
-// ask shows the candidate and asks until it has an answer. Nothing is
-// the default: an empty line asks again. The end of input means that
-// nobody is there after all.
-func (a *approver) ask(ctx context.Context, p run.Proposal) (run.Decision, string, error) {
+// ask shows the candidate and asks until it has an answer. Enter applies
+// what needs no approval of its own; what does needs a word. The end of
+// input means that nobody is there after all.
+func (a *approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) {
 	// The question is repeated on the same screen, not the diff: the
 	// person has scrolled to where they want to be.
 	a.show(p)
+	a.forgetTyped()
+	choices := "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [s]kip"
+	if p.Again {
+		choices = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [r]egenerate, [s]kip"
+	}
 	for {
-		fmt.Fprint(a.stderr, a.palette(a.stderr).bold("Write this to the workspace?")+" [a]pply, [f]ull diff, [s]kip: ")
-		answer, err := readLine(ctx, a.stdin)
+		typed, err := a.question(ctx, "Write this to the workspace?", choices, a.wait.time)
 		switch {
-		case ctx.Err() != nil:
-			fmt.Fprintln(a.stderr)
-			return run.Skip, "", ctx.Err()
-		case errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO): // EIO: the terminal itself went away
-			fmt.Fprintln(a.stderr)
-			return run.Unattended, "the terminal gave no answer", nil
+		case errors.Is(err, errExpired):
+			return a.expired(p), nil
+		case errors.Is(err, io.EOF):
+			return unattended("the terminal gave no answer"), nil
 		case err != nil:
-			return run.Skip, "", fmt.Errorf("read the answer: %w", err)
+			return run.Answer{}, err
 		}
-		// The letters of the prompt, the words, and what fingers type
-		// by habit.
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "a", "apply", "y", "yes":
-			return run.Apply, "terminal", nil
-		case "s", "skip", "n", "no":
-			return run.Skip, "terminal", nil
-		case "f", "full", "full diff", "d", "diff":
-			a.page(ctx, p.Candidate.Diff)
-		default:
-			fmt.Fprintln(a.stderr, "please answer a, f or s")
+		if answer, ok := a.choose(ctx, p, typed); ok || ctx.Err() != nil {
+			return answer, ctx.Err()
 		}
 	}
+}
+
+// choose does what was typed, and returns the answer when that is one.
+func (a *approver) choose(ctx context.Context, p run.Proposal, typed string) (run.Answer, bool) {
+	by := func(d run.Decision, response []byte) (run.Answer, bool) {
+		return run.Answer{Decision: d, By: run.ByTerminal, Response: response}, true
+	}
+	// The letters of the prompt, the words, and what fingers type by
+	// habit.
+	switch word := normal(typed); {
+	case word == "" && len(a.open(p.Candidate.Holds)) == 0, oneOf(word, "a", "apply", "y", "yes"):
+		return by(run.Apply, nil)
+	case oneOf(word, "s", "skip", "n", "no"):
+		return by(run.Skip, nil)
+	case p.Again && oneOf(word, "r", "regenerate"):
+		return by(run.Regenerate, nil)
+	case oneOf(word, "f", "full", "full diff", "d", "diff"):
+		a.page(ctx, p.Candidate.Diff)
+	case oneOf(word, "x", "xml", "edit xml"):
+		if text := a.editResponse(ctx, p.Response); text != nil {
+			return by(run.Reword, text)
+		}
+	case oneOf(word, "c", "code", "edit code"):
+		if diff := a.editCode(ctx, p.Candidate.Changeset); diff != nil {
+			return by(run.Amend, diff)
+		}
+	default:
+		fmt.Fprintln(a.stderr, "please answer with one of the letters")
+	}
+	return run.Answer{}, false
+}
+
+// expired is the answer when the countdown ends: what passed every gate
+// and needs no approval of its own goes on, unless the policy is to stop.
+func (a *approver) expired(p run.Proposal) run.Answer {
+	open := a.open(p.Candidate.Holds)
+	switch {
+	case a.wait.stop:
+		return unattended("the countdown ended")
+	case len(open) > 0:
+		return unattended("the countdown ended, and the patch changes files that a person must approve: " + listHolds(open))
+	}
+	return run.Answer{Decision: run.Apply, By: "countdown"}
 }
 
 // show prints what the person decides on: gates, what needs their eye,
@@ -135,14 +175,19 @@ func gatesLine(gates []verify.Gate) string {
 }
 
 // page shows the whole diff in the user's pager, or prints it when
-// there is none. The pager is the user's own program, given a cleaned
-// text.
+// there is none.
 func (a *approver) page(ctx context.Context, diff string) {
 	var text strings.Builder
 	diffView{palette: a.palette(a.stderr)}.print(&text, diff)
+	a.pageText(ctx, text.String())
+}
+
+// pageText shows a text in the user's pager, or prints it. The pager is
+// the user's own program, and the text was cleaned.
+func (c *cmdline) pageText(ctx context.Context, text string) {
 	// -R lets colours through and nothing else; the text was cleaned
 	// before it was painted.
-	pager := a.getenv("PAGER")
+	pager := c.getenv("PAGER")
 	if pager == "" {
 		pager = "less -R"
 	}
@@ -152,33 +197,34 @@ func (a *approver) page(ctx context.Context, diff string) {
 		words = []string{"less", "-R"}
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
-		fmt.Fprint(a.stderr, text.String())
+		fmt.Fprint(c.stderr, text)
 		return
 	}
-	if err := a.runPager(ctx, words, text.String()); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(a.stderr, "agent: pager %s: %v\n", words[0], err)
-		fmt.Fprint(a.stderr, text.String())
+	if err := c.onTerminal(ctx, words, strings.NewReader(text)); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(c.stderr, "agent: pager %s: %v\n", words[0], err)
+		fmt.Fprint(c.stderr, text)
 	}
 }
 
-// runPager runs the pager on the terminal and puts the terminal's modes
-// back after it, also when it had to be ended.
-func (a *approver) runPager(ctx context.Context, words []string, text string) error {
+// onTerminal runs a program of the user's on the terminal and puts the
+// terminal's modes back after it, also when it had to be ended. stdin is
+// what the program reads.
+func (c *cmdline) onTerminal(ctx context.Context, words []string, stdin io.Reader) error {
 	// A pager switches the terminal to raw mode. When it dies by a
 	// signal it may not switch back, and the shell would be left
 	// without an echo.
-	if tty := terminal(a.stdin); tty != nil {
+	if tty := terminal(c.stdin); tty != nil {
 		if modes, err := term.GetState(int(tty.Fd())); err == nil {
 			defer term.Restore(int(tty.Fd()), modes)
 		}
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.stderr, a.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, c.stderr, c.stderr
 	// TERM lets it leave the alternate screen; KILL follows when it
 	// does not go.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
-	// The pager is the user's own, and reads the user's own settings.
+	// The program is the user's own, and reads the user's own settings.
 	cmd.Env = os.Environ()
 	err := cmd.Run()
 	if errors.Is(err, syscall.EPIPE) { // the person left before the end

@@ -48,9 +48,9 @@ func TestWithoutAPersonThePolicyDecides(t *testing.T) {
 	} {
 		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("a\n"), io.Discard, io.Discard)
 		a := &approver{cmdline: cmd, yes: c.yes, allow: c.allow, board: cmd.newBoard(0)}
-		got, by, err := a.Approve(t.Context(), aProposal(c.holds...))
-		if got != c.want || !strings.Contains(by, c.by) || err != nil {
-			t.Errorf("%s: %s by %q, %v; want %s by %q", c.name, got, by, err, c.want, c.by)
+		got, err := a.Approve(t.Context(), aProposal(c.holds...))
+		if got.Decision != c.want || !strings.Contains(got.By, c.by) || err != nil {
+			t.Errorf("%s: %+v, %v; want %s by %q", c.name, got, err, c.want, c.by)
 		}
 	}
 }
@@ -125,9 +125,8 @@ func (p *person) types(t *testing.T, text string) {
 
 // An answer is what Approve returned.
 type answer struct {
-	decision run.Decision
-	by       string
-	err      error
+	run.Answer
+	err error
 }
 
 // asked starts the question and returns where its answer will come.
@@ -135,14 +134,14 @@ func (p *person) asked(ctx context.Context, proposal run.Proposal) <-chan answer
 	got := make(chan answer, 1)
 	a := &approver{cmdline: p.cmd, board: p.cmd.newBoard(0)}
 	go func() {
-		d, by, err := a.Approve(ctx, proposal)
+		said, err := a.Approve(ctx, proposal)
 		a.board.close()
-		got <- answer{d, by, err}
+		got <- answer{said, err}
 	}()
 	return got
 }
 
-const question = "[a]pply, [f]ull diff, [s]kip"
+const question = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [s]kip"
 
 func TestAPersonDecides(t *testing.T) {
 	t.Parallel()
@@ -151,7 +150,7 @@ func TestAPersonDecides(t *testing.T) {
 		got := p.asked(t.Context(), aProposal(ciHold))
 		p.sees(t, question, 1)
 		p.types(t, typed)
-		if a := <-got; a.decision != want || a.err != nil {
+		if a := <-got; a.Decision != want || a.err != nil {
 			t.Errorf("%q: %+v, want %s", typed, a, want)
 		}
 		screen := p.screen()
@@ -166,10 +165,11 @@ func TestAPersonDecides(t *testing.T) {
 	}
 }
 
-func TestNothingIsTheDefaultAnswer(t *testing.T) {
+// Enter does not approve what needs an approval of its own.
+func TestWhatIsHeldHasNoDefaultAnswer(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, nil)
-	got := p.asked(t.Context(), aProposal())
+	got := p.asked(t.Context(), aProposal(ciHold))
 	p.sees(t, question, 1)
 	p.types(t, "\n")
 	p.sees(t, question, 2)
@@ -177,7 +177,7 @@ func TestNothingIsTheDefaultAnswer(t *testing.T) {
 	p.sees(t, "please answer", 2)
 	p.sees(t, question, 3)
 	p.types(t, "s\n")
-	if a := <-got; a.decision != run.Skip {
+	if a := <-got; a.Decision != run.Skip {
 		t.Errorf("got %+v, want skip", a)
 	}
 }
@@ -199,7 +199,7 @@ func TestTheFullDiffGoesThroughThePager(t *testing.T) {
 		p.types(t, "f\n")
 		p.sees(t, question, 2)
 		p.types(t, "a\n")
-		if a := <-got; a.decision != run.Apply {
+		if a := <-got; a.Decision != run.Apply {
 			t.Errorf("%s: got %+v, want apply", name, a)
 		}
 		if screen := p.screen(); !strings.Contains(screen, c.shows) || !strings.Contains(screen, "the very last line") {
@@ -215,7 +215,7 @@ func TestCancellingEndsTheQuestion(t *testing.T) {
 	got := p.asked(ctx, aProposal())
 	p.sees(t, question, 1)
 	cancel()
-	if a := <-got; !errors.Is(a.err, context.Canceled) || a.decision == run.Apply {
+	if a := <-got; !errors.Is(a.err, context.Canceled) || a.Decision == run.Apply {
 		t.Errorf("got %+v, want the context's error", a)
 	}
 }
@@ -225,8 +225,8 @@ func TestYesOnATerminalDoesNotAsk(t *testing.T) {
 	p := aPerson(t, nil)
 	a := &approver{cmdline: p.cmd, yes: true, board: p.cmd.newBoard(0)}
 	defer a.board.close()
-	if d, by, err := a.Approve(t.Context(), aProposal()); d != run.Apply || by != "--yes" || err != nil {
-		t.Errorf("%s by %q, %v; want apply by --yes", d, by, err)
+	if got, err := a.Approve(t.Context(), aProposal()); got.Decision != run.Apply || got.By != "--yes" || err != nil {
+		t.Errorf("%+v, %v; want apply by --yes", got, err)
 	}
 }
 

@@ -115,16 +115,25 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 func TestUsageErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"sandbox run --pach x":        "did you mean --patch?",
-		"sandbox run --patch":         "flag needs an argument",
-		"sandbox run extra":           `takes no argument "extra"`,
-		"runs show a b":               `takes no argument "b"`,
-		"runs list --limit many":      "invalid value",
-		"runs list --limit 0":         "give a number above 0",
-		"runs list --state sleeping":  "the states are",
-		"sql --csv --json x":          "choose one",
-		"images prune --keep -1":      "give 0 or more",
-		"sandbox run":                 "no patch was given",
+		"sandbox run --pach x":                    "did you mean --patch?",
+		"sandbox run --patch":                     "flag needs an argument",
+		"sandbox run extra":                       `takes no argument "extra"`,
+		"runs show a b":                           `takes no argument "b"`,
+		"runs list --limit many":                  "invalid value",
+		"runs list --limit 0":                     "give a number above 0",
+		"runs list --state sleeping":              "the states are",
+		"sql --csv --json x":                      "choose one",
+		"images prune --keep -1":                  "give 0 or more",
+		"sandbox run --patch=":                    "no patch was given",
+		"sandbox run --candidates 9":              "no number from 1 to 8",
+		"sandbox run --model gpt":                 "write it as gemini/NAME",
+		"sandbox run --model gemini/x":            "put a key in GEMINI_API_KEYS",
+		"sandbox run --max-cost free":             "write it as 0.50",
+		"sandbox run --goal=":                     "the goal is empty",
+		"sandbox run --patch x --goal y":          "do not go together",
+		"sandbox run --replay 1k3 --goal y":       "do not go together",
+		"sandbox run --patch x --file a --file b": "takes one --file",
+		"context":                     "no file was named",
 		"sandbox run --workspace /no": "name a directory with --workspace",
 	} {
 		got := commandIn(t, nil, strings.Fields(args)...)
@@ -154,7 +163,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret",
 		"sandbox run --yes --no":   "--no-promote",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --file --yes --no-promote --allow --json --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --replay --yes --no-promote --allow --json --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {

@@ -38,6 +38,8 @@ type board struct {
 
 	// The run's events and the clock come from different goroutines.
 	mu    sync.Mutex // guards what follows
+	asks  []askRow   // questions to models
+	spent int64      // on them, in millionths
 	rows  []gateRow
 	state string
 	since time.Time // when it was entered
@@ -54,6 +56,8 @@ type gateRow struct {
 	// together they tell rows apart.
 	gate     string
 	baseline bool
+	// Which of several candidates it judges, 0 when there is but one.
+	candidate int
 	// When it was first heard of, by this process's clock; seconds is
 	// the gate's own measure once it is done.
 	began   time.Time
@@ -121,7 +125,7 @@ func (b *board) yield() func() {
 	// Forgetting what was drawn makes the next frame begin on a new
 	// line, below what the other writer leaves behind. The gates are
 	// done by then, and stay above.
-	b.still, b.drawn, b.rows = true, 0, nil
+	b.still, b.drawn, b.rows, b.asks = true, 0, nil, nil
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -133,13 +137,22 @@ func (b *board) yield() func() {
 func (b *board) event(e run.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// An event carries one of the three. Notes and details may repeat
+	// An event carries one of the four. Notes and details may repeat
 	// what a tool printed, so they are cleaned before anything else.
 	switch {
 	case e.Gate != nil:
-		b.gate(*e.Gate)
+		b.gate(*e.Gate, e.Candidate)
+	case e.Model != nil:
+		b.ask(*e.Model)
 	case e.State != "" && string(e.State) == b.state && e.Note == "": // the end of a run repeats its last state
 	case e.State != "":
+		// Each round asks and judges anew; the result has all of them.
+		if e.State == run.Proposing {
+			b.asks, b.rows = nil, nil
+		}
+		if e.State == run.Verifying {
+			b.rows = nil
+		}
 		b.state, b.since, b.note = string(e.State), time.Now(), cleanLine(e.Note)
 		b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
 	default:
@@ -152,17 +165,17 @@ func (b *board) event(e run.Event) {
 // gate records a gate's event. A gate that runs on the unpatched
 // snapshot has a row of its own: a person who waits for it should see
 // that.
-func (b *board) gate(e verify.Event) {
+func (b *board) gate(e verify.Event, candidate int) {
 	// A gate that has not been heard of gets a row at the end.
 	at := -1
 	for i, r := range b.rows {
-		if r.gate == e.Gate && r.baseline == e.Baseline {
+		if r.gate == e.Gate && r.baseline == e.Baseline && r.candidate == candidate {
 			at = i
 		}
 	}
 	if at < 0 {
 		at = len(b.rows)
-		b.rows = append(b.rows, gateRow{gate: e.Gate, baseline: e.Baseline, began: time.Now()})
+		b.rows = append(b.rows, gateRow{gate: e.Gate, baseline: e.Baseline, candidate: candidate, began: time.Now()})
 	}
 	r := &b.rows[at]
 	r.detail = cleanLine(e.Detail)
@@ -174,10 +187,14 @@ func (b *board) gate(e verify.Event) {
 
 // name is the gate as people read it.
 func (r gateRow) name() string {
-	if r.baseline {
-		return r.gate + " (before)"
+	name := r.gate
+	if r.candidate > 0 {
+		name = fmt.Sprintf("%d: %s", r.candidate, name)
 	}
-	return r.gate
+	if r.baseline {
+		name += " (before)"
+	}
+	return name
 }
 
 // word is the verdict of a gate that is done. What came before the
@@ -239,11 +256,14 @@ func (b *board) lines() []string {
 	}
 	// Before the first gate a large workspace can take a while: the
 	// seconds show that it is alive.
-	if took := time.Since(b.since); len(b.rows) == 0 && took > time.Second && !run.State(b.state).Final() {
+	if took := time.Since(b.since); len(b.rows)+len(b.asks) == 0 && took > time.Second && !run.State(b.state).Final() {
 		head += b.palette.dim(fmt.Sprintf(" %.0f s", took.Seconds()))
 	}
 	if head != "" {
 		text = append(text, head)
+	}
+	for _, r := range b.asks {
+		text = append(text, b.askLines(r)...)
 	}
 	for _, r := range b.rows {
 		text = append(text, "  "+b.line(r))
@@ -254,7 +274,6 @@ func (b *board) lines() []string {
 // line returns one gate: its mark, name, time, and what is to be known
 // of it.
 func (b *board) line(r gateRow) string {
-	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	if r.done {
 		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.mark(r.verdict), r.name(), r.word(), r.seconds)
 		if r.detail != "" {
@@ -264,9 +283,8 @@ func (b *board) line(r gateRow) string {
 	}
 	// A gate that is not done has no word yet; the column stays empty
 	// so that the seconds keep their place.
-	frames := []rune(spinner)
 	took := time.Since(r.began)
-	text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.palette.accent(string(frames[b.frame%len(frames)])), r.name(), "", took.Seconds())
+	text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.spinner(), r.name(), "", took.Seconds())
 	// The smoke test watches for a fixed time, so the end is known.
 	switch left := b.smoke - took; {
 	case r.gate == "smoke" && left > 0:
@@ -275,6 +293,12 @@ func (b *board) line(r gateRow) string {
 		text += "  " + b.palette.dim(r.detail)
 	}
 	return text
+}
+
+// spinner is the sign of what goes on.
+func (b *board) spinner() string {
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	return b.palette.accent(string(frames[b.frame%len(frames)]))
 }
 
 // mark returns the sign of a verdict.

@@ -36,18 +36,24 @@ const maxConfig = 64 << 10
 //	memory = "512MiB"
 //	cpus = 1.5
 //	pids = 64
+//
+//	[budget]
+//	requests = 20
+//	time = "10m"
 type fileConfig struct {
 	Smoke   smokeConfig  `toml:"smoke"`
 	Limits  limitsConfig `toml:"limits"`
+	Budget  budgetConfig `toml:"budget"`
 	Exclude []string     `toml:"exclude"` // patterns left out of the snapshot
 	Timeout string       `toml:"timeout"` // of each gate but smoke, as "90s"
 }
 
 // A userConfig is the user's own configuration file. It may hold what
-// no workspace can be trusted with: where the record is kept, and what
-// is approved without a question.
+// no workspace can be trusted with: where the record is kept, what is
+// approved without a question, and who is shown the code and paid.
 type userConfig struct {
 	fileConfig
+	modelConfig
 	DatabaseURL string   `toml:"database_url"`
 	Allow       []string `toml:"allow"` // kinds of hold approved in advance
 }
@@ -117,6 +123,7 @@ func (c fileConfig) values() (map[string]string, error) {
 	set("limits.cpus", strconv.FormatFloat(c.Limits.CPUs, 'g', -1, 64))
 	set("limits.pids", strconv.FormatInt(c.Limits.PIDs, 10))
 	set("smoke.seconds", strconv.Itoa(c.Smoke.Seconds))
+	c.Budget.values(set)
 	// A size is a number or a text; TOML has no type for either.
 	switch memory := c.Limits.Memory.(type) {
 	case nil:
@@ -153,6 +160,9 @@ func (c fileConfig) values() (map[string]string, error) {
 func (c userConfig) values() (map[string]string, error) {
 	v, err := c.fileConfig.values()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.modelConfig.values(v); err != nil {
 		return nil, err
 	}
 	if c.DatabaseURL != "" {

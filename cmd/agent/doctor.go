@@ -87,7 +87,8 @@ func (c *cmdline) examine(ctx context.Context, set settings) []check {
 		builder = images.New(engine, guest, nil)
 		checks = append(checks, checkImages(ctx, builder)...)
 	}
-	return append(checks, checkDatabase(ctx, set, engine, builder)...)
+	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
+	return append(checks, checkModelsFor(set))
 }
 
 // missing is the check of something that does not work, with the cure

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"agent/migrations"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox"
@@ -76,6 +77,7 @@ func classify(ctx context.Context, err error) (run.Problem, int) {
 		ambiguous *store.AmbiguousError
 		query     *store.QueryError
 		newer     *migrations.NewerError
+		stop      *agent.StopError
 	)
 	told := func(hint string) string { // the hint comes on a line of its own
 		return strings.TrimRight(strings.TrimSuffix(err.Error(), hint), ":; ")
@@ -88,6 +90,8 @@ func classify(ctx context.Context, err error) (run.Problem, int) {
 		return run.Problem{Kind: "cancelled", Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled
 	case errors.As(err, &f):
 		return run.Problem{Kind: f.kind, Message: err.Error(), Next: f.next}, f.exit
+	case errors.As(err, &stop):
+		return run.Problem{Kind: "usage", Message: stop.Message, Next: stop.Next}, run.ExitUsage
 	case errors.As(err, &gone):
 		return run.Problem{Kind: "infra", Message: told(gone.Hint), Next: gone.Hint}, run.ExitInfra
 	case errors.As(err, &lost):

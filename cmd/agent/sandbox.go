@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -47,25 +48,38 @@ func (c *cmdline) sandboxCommand() *cli.Command {
 	}
 }
 
-// sandboxRunCommand describes the main job. Every flag but the patch
-// has a place in the environment too, so that a build server can set a
-// policy once.
+// sandboxRunCommand describes the main job. Every flag that is a policy
+// has a place in the environment too, so that a build server can set it
+// once.
 func (c *cmdline) sandboxRunCommand() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "prove a patch, then write it to the workspace",
+		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace",
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
 			"brings no new trouble is written back, after a question, or with --yes.\n" +
 			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
-			"a *** Begin Patch, JSON edits, or whole files in fences under their names.\n\n" + examples(
+			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
+			"model is asked for it, and for repairs when it fails; --goal says what for, else the model\n" +
+			"reviews a file. What it may spend is capped: see `agent config`.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
-			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files"),
+			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files",
+			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
+			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
+			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
 		Flags: []cli.Flag{
 			workspaceFlag(),
-			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input (required)"},
-			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on, and with more of them what to read too"},
+			&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 8) [$AGENT_CANDIDATES]"},
+			&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+			&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
+			&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
+			&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
+			&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
+			&cli.StringFlag{Name: "replay", Usage: "take plan and answers from the record of `RUN`; no model is asked"},
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"},
@@ -95,13 +109,38 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 		}
 		s.builder.Progress = nil // from here on the terminal is the board's
 		board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
-		req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, board: board}
+		runner := s.runner(board.event)
+		if err := c.staff(ctx, set, s, &req, runner, board); err != nil {
+			board.close()
+			return err
+		}
 		// The board is closed before the result is printed, so that its
 		// last frame stands above it.
-		doc := s.runner(board.event).Run(ctx.Context, req)
+		doc := runner.Run(ctx.Context, req)
 		board.close()
 		return c.report(doc, set.on("json"))
 	})
+}
+
+// staff gives the run who decides at its checkpoints and, when there is
+// no patch, who finds one.
+func (c *cmdline) staff(ctx *cli.Context, set settings, s *session, req *run.Request, runner *run.Runner, board *board) (err error) {
+	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
+	if req.Patch != nil {
+		return nil
+	}
+	if of := ctx.String("replay"); of != "" {
+		runner.Crew, err = s.replay(ctx.Context, set, of, req)
+		return err
+	}
+	// A question is shown before it is sent where its answer will be:
+	// to a person who has not said yes to everything.
+	var before *sender
+	if c.attended() && !set.on("yes") {
+		before = &sender{cmdline: c, wait: set.patience(), board: board}
+	}
+	runner.Crew, err = s.crew(set, before)
+	return err
 }
 
 // request makes the run's request from flags and files.
@@ -120,18 +159,22 @@ func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 	if err != nil {
 		return run.Request{}, err
 	}
-	// The patch comes last: reading standard input waits for a person,
-	// who should not type in vain.
-	name := ctx.String("patch")
-	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
-	patch, err := c.readPatch(ctx.Context, name, next)
-	if err != nil {
+	req := run.Request{
+		Workspace: dir, Exclude: unlist(set["exclude"].text), Allow: allow, NoPromote: set.on("no_promote"), Config: config,
+	}
+	if !ctx.IsSet("patch") {
+		return c.goalRequest(ctx, set, req)
+	}
+	if err := patchOnly(ctx); err != nil {
 		return run.Request{}, err
 	}
-	return run.Request{
-		Workspace: dir, Patch: patch, PatchName: name, Target: ctx.String("file"), Exclude: unlist(set["exclude"].text),
-		Allow: allow, NoPromote: set.on("no_promote"), Config: config,
-	}, nil
+	// The patch comes last: reading standard input waits for a person,
+	// who should not type in vain.
+	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+	req.PatchName = ctx.String("patch")
+	req.Target = strings.Join(ctx.StringSlice("file"), "")
+	req.Patch, err = c.readPatch(ctx.Context, req.PatchName, next)
+	return req, err
 }
 
 // checkDirectory reports a workspace that is no directory, in a message

@@ -34,11 +34,13 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			_, url := storetest.New(t)
+			models := newFakes(t)
 			testscript.Run(t, testscript.Params{
 				Files: []string{file}, UpdateScripts: *update, RequireExplicitExec: false,
 				Setup: func(env *testscript.Env) error { return setUp(env, url) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits, "field": field, "keep": keep, "kept": kept, "holding": holding, "fifo": fifo, "example": example,
+					"model": models.start, "asked": models.asked, "gone": models.gone,
 				},
 			})
 		})

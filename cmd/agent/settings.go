@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -21,7 +22,7 @@ import (
 type key struct {
 	name     string
 	flag     string // "" for none
-	env      string
+	env      string // several with space between: the first that is set
 	fallback string // what holds when nobody sets it, for people
 	about    string
 }
@@ -31,7 +32,7 @@ type key struct {
 // end, in verifyConfig; so one table serves the flags, the environment,
 // both files, and what `agent config` prints.
 func keys() []key {
-	return []key{
+	return append([]key{
 		{"workspace", "workspace", "AGENT_WORKSPACE", ".", "the directory that is worked on"},
 		{"database_url", "", "AGENT_DATABASE_URL", "", "the Postgres that keeps the record; empty: the agent's own container"},
 		{"yes", "yes", "AGENT_YES", "false", "promote what passed without asking"},
@@ -46,7 +47,7 @@ func keys() []key {
 		{"smoke.command", "", "", "[]", "how the smoke test starts the program; empty: found by convention"},
 		{"smoke.seconds", "", "", "10", "how long the smoke test watches"},
 		{"smoke.env", "", "", "{}", "environment of the smoke test"},
-	}
+	}, modelKeys()...)
 }
 
 // A value is a configured value and where it came from. The origin is
@@ -92,6 +93,9 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 		if _, err := strconv.ParseBool(s[name].text); err != nil {
 			return nil, usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
 		}
+	}
+	if err := s.checkModels(); err != nil {
+		return nil, err
 	}
 	_, err := s.verifyConfig()
 	return s, err
@@ -140,8 +144,11 @@ func (s settings) set(values map[string]string, origin string) {
 // overlay lays the environment and the flags over s.
 func (s settings) overlay(ctx *cli.Context, getenv func(string) string) {
 	for _, k := range keys() {
-		if k.env != "" && getenv(k.env) != "" {
-			s[k.name] = value{getenv(k.env), k.env}
+		for _, env := range strings.Fields(k.env) {
+			if text := getenv(env); text != "" {
+				s[k.name] = value{text, env}
+				break
+			}
 		}
 		if k.flag == "" || !ctx.IsSet(k.flag) {
 			continue
@@ -153,7 +160,7 @@ func (s settings) overlay(ctx *cli.Context, getenv func(string) string) {
 		case bool:
 			text = strconv.FormatBool(ctx.Bool(k.flag))
 		case cli.StringSlice:
-			text = list(ctx.StringSlice(k.flag))
+			text = list(unlist(strings.Join(ctx.StringSlice(k.flag), ",")))
 		}
 		s[k.name] = value{text, "--" + k.flag}
 	}
@@ -191,7 +198,15 @@ func (s settings) workspaceFile(outer settings) error {
 	if err != nil {
 		return err
 	}
-	if wider := wider(want, have); wider != "" {
+	wantBudget, err := inner.budget()
+	if err != nil {
+		return err
+	}
+	haveBudget, err := outer.budget()
+	if err != nil {
+		return err
+	}
+	if wider := cmp.Or(wider(want, have), widerBudget(wantBudget, haveBudget)); wider != "" {
 		return policy("lower it in "+path+"; only the user configuration or the environment may raise it",
 			"%s: %s is more than the %s that holds without it", configName, wider, outer.heldText(wider))
 	}
@@ -335,6 +350,10 @@ func (s settings) shown(name string) string {
 	switch {
 	case name == "database_url" && text != "":
 		return mask(text)
+	case name == "gemini.keys":
+		return keyIDs(text)
+	case name == "gemini.base_url", name == "ollama.host":
+		return maskHost(text)
 	// Whoever reads the output over a shoulder learns which variables
 	// there are, not what they hold.
 	case name == "smoke.env":

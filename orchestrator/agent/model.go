@@ -52,6 +52,22 @@ func (v Variant) Temperature() float64 {
 	return min(0.9, temperature+0.3*float64(v.N-1))
 }
 
+// A StopError means that no answer will come however often one asks: a cap is
+// reached, or no provider is left. The run ends with it.
+type StopError struct {
+	// Budget says that a cap ended it: attempts, time, tokens or money.
+	Budget  bool
+	Message string // what happened, with what was spent
+	Next    string // what the person can do
+	Err     error
+}
+
+// Error says what happened.
+func (e *StopError) Error() string { return e.Message }
+
+// Unwrap returns the cause, nil for none.
+func (e *StopError) Unwrap() error { return e.Err }
+
 // ErrSkipped is what Engineer.Before returns for a question that a person does
 // not want to be sent.
 var ErrSkipped = errors.New("the question was skipped")

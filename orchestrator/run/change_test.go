@@ -217,9 +217,9 @@ func removeFile(t *testing.T, b *bench, name string) {
 // asks records what the checkpoint showed.
 type asks struct{ got *run.Proposal }
 
-func (a asks) Approve(_ context.Context, p run.Proposal) (run.Decision, string, error) {
+func (a asks) Approve(_ context.Context, p run.Proposal) (run.Answer, error) {
 	*a.got = p
-	return run.Unattended, "no terminal", nil
+	return run.Answer{Decision: run.Unattended, By: "no terminal"}, nil
 }
 
 func TestTheCheckpointShowsWhatNeedsApproval(t *testing.T) {
@@ -282,8 +282,8 @@ func TestACheckpointThatBreaksIsNoApproval(t *testing.T) {
 
 type broken struct{}
 
-func (broken) Approve(context.Context, run.Proposal) (run.Decision, string, error) {
-	return run.Apply, "", errors.New("the terminal went away")
+func (broken) Approve(context.Context, run.Proposal) (run.Answer, error) {
+	return run.Answer{Decision: run.Apply}, errors.New("the terminal went away")
 }
 
 // A process that was taken for dead finds its run in other hands: its late

@@ -16,7 +16,7 @@
 //	planning          -> proposing rejected failed cancelled
 //	proposing         -> verifying rejected failed cancelled
 //	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
-//	awaiting_approval -> promoting done rejected conflict failed cancelled
+//	awaiting_approval -> proposing verifying promoting done rejected conflict failed cancelled
 //	promoting         -> promoted conflict failed cancelled
 //	promoted          -> pr_open done
 //	pr_open           -> self_review done failed cancelled

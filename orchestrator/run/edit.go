@@ -28,13 +28,20 @@ func Edit(base *workspace.Manifest, response []byte, target string) (workspace.C
 	if err != nil {
 		return workspace.Changeset{}, nil, err
 	}
+	return cs, applied, suit(base, cs)
+}
+
+// suit gives the changes of cs the permission bits of the host's files and
+// reports, as a *ForbiddenError, what may not or cannot be written in the
+// workspace of base.
+func suit(base *workspace.Manifest, cs workspace.Changeset) error {
 	keepModes(base, cs)
 	// What holds for any workspace first, then what this one says.
 	if err := cs.Check(); err != nil {
-		return cs, applied, &ForbiddenError{err}
+		return &ForbiddenError{err}
 	}
 	if err := placeable(base, cs); err != nil {
-		return cs, applied, &ForbiddenError{err}
+		return &ForbiddenError{err}
 	}
-	return cs, applied, nil
+	return nil
 }

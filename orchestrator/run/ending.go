@@ -34,6 +34,7 @@ var kinds = map[string]struct {
 	"conflict":  {verify.Conflict, ExitConflict},
 	"cancelled": {verify.Cancelled, ExitCancelled},
 	"patch":     {verify.Fail, ExitFail},
+	"budget":    {verify.Budget, ExitBudget},
 }
 
 // endWith returns the ending that p asks for. A cancelled run ends in state

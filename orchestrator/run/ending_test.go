@@ -26,14 +26,15 @@ func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
 		"conflict":  {Conflicted, verify.Conflict, 6},
 		"cancelled": {Cancelled, verify.Cancelled, 130},
 		"patch":     {Failed, verify.Fail, 1},
+		"budget":    {Failed, verify.Budget, 5},
 	} {
 		end := endWith(Failed, &Problem{Kind: kind})
 		if end.State != want.state || end.Verdict != want.verdict || end.Exit != want.exit {
 			t.Errorf("%s ends %s, %s, exit %d; want %+v", kind, end.State, end.Verdict, end.Exit, want)
 		}
 	}
-	if len(kinds) != 6 {
-		t.Errorf("there are %d kinds: this test knows 6", len(kinds))
+	if len(kinds) != 7 {
+		t.Errorf("there are %d kinds: this test knows 7", len(kinds))
 	}
 }
 

@@ -33,6 +33,8 @@ type flight struct {
 	*Runner
 	rec Record
 	doc Document
+
+	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }
 
 // launch records a new run, starts its heartbeat, takes the workspace's lock
@@ -159,7 +161,10 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 	return nil
 }
 
+// emit tells the watcher of e. It may be called from any goroutine.
 func (f *flight) emit(e Event) {
+	f.emitting.Lock()
+	defer f.emitting.Unlock()
 	if f.Emit != nil {
 		e.Run = f.rec.ID
 		f.Emit(e)

@@ -10,42 +10,54 @@ import (
 	"agent/verify"
 )
 
-// checkpoint asks whether the proven candidate is promoted, and does it.
-func (f *flight) checkpoint(ctx context.Context, req Request, cand Candidate, base *workspace.Manifest) Ending {
+// checkpoint asks whether the proven candidate is promoted, and does it. No
+// ending means that the answer asks for another candidate.
+func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
+	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
 	if err := f.enter(ctx, AwaitingApproval, "every gate passed"); err != nil {
-		return endWith(Failed, f.trouble(ctx, "record the run", err))
+		return stop(endWith(Failed, f.trouble(ctx, "record the run", err)))
 	}
 	if req.NoPromote {
-		return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
+		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
-	decision, by, err := req.Approver.Approve(ctx, Proposal{Run: f.rec.ID, Workspace: f.rec.Workspace, Candidate: cand})
+	p.Run, p.Workspace = f.rec.ID, f.rec.Workspace
+	answer, err := req.Approver.Approve(ctx, p)
 	if err != nil {
-		return endWith(Failed, f.trouble(ctx, "ask for approval", err))
+		return stop(endWith(Failed, f.trouble(ctx, "ask for approval", err)))
 	}
 	// A policy that approves everything does not approve what needs a person,
 	// whatever the approver says.
-	if open := unapproved(cand.Holds, req.Allow); decision == Apply && by != ByTerminal && len(open) > 0 {
-		decision, by = Unattended, "it changes "+open[0].Path+", which "+by+" does not approve"
+	if open := unapproved(p.Candidate.Holds, req.Allow); answer.Decision == Apply && answer.By != ByTerminal && len(open) > 0 {
+		answer = Answer{Decision: Unattended, By: "it changes " + open[0].Path + ", which " + answer.By + " does not approve"}
 	}
-	switch decision {
+	switch answer.Decision {
 	case Apply:
 		if end := f.drifted(ctx, req, base); end != nil {
-			return *end
+			return stop(*end)
 		}
-		return f.promote(ctx, Promotion{Approved: by, Changeset: cand.Changeset}, base)
+		return stop(f.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base))
+	case Regenerate, Reword, Amend:
+		if answer.Decision != Regenerate || p.Again {
+			return answer, nil
+		}
 	case Skip:
-		end := endWith(Rejected, &Problem{
-			Kind: "policy", Message: "skipped by " + by,
-			Next: "`agent runs diff " + f.rec.ID + "` shows the proven diff again",
-		})
-		end.Verdict = verify.Pass
-		return end
+		return stop(f.skipped(answer.By))
 	}
 	end := endWith(Rejected, &Problem{
-		Kind: "policy", Message: "every gate passed, but nobody is there to approve: " + by,
-		Next: "run again with --yes" + allowFlags(cand.Holds) + ", or on a terminal",
+		Kind: "policy", Message: "every gate passed, but nobody is there to approve: " + answer.By,
+		Next: "run again with --yes" + allowFlags(p.Candidate.Holds) + ", or on a terminal",
 	})
 	end.Verdict = verify.Policy
+	return stop(end)
+}
+
+// skipped is the ending of a proven candidate that a person does not want.
+func (f *flight) skipped(by string) Ending {
+	end := endWith(Rejected, &Problem{
+		Kind: "policy", Message: "skipped by " + by,
+		Next: "`agent runs diff " + f.rec.ID + "` shows the proven diff again",
+	})
+	end.Verdict = verify.Pass
 	return end
 }
 

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -25,9 +27,20 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		f := &flight{Runner: r, doc: Document{Workspace: req.Workspace, Candidates: []DocumentCandidate{}}}
 		return f.close(endWith(Failed, problem))
 	}
+	if req.Patch == nil {
+		return r.launch(ctx, dir, intent(req), nil, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
+	}
 	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
 		return f.prove(ctx, req)
 	})
+}
+
+// intent says what a run without a patch is for.
+func intent(req Request) string {
+	if req.Goal != "" {
+		return "goal " + req.Goal
+	}
+	return "review " + strings.Join(append(slices.Clone(req.Scope), "the workspace")[:1], "")
 }
 
 // resolve returns the absolute path of a workspace with its links resolved.
@@ -57,49 +70,122 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 	if err := f.enter(ctx, Analyzing, "scan the workspace"); err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
 	}
-	cand, base, image, tools, end := f.prepare(ctx, req)
+	var cand Candidate
+	st, end := f.freeze(ctx, req, func(base *workspace.Manifest) (end *Ending) {
+		cand, end = f.edit(ctx, req, base)
+		return end
+	})
 	if end != nil {
 		return *end
 	}
-	f.rec.Snapshot, f.doc.Snapshot = base.Digest(), base.Digest()
-	if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
-		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	f.rec.Snapshot, f.doc.Snapshot = st.base.Digest(), st.base.Digest()
+	for {
+		if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
+			return endWith(Failed, f.trouble(ctx, "record the run", err))
+		}
+		if err := f.verify(ctx, req, st, &cand, 0); err != nil {
+			return endWith(Failed, f.trouble(ctx, "verify the patch", err))
+		}
+		if problem := f.save(ctx, cand); problem != nil {
+			return endWith(Failed, problem)
+		}
+		switch {
+		case cand.Verdict != verify.Pass:
+			return judged(cand)
+		case cand.Changeset.Empty(): // the formatter put everything back
+			return endWith(Rejected, &Problem{
+				Kind: "patch", Message: "the patch changes nothing once it is formatted",
+				Next: "nothing was written, and nothing needs to be",
+			})
+		}
+		answer, end := f.checkpoint(ctx, req, Proposal{Candidate: cand, Response: req.Patch}, st.base)
+		if end != nil {
+			return *end
+		}
+		if cand, end = f.revise(ctx, &req, answer, cand.Changeset, st.base); end != nil {
+			return *end
+		}
 	}
-	report, err := f.Verifier.Verify(ctx, verify.Request{
-		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: image.ID, Toolchain: tools.ID, Versions: tools.Versions,
-		Base: base, Changeset: cand.Changeset, Config: req.Config,
-	}, func(e verify.Event) { f.emit(Event{Gate: &e}) })
+}
+
+// revise makes the next candidate of what a person changed at the checkpoint:
+// a response in place of the one in req, or one on top of changes.
+func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes workspace.Changeset, base *workspace.Manifest) (Candidate, *Ending) {
+	if a.Decision == Reword {
+		req.Patch = a.Response
+		return f.edit(ctx, *req, base)
+	}
+	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	applied, failure, err := f.revised(&cand, base, changes, a.Response, req.Target)
 	if err != nil {
-		return endWith(Failed, f.trouble(ctx, "verify the patch", err))
+		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
+		return cand, &end
+	}
+	if failure != nil {
+		return f.reject(ctx, cand, &Problem{Kind: "patch", Message: "the edited code does not apply: " + failure.Text, Next: "run again; nothing was written"})
+	}
+	f.seal(&cand, applied)
+	return cand, nil
+}
+
+// revised applies a response to the workspace as changes leave it, for cand,
+// and returns what both do to it. A response that cannot be applied, or may not
+// be, is a candidate that failed at its first gate: failure says why, for the
+// model.
+func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (workspace.Changeset, *agent.Failure, error) {
+	started := time.Now()
+	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
+	var refusal *edit.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		cand.Verdict, cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
+		return cs, &agent.Failure{Gate: "edit", Text: refusal.Error()}, nil
+	case err != nil:
+		return cs, nil, fmt.Errorf("read the workspace: %w", err)
+	}
+	if cs, err = changes.Then(cs); err == nil {
+		err = suit(base, cs)
+	}
+	if err != nil { // a path that no approval allows: the model is told, and may choose another
+		cand.Verdict = verify.Policy
+		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
+		return cs, &agent.Failure{Gate: "edit", Text: "nothing was applied: " + err.Error()}, nil
+	}
+	cand.Edits = applied
+	return cs, nil, nil
+}
+
+// verify judges a candidate on a stage and fills in the judgement. n tells the
+// candidate from others that are judged at the same time, 0 when there are none.
+func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate, n int) error {
+	report, err := f.Verifier.Verify(ctx, verify.Request{
+		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Toolchain: st.tools.ID, Versions: st.tools.Versions,
+		Base: st.base, Changeset: cand.Changeset, Config: req.Config,
+	}, func(e verify.Event) { f.emit(Event{Gate: &e, Candidate: n}) })
+	if err != nil {
+		return err
 	}
 	cand.Verdict, cand.Gates, cand.Skipped = report.Verdict, report.Gates, report.Skipped
-	f.seal(&cand, report.Changeset)
-	if problem := f.save(ctx, cand); problem != nil {
-		return endWith(Failed, problem)
-	}
-	switch {
-	case cand.Verdict != verify.Pass:
-		return judged(cand)
-	case cand.Changeset.Empty(): // the formatter put everything back
-		return endWith(Rejected, &Problem{
-			Kind: "patch", Message: "the patch changes nothing once it is formatted",
-			Next: "nothing was written, and nothing needs to be",
-		})
-	}
-	return f.checkpoint(ctx, req, cand, base)
+	f.seal(cand, report.Changeset)
+	return nil
 }
 
 // manyFiles is the size of a workspace, in entries, from which on its snapshot
 // takes long enough to be announced.
 const manyFiles = 5000
 
-// prepare scans, edits and freezes the workspace. A workspace that changes
-// while it is read is scanned again; the edit is then made again too, since
-// it must come from the same bytes.
-func (f *flight) prepare(ctx context.Context, req Request) (Candidate, *workspace.Manifest, images.Image, images.Image, *Ending) {
-	stop := func(e Ending) (Candidate, *workspace.Manifest, images.Image, images.Image, *Ending) {
-		return Candidate{}, nil, images.Image{}, images.Image{}, &e
-	}
+// A stage is the frozen workspace that the candidates of a run are judged on.
+type stage struct {
+	base         *workspace.Manifest
+	image, tools images.Image
+}
+
+// freeze scans the workspace and makes the snapshot. A workspace that changes
+// while it is read is scanned again. scanned, when not nil, is called with
+// every scan, since what it makes of one must come from the same bytes; it
+// may end the run before anything is built.
+func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspace.Manifest) *Ending) (stage, *Ending) {
+	stop := func(e Ending) (stage, *Ending) { return stage{}, &e }
 	for try := 1; ; try++ {
 		base, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
 		if err != nil {
@@ -108,9 +194,10 @@ func (f *flight) prepare(ctx context.Context, req Request) (Candidate, *workspac
 		if text := leftOut(base.Skipped); text != "" && try == 1 {
 			f.emit(Event{Note: text})
 		}
-		cand, end := f.edit(ctx, req, base)
-		if end != nil {
-			return stop(*end)
+		if scanned != nil {
+			if end := scanned(base); end != nil {
+				return stop(*end)
+			}
 		}
 		tools, err := f.Images.Ensure(ctx, images.Toolchain)
 		if err != nil {
@@ -128,7 +215,7 @@ func (f *flight) prepare(ctx context.Context, req Request) (Candidate, *workspac
 		if err != nil {
 			return stop(endWith(Failed, f.trouble(ctx, "make the snapshot", err)))
 		}
-		return cand, base, image, tools, nil
+		return stage{base: base, image: image, tools: tools}, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -68,6 +69,8 @@ type Store interface {
 	// Advance records that the run has entered state to; note says why, for people.
 	// snapshot, when not "", is the manifest digest of the workspace.
 	Advance(ctx context.Context, id string, token int64, to State, note, snapshot string) error
+	// SavePlan records what the run sets out to do, a Plan in JSON.
+	SavePlan(ctx context.Context, id string, token int64, plan []byte) error
 	// SaveCandidate records a candidate with its gates and findings.
 	SaveCandidate(ctx context.Context, id string, token int64, c Candidate) error
 	// SavePromotion records or updates the promotion of the run, with the content of its files.
@@ -149,10 +152,14 @@ type Problem struct {
 type Decision string
 
 // The decisions. Unattended means that a person is needed and there is none: exit code 4.
+// The last three make another candidate, which goes through the whole gate.
 const (
 	Apply      Decision = "apply"
 	Skip       Decision = "skip"
 	Unattended Decision = "unattended"
+	Regenerate Decision = "regenerate" // ask the model once more; only when Proposal.Again
+	Reword     Decision = "reword"     // judge Answer.Response in place of the response
+	Amend      Decision = "amend"      // judge Answer.Response on top of the candidate
 )
 
 // ByTerminal is what an Approver answers when a person decided on a terminal:
@@ -164,14 +171,34 @@ type Proposal struct {
 	Run       string
 	Workspace string
 	Candidate Candidate
+	// Response is what the candidate was made of.
+	Response []byte
+	// Again says that there is a model to be asked once more.
+	Again bool
 }
 
-// An Approver decides whether a proven candidate is promoted. by says who decided, for the record.
+// An Answer is what a checkpoint decided.
+type Answer struct {
+	Decision Decision
+	// By says who decided, for the record: ByTerminal, "--yes".
+	By string
+	// Response is what to judge for Reword and Amend: a patch in any form.
+	Response []byte
+}
+
+// An Approver decides whether a proven candidate is promoted.
 type Approver interface {
-	Approve(ctx context.Context, p Proposal) (d Decision, by string, err error)
+	Approve(ctx context.Context, p Proposal) (Answer, error)
 }
 
-// An Event is live progress: a state entered, a note, or a gate's event.
+// A Crew finds the change of one run that was given no patch.
+type Crew struct {
+	Engineer *agent.Engineer
+	Planner  Planner
+}
+
+// An Event is live progress: a state entered, a note, a gate's event, or how a
+// question to a model fares.
 type Event struct {
 	Run string
 	// "" when the state did not change
@@ -180,6 +207,11 @@ type Event struct {
 	Note string
 	// Gate is a gate's own event, nil for other events.
 	Gate *verify.Event
+	// Candidate counts the candidates that are judged at the same time, from 1;
+	// 0 when there is but one.
+	Candidate int
+	// Model is a question's progress, nil for other events.
+	Model *agent.Progress
 }
 
 // Snapshotter makes images. *images.Builder is one.
@@ -205,16 +237,27 @@ type Runner struct {
 	Orphans  Recovering
 	Images   Snapshotter
 	Verifier Verifier
+	// Crew serves requests without a patch; nil where nobody does. It is called
+	// once a run with the run's ID, since what is asked is recorded under it;
+	// emit takes the progress of questions, from any goroutine.
+	Crew func(run string, emit func(agent.Progress)) Crew
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
 }
 
-// A Request is one patch for one workspace.
+// A Request is one patch for one workspace, or one change that is to be found.
 type Request struct {
 	// Workspace is any path to a directory; the run makes it absolute.
 	Workspace string
-	Patch     []byte
+	// Patch is nil when the engineer is to find the change.
+	Patch []byte
+	// Goal is what the change is for, "" to let the planner choose.
+	Goal string
+	// Scope are the files to work on, the first of them the target; none for any.
+	Scope []string
+	// Candidates is how many different changes are asked for; 0 means 1.
+	Candidates int
 	// PatchName is for people: the file name, or "-".
 	PatchName string
 	// --file: what a block without a name means

@@ -51,8 +51,8 @@ func says(v verify.Verdict) judge {
 // decide answers the checkpoint.
 type decide run.Decision
 
-func (d decide) Approve(context.Context, run.Proposal) (run.Decision, string, error) {
-	return run.Decision(d), "the test", nil
+func (d decide) Approve(context.Context, run.Proposal) (run.Answer, error) {
+	return run.Answer{Decision: run.Decision(d), By: "the test"}, nil
 }
 
 const patch = `<EDIT file="a.py"><SEARCH>

@@ -14,7 +14,7 @@ var transitions = map[State][]State{
 	Planning:         {Proposing, Rejected, Failed, Cancelled},
 	Proposing:        {Verifying, Rejected, Failed, Cancelled},
 	Verifying:        {Proposing, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
-	AwaitingApproval: {Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
+	AwaitingApproval: {Proposing, Verifying, Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
 	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
 	Promoted:         {PROpen, Done},
 	PROpen:           {SelfReview, Done, Failed, Cancelled},

@@ -10,14 +10,14 @@ import (
 )
 
 // A cutter stands between the store and the server. Asked to, it swallows the
-// answer to the next commit and closes the connection, as a network does that
-// breaks at the worst moment.
+// answer to the next commit, or to a statement that commits by itself, and
+// closes the connection, as a network does that breaks at the worst moment.
 type cutter struct {
 	url    string
 	server string
 
 	mu     sync.Mutex
-	armed  bool
+	tag    string // of the answer to swallow, "" for none
 	count  int
 	refuse int // connections still to be refused
 	open   map[net.Conn]bool
@@ -51,10 +51,14 @@ func newCutter(t *testing.T, dsn string) *cutter {
 }
 
 // next asks for the answer to the next commit.
-func (c *cutter) next() {
+func (c *cutter) next() { c.nextTag("COMMIT") }
+
+// nextTag asks for the next answer with a tag, such as "INSERT 0 1". Of a statement outside of a
+// transaction the server sends it after the commit.
+func (c *cutter) nextTag(tag string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.armed = true
+	c.tag = tag
 }
 
 // cuts returns how many answers were swallowed.
@@ -124,15 +128,15 @@ func (c *cutter) carry(client net.Conn) {
 	}
 }
 
-// cut reports whether an answer is the one to swallow. "COMMIT" is the tag by
-// which the server says that a transaction is in the database.
+// cut reports whether an answer is the one to swallow. By its tag, "COMMIT" for
+// a transaction, the server says that the work is in the database.
 func (c *cutter) cut(answer []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.armed || !bytes.Contains(answer, []byte("COMMIT\x00")) {
+	if c.tag == "" || !bytes.Contains(answer, []byte(c.tag+"\x00")) {
 		return false
 	}
-	c.armed = false
+	c.tag = ""
 	c.count++
 	return true
 }

@@ -1,8 +1,12 @@
 // Package store keeps the record in Postgres: runs and their states,
 // candidates with gates and findings, promotions with the content of every
-// file, and the cache of results that stay true. *DB implements run.Store,
-// run.Recovering and verify.Cache, and answers the questions of the command
-// line.
+// file, and the cache of results that stay true; and what runs leave to those
+// after them: every request to a model, the state of keys, memory, the cascade
+// queue, iterations, the ledger's files and proposals.
+//
+// *DB implements run.Store, run.Recovering, run.Knowledge, run.Iterations,
+// llm.Journal and verify.Cache, its Keys implement llm.KeyStates, and it
+// answers the questions of the command line.
 //
 // # Tables
 //
@@ -15,15 +19,24 @@
 //	promotion_file  its files, by digest
 //	blob            content by SHA-256, kept once however often it is referred to
 //	cache           results that stay true; no evidence, and free to be emptied
+//	model_call      one request to a model, its texts byte for byte, and its price
+//	model_key       when a key rests or is not used again; never a key itself
+//	memory          every version of what was learnt of a workspace
+//	cascade         files that use something which changed, waiting and served
+//	iteration       rounds of the loop, at most one open for each workspace
+//	symbol_file     what a scan found in each file of a workspace
+//	proposal        changes that were proposed and not made
 //
-// People do not read tables: the views v_runs, v_states, v_gates, v_findings,
-// v_promotions and v_promotion_files are the interface, each with a comment
-// that says which question it answers. Package migrations owns their
-// definitions.
+// People do not read tables: the views, whose names begin with v_, are the
+// interface, each with a comment that says which question it answers. Package
+// migrations owns their definitions. Texts of questions and answers are in no
+// view.
 //
-// Nothing is ever deleted here but stale cache entries. A run that is removed
-// by hand takes its rows with it; its blobs stay until nobody refers to them
-// and somebody removes them as well.
+// Nothing is ever deleted here but stale cache entries, symbols of files that
+// are gone, and what is known of a key when a person wants that forgotten. A
+// run that is removed by hand takes its rows with it; its blobs stay until
+// nobody refers to them and somebody removes them as well, and what was paid
+// and learnt stays for good.
 //
 // # Writes
 //
@@ -33,7 +46,9 @@
 //
 // Each operation carries an identifier of its own, kept in the row. When a
 // connection dies after a commit but before the answer, the operation is tried
-// again, finds its identifier, and does nothing twice.
+// again, finds its identifier, and does nothing twice. What does not belong to
+// the row of a run either has an identifier in its own row, or is written in
+// such a way that doing it twice is doing it once.
 //
 // # Trouble
 //
@@ -46,6 +61,7 @@
 //
 // What tools print and what a response says of itself may hold any byte.
 // Postgres takes neither NUL nor broken UTF-8 in text, so text goes through
-// clean on its way in. Paths of files that were written are never altered:
+// clean on its way in. What must come back byte for byte, such as the answer
+// of a model, is kept as bytes. Paths of files that were written are never altered:
 // undo depends on them.
 package store

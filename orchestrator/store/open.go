@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"agent/migrations"
+	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -34,6 +35,10 @@ const (
 var (
 	_ run.Store      = (*DB)(nil)
 	_ run.Recovering = (*DB)(nil)
+	_ run.Knowledge  = (*DB)(nil)
+	_ run.Iterations = (*DB)(nil)
+	_ llm.Journal    = (*DB)(nil)
+	_ llm.KeyStates  = Keys{}
 	_ verify.Cache   = (*DB)(nil)
 )
 

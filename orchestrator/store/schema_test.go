@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 )
@@ -82,11 +83,23 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 	slices.Sort(final)
 	verdicts := constants(t, "../../verify", "Verdict")
 	ops := constants(t, "../../sandbox/workspace", "Op")
+	var kinds []string
+	for _, k := range llm.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	slices.Sort(kinds)
+	recorded := slices.Sorted(slices.Values(append(slices.Clone(kinds), string(llm.Cancelled))))
+	if all := constants(t, "../llm", "Kind"); !slices.Equal(all, recorded) {
+		t.Errorf("llm.Kinds() and Cancelled are %v, the constants %v", recorded, all)
+	}
 	for check, want := range map[string][]string{
 		"run_state_check": states, "run_state_state_check": states, "run_ended_check": final,
 		"run_verdict_check": verdicts, "candidate_verdict_check": verdicts, "gate_verdict_check": verdicts,
 		"candidate_file_op_check": ops, "promotion_file_op_check": ops,
 		"promotion_status_check": constants(t, "../run", "PromotionStatus"),
+		"model_call_kind_check":  recorded, "model_key_reason_check": kinds, "model_key_retired_check": kinds,
+		"iteration_phase_check": constants(t, "../run", "Phase"),
+		"proposal_kind_check":   constants(t, ".", "ProposalKind"), "proposal_state_check": constants(t, ".", "ProposalState"),
 	} {
 		definition := value(t, url, `select pg_get_constraintdef(oid) from pg_constraint
 			where connamespace = current_schema()::regnamespace and conname = $1`, check)
@@ -121,7 +134,7 @@ func TestTheDatabaseRefusesNamesThatNobodyKnows(t *testing.T) {
 }
 
 // Whoever writes past the store meets the same rules.
-func TestTheDatabaseItselfGuardsAnEndedRun(t *testing.T) {
+func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
 	must(t, db.Create(t.Context(), record("01run")))
@@ -129,7 +142,12 @@ func TestTheDatabaseItselfGuardsAnEndedRun(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), url)
 	must(t, err)
 	defer conn.Close(t.Context())
-	for _, sql := range []string{`update run set state = 'promoted'`, `update run set token = 0`} {
+	_, err = db.StartIteration(t.Context(), iteration("01iter"))
+	must(t, err)
+	for _, sql := range []string{
+		`update run set state = 'promoted'`, `update run set token = 0`,
+		`insert into iteration select '02iter', workspace, 2, '', '', null, null, 'learn', '', started from iteration`,
+	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s was taken", sql)
 		}
@@ -157,7 +175,11 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 			t.Errorf("%s: comment %q, %d columns explained", v.Name, v.Comment, commented)
 		}
 	}
-	if want := []string{"v_findings", "v_gates", "v_promotion_files", "v_promotions", "v_runs", "v_states"}; !slices.Equal(names, want) {
+	want := []string{
+		"v_cascade", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
+		"v_promotion_files", "v_promotions", "v_proposals", "v_runs", "v_states", "v_symbols",
+	}
+	if !slices.Equal(names, want) {
 		t.Errorf("views %v, want %v", names, want)
 	}
 }

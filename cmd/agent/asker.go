@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+)
+
+// An asker asks the questions of one run of a chain of models. It is an
+// agent.Model; every retry, fallback, cap and record is the chain's.
+type asker struct {
+	chain *llm.Chain
+	// run is the name that the questions are recorded under.
+	run string
+	// emit is told how each question fares.
+	emit func(agent.Progress)
+}
+
+// Ask puts the question to the chain. The error is an *agent.StopError
+// that says what was spent and what a person can do, or that of ctx.
+func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
+	// Who answered is known from the last attempt that began: the answer
+	// itself names only a version.
+	who := ""
+	answer, err := a.chain.Ask(ctx, llm.Call{
+		Run: a.run, Step: q.Step, Purpose: string(q.Purpose), Template: q.Digest,
+		Request: llm.Request{
+			System: q.System, Messages: []llm.Message{{Role: llm.User, Text: q.Text}}, Temperature: q.Temperature,
+		},
+		// Showing progress never ends a question: the run decides, not its
+		// display.
+		Yield: func(e llm.Event) error {
+			p := progress(e)
+			p.Step = q.Step
+			if p.Model != "" {
+				who = p.Model
+			}
+			a.emit(p)
+			return nil
+		},
+	})
+	// The chain has retried and fallen back by now; there is nothing left
+	// to try here.
+	if err != nil {
+		return agent.Reply{}, stopped(ctx, err)
+	}
+	return agent.Reply{Text: answer.Text, Model: who}, nil
+}
+
+// progress translates an event of the chain into plain values.
+func progress(e llm.Event) agent.Progress {
+	switch e := e.(type) {
+	case llm.Started:
+		return agent.Progress{
+			Stage: agent.Asked, Model: e.Vendor + "/" + e.Model, Key: e.Key, In: e.In.N, Estimated: e.In.Estimated, Recorded: e.Recorded,
+		}
+	case llm.Text:
+		return agent.Progress{Stage: agent.Writing, Text: e.Text}
+		// The detail is the vendor's own text; it was masked and cut, and is
+		// cleaned where it is printed.
+	case llm.Abandoned:
+		return agent.Progress{Stage: agent.Dropped, Why: e.Err.Told() + " (" + e.Err.Detail + ")"}
+	case llm.Waiting:
+		p := agent.Progress{Stage: agent.Waiting, Seconds: e.For.Seconds()}
+		if e.Why != nil {
+			p.Why = e.Why.Told()
+		}
+		return p
+		// Tokens and cost are those that were recorded, so that the board and
+		// `agent sql` tell the same.
+	case llm.Done:
+		return agent.Progress{
+			Stage: agent.Answered, In: e.Usage.In.N, Out: e.Usage.Out.N, Estimated: e.Usage.In.Estimated || e.Usage.Out.Estimated,
+			Seconds: e.Duration.Seconds(), Cost: int64(e.Cost), Priced: e.Priced, Recorded: e.Recorded,
+		}
+	}
+	return agent.Progress{}
+}
+
+// stopped translates what ended a question without an answer. What a cap
+// ended is the budget's; anything else is trouble of the models.
+func stopped(ctx context.Context, err error) error {
+	var (
+		capped *llm.BudgetError
+		none   *llm.ExhaustedError
+		one    *llm.Error
+	)
+	switch {
+	case ctx.Err() != nil:
+		return err
+		// Before the next two: what was spent is told most exactly here.
+	case errors.As(err, &capped):
+		return &agent.StopError{Budget: true, Message: capped.Error(), Next: capped.Next(), Err: err}
+	case errors.As(err, &none) && none.Last == nil:
+		return &agent.StopError{Message: none.Error(), Next: none.Next(), Err: err}
+		// An exhausted chain wraps its last error, so it is looked for first.
+	case errors.As(err, &none):
+		return &agent.StopError{Budget: none.Attempts >= maxAttempts, Message: none.Last.Told() + ": " + none.Error(), Next: none.Next(), Err: err}
+	// The bound of an answer is a cap too, be it the vendor's.
+	case errors.As(err, &one):
+		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + ": " + one.Error(), Next: one.Next(), Err: err}
+	case errors.Is(err, llm.ErrNotRecorded):
+		return &agent.StopError{
+			Message: err.Error(), Err: err,
+			Next: "replay on the workspace as it was when the run began; a question that was edited by hand is not found again",
+		}
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/gemini"
+	"agent/orchestrator/llm/ollama"
+)
+
+// The models that are asked when nobody names one.
+const (
+	defaultGemini = gemini.Vendor + "/gemini-2.5-flash"
+	defaultOllama = ollama.Vendor + "/qwen3-coder:30b"
+)
+
+// vendors makes the link to a model, by the vendor's name. Another
+// vendor is a package and a line here.
+var vendors = map[string]func(s settings, model string) (llm.Link, error){
+	gemini.Vendor: geminiLink,
+	ollama.Vendor: ollamaLink,
+}
+
+// modelNames lists the models to ask, in order of preference.
+func (s settings) modelNames() []string {
+	// Whoever names a model gets that one and no other, so that code never
+	// goes to a vendor that was not meant.
+	names := unlist(s["model"].text)
+	if len(names) > 0 {
+		return names
+	}
+	// Only a vendor that could answer is asked.
+	if s["gemini.keys"].text != "" {
+		names = append(names, defaultGemini)
+	}
+	return append(names, defaultOllama)
+}
+
+// links returns what the models are asked through.
+func (s settings) links() ([]llm.Link, error) {
+	var links []llm.Link
+	for _, name := range s.modelNames() {
+		// Only the first slash counts: the names of models may hold more.
+		vendor, model, ok := strings.Cut(name, "/")
+		make := vendors[vendor]
+		if !ok || model == "" || make == nil {
+			return nil, usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].origin, name)
+		}
+		link, err := make(s, model)
+		if err != nil {
+			return nil, err
+		}
+		// A price of the user's wins over what the vendor's link assumes.
+		var prices llm.Prices
+		if err := json.Unmarshal([]byte(s["prices"].text), &prices); err != nil {
+			return nil, usage("mend that value", "prices (%s): %v", s["prices"].origin, err)
+		}
+		if price := prices.Find(vendor, model); price != nil {
+			link.Price = price
+		}
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+// geminiLink is a model of Google's.
+func geminiLink(s settings, model string) (llm.Link, error) {
+	const next = "put a key in GEMINI_API_KEYS, or name another model with --model"
+	keys, err := llm.ParseKeys(s["gemini.keys"].text)
+	if err != nil { // names a key by its place, never by its text
+		return llm.Link{}, usage(next, "gemini.keys (%s): %w", s["gemini.keys"].origin, err)
+	}
+	if len(keys) == 0 {
+		return llm.Link{}, usage(next, "model gemini/%s: there is no key", model)
+	}
+	// Its errors hold no part of the address, where a password may stand.
+	p, err := gemini.New(gemini.Options{BaseURL: s["gemini.base_url"].text})
+	if err != nil {
+		return llm.Link{}, usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].origin, err)
+	}
+	return llm.Link{Provider: p, Model: model, Keys: keys}, nil
+}
+
+// ollamaLink is a model on a machine of one's own, which costs nothing
+// unless a price says otherwise.
+func ollamaLink(s settings, model string) (llm.Link, error) {
+	p, err := ollama.New(ollama.Options{Host: s["ollama.host"].text})
+	if err != nil {
+		return llm.Link{}, usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].origin, err)
+	}
+	room, err := strconv.Atoi(s["ollama.context"].text)
+	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
+}
+
+// chain returns what asks the models of set, or answers from the record
+// of the run replay.
+func (s *session) chain(set settings, replay string) (*llm.Chain, error) {
+	limits, err := set.budget()
+	if err != nil {
+		return nil, err
+	}
+	conf := llm.Config{Limits: limits, Journal: s.db, States: s.db.Keys(), Replay: replay}
+	// A replay asks nobody, so it needs no key and no model.
+	if replay == "" {
+		if conf.Links, err = set.links(); err != nil {
+			return nil, err
+		}
+	}
+	// What it refuses here is a cap on cost without a price; links have
+	// been checked above.
+	chain, err := llm.New(conf)
+	if err != nil {
+		return nil, usage("give the price in [prices] of the user configuration, or take the cap on cost away", "%w", err)
+	}
+	return chain, nil
+}
+
+// checkAnyModel looks whether somebody could answer at all, before a
+// snapshot is taken in vain. Only where nothing was configured is a
+// local Ollama looked for: a person who named a model is told by the run
+// what became of it.
+func (s settings) checkAnyModel(ctx context.Context) error {
+	// A model that cannot be asked is told here as well: the key that is
+	// missing, the host that is none.
+	links, err := s.links()
+	if err != nil || len(unlist(s["model"].text)) > 0 || !slices.Equal(s.modelNames(), []string{defaultOllama}) {
+		return err
+	}
+	// The same reading as the provider's own.
+	host, err := ollama.Host(s["ollama.host"].text)
+	if err != nil || len(links) != 1 {
+		return err
+	}
+	// A connection is enough; what answers is the run's business.
+	conn, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, "tcp", host.Host)
+	if err == nil {
+		return conn.Close()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return infra("put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`), or give a patch with --patch",
+		"no model is configured: there is no key of Gemini, and no Ollama answers at %s", host.Host)
+}
+
+// describeModels says which models would be asked, without asking any.
+func (s settings) describeModels() (string, error) {
+	links, err := s.links()
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	// How many keys there are is told, never which.
+	for _, l := range links {
+		text := l.Provider.Vendor() + "/" + l.Model
+		if n := len(l.Keys); n > 0 {
+			text += fmt.Sprintf(" (keys: %d)", n)
+		}
+		if l.Price == nil {
+			text += ", price not known"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", then ") + "; not asked", nil
+}
+
+// checkModelsFor is the doctor's line about models. Nothing is missing
+// for the main job without one: a patch needs none.
+func checkModelsFor(set settings) check {
+	const name = "models"
+	text, err := set.describeModels()
+	// A warning at most: the main job with a patch works without.
+	var f *fault
+	switch {
+	case errors.As(err, &f):
+		return check{name, checkWarn, f.Error(), f.next}
+	case err != nil:
+		return check{name, checkWarn, err.Error(), "mend that value"}
+	case set["gemini.keys"].text == "" && set["ollama.host"].text == "" && len(unlist(set["model"].text)) == 0:
+		return check{name, checkWarn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
+	}
+	return check{name, checkOK, text, ""}
+}

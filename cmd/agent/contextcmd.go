@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// A contextDoc is a question as `agent context --json` prints it.
+type contextDoc struct {
+	Purpose  agent.Purpose `json:"purpose"`
+	Template string        `json:"template"` // digest of the templates
+	Target   string        `json:"target"`
+	Tokens   int           `json:"tokens"` // estimated
+	System   string        `json:"system"`
+	Text     string        `json:"text"`
+	Cuts     []agent.Cut   `json:"cuts"` // what was shortened to fit
+}
+
+// contextCommand shows what a model would be sent, and sends nothing.
+func (c *cmdline) contextCommand() *cli.Command {
+	return &cli.Command{
+		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
+		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
+			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n\n" + examples(
+			"agent context shop/stock.py", "a review of that file",
+			"agent context shop/stock.py --goal 'refuse negative counts'", "with a goal"),
+		Flags: []cli.Flag{
+			workspaceFlag(),
+			&cli.StringFlag{Name: "goal", Usage: "what the change is for, as `TEXT`"},
+			jsonFlag(),
+		},
+		Action: c.showContext,
+	}
+}
+
+// showContext plans as a run would, and stops before anybody is asked.
+func (c *cmdline) showContext(ctx *cli.Context) error {
+	// What can be wrong on the command line is found first.
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	dir := set["workspace"].text
+	if err := checkDirectory(dir); err != nil {
+		return err
+	}
+	// Without a file a model would have to choose, and none is asked here.
+	if ctx.NArg() == 0 {
+		return usage("name a file of the workspace: agent context FILE", "no file was named")
+	}
+	// The workspace's own prompts count here as in a run.
+	prompts, err := loadPrompts(dir)
+	if err != nil {
+		return err
+	}
+	// The request that `sandbox run` would make of the same flags.
+	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		// A scan alone: no snapshot is made, and no engine is needed.
+		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		if err != nil {
+			return fmt.Errorf("scan the workspace: %w", err)
+		}
+		// Its engineer has no model: with a file named there is nothing to
+		// choose.
+		engineer := &agent.Engineer{Prompts: prompts}
+		plan, err := s.scout(engineer).Plan(ctx.Context, base, req)
+		if err != nil {
+			return err
+		}
+		// The fence differs from run to run; everything else is as it would be
+		// sent.
+		q, cuts, err := engineer.Question(plan.Task.Kind, "propose/1", plan.Task.Brief, plan.Task.Fence)
+		if err != nil {
+			return usage("name a smaller file", "%w", err)
+		}
+		return c.printContext(plan, q, cuts, set.on("json"))
+	})
+}
+
+// printContext prints a question: the text on stdout, what is to be known
+// of it on stderr.
+func (c *cmdline) printContext(plan run.Plan, q agent.Question, cuts []agent.Cut, asJSON bool) error {
+	// Lists are never null, as in every document.
+	doc := contextDoc{
+		Purpose: q.Purpose, Template: q.Digest, Target: plan.Task.Brief.Target, Tokens: llm.Estimate(q.System, q.Text).N,
+		System: q.System, Text: q.Text, Cuts: append([]agent.Cut{}, cuts...),
+	}
+	if asJSON {
+		return printJSON(c.stdout, doc)
+	}
+	// Cleaned for a terminal; --json has every byte.
+	err := printTo(c.stdout, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s\n---\n\n%s", clean(q.System), clean(q.Text))
+		return nil
+	})
+	fmt.Fprintf(c.stderr, "%s, template %.12s, about %d tokens\n", q.Purpose, q.Digest, doc.Tokens)
+	// What a model does not see explains many of its answers.
+	for _, cut := range cuts {
+		fmt.Fprintf(c.stderr, "cut: %s from %d to %d bytes\n", cut.Section, cut.From, cut.To)
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/orchestrator/llm/llmtest"
+)
+
+// fakes are the fake vendors of one script.
+type fakes map[string]*llmtest.Server
+
+// newFakes returns fakes that are closed with the test.
+func newFakes(t *testing.T) fakes {
+	f := fakes{}
+	t.Cleanup(func() {
+		for _, s := range f {
+			s.Close()
+		}
+	})
+	return f
+}
+
+// start starts a vendor that answers by a script: model gemini steps.json.
+// A text of "file:NAME" in it stands for what that file of the archive holds.
+// The command line finds the vendor by the environment.
+func (f fakes) start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: model gemini|ollama FILE")
+	}
+	steps, err := llmtest.ReadScript(ts.MkAbs(args[1]))
+	ts.Check(err)
+	for i := range steps {
+		if name, ok := strings.CutPrefix(steps[i].Text, "file:"); ok {
+			text, err := os.ReadFile(ts.MkAbs(name))
+			ts.Check(err)
+			steps[i].Text = string(text)
+		}
+	}
+	switch args[0] {
+	case "gemini":
+		f[args[0]] = llmtest.Gemini(steps...)
+		ts.Setenv("GEMINI_BASE_URL", f[args[0]].URL())
+	case "ollama":
+		f[args[0]] = llmtest.Ollama(steps...)
+		ts.Setenv("OLLAMA_HOST", f[args[0]].URL())
+	default:
+		ts.Fatalf("there is no fake of %s", args[0])
+	}
+}
+
+// asked checks how often a vendor was asked so far: asked gemini 2.
+func (f fakes) asked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || f[args[0]] == nil {
+		ts.Fatalf("usage: asked VENDOR N")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	got := f[args[0]].Requests()
+	if len(got) != want {
+		ts.Fatalf("%s was asked %d times, want %d", args[0], len(got), want)
+	}
+	for _, r := range got {
+		if r.KeyInURL {
+			ts.Fatalf("a key is in the URL")
+		}
+	}
+}
+
+// gone stops a vendor: gone gemini.
+func (f fakes) gone(ts *testscript.TestScript, _ bool, args []string) {
+	f[args[0]].Close()
+	delete(f, args[0])
+}

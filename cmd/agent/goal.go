@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/forge"
+	"agent/orchestrator/run"
+)
+
+// goalRequest completes the request of a run that is to find the change
+// itself: what it is for, where, and how many are asked for.
+func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (run.Request, error) {
+	if ctx.String("replay") != "" {
+		// A flag that changes nothing would be believed to.
+		for _, flag := range []string{"goal", "file", "candidates", "model"} {
+			if ctx.IsSet(flag) {
+				return req, usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
+			}
+		}
+		return req, nil
+	}
+	// An empty goal is a variable that was not set, in a script.
+	if ctx.IsSet("goal") && ctx.String("goal") == "" {
+		return req, usage("say what the change is for, or leave --goal out", "the goal is empty")
+	}
+	// Checked with the settings; read here.
+	n, err := parseCount(set["candidates"].text, 1, maxCandidates)
+	if err != nil {
+		return req, usage("mend that value", "candidates: %v", err)
+	}
+	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), int(n)
+	return req, set.checkAnyModel(ctx.Context)
+}
+
+// patchOnly refuses what only a run without a patch takes.
+func patchOnly(ctx *cli.Context) error {
+	for _, flag := range []string{"goal", "candidates", "model", "replay"} {
+		if ctx.IsSet(flag) {
+			return usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
+		}
+	}
+	if len(ctx.StringSlice("file")) > 1 {
+		return usage("name the one file that blocks without a file name mean", "--patch takes one --file")
+	}
+	return nil
+}
+
+// crew returns what finds the change of a run. before, when not nil, is
+// the checkpoint before each question.
+func (s *session) crew(set settings, before *sender) (newCrew, error) {
+	return s.staff(set, "", func(e *agent.Engineer) run.Planner {
+		if before != nil {
+			e.Before = before.before
+		}
+		return s.scout(e)
+	})
+}
+
+// replay returns what answers as a recorded run did, and puts into req
+// what that run was for.
+func (s *session) replay(ctx context.Context, set settings, of string, req *run.Request) (newCrew, error) {
+	// The beginning of a name is enough, as everywhere.
+	found, err := s.db.Run(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	recorded, err := s.db.Plan(ctx, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	if recorded == nil {
+		return nil, usage("see `agent runs list` for a run with a goal", "run %s made no plan: it was given its patch, or ended before", found.ID)
+	}
+	// The plan holds all that the first question was made of, word for
+	// word; the workspace is read only to apply the answer.
+	planner := run.RecordedPlan(recorded)
+	plan, err := planner.Plan(ctx, nil, *req)
+	if err != nil {
+		return nil, err
+	}
+	req.Goal = plan.Task.Brief.Goal
+	return s.staff(set, found.ID, func(*agent.Engineer) run.Planner { return planner })
+}
+
+// A newCrew makes the crew of a run, as run.Runner wants it.
+type newCrew = func(run string, emit func(agent.Progress)) run.Crew
+
+// staff returns crews that ask the models of set, or the record of the
+// run replay. plan makes the planner for an engineer.
+func (s *session) staff(set settings, replay string, plan func(*agent.Engineer) run.Planner) (newCrew, error) {
+	// One chain for all runs of this process: its caps between goroutines
+	// hold only within one.
+	chain, err := s.chain(set, replay)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := loadPrompts(set["workspace"].text)
+	if err != nil {
+		return nil, err
+	}
+	return func(id string, emit func(agent.Progress)) run.Crew {
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: id, emit: emit}, Prompts: prompts}
+		return run.Crew{Engineer: engineer, Planner: plan(engineer)}
+	}, nil
+}
+
+// scout returns who plans a run.
+func (s *session) scout(e *agent.Engineer) *run.Scout {
+	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord()}
+}
+
+// promptsDir is where a workspace may have prompts of its own.
+const promptsDir = ".agent/prompts"
+
+// loadPrompts returns the prompts for a workspace.
+func loadPrompts(dir string) (*agent.Prompts, error) {
+	// A prompt that does not work is an error, not a reason to take the
+	// built-in one: nobody would notice.
+	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
+	if err != nil {
+		return nil, usage("mend or remove that file of "+promptsDir, "%w", err)
+	}
+	return prompts, nil
+}
+
+// promptFiles are the prompts in a directory of a workspace: regular
+// files of a bounded size, and no links, since a link could show any
+// file of the user's to a model.
+type promptFiles string
+
+// Open implements fs.FS.
+func (d promptFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid} // only whole files are read
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (d promptFiles) ReadFile(name string) ([]byte, error) {
+	// The two directories above the file are looked at as well.
+	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+	}
+	// The same bounds as for a configuration file.
+	data, err := readConfig(filepath.Join(string(d), path.Base(name)), false)
+	if err == nil && data == nil {
+		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}

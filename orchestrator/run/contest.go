@@ -1,0 +1,478 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/edit"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A Plan is what a run without a patch sets out to do.
+type Plan struct {
+	Task agent.Task
+	// Why says for people how the target was chosen: "cascade from shop/tax.py".
+	Why string
+	// Candidates is how many different changes are asked for; 0 for as many as
+	// the request says.
+	Candidates int
+}
+
+// A Planner chooses what to do in a workspace and gathers what is known about
+// it. It is asked once a run, in state planning, and must give the same plan
+// for the same run when that is carried on after a crash.
+type Planner interface {
+	Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error)
+}
+
+// A contender is one line of candidates: a proposal and its repairs.
+// It is judged and changed by one goroutine at a time: the rounds of a contest see to that.
+type contender struct {
+	variant agent.Variant
+	// Repairs so far.
+	heals int
+	// What the model answered last.
+	reply agent.Reply
+	// The candidate that came of it, judged or refused.
+	cand Candidate
+	// What the last candidate that could be applied does to the base; repairs
+	// build on it. before is the same without the last reply.
+	changes, before workspace.Changeset
+	failure         agent.Failure
+	tried           []agent.Attempt
+	// There is nothing more to ask: it passed, or no repair is left, or the
+	// model sees nothing to change, or a person would not have it asked.
+	done, nothing, skipped bool
+	// How often a person wanted another answer than the one that passed.
+	again int
+}
+
+// A contest asks for candidates, has them judged, and has those that fail
+// repaired, until one passes or none is left.
+// The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
+// checkpoint begins one contender anew.
+type contest struct {
+	*flight
+	req   Request
+	crew  Crew
+	plan  Plan
+	stage stage
+	all   []*contender
+}
+
+// pursue finds a patch for a goal, or for what the planner chose, and takes it
+// through the gate.
+func (f *flight) pursue(ctx context.Context, req Request) Ending {
+	if err := f.enter(ctx, Analyzing, "scan the workspace"); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	st, end := f.freeze(ctx, req, nil)
+	if end != nil {
+		return *end
+	}
+	f.rec.Snapshot, f.doc.Snapshot = st.base.Digest(), st.base.Digest()
+	if err := f.enter(ctx, Planning, ""); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	crew := f.Crew(f.rec.ID, func(p agent.Progress) { f.emit(Event{Model: &p}) })
+	// The planner is made for the run, as its model calls are recorded under the run's name.
+	plan, err := crew.Planner.Plan(ctx, st.base, req)
+	if err != nil {
+		return f.stopped(ctx, "plan the work", err)
+	}
+	if plan.Candidates == 0 {
+		plan.Candidates = max(1, req.Candidates)
+	}
+	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
+	// same questions to find the answers that were paid for.
+	record, err := json.Marshal(plan)
+	if err == nil {
+		err = f.Store.SavePlan(ctx, f.rec.ID, f.rec.Token, record)
+	}
+	if err != nil {
+		return endWith(Failed, f.trouble(ctx, "record the plan", err))
+	}
+	c := &contest{flight: f, req: req, crew: crew, plan: plan, stage: st}
+	for n := range plan.Candidates {
+		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
+	}
+	return c.run(ctx)
+}
+
+// run goes through rounds of asking and judging.
+func (c *contest) run(ctx context.Context) Ending {
+	for {
+		// All that are left are asked, then all are judged: the boxes work
+		// at the same time, and a model's caps are kept in order.
+		live := c.live()
+		if len(live) == 0 {
+			return c.lost()
+		}
+		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
+			return endWith(Failed, c.trouble(ctx, "record the run", err))
+		}
+		for _, k := range live {
+			if err := c.ask(ctx, k); err != nil {
+				return c.stopped(ctx, "ask the model", err)
+			}
+		}
+		if end := c.judge(ctx, live); end != nil {
+			return *end
+		}
+		if end := c.crown(ctx); end != nil {
+			return *end
+		}
+	}
+}
+
+// live lists the contenders that there is something to ask for.
+func (c *contest) live() []*contender {
+	return slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+}
+
+// note says for people what is asked for next, k being the first to be asked.
+func (c *contest) note(k *contender) string {
+	if len(k.tried) > 0 {
+		return "repair: " + k.failure.Gate
+	}
+	if target := c.plan.Task.Brief.Target; target != "" {
+		return "read " + target + " (" + c.plan.Why + ")"
+	}
+	return c.plan.Why
+}
+
+// crown takes the best candidate that passed to the checkpoint, until one of
+// them ends the run. No ending means that there is something to ask.
+// A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
+// so that nothing is promoted that no gate has seen.
+func (c *contest) crown(ctx context.Context) *Ending {
+	for {
+		best := c.best()
+		if best == nil {
+			return nil
+		}
+		p := Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
+		answer, end := c.checkpoint(ctx, c.req, p, c.stage.base)
+		switch {
+		case end != nil:
+			return end
+			// The contender begins anew in its place; what it was before stays in
+			// the record.
+		case answer.Decision == Regenerate:
+			*best = contender{variant: best.variant, again: best.again + 1}
+			return nil
+		}
+		if err := c.revise(best, answer); err != nil {
+			end := endWith(Failed, c.trouble(ctx, "apply what was edited", err))
+			return &end
+		}
+		if end := c.judge(ctx, []*contender{best}); end != nil {
+			return end
+		}
+	}
+}
+
+// revise makes a contender's next candidate of what a person changed at the
+// checkpoint. It is judged like any other, and goes back to the model when it
+// fails.
+func (c *contest) revise(k *contender, a Answer) error {
+	// The code as it was when the response was given.
+	if a.Decision == Reword {
+		k.changes = k.before
+	}
+	k.reply.Text = string(a.Response)
+	return c.apply(k)
+}
+
+// ask gets the next candidate of a contender from the model and applies it.
+// The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
+// repaired like any failure.
+func (c *contest) ask(ctx context.Context, k *contender) error {
+	var err error
+	if len(k.tried) == 0 {
+		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
+	} else {
+		k.heals++
+		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+	}
+	// The others of the round are asked all the same.
+	if errors.Is(err, agent.ErrSkipped) {
+		k.done, k.skipped = true, true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if k.reply.Nothing() && len(k.tried) == 0 {
+		k.done, k.nothing = true, true
+		return nil
+	}
+	return c.apply(k)
+}
+
+// apply makes a candidate of the contender's reply. One that cannot be applied
+// is a candidate that failed at its first gate.
+// It is applied on what the contender has changed so far and recorded as a change of the base: three repairs of one
+// line are one change in the end, made from what the person has.
+func (c *contest) apply(k *contender) error {
+	response := []byte(k.reply.Text)
+	k.cand, k.before = Candidate{Thought: edit.Thought(response)}, k.changes
+	cs, failure, err := c.revised(&k.cand, c.stage.base, k.changes, response, c.plan.Task.Brief.Target)
+	switch {
+	case err != nil:
+		return err
+	case failure != nil:
+		k.failure = *failure
+		return nil
+	}
+	k.changes = cs
+	c.seal(&k.cand, cs)
+	return nil
+}
+
+// judge verifies the candidates of a round at the same time, each in boxes of
+// its own, and records all of them in their order.
+// The ending is nil when the contest goes on. Each goroutine writes to its own contender and its own place in errs, and
+// is waited for: no box outlives the round.
+func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
+	// What came to no candidate has nothing to be judged.
+	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
+	if len(live) == 0 {
+		return nil
+	}
+	if err := c.enter(ctx, Verifying, count(len(live), "candidate")); err != nil {
+		end := endWith(Failed, c.trouble(ctx, "record the run", err))
+		return &end
+	}
+	errs := make([]error, len(live))
+	var judging sync.WaitGroup
+	for i, k := range live {
+		if k.cand.Verdict != "" {
+			continue // refused
+		}
+		// A candidate alone needs no number on the screen.
+		n := k.variant.N
+		if len(live) == 1 {
+			n = 0
+		}
+		judging.Go(func() {
+			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand, n)
+			k.changes = k.cand.Changeset // as the format gate left it
+		})
+	}
+	judging.Wait()
+	if err := errors.Join(errs...); err != nil {
+		end := endWith(Failed, c.trouble(ctx, "verify a candidate", err))
+		return &end
+	}
+	for _, k := range live {
+		if problem := c.save(ctx, k.cand); problem != nil {
+			end := endWith(Failed, problem)
+			return &end
+		}
+		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
+			end := judged(k.cand)
+			return &end
+		}
+		k.settle()
+	}
+	return nil
+}
+
+// settle notes what became of a judged candidate, and whether it may be
+// repaired.
+// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
+// attempt. What was tried goes into the next repair, lest the model try it again.
+func (k *contender) settle() {
+	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+		k.done = true
+		return
+	}
+	if g := failed(k.cand); g.Name != "edit" {
+		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
+	}
+	k.tried = append(k.tried, agent.Attempt{
+		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: because(k.cand, k.cand.Verdict), Diff: k.cand.Diff,
+	})
+	k.done = k.heals >= agent.MaxHeals
+}
+
+// failed returns the first gate that a candidate did not pass.
+// It is the one to mend: those after it often fail only because of it. The zero Gate stands for none.
+func failed(cand Candidate) verify.Gate {
+	for _, g := range cand.Gates {
+		if g.Verdict != verify.Pass {
+			return g
+		}
+	}
+	return verify.Gate{}
+}
+
+// maxLog bounds what of a gate's output goes back to the model, in bytes.
+const maxLog = 8 << 10
+
+// report words everything that the gates have against a candidate.
+// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
+// end of its output, where tools say what went wrong.
+func report(cand Candidate) string {
+	var b strings.Builder
+	for _, g := range cand.Gates {
+		if g.Verdict == verify.Pass {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
+		for _, f := range g.Findings {
+			fmt.Fprintf(&b, "%s:%d: %s %s\n", f.File, f.Line, f.Rule, f.Message)
+			if f.Source != "" {
+				fmt.Fprintf(&b, "    %s\n", f.Source)
+			}
+		}
+		if out := g.Output; len(g.Findings) == 0 && out != "" {
+			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
+		}
+	}
+	return b.String()
+}
+
+// boxRoot is where the workspace lies in a box, as logs name it.
+const boxRoot = "/work"
+
+// breakage describes a failed candidate to the engineer.
+func (c *contest) breakage(k *contender) agent.Breakage {
+	// The base with the change: a file that the candidate created is there, one that it deleted is not.
+	now := c.stage.base.With(k.changes)
+	// Everything is shown as the failed candidate left it, since the repair
+	// is applied on top of that.
+	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
+	touched := map[string]bool{}
+	for _, ch := range k.changes.Changes {
+		touched[ch.Path] = ch.Op != workspace.Delete
+	}
+	x.Target, x.Downstream = c.culprit(k, now, touched)
+	for name := range touched {
+		if name != x.Target && touched[name] {
+			if text, err := now.ReadFile(name); err == nil {
+				x.Others = append(x.Others, agent.File{Path: name, Text: string(text)})
+			}
+		}
+	}
+	slices.SortFunc(x.Others, func(a, b agent.File) int { return strings.Compare(a.Path, b.Path) })
+	if text, err := now.ReadFile(x.Target); err == nil {
+		x.Code = string(text)
+	}
+	x.Language = agent.Language(x.Target)
+	return x
+}
+
+// culprit returns the file to mend: the first that a finding names, the
+// innermost frame of a log, or the task's own target. downstream says that the
+// change did not touch it.
+// A test of b.py that fails because a.py has changed gives b.py and true: the repair is then asked for in other words,
+// since the fault may lie in the change or in what it did not follow.
+func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
+	has := func(p string) bool {
+		e, ok := now.Lookup(p)
+		return ok && e.Kind == workspace.File
+	}
+	// A finding names its file; a log has to be searched.
+	g := failed(k.cand)
+	for _, f := range g.Findings {
+		if g.Name != "edit" && has(f.File) {
+			return f.File, !touched[f.File]
+		}
+	}
+	if p, _, ok := agent.Culprit(g.Output, boxRoot, has); ok {
+		return p, !touched[p]
+	}
+	return c.plan.Task.Brief.Target, false
+}
+
+// best returns the contender to promote, nil when none passed: the fewest
+// findings of its own, then the smallest diff, then the first asked for.
+// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
+// asking decides at last, so that a replay crowns the same.
+func (c *contest) best() *contender {
+	var passed []*contender
+	for _, k := range c.all {
+		if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+			passed = append(passed, k)
+		}
+	}
+	slices.SortStableFunc(passed, func(a, b *contender) int {
+		if d := findings(a.cand) - findings(b.cand); d != 0 {
+			return d
+		}
+		return len(a.cand.Diff) - len(b.cand.Diff)
+	})
+	if len(passed) == 0 {
+		return nil
+	}
+	return passed[0]
+}
+
+// findings counts what the gates found new in a candidate.
+func findings(cand Candidate) int {
+	n := 0
+	for _, g := range cand.Gates {
+		n += len(g.Findings)
+	}
+	return n
+}
+
+// lost is the ending of a contest that nobody won.
+// What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
+// candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
+func (c *contest) lost() Ending {
+	var last *contender // that came to a candidate
+	skipped := false
+	for _, k := range c.all {
+		skipped = skipped || k.skipped
+		if !k.nothing && k.cand.Verdict != "" {
+			last = k
+		}
+	}
+	// Nothing was asked, so the model is not to blame.
+	if last == nil && skipped {
+		return endWith(Rejected, &Problem{
+			Kind: "policy", Message: "skipped by " + ByTerminal + " before the question was sent",
+			Next: "run again with another --goal or --file",
+		})
+	}
+	if last == nil {
+		if c.req.Goal == "" {
+			return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
+		}
+		return endWith(Rejected, &Problem{
+			Kind: "patch", Message: "the model sees nothing to change for this goal",
+			Next: "say more in --goal, or name the file with --file",
+		})
+	}
+	end := judged(last.cand)
+	if end.Error != nil {
+		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
+		end.Error.Next = "`agent runs show " + c.rec.ID + "` shows every candidate; say more in --goal, or try another --model"
+	}
+	return end
+}
+
+// stopped is the ending of a run whose model gives no answer any more, or of
+// another trouble in act.
+// A cancelled run comes first: the model's error is then only the echo of it.
+func (f *flight) stopped(ctx context.Context, act string, err error) Ending {
+	var stop *agent.StopError
+	if ctx.Err() != nil || !errors.As(err, &stop) {
+		return endWith(Failed, f.trouble(ctx, act, err))
+	}
+	kind := "infra"
+	if stop.Budget {
+		kind = "budget"
+	}
+	return endWith(Failed, &Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
+}

@@ -1,0 +1,261 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"agent/orchestrator/agent"
+	"agent/sandbox/workspace"
+)
+
+// A Scout plans runs without a patch: it chooses the file to work on and
+// gathers what is known about it. It implements Planner.
+//
+// The order of choice: the files that the request names; a file in the cascade
+// queue, since something that it uses has changed; the model's own choice,
+// checked against the tree; and when that is no choice, the file that changed
+// most often, or the next one by name.
+type Scout struct {
+	Engineer  *agent.Engineer
+	Knowledge Knowledge
+	// Hotspots returns the files that changed most often, none when nobody
+	// knows; nil for nobody.
+	Hotspots func(ctx context.Context, dir string, n int) ([]string, error)
+	// Around describes what a file uses and who uses it, "" when nothing is
+	// known; nil for nobody.
+	Around func(path string) string
+	// Project describes the project; "" when nobody did.
+	Project string
+	// Last is the target of the iteration before, which is not chosen again.
+	Last string
+	// Fence is the word that quotes untrusted text; NewFenceWord draws one.
+	Fence string
+}
+
+// Bounds of what a plan reads.
+const (
+	maxTarget  = 200 << 10 // bytes of a file to work on
+	maxListed  = 2000      // files that the model is shown to choose from
+	maxHotspot = 5
+	maxRules   = 8 << 10
+	historyLen = 3
+)
+
+// NewFenceWord draws the word of a fence: 128 random bits in hex.
+func NewFenceWord() string {
+	var b [16]byte
+	rand.Read(b[:]) // never returns an error
+	return hex.EncodeToString(b[:])
+}
+
+// Plan chooses and gathers.
+// The knowledge is read before the choice, since the model chooses with the history in sight. An error of the store ends
+// the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
+// that is not there, is an *agent.StopError.
+func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error) {
+	task := agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}
+	b := &task.Brief
+	b.Goal, b.Project = req.Goal, s.Project
+	if req.Goal != "" {
+		task.Kind = agent.Implement
+	}
+	memory, err := s.Knowledge.Memory(ctx, base.Root)
+	if err != nil {
+		return Plan{}, fmt.Errorf("read the memory: %w", err)
+	}
+	history, err := s.Knowledge.History(ctx, base.Root, historyLen)
+	if err != nil {
+		return Plan{}, fmt.Errorf("read the history: %w", err)
+	}
+	b.Memory, b.History = memory.Text, agent.Recent(history)
+	why, err := s.choose(ctx, base, req, &task)
+	if err != nil {
+		return Plan{}, err
+	}
+	if err := s.describe(base, req, b); err != nil {
+		return Plan{}, err
+	}
+	return Plan{Task: task, Why: why}, nil
+}
+
+// choose sets the target and says why it was chosen.
+// A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
+// over; whoever deleted it has settled what it waited for.
+func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Request, task *agent.Task) (string, error) {
+	b := &task.Brief
+	if len(req.Scope) > 0 {
+		b.Target = path.Clean(req.Scope[0])
+		if _, ok := base.Lookup(b.Target); !ok && req.Goal == "" {
+			return "", &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
+		}
+		return "as asked", nil
+	}
+	if req.Goal == "" {
+		queue, err := s.Knowledge.Queue(ctx, base.Root)
+		if err != nil {
+			return "", fmt.Errorf("read the cascade queue: %w", err)
+		}
+		for _, w := range queue {
+			if _, ok := base.Lookup(w.Path); ok {
+				b.Target, b.Cascade = w.Path, w.Because+"\n\n"+w.Diff
+				return "cascade: " + w.Because, nil
+			}
+		}
+	}
+	files := s.candidates(base)
+	if len(files) == 0 {
+		if req.Goal != "" {
+			return "an empty workspace", nil // the goal may create the first file
+		}
+		return "", &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
+	}
+	return s.pick(ctx, base, files, task)
+}
+
+// pick has the model choose among the files, and chooses itself when that is
+// no choice.
+// The model is shown names alone. That is cheap, and no file can ask to be chosen. Its answer counts only when it
+// is one of them, so that "../.ssh/config" is no choice.
+func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []string, task *agent.Task) (string, error) {
+	hot, err := s.hotspots(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	b := &task.Brief
+	if len(files) == 1 {
+		b.Target = files[0]
+		return "the only file", nil
+	}
+	ask := *task
+	ask.Brief = agent.Brief{Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n"), Files: files[:min(len(files), maxListed)]}
+	choice, ok, err := s.Engineer.Target(ctx, ask, "target")
+	switch {
+	case err != nil:
+		return "", err
+	case ok:
+		b.Target = choice
+		return "the model's choice", nil
+	}
+	for _, name := range append(hot, files...) {
+		if slices.Contains(files, name) {
+			b.Target = name
+			break
+		}
+	}
+	return "the model named no file of the workspace; this one changed most, or comes first", nil
+}
+
+// hotspots returns the files that changed most often and are still there.
+// What changes often is where work is worth most; a file that was deleted since is none.
+func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]string, error) {
+	if s.Hotspots == nil {
+		return nil, nil
+	}
+	names, err := s.Hotspots(ctx, base.Root, maxHotspot)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, nil // a history that cannot be read only makes the choice poorer
+	}
+	return slices.DeleteFunc(names, func(p string) bool { _, ok := base.Lookup(p); return !ok }), nil
+}
+
+// candidates lists the files that may be worked on: text in a language that is
+// known, not too large, and not the last one again.
+// The last target is left out so that a loop does not polish one file for ever, unless there is no other.
+func (s *Scout) candidates(base *workspace.Manifest) []string {
+	var files []string
+	for _, e := range base.Entries {
+		known := agent.Language(e.Path) != "text"
+		if e.Kind == workspace.File && known && e.Size > 0 && e.Size <= maxTarget && (e.Path != s.Last || s.Last == "") {
+			files = append(files, e.Path)
+		}
+	}
+	if len(files) == 0 && s.Last != "" {
+		again := *s
+		again.Last = ""
+		return again.candidates(base)
+	}
+	return files
+}
+
+// rulesFiles hold a project's rules for those who change it; the first one
+// that is there counts.
+var rulesFiles = []string{"AGENTS.md", "CONTRIBUTING.md"}
+
+// describe reads the target, the other files in scope and the rules.
+// A target that is absent has no code: the goal is to create it. Rules that are too long are passed over, as half of
+// them may say the opposite of the whole.
+func (s *Scout) describe(base *workspace.Manifest, req Request, b *agent.Brief) error {
+	b.Language = agent.Language(b.Target)
+	if e, ok := base.Lookup(b.Target); ok {
+		if e.Kind != workspace.File || e.Size > maxTarget {
+			return &agent.StopError{
+				Message: fmt.Sprintf("%s is a %s of %d bytes: a file of at most %d can be worked on", b.Target, e.Kind, e.Size, maxTarget),
+				Next:    "name another file with --file",
+			}
+		}
+		text, err := read(base, b.Target)
+		if err != nil {
+			return err
+		}
+		b.Code = text
+	}
+	for _, name := range req.Scope[min(1, len(req.Scope)):] {
+		text, err := read(base, path.Clean(name))
+		if err != nil {
+			return err
+		}
+		b.Others = append(b.Others, agent.File{Path: path.Clean(name), Text: text})
+	}
+	for _, name := range rulesFiles {
+		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= maxRules {
+			text, err := read(base, name)
+			if err != nil {
+				return err
+			}
+			b.Rules = text
+			break
+		}
+	}
+	if s.Around != nil && b.Target != "" {
+		b.Around = s.Around(b.Target)
+	}
+	return nil
+}
+
+// read returns a text of the workspace.
+// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
+func read(base *workspace.Manifest, name string) (string, error) {
+	text, err := base.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
+		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
+	}
+	return string(text), nil
+}
+
+// A RecordedPlan gives the plan of an earlier run again, word for word: for a
+// replay, and for a run that is carried on. It holds what Store.SavePlan was
+// given, and implements Planner.
+type RecordedPlan []byte
+
+// Plan returns the recorded plan.
+func (r RecordedPlan) Plan(context.Context, *workspace.Manifest, Request) (Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(r, &p); err != nil {
+		return Plan{}, fmt.Errorf("read the recorded plan: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/llm"
+)
+
+// Find implements [llm.Journal]: it returns the last answer to the question of
+// that digest in that step of the run, or else the last error. Times have
+// microseconds.
+func (db *DB) Find(ctx context.Context, run, step, digest string) (llm.Record, bool, error) {
+	var r llm.Record
+	var ok bool
+	err := db.do(ctx, "look for an answer in run "+run, func(ctx context.Context) error {
+		// Numbers tell which came last; the clocks of two processes may differ.
+		rows, err := db.pool.Query(ctx, `
+			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
+				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
+				cost, priced, duration, coalesce(kind, ''), detail
+			from model_call where run = @run and step = @step and digest = @digest and ended is not null
+			order by kind is null desc, id desc limit 1`,
+			pgx.NamedArgs{"run": clean(run), "step": clean(step), "digest": clean(digest)})
+		if err != nil {
+			return err
+		}
+		r, err = pgx.CollectExactlyOneRow(rows, scanCall)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		ok = err == nil
+		return err
+	})
+	return r, ok, err
+}
+
+// scanCall reads the columns that Find selects. The answer is bytes in the
+// database and a string here, either of which may hold anything.
+func scanCall(row pgx.CollectableRow) (r llm.Record, err error) {
+	var answer []byte
+	var microseconds int64
+	err = row.Scan(&r.Run, &r.Step, &r.Attempt, &r.Vendor, &r.Model, &r.Key, &r.Purpose, &r.Template, &r.Digest, &r.Request, &r.Begun,
+		&answer, &r.Version, &r.Usage.In.N, &r.Usage.In.Estimated, &r.Usage.Out.N, &r.Usage.Out.Estimated, &r.Usage.Cached, &r.Usage.Reason,
+		&r.Cost, &r.Priced, &microseconds, &r.Kind, &r.Detail)
+	r.Text, r.Duration = string(answer), time.Duration(microseconds)*time.Microsecond
+	return r, err
+}
+
+// Begin implements [llm.Journal]: it enters a request that is about to be made,
+// with what it may cost, and returns its number. A retry whose first answer was
+// lost gets the number of the row that is there.
+func (db *DB) Begin(ctx context.Context, r llm.Record) (int64, error) {
+	args := outcomeArgs(r.Outcome)
+	for name, value := range map[string]any{
+		"op": newOp(), "run": clean(r.Run), "step": clean(r.Step), "attempt": r.Attempt,
+		"vendor": clean(r.Vendor), "model": clean(r.Model), "key": clean(r.Key),
+		"purpose": clean(r.Purpose), "template": clean(r.Template), "digest": clean(r.Digest),
+		"request": append([]byte{}, r.Request...), "begun": r.Begun, // nil would be null
+	} {
+		args[name] = value
+	}
+	var number int64
+	err := db.do(ctx, "record a request of run "+r.Run, func(ctx context.Context) error {
+		// The update changes nothing; without it a row that is there already
+		// would not be returned.
+		return db.pool.QueryRow(ctx, `
+			insert into model_call as c (op, run, step, attempt, vendor, model, key_id, purpose, template, digest, request,
+				tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason, cost, priced, duration, begun)
+			values (@op, @run, @step, @attempt, @vendor, @model, @key, @purpose, @template, @digest, @request,
+				@in, @in_estimated, @out, @out_estimated, @cached, @reason, @cost, @priced, @duration, @begun)
+			on conflict (op) do update set op = c.op
+			returning id`, args).Scan(&number)
+	})
+	return number, err
+}
+
+// End implements [llm.Journal]: it puts what became of a request in place of
+// the estimate, once. A record that has ended stays as it is, and a second end
+// is an error.
+func (db *DB) End(ctx context.Context, number int64, o llm.Outcome) error {
+	args := outcomeArgs(o)
+	for name, value := range map[string]any{
+		"id": number, "op": newOp(), "answer": []byte(o.Text), "version": clean(o.Version),
+		"kind": string(o.Kind), "detail": clean(o.Detail),
+	} {
+		args[name] = value
+	}
+	return db.do(ctx, fmt.Sprintf("record the end of request %d", number), func(ctx context.Context) error {
+		// The first end counts; only a retry of the same one is let through.
+		tag, err := db.pool.Exec(ctx, `
+			update model_call set end_op = @op, answer = @answer, version = @version,
+				tokens_in = @in, in_estimated = @in_estimated, tokens_out = @out, out_estimated = @out_estimated,
+				tokens_cached = @cached, tokens_reason = @reason, cost = @cost, priced = @priced, duration = @duration,
+				kind = nullif(@kind, ''), detail = @detail, ended = clock_timestamp()
+			where id = @id and (ended is null or end_op = @op)`, args)
+		if err == nil && tag.RowsAffected() == 0 {
+			return errNotUnderWay
+		}
+		return err
+	})
+}
+
+// errNotUnderWay refuses an end of what was never begun, or has ended.
+var errNotUnderWay = errors.New("it is not under way")
+
+// outcomeArgs names what Begin and End both write: what a request may cost, or
+// did.
+func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"in": o.Usage.In.N, "in_estimated": o.Usage.In.Estimated, "out": o.Usage.Out.N, "out_estimated": o.Usage.Out.Estimated,
+		"cached": o.Usage.Cached, "reason": o.Usage.Reason,
+		"cost": int64(o.Cost), "priced": o.Priced, "duration": o.Duration.Microseconds(),
+	}
+}
+
+// Spent implements [llm.Journal]: what was spent by run, and by all runs since
+// a moment. A request that is under way counts with its estimate.
+func (db *DB) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
+	err = db.do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
+		// Of one statement, so that both sums see one moment, and of two
+		// subqueries, so that each has its index: a run is a few rows, a day
+		// not many more, and the table grows for years.
+		var ofRunTime, ofAllTime int64
+		err := db.pool.QueryRow(ctx, `
+			select r.*, a.* from
+				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
+					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where run = @run) r,
+				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
+					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where begun >= @since) a`,
+			pgx.NamedArgs{"run": clean(run), "since": since},
+		).Scan(&ofRun.Requests, &ofRun.Tokens, &ofRun.Cost, &ofRun.Unpriced, &ofRunTime,
+			&ofAll.Requests, &ofAll.Tokens, &ofAll.Cost, &ofAll.Unpriced, &ofAllTime)
+		ofRun.Duration, ofAll.Duration = time.Duration(ofRunTime)*time.Microsecond, time.Duration(ofAllTime)*time.Microsecond
+		return err
+	})
+	return ofRun, ofAll, err
+}

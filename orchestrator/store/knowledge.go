@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+)
+
+// Memory implements [run.Knowledge]: it returns the last memory of a workspace,
+// the zero one when there is none.
+func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
+	var m agent.Memory
+	err := db.do(ctx, "read the memory of "+workspace, func(ctx context.Context) error {
+		err := db.pool.QueryRow(ctx, `
+			select text, iteration from memory where workspace = @workspace order by iteration desc limit 1`,
+			pgx.NamedArgs{"workspace": clean(workspace)}).Scan(&m.Text, &m.Iteration)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return m, err
+}
+
+// SaveMemory implements [run.Knowledge]: it adds the memory that runID merged
+// to those before it. run.ErrFenced means that its iteration is not the next
+// one: another process has merged since.
+func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
+	op := newOp()
+	return db.do(ctx, fmt.Sprintf("record memory %d of %s", m.Iteration, workspace), func(ctx context.Context) error {
+		var saved bool
+		// The primary key decides between two processes that both are next; a
+		// retry whose answer was lost finds its own row.
+		err := db.pool.QueryRow(ctx, `
+			with added as (
+				insert into memory (workspace, iteration, op, run, text)
+				select @workspace, @iteration, @op, @run, @text
+				where @iteration = 1 + (select coalesce(max(iteration), 0) from memory where workspace = @workspace)
+				on conflict (workspace, iteration) do nothing
+				returning op
+			)
+			select exists (select from added)
+				or exists (select from memory where workspace = @workspace and iteration = @iteration and op = @op)`,
+			pgx.NamedArgs{
+				"workspace": clean(workspace), "iteration": m.Iteration, "op": op, "run": clean(runID), "text": clean(m.Text),
+			}).Scan(&saved)
+		if err == nil && !saved {
+			return run.ErrFenced
+		}
+		return err
+	})
+}
+
+// History implements [run.Knowledge]: it returns the last n promotions of a
+// workspace that were not undone, oldest first. The path of an entry names its
+// files, three at most, and is for people.
+func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
+	var list []agent.Entry
+	err := db.do(ctx, "read the history of "+workspace, func(ctx context.Context) error {
+		// The newest n, which then are turned round.
+		rows, err := db.pool.Query(ctx, `
+			select at, path, diff from v_history where workspace = @workspace order by at desc, run desc limit @n`,
+			pgx.NamedArgs{"workspace": clean(workspace), "n": max(n, 0)})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[agent.Entry])
+		return err
+	})
+	slices.Reverse(list)
+	return list, err
+}
+
+// Queue implements [run.Knowledge]: it lists the files that wait, in the order
+// in which they began to.
+func (db *DB) Queue(ctx context.Context, workspace string) ([]run.Waiting, error) {
+	var list []run.Waiting
+	err := db.do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `
+			select path, because, diff, runs as "from", queued from cascade
+			where workspace = @workspace and served is null order by id`, pgx.NamedArgs{"workspace": clean(workspace)})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.Waiting])
+		return err
+	})
+	return list, err
+}
+
+// Enqueue implements [run.Knowledge]: it has files wait because of what runID
+// promoted, in the order of the list; their From and Queued do not count. What
+// one run caused is entered once for each file, however often it is tried and
+// even when the file was served meanwhile.
+func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.Waiting) error {
+	act := "add to the cascade queue of " + workspace
+	var paths, because, diffs []string
+	for _, w := range list {
+		if err := exact(w.Path); err != nil {
+			return fmt.Errorf("%s: file %q: %w", act, w.Path, err)
+		}
+		paths, because, diffs = append(paths, w.Path), append(because, clean(w.Because)), append(diffs, clean(w.Diff))
+	}
+	return db.do(ctx, act, func(ctx context.Context) error {
+		// A path may be on the list twice: its causes are joined first, since
+		// one statement cannot change a row twice. The first condition finds
+		// what this run entered before, served or not; the last one guards
+		// against another process that enters it at this moment.
+		_, err := db.pool.Exec(ctx, `
+			insert into cascade as c (workspace, path, because, diff, runs)
+			select @workspace, w.path, string_agg(w.because, E'\n' order by w.n), string_agg(w.diff, E'\n' order by w.n), array[@run]
+			from unnest(@paths::text[], @because::text[], @diffs::text[]) with ordinality w(path, because, diff, n)
+			where not exists (
+				select from cascade d where d.workspace = @workspace and d.path = w.path and @run = any(d.runs))
+			group by w.path order by min(w.n)
+			on conflict (workspace, path) where served is null do update set
+				because = c.because || E'\n' || excluded.because, diff = c.diff || E'\n' || excluded.diff, runs = c.runs || excluded.runs
+			where not c.runs && excluded.runs`,
+			pgx.NamedArgs{"workspace": clean(workspace), "run": clean(runID), "paths": paths, "because": because, "diffs": diffs})
+		return err
+	})
+}
+
+// Served implements [run.Knowledge]: runID attended to a file, which leaves the
+// queue. A run serves a file once: when it says so again, a wait that began
+// after it stays. A file that does not wait is no error.
+func (db *DB) Served(ctx context.Context, workspace, runID, path string) error {
+	// Served rows stay as evidence, and are how the second time is known.
+	return db.do(ctx, "take "+path+" out of the cascade queue", func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, `
+			update cascade c set served = clock_timestamp(), served_by = @run
+			where c.workspace = @workspace and c.path = @path and c.served is null and not exists (
+				select from cascade d where d.workspace = @workspace and d.path = @path and d.served_by = @run)`,
+			pgx.NamedArgs{"workspace": clean(workspace), "run": clean(runID), "path": clean(path)})
+		return err
+	})
+}

@@ -1,0 +1,155 @@
+package workspace
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+)
+
+// Then returns the changeset that does what cs and then next do: from the
+// state before cs to the state after next. next speaks of the state that cs
+// leaves.
+//
+// A rename stays one only where next does not touch the file; everywhere else
+// it comes out as a deletion and a creation, which write the same bytes. The
+// error means that next does not fit: it changes a file that is not there
+// after cs, or with another content.
+func (cs Changeset) Then(next Changeset) (Changeset, error) {
+	first, err := cs.flatten()
+	if err != nil {
+		return Changeset{}, err
+	}
+	second, err := next.flatten()
+	if err != nil {
+		return Changeset{}, err
+	}
+	out := Changeset{}
+	touched := map[string]bool{}
+	for _, c := range second {
+		touched[c.path] = true
+	}
+	spoken := map[string]bool{} // paths that a rename that stays speaks for
+	for _, c := range cs.Changes {
+		if c.Op == Rename && !touched[c.Path] && !touched[c.From] && only(cs, c) {
+			out.Changes = append(out.Changes, c)
+			spoken[c.Path], spoken[c.From] = true, true
+		}
+	}
+	for _, c := range merge(first, second) {
+		if err := c.fits(); err != nil {
+			return Changeset{}, err
+		}
+		if change, ok := c.change(); ok && !spoken[c.path] {
+			out.Changes = append(out.Changes, change)
+		}
+	}
+	out.Changes = out.sorted()
+	return out, nil
+}
+
+// only reports whether no other change of cs touches either path of a rename.
+func only(cs Changeset, r Change) bool {
+	n := 0
+	for _, c := range cs.Changes {
+		for _, p := range []string{c.Path, c.From} {
+			if p != "" && (p == r.Path || p == r.From) {
+				n++
+			}
+		}
+	}
+	return n == 2
+}
+
+// A composed is what two changesets do to one path, one after the other. A
+// side that does not touch it is nil.
+type composed struct {
+	path          string
+	first, second *pathChange
+}
+
+// merge pairs the changes of two changesets by path.
+func merge(first, second []pathChange) []composed {
+	byPath := map[string]*composed{}
+	at := func(name string) *composed {
+		if byPath[name] == nil {
+			byPath[name] = &composed{path: name}
+		}
+		return byPath[name]
+	}
+	for i := range first {
+		at(first[i].path).first = &first[i]
+	}
+	for i := range second {
+		at(second[i].path).second = &second[i]
+	}
+	var out []composed
+	for _, c := range byPath {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b composed) int { return cmp.Compare(a.path, b.path) })
+	return out
+}
+
+// fits reports a second change that was not made from what the first one left.
+func (c composed) fits() error {
+	if c.first == nil || c.second == nil {
+		return nil
+	}
+	if c.first.exists != c.second.existed || string(c.first.after) != string(c.second.before) {
+		return &PathError{Path: c.path, Reason: "the second change was not made from the result of the first"}
+	}
+	return nil
+}
+
+// change returns what both do to the path together; ok is false when that is
+// nothing.
+func (c composed) change() (Change, bool) {
+	from, to := c.first, c.second
+	if from == nil {
+		from = to
+	}
+	if to == nil {
+		to = from
+	}
+	out := Change{Path: c.path, Before: from.before, After: to.after, Mode: c.mode(), OldMode: c.oldMode()}
+	switch {
+	case from.existed && to.exists:
+		out.Op = Modify
+		if out.OldMode == out.Mode {
+			out.OldMode = 0
+		}
+		if string(out.Before) == string(out.After) && out.OldMode == 0 {
+			return Change{}, false
+		}
+	case from.existed:
+		out.Op, out.After, out.OldMode = Delete, nil, 0
+	case to.exists:
+		out.Op, out.Before, out.OldMode = Create, nil, 0
+	default:
+		return Change{}, false
+	}
+	return out, true
+}
+
+// mode returns the permission bits after both. A change of a file that is
+// there keeps its bits unless it says which ones it alters.
+func (c composed) mode() fs.FileMode {
+	first, second := c.first, c.second
+	switch {
+	case second == nil:
+		return first.mode
+	case first != nil && first.exists && second.existed && second.oldMode == 0:
+		return first.mode
+	}
+	return second.mode
+}
+
+// oldMode returns the bits before both, 0 when neither alters any.
+func (c composed) oldMode() fs.FileMode {
+	for _, p := range []*pathChange{c.first, c.second} {
+		if p != nil && p.oldMode != 0 {
+			return p.oldMode
+		}
+	}
+	return 0
+}
