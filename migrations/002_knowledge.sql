@@ -92,18 +92,23 @@ create table iteration (
     id        text        primary key check (length(id) between 1 and 64),
     workspace text        not null,
     n         integer     not null check (n > 0),
-    fence     text        not null,
+    owner     text        not null, -- the process that works on it
+    loop      text        not null, -- the loop that it belongs to: the first iteration's id
     goal      text        not null,
+    "order"   json        not null, -- what the loop was told, and how far it was
+    fence     text        not null,
     plan      json,
     run       text,
     phase     text        not null constraint iteration_phase_check check (phase in ('work', 'learn', 'settled')),
     outcome   text        not null,
+    session   text        not null, -- what happened, as the memory was told
     started   timestamptz not null,
     unique (workspace, n)
 );
 -- Two loops on one workspace would work against each other.
 create unique index iteration_open on iteration (workspace) where phase <> 'settled';
 create index iteration_run on iteration (run) where run is not null;
+create index iteration_loop on iteration (loop);
 
 -- The files of the ledger, as the scanner described them.
 create table symbol_file (
@@ -196,7 +201,7 @@ comment on column v_cascade.served_by is 'Run that attended to it, null while it
 comment on column v_cascade.diff is 'What these runs changed';
 
 create view v_iterations as
-select i.id as iteration, i.workspace, i.n, i.phase, i.goal, i.run, nullif(i.outcome, '') as outcome, i.started,
+select i.id as iteration, i.workspace, i.loop, i.n, i.phase, nullif(i.goal, '') as goal, i.run, nullif(i.outcome, '') as outcome, nullif(i.session, '') as session, i.started,
     (select count(*) from run r where r.iteration = i.id) as runs,
     c.calls, c.cost
 from iteration i cross join lateral (
@@ -204,10 +209,12 @@ from iteration i cross join lateral (
     from model_call m where m.run in (select i.id union all select r.id from run r where r.iteration = i.id)
 ) c;
 comment on view v_iterations is 'What did each round of the loop choose, and what came of it? One row for each iteration.';
+comment on column v_iterations.loop is 'Iterations of one loop have the same, that of its first';
 comment on column v_iterations.n is 'Number in its workspace, from 1';
 comment on column v_iterations.phase is 'Next thing to do: work, learn, or settled when nothing is left';
 comment on column v_iterations.run is 'Last run of the iteration, null before it began';
 comment on column v_iterations.outcome is 'How the run ended, or why there was none';
+comment on column v_iterations.session is 'What happened in a few lines, as the memory was told';
 comment on column v_iterations.runs is 'Number of runs';
 comment on column v_iterations.calls is 'Requests to models, of the iteration and its runs; v_model_calls lists them';
 comment on column v_iterations.cost is 'Of the requests whose price is known, in the currency of the prices';

@@ -54,6 +54,15 @@
 // which is the patch's fault ends rejected; everything else ends failed and is
 // never charged to the patch.
 //
+// # The loop
+//
+// A run without a patch is one iteration of a loop: work, in which a target is
+// chosen and a run made; learn, in which the ledger, the cascade queue and the
+// memory follow what was promoted; settled. Before each of these is begun, what
+// the one before decided is recorded, and model calls are recorded under the
+// iteration's name. Whoever carries an iteration on makes the same plan, asks
+// the same questions, and so finds the answers that were paid for.
+//
 // # What a kill leaves
 //
 // A run holds an flock on its workspace and a heartbeat in its row. When its

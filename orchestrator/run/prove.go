@@ -28,9 +28,10 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		return f.close(endWith(Failed, problem))
 	}
 	if req.Patch == nil {
-		return r.launch(ctx, dir, intent(req), nil, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
+		rec := Record{Workspace: dir, Intent: intent(req), Iteration: req.Iteration}
+		return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
 	}
-	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
+	return r.launch(ctx, Record{Workspace: dir, Intent: "patch " + req.PatchName, Patch: req.Patch}, func(ctx context.Context, f *flight) Ending {
 		return f.prove(ctx, req)
 	})
 }

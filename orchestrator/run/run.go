@@ -59,6 +59,8 @@ type Record struct {
 	Beat time.Time
 	// Snapshot is the digest of the workspace's manifest, once known.
 	Snapshot string
+	// Iteration is the iteration of the loop that the run is part of, "" for none.
+	Iteration string
 }
 
 // A Store keeps runs. Every write of a run names the token that the writer
@@ -258,6 +260,8 @@ type Request struct {
 	Scope []string
 	// Candidates is how many different changes are asked for; 0 means 1.
 	Candidates int
+	// Iteration is the iteration of the loop that the run is part of, "" for none.
+	Iteration string
 	// PatchName is for people: the file name, or "-".
 	PatchName string
 	// --file: what a block without a name means
@@ -296,6 +300,8 @@ type DocumentCandidate struct {
 	Edits   []edit.Applied   `json:"edits"`
 	Digest  string           `json:"digest"`
 	Diff    string           `json:"diff"`
+	// Thought is what the response said of itself: never evidence.
+	Thought string `json:"thought,omitempty"`
 }
 
 // A DocumentPromotion is the promotion in a Document.

@@ -20,12 +20,13 @@ func (db *DB) SavePlan(ctx context.Context, id string, token int64, plan []byte)
 
 // Plan returns the plan of a run as SavePlan was given it, for
 // [run.RecordedPlan]: nil for a run that made none, such as one that was given
-// its patch. ErrNotFound means that there is no such run.
-func (db *DB) Plan(ctx context.Context, id string) ([]byte, error) {
-	var plan []byte
-	err := db.do(ctx, "read the plan of run "+id, func(ctx context.Context) error {
-		err := db.pool.QueryRow(ctx, `select plan from run where id = @id`, pgx.NamedArgs{"id": clean(id)}).Scan(&plan)
+// its patch. asked is the name that its model calls are recorded under: that of
+// its iteration. ErrNotFound means that there is no such run.
+func (db *DB) Plan(ctx context.Context, id string) (plan []byte, asked string, err error) {
+	err = db.do(ctx, "read the plan of run "+id, func(ctx context.Context) error {
+		err := db.pool.QueryRow(ctx, `select plan, coalesce(iteration, id) from run where id = @id`,
+			pgx.NamedArgs{"id": clean(id)}).Scan(&plan, &asked)
 		return missing(err)
 	})
-	return plan, err
+	return plan, asked, err
 }

@@ -146,7 +146,7 @@ func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 	must(t, err)
 	for _, sql := range []string{
 		`update run set state = 'promoted'`, `update run set token = 0`,
-		`insert into iteration select '02iter', workspace, 2, '', '', null, null, 'learn', '', started from iteration`,
+		`insert into iteration select '02iter', workspace, 2, '', '', '', '{}', '', null, null, 'learn', '', '', started from iteration`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s was taken", sql)
