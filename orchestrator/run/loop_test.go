@@ -25,8 +25,7 @@ type course struct {
 	paid    []string
 	journal map[string]string
 	// onAsk, when not nil, is called before an answer that has to be paid for.
-	onAsk  func(step string) error
-	cancel context.CancelFunc
+	onAsk func(step string) error
 }
 
 // A pupil is the model of one iteration.
