@@ -30,7 +30,9 @@ func (m *match) strategy() Strategy {
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
 func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applied, error) {
-	after, applied, problems := editFile(path, before, ops)
+	w := newWork()
+	w.open(len(before))
+	after, applied, problems := editFile(path, before, ops, w)
 	if len(problems) == 0 && string(after) == string(before) {
 		problems = append(problems, Problem{
 			Path: path, Kind: kindNoop, Reason: "every block leaves the file as it is",
@@ -51,15 +53,19 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, []Problem) {
+func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
 	d := newDocument(path, before)
-	d.busy = len(ops) > manyBlocks
+	d.work = w
+	d.busy = len(ops) > manyBlocks && !d.thin
 	ops = dealt(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
+	if d.work.spent() {
+		return nil, nil, overworked(path)
+	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, ops, problems)
@@ -88,6 +94,10 @@ const manyBlocks = 16
 // matchAll matches every operation against the original text.
 func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []Problem) {
 	for _, op := range ops {
+		if d.work.spent() {
+			break // the caller refuses them all
+		}
+		d.work.add(workBlock)
 		if p := checkBlock(d, op); p != nil {
 			problems = append(problems, *p)
 			continue
