@@ -67,7 +67,10 @@ func parsable(text string) bool {
 // Whoever does linear work for one block counts it, and whoever goes through
 // many blocks, pieces or files looks whether anything is left. What is found
 // after that is thrown away, so that a search may stop anywhere.
-type work struct{ left int }
+type work struct {
+	left  int
+	trial bool // whether the blocks fit is all that is asked: nothing is explained
+}
 
 // What a response may have compared: workFree whatever it is about, and for
 // each byte of the files that it is about workPerByte. The dearest of a
@@ -90,6 +93,9 @@ func (w *work) add(n int) {
 	}
 }
 
+// tries reports whether nothing is to be explained.
+func (w *work) tries() bool { return w != nil && w.trial }
+
 // spent reports whether nothing is left.
 func (w *work) spent() bool { return w != nil && w.left < 0 }
 
@@ -101,7 +107,7 @@ const (
 	workLine  = 4
 	workPair  = 8
 	workDepth = 32
-	workBlock = 2000
+	workBlock = 4000
 )
 
 // overworked refuses the blocks for a file that would have too much compared.

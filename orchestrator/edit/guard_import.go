@@ -66,6 +66,7 @@ func keepImports(name, before, after string) (text string, kept []string) {
 		d := newDocument(name, []byte(after))
 		after = d.mark + d.insert(placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
+		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
 		is, _ = newListing(strings.TrimPrefix(after, bom), lang)
 		now = is.imports()
 	}

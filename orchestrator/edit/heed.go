@@ -36,7 +36,7 @@ func (p *planner) heed(op *operation) (reason string) {
 		if err != nil || !p.mayHold(text, longestLines([]*operation{op})) {
 			continue
 		}
-		if _, _, problems := editFile(name, text, []*operation{op}, p.work); len(problems) == 0 {
+		if p.fit(name, text, []*operation{op}) {
 			return fmt.Sprintf("the block follows one of %s, but the text above it speaks of %s, where it would fit too", op.path, name)
 		}
 	}

@@ -193,6 +193,7 @@ func dealt(d *document, ops []*operation) []*operation {
 	}
 	equal := map[string][]int{}
 	for i, op := range ops {
+		d.work.add(workBlock)
 		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {
 			key := strings.Join(op.search, "\n") + "\x00" + strings.Join(op.replace, "\n")
 			equal[key] = append(equal[key], i)

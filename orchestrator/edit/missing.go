@@ -23,13 +23,19 @@ const staleScore = 0.8
 // with its lines: the first few are, the others only named.
 func (d *document) explains() bool {
 	d.told++
-	return d.told <= maxQuoted
+	return !d.work.tries() && d.told <= maxQuoted
 }
 
 // notFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
 func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []Problem {
+	if d.work.tries() {
+		for _, op := range missing {
+			problems = append(problems, op.nowhere(d))
+		}
+		return problems
+	}
 	d.work = newWork() // what is told does not count against what is found
 	refused := map[int]bool{}
 	for _, p := range problems {

@@ -119,7 +119,7 @@ func (p *planner) guess(ops []*operation) error {
 			continue
 		}
 		near = append(near, name)
-		if _, _, problems := editFile(name, text, ops, p.work); len(problems) == 0 {
+		if p.fit(name, text, ops) {
 			fits = append(fits, name)
 		}
 	}
@@ -139,6 +139,14 @@ func (p *planner) guess(ops []*operation) error {
 		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
 	}
 	return p.unnamed(ops, kind, reason, advice)
+}
+
+// fit reports whether the blocks ops have their places in a file.
+func (p *planner) fit(name string, text []byte, ops []*operation) bool {
+	p.work.trial = true
+	_, _, problems := editFile(name, text, ops, p.work)
+	p.work.trial = false
+	return len(problems) == 0
 }
 
 // unnamed notes why the blocks ops have no file.

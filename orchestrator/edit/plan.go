@@ -283,14 +283,14 @@ func sorted(found []*match) []splice {
 // and, where it repeats them, that they stay. Two insertions before one line
 // have no order.
 //
-// The work is linear in the lines of the file and those that the blocks cover.
+// The work is linear in the lines that the blocks cover.
 func overlaps(d *document, found []*match) []Problem {
 	if len(found) < 2 {
 		return nil
 	}
-	line := make([]int32, d.len()+1) // for each changed line 1 + the index of the match
-	gap := make([]int32, d.len()+1)  // for each line with an insertion before it the same
-	blame := make(map[int]int)       // later match → earlier one
+	line := map[int]int{}  // for each changed line 1 + the index of the match
+	gap := map[int]int{}   // for each line with an insertion before it the same
+	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
 		if i != j && found[i].op.block < found[j].op.block {
 			i, j = j, i
@@ -303,15 +303,15 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, s := range m.splices {
 			if s.lo == s.hi {
 				if o := gap[s.lo]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
-				gap[s.lo] = int32(i) + 1
+				gap[s.lo] = i + 1
 			}
 			for l := s.lo; l < s.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
-				line[l] = int32(i) + 1
+				line[l] = i + 1
 			}
 		}
 	}
@@ -319,10 +319,10 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, p := range m.places {
 			for l := p.lo; l < p.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
 				if o := gap[l]; o > 0 && l > p.lo {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
 			}
 		}

@@ -43,6 +43,7 @@ type fileState struct {
 	move   *operation
 	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
 	doc    *document  // the file before the edit, once its lines were asked for
+	lo, hi int        // the lines of it without the blank ones at its ends
 }
 
 // newPlanner returns a planner for one response.
@@ -187,14 +188,7 @@ const maxEdge = 1000
 // For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
 // REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
 func (p *planner) edge(s *fileState, op *operation) {
-	d := s.content()
-	lo, hi := 0, d.len() // of the file without the blank lines at its ends
-	for lo < hi && blank(d.raw(lo)) {
-		lo++
-	}
-	for hi > lo && blank(d.raw(hi-1)) {
-		hi--
-	}
+	d, lo, hi := s.content()
 	from, to, before := hi-1, d.len(), op.kind == opPrepend
 	switch {
 	case lo == hi:
@@ -220,12 +214,19 @@ func (p *planner) edge(s *fileState, op *operation) {
 }
 
 // content returns the file before the edit, cut into lines once, however many
-// blocks ask for its ends.
-func (s *fileState) content() *document {
+// blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
+func (s *fileState) content() (d *document, lo, hi int) {
 	if s.doc == nil {
 		s.doc = newDocument(s.path, s.before)
+		s.hi = s.doc.len()
+		for s.lo < s.hi && blank(s.doc.raw(s.lo)) {
+			s.lo++
+		}
+		for s.hi > s.lo && blank(s.doc.raw(s.hi-1)) {
+			s.hi--
+		}
 	}
-	return s.doc
+	return s.doc, s.lo, s.hi
 }
 
 // fill turns an edit without SEARCH into what it means for a file that is
