@@ -41,6 +41,9 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
 		return nil
 	}
+	if path.Ext(d.path) != ".json" && (!parsable(after) || !parsable(d.text)) { // JSON is read without a tree
+		return nil
+	}
 	text := strings.TrimPrefix(after, bom)
 	f := check(text)
 	if f == nil || check(d.text) != nil {
