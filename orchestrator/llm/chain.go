@@ -227,21 +227,6 @@ const lateWrite = 10 * time.Second
 // for is worth waiting for a database that comes back.
 func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-late.Done():
-		}
-	})
-	return late, func() {
-		cancel()
-		if !stop() { // the clock runs, and sees the end at once
-			<-ended
-		}
-	}
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return late, func() { stop(); cancel() }
 }
