@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,10 @@ func (a ailment) check(t *testing.T) {
 		}
 	}
 	x.secret(t)
+	// The search can find something: what stands in the key's place.
+	if id := llm.NewKey(canary).ID; a.env == nil && !strings.Contains(x.text(t, "select t::text from model_call t"), id) {
+		t.Errorf("the key's name %s is not in the record", id)
+	}
 	t.Logf("exit %d, %s: %s", x.exit, x.kinds(t), told)
 }
 
@@ -215,7 +220,7 @@ func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 		steps: []llmtest.Step{nothing()}, exit: 1, told: "nothing to change", kinds: "answer",
 	}.check)
 	var all sync.WaitGroup
-	free := make(chan bool, 6) // most of a trial is waiting, so more of them fit than there are processors
+	free := make(chan bool, 12) // most of a trial is waiting, so more of them fit than there are processors
 	for _, list := range [][]ailment{limits(), statuses(), streams(), bodies(), answers(), connections()} {
 		for _, a := range list {
 			free <- true
@@ -230,12 +235,21 @@ func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 
 // limits are G01: 429 in its forms.
 func limits() []ailment {
-	soon := func() string { return time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat) }
+	// The date must lie ahead of the request, whenever that is made.
+	dated := func(_ *testing.T, x *trial) {
+		var asked atomic.Int32
+		x.model.Choose(func(llmtest.Request) llmtest.Step {
+			if asked.Add(1) > 1 {
+				return nothing()
+			}
+			return later(time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat))
+		})
+	}
 	info := `[{"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED", "details": [
 		{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2s"}]}}]`
 	return []ailment{
 		{name: "G01 429 for 2 seconds", steps: []llmtest.Step{later("2"), nothing()}, exit: 1, told: "nothing to change", kinds: "rate_limit answer"},
-		{name: "G01 429 until a date", steps: []llmtest.Step{later(soon()), nothing()}, exit: 1, told: "nothing to change", kinds: "rate_limit answer"},
+		{name: "G01 429 until a date", before: dated, exit: 1, told: "nothing to change", kinds: "rate_limit answer"},
 		{name: "G01 429 with RetryInfo", steps: []llmtest.Step{{Status: 429, Body: info}, nothing()}, exit: 1, told: "nothing to change", kinds: "rate_limit answer"},
 		{name: "G01 429 without a time", steps: times(1, busy(429)), exit: 3, told: `the key rests \(status 429: for the key \[key [0-9a-f]{8}\]\); .*a key wakes at 2`, kinds: "rate_limit"},
 		{name: "G01 429 for a day", steps: times(1, later("86400")), exit: 3, told: `a key wakes at 2`, kinds: "rate_limit"},
@@ -247,7 +261,19 @@ func limits() []ailment {
 
 // statuses are G02 and G03: what is tried again, and what is not.
 func statuses() []ailment {
+	// Nothing is said about keys where there is none.
+	local := func(status int) (model func(*testing.T, *trial), env []string) {
+		return func(t *testing.T, x *trial) {
+			other := llmtest.Ollama(times(9, llmtest.Step{Status: status, Message: "no"})...)
+			t.Cleanup(other.Close)
+			x.env = append(x.env, "OLLAMA_HOST="+other.URL())
+		}, []string{"AGENT_MODEL=ollama/m"}
+	}
+	closed, ollama := local(401)
+	crowded, _ := local(429)
 	list := []ailment{
+		{name: "G03 401 of a server without keys", before: closed, env: ollama, exit: 3, told: "^ask the model: ollama does not let the question in", kinds: "auth"},
+		{name: "G01 429 of a server without keys", before: crowded, env: ollama, exit: 3, told: "^ask the model: ollama: too many requests; it is left", kinds: "rate_limit"},
 		{name: "G02 503 for ever", steps: times(9, busy(503)), exit: 3, told: `gemini is overloaded \(status 503: .*\); no model answered after 5 attempts; the run spent 5 requests, `, kinds: "overloaded overloaded overloaded overloaded overloaded"},
 		{name: "G03 400", steps: times(9, busy(400)), exit: 3, told: "does not accept the question", kinds: "invalid"},
 		{name: "G03 401", steps: times(9, busy(401)), exit: 3, told: "does not accept a key", kinds: "auth"},
