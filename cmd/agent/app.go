@@ -47,7 +47,7 @@ func (c *cmdline) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.undoCommand(), c.contextCommand(), c.sqlCommand(),
-			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(),
+			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(), c.keysCommand(),
 			c.completionCommand(),
 			{Name: "version", Usage: "print the version", Action: c.printVersion},
 		},

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
+	"agent/sandbox/workspace"
 )
 
 // An asker asks the questions of one run of a chain of models. It is an
@@ -24,10 +26,11 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 	// Who answered is known from the last attempt that began: the answer
 	// itself names only a version.
 	who := ""
+	hidden, restore := hideSecrets(q)
 	answer, err := a.chain.Ask(ctx, llm.Call{
 		Run: a.run, Step: q.Step, Purpose: string(q.Purpose), Template: q.Digest,
 		Request: llm.Request{
-			System: q.System, Messages: []llm.Message{{Role: llm.User, Text: q.Text}}, Temperature: q.Temperature,
+			System: hidden.System, Messages: []llm.Message{{Role: llm.User, Text: hidden.Text}}, Temperature: q.Temperature,
 		},
 		// Showing progress never ends a question: the run decides, not its
 		// display.
@@ -46,7 +49,20 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 	if err != nil {
 		return agent.Reply{}, stopped(ctx, err)
 	}
-	return agent.Reply{Text: answer.Text, Model: who}, nil
+	return agent.Reply{Text: restore(answer.Text), Model: who}, nil
+}
+
+// hideSecrets returns the question as it may leave: what looks like a
+// credential, in whatever part of it, is a mark such as [secret 1].
+// restore puts the credentials back into the answer, so that an edit of a
+// line that holds one finds its line, and the model never saw it.
+func hideSecrets(q agent.Question) (hidden agent.Question, restore func(string) string) {
+	// Hidden together, so that one mark means one credential in both; no
+	// text holds NUL.
+	const between = "\x00"
+	text, restore := workspace.HideSecrets(q.System + between + q.Text)
+	q.System, q.Text, _ = strings.Cut(text, between)
+	return q, restore
 }
 
 // progress translates an event of the chain into plain values.
@@ -94,13 +110,15 @@ func stopped(ctx context.Context, err error) error {
 	case errors.As(err, &capped):
 		return &agent.StopError{Budget: true, Message: capped.Error(), Next: capped.Next(), Err: err}
 	case errors.As(err, &none) && none.Last == nil:
-		return &agent.StopError{Message: none.Error(), Next: none.Next(), Err: err}
+		return &agent.StopError{Message: none.Told(), Next: none.Next(), Err: err}
 		// An exhausted chain wraps its last error, so it is looked for first.
 	case errors.As(err, &none):
-		return &agent.StopError{Budget: none.Attempts >= maxAttempts, Message: none.Last.Told() + ": " + none.Error(), Next: none.Next(), Err: err}
+		return &agent.StopError{Budget: none.Attempts >= maxAttempts, Message: none.Told(), Next: none.Next(), Err: err}
 	// The bound of an answer is a cap too, be it the vendor's.
 	case errors.As(err, &one):
-		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + ": " + one.Error(), Next: one.Next(), Err: err}
+		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + " (" + one.Detail + ")", Next: one.Next(), Err: err}
+	case errors.Is(err, llm.ErrHoldsKey):
+		return &agent.StopError{Message: err.Error(), Next: "take it out of the goal, or of the file that it stands in", Err: err}
 	case errors.Is(err, llm.ErrNotRecorded):
 		return &agent.StopError{
 			Message: err.Error(), Err: err,

@@ -255,7 +255,8 @@ func (s *sender) before(ctx context.Context, q agent.Question) (agent.Question, 
 		case oneOf(word, "s", "skip", "n", "no"):
 			return q, agent.ErrSkipped
 		case oneOf(word, "v", "view"):
-			s.pageText(ctx, clean(q.Text))
+			hidden, _ := hideSecrets(q) // as it would leave
+			s.pageText(ctx, clean(hidden.Text))
 		case oneOf(word, "e", "edit", "edit prompt"):
 			if text := s.editTexts(ctx, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
 				q.Text = string(text)

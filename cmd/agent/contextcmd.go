@@ -81,7 +81,11 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		if err != nil {
 			return usage("name a smaller file", "%w", err)
 		}
-		return c.printContext(plan, q, cuts, set.on("json"))
+		hidden, _ := hideSecrets(q)
+		if hidden.System != q.System || hidden.Text != q.Text {
+			fmt.Fprintln(c.stderr, "what looks like a secret is sent as [secret 1] and so on")
+		}
+		return c.printContext(plan, hidden, cuts, set.on("json"))
 	})
 }
 

@@ -19,6 +19,8 @@ type budgetConfig struct {
 	Tokens   int64   `toml:"tokens"`   // of a run, questions and answers
 	Requests int     `toml:"requests"` // of a run
 	Time     string  `toml:"time"`     // of a run, spent in requests
+	Request  string  `toml:"request"`  // time of one request
+	Idle     string  `toml:"idle"`     // time without a word from the model
 }
 
 // values gives the caps that are set to set.
@@ -28,6 +30,8 @@ func (b budgetConfig) values(set func(key, value string)) {
 	set("budget.tokens", strconv.FormatInt(b.Tokens, 10))
 	set("budget.requests", strconv.Itoa(b.Requests))
 	set("budget.time", b.Time)
+	set("budget.request", b.Request)
+	set("budget.idle", b.Idle)
 }
 
 // A modelConfig is the part of the user's file that says which models
@@ -100,6 +104,8 @@ func modelKeys() []key {
 		{"budget.tokens", "max-tokens", "AGENT_MAX_TOKENS", "2000000", "cap on the tokens of a run; 0: none"},
 		{"budget.requests", "max-requests", "AGENT_MAX_REQUESTS", "100", "cap on the requests of a run"},
 		{"budget.time", "max-time", "AGENT_MAX_TIME", "1h0m0s", "cap on the time that a run spends in requests"},
+		{"budget.request", "", "AGENT_MAX_REQUEST", "15m0s", "cap on the time of one request"},
+		{"budget.idle", "", "AGENT_MAX_IDLE", "5m0s", "how long a model may say nothing in a request"},
 		{"prices", "", "", "{}", "prices of a million tokens by VENDOR/NAME or VENDOR/*"},
 		{"gemini.keys", "", "GEMINI_API_KEYS GEMINI_API_KEY", "", "keys of Gemini, with commas between; shown by their IDs"},
 		{"gemini.base_url", "", "GEMINI_BASE_URL", "", "a compatible endpoint in Google's place"},
@@ -126,6 +132,8 @@ func (s settings) budget() (llm.Limits, error) {
 			return err
 		}},
 		{"budget.time", func(t string) (err error) { limits.RunTime, err = parseTimeout(t); return err }},
+		{"budget.request", func(t string) (err error) { limits.Total, err = parseTimeout(t); return err }},
+		{"budget.idle", func(t string) (err error) { limits.Idle, err = parseTimeout(t); return err }},
 	} {
 		// Where the value came from is named: that is where it is mended.
 		v := s[part.name]
@@ -181,11 +189,15 @@ func widerBudget(want, have llm.Limits) string {
 		return "budget.day_cost"
 	case above(want.Tokens, have.Tokens):
 		return "budget.tokens"
-		// These two have a default that cannot be switched off.
+		// These have a default that cannot be switched off.
 	case want.Requests > have.Requests:
 		return "budget.requests"
 	case want.RunTime > have.RunTime:
 		return "budget.time"
+	case want.Total > have.Total:
+		return "budget.request"
+	case want.Idle > have.Idle:
+		return "budget.idle"
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 func TestAWorkspaceMayLowerABudgetAndNothingElse(t *testing.T) {
 	t.Parallel()
 	user := "[budget]\ncost = 2\ntokens = 1000\n"
-	for _, ws := range []string{"[budget]\ncost = 3.5", "[budget]\ntokens = 1001", "[budget]\nrequests = 101", "[budget]\ntime = \"2h\""} {
+	for _, ws := range []string{"[budget]\ncost = 3.5", "[budget]\ntokens = 1001", "[budget]\nrequests = 101", "[budget]\ntime = \"2h\"", "[budget]\nrequest = \"1h\"", "[budget]\nidle = \"6m\""} {
 		env, dir := home(t, user, ws)
 		got := commandIn(t, env, "config", "-w", dir)
 		if got.exit != run.ExitApproval || !strings.Contains(got.stderr, "only the user configuration or the environment may raise it") {
@@ -82,9 +82,9 @@ func TestAWorkspaceMayLowerABudgetAndNothingElse(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s", ws, got.exit, got.stderr)
 		}
 	}
-	env, dir := home(t, user, "[budget]\ncost = 0.25\nday_cost = 1\nrequests = 7\ntime = \"10m\"\n")
+	env, dir := home(t, user, "[budget]\ncost = 0.25\nday_cost = 1\nrequests = 7\ntime = \"10m\"\nidle = \"20s\"\n")
 	limits, err := settled(t, env, "-w", dir).budget()
-	want := llm.Limits{Attempts: 16, Requests: 7, RunTime: 10 * time.Minute, Tokens: 1000, RunCost: 250000, DayCost: 1000000}
+	want := llm.Limits{Attempts: 16, Requests: 7, RunTime: 10 * time.Minute, Total: 15 * time.Minute, Idle: 20 * time.Second, Tokens: 1000, RunCost: 250000, DayCost: 1000000}
 	if err != nil || limits != want {
 		t.Errorf("%+v, %v; want %+v", limits, err, want)
 	}
@@ -171,6 +171,7 @@ func TestWhatEndsAQuestionIsToldAndClassified(t *testing.T) {
 		{&llm.ExhaustedError{Attempts: maxAttempts, Last: refused}, true, "after 16 attempts", "GEMINI_API_KEYS"},
 		{&llm.ExhaustedError{}, false, "no model answered", "add a provider"},
 		{llm.NewError(llm.Truncated, "gemini", "m", "cut"), true, "reached its bound", "smaller change"},
+		{fmt.Errorf("ask: %w", llm.ErrHoldsKey), false, "holds a key", "take it out"},
 		{fmt.Errorf("replay: %w", llm.ErrNotRecorded), false, "no answer is recorded", "as it was"},
 	} {
 		var stop *agent.StopError

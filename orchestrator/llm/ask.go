@@ -30,7 +30,9 @@ type turn struct {
 
 // fail returns an error of this turn, with no key of the chain in its text.
 func (a *asking) fail(t turn, kind Kind, detail string) *Error {
-	return NewError(kind, t.Provider.Vendor(), t.Model, a.masker.mask(detail))
+	e := NewError(kind, t.Provider.Vendor(), t.Model, a.masker.mask(detail))
+	e.Keyless = t.key.ID == ""
+	return e
 }
 
 // recorded answers from the journal. In a replay that is the only way, and an
@@ -93,6 +95,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 			if rest != nil {
 				// The link stays in: its key may wake before another gives up.
 				wake = earlier(wake, until)
+				rest.Keyless = len(l.Keys) == 0
 				a.note(rest)
 				continue
 			}

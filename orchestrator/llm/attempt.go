@@ -29,7 +29,7 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	o.Duration = max(a.conf.Now().Sub(start), 0)
 	// From here the request is paid for. Its outcome is written even when the
 	// caller is gone, so that nobody pays for it again.
-	late, cancel := detached(ctx)
+	late, cancel := detached(ctx, lateWrite)
 	defer cancel()
 	if e := a.conf.Journal.End(late, number, o); e != nil {
 		return Answer{}, nil, errors.Join(err, fmt.Errorf("record the end of a request: %w", e))

@@ -121,14 +121,29 @@ type ExhaustedError struct {
 // Error says how many attempts were made, why the last one ended and when a
 // key wakes.
 func (e *ExhaustedError) Error() string {
-	text := fmt.Sprintf("no model answered after %d attempts", e.Attempts)
+	text := "no model answered after " + count(e.Attempts, "attempt")
 	if e.Last != nil {
 		text += ": " + e.Last.Error()
 	}
-	if !e.Wake.IsZero() {
-		text += "; a key wakes at " + e.Wake.UTC().Format(time.RFC3339)
+	return text + e.rest()
+}
+
+// Told says the same to a person, the cause first and once.
+func (e *ExhaustedError) Told() string {
+	text := "no model answered after " + count(e.Attempts, "attempt")
+	if e.Last != nil {
+		text = e.Last.Told() + " (" + e.Last.Detail + "); " + text
 	}
-	return text + "; the run spent " + e.Run.String()
+	return text + e.rest()
+}
+
+// rest says when it can go on, and what was spent.
+func (e *ExhaustedError) rest() string {
+	text := "; the run spent " + e.Run.String()
+	if !e.Wake.IsZero() {
+		text = "; a key wakes at " + e.Wake.UTC().Format(time.RFC3339) + text
+	}
+	return text
 }
 
 // Unwrap returns the last error, if there is one.

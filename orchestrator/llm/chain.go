@@ -113,6 +113,10 @@ func (l Link) cost(u Usage) (Money, bool) {
 	return l.Price.Cost(u), true
 }
 
+// ErrHoldsKey is what Ask returns for a question in which one of the chain's
+// own keys stands. It is not sent.
+var ErrHoldsKey = errors.New("the question holds a key that models are asked with")
+
 // A Call is one question of a run. Run, Step and Request together name it: the
 // same question in the same step is answered once, and later from the journal.
 // Who wants another answer, or several, asks in another step.
@@ -137,7 +141,7 @@ func (c Call) emit(e Event) error {
 // else the first that a model of the chain gives.
 //
 // What ends it without an answer is a *BudgetError, an *ExhaustedError, an
-// *Error of a kind that no other model would cure, ErrNotRecorded in a replay,
+// *Error of a kind that no other model would cure, ErrHoldsKey, ErrNotRecorded in a replay,
 // what Guard or Yield returned, the error of ctx, or one of the journal or the
 // key states, which are needed before anything is asked.
 func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
@@ -187,7 +191,7 @@ func (c *Chain) check(call Call) error {
 	}
 	for _, text := range r.texts() {
 		if c.masker.holds(text) {
-			return errors.New("the question holds a key of the chain: take it out of the file or the goal it came from")
+			return ErrHoldsKey
 		}
 	}
 	return nil
@@ -218,7 +222,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 const lateWrite = 10 * time.Second
 
 // detached returns a context for a write that must be done although ctx may
-// have ended: what a request gave and cost.
-func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), lateWrite)
+// end: what a request gave and cost. It outlives ctx by d. While ctx lives
+// nothing bounds it but the journal's own patience: an answer that was paid
+// for is worth waiting for a database that comes back.
+func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return late, func() { stop(); cancel() }
 }

@@ -276,7 +276,7 @@ func TestAnUnknownPrice(t *testing.T) {
 		t.Errorf("cost %v, known %v, want it unknown", r.Cost, r.Priced)
 	}
 	run, _, err := b.memory.Spent(t.Context(), "r1", start)
-	if err != nil || run.Unpriced != 1 || !strings.Contains(run.String(), "cost 0.000000 and that of 1 requests whose price is not known") {
+	if err != nil || run.Unpriced != 1 || !strings.Contains(run.String(), "1 request, 6 tokens, 0.0 s, cost not known") {
 		t.Errorf("spent %v, error %v", run, err)
 	}
 }
@@ -304,15 +304,15 @@ func TestAChainNeedsItsParts(t *testing.T) {
 func TestWhatIsNoQuestionIsNotSent(t *testing.T) {
 	secretText := "token = " + secret(0)
 	for name, spoil := range map[string]func(*llm.Call){
-		"needs a run and a step":      func(c *llm.Call) { c.Run = "" },
-		"a run and a step":            func(c *llm.Call) { c.Step = "" },
-		"last message":                func(c *llm.Call) { c.Request.Messages = nil },
-		"is the user's":               func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
-		"are not all numbers":         func(c *llm.Call) { c.Request.Temperature = math.NaN() },
-		"bound of -1 tokens":          func(c *llm.Call) { c.Request.MaxTokens = -1 },
-		"holds a key of the chain":    func(c *llm.Call) { c.Request.Messages[0].Text = secretText },
-		"the question holds a key of": func(c *llm.Call) { c.Request.System = secretText },
-		"a file with 2 secrets":       func(c *llm.Call) { c.Request.Messages[0].Text = "guarded" },
+		"needs a run and a step":        func(c *llm.Call) { c.Run = "" },
+		"a run and a step":              func(c *llm.Call) { c.Step = "" },
+		"last message":                  func(c *llm.Call) { c.Request.Messages = nil },
+		"is the user's":                 func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
+		"are not all numbers":           func(c *llm.Call) { c.Request.Temperature = math.NaN() },
+		"bound of -1 tokens":            func(c *llm.Call) { c.Request.MaxTokens = -1 },
+		"holds a key that models":       func(c *llm.Call) { c.Request.Messages[0].Text = secretText },
+		"the question holds a key that": func(c *llm.Call) { c.Request.System = secretText },
+		"a file with 2 secrets":         func(c *llm.Call) { c.Request.Messages[0].Text = "guarded" },
 	} {
 		b := newBench(t, 2, []step{say("x")}, nil, func(c *llm.Config) {
 			c.Guard = func(r llm.Request) error {

@@ -36,6 +36,8 @@ type Error struct {
 	Detail string        // what the vendor said, one line of at most 300 bytes
 	After  time.Duration // how long the vendor asks to wait, 0 when it says nothing
 	Err    error         // the cause, nil when there is none that helps
+
+	Keyless bool // the vendor was asked without a key: set by the chain
 }
 
 // Error names the vendor, the model and what it said.

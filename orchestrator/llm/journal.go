@@ -87,11 +87,23 @@ func (s *Spent) Add(o Outcome) {
 
 // String says what was spent in one line.
 func (s Spent) String() string {
-	text := fmt.Sprintf("%d requests, %d tokens, %.1f s, cost %v", s.Requests, s.Tokens, s.Duration.Seconds(), s.Cost)
-	if s.Unpriced > 0 {
-		text += fmt.Sprintf(" and that of %d requests whose price is not known", s.Unpriced)
+	text := fmt.Sprintf("%s, %d tokens, %.1f s, cost ", count(s.Requests, "request"), s.Tokens, s.Duration.Seconds())
+	// An amount of 0 would read as free where nobody knows the price.
+	switch {
+	case s.Unpriced == 0:
+		return text + s.Cost.String()
+	case s.Unpriced == s.Requests:
+		return text + "not known"
 	}
-	return text
+	return text + fmt.Sprintf("%v and that of %s whose price is not known", s.Cost, count(s.Unpriced, "request"))
+}
+
+// count words a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // ErrNotRecorded is what Ask returns in a replay when the recorded run did not

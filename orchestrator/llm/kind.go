@@ -53,12 +53,12 @@ var rules = map[Kind]Rule{
 	Auth: {
 		Do:   RetireKey,
 		Told: "{vendor} does not accept a key; it is not used again",
-		Next: "put a valid key in {VENDOR}_API_KEYS",
+		Next: "put a valid key in {VENDOR}_API_KEYS, or have one that was mended used again: `agent keys`",
 	},
 	Balance: {
 		Do:   RetireKey,
 		Told: "{vendor}: the account of a key has no money left; the key is not used again",
-		Next: "put a key of an account with money in {VENDOR}_API_KEYS",
+		Next: "put a key of an account with money in {VENDOR}_API_KEYS, or have one that was topped up used again: `agent keys`",
 	},
 	Network: {
 		Do: Retry, Tries: 4,
@@ -102,6 +102,15 @@ var rules = map[Kind]Rule{
 	},
 }
 
+// keyless is what a person is told in place of the table's words when the
+// vendor was asked without a key: a server of one's own, or what stands before it.
+var keyless = map[Kind]struct{ told, next string }{
+	Quota:     {"{vendor}: an allowance is used up; it is left alone for a while", "wait, or add a second provider to the chain"},
+	RateLimit: {"{vendor}: too many requests; it is left alone for a while", "wait, or add a second provider to the chain"},
+	Auth:      {"{vendor} does not let the question in", "see what stands before {vendor} and whom it lets in"},
+	Balance:   {"{vendor} wants to be paid", "see what stands before {vendor} and whom it lets in"},
+}
+
 // Kinds returns the kinds that an Error can have.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
@@ -115,10 +124,20 @@ func (k Kind) Rule() Rule {
 }
 
 // Told says in one sentence what happened, for a person.
-func (e *Error) Told() string { return e.fill(e.Kind.Rule().Told) }
+func (e *Error) Told() string {
+	if alone, ok := keyless[e.Kind]; ok && e.Keyless {
+		return e.fill(alone.told)
+	}
+	return e.fill(e.Kind.Rule().Told)
+}
 
 // Next says what a person can do about it.
-func (e *Error) Next() string { return e.fill(e.Kind.Rule().Next) }
+func (e *Error) Next() string {
+	if alone, ok := keyless[e.Kind]; ok && e.Keyless {
+		return e.fill(alone.next)
+	}
+	return e.fill(e.Kind.Rule().Next)
+}
 
 // fill puts the names of the error into a text of the table.
 func (e *Error) fill(text string) string {

@@ -100,8 +100,16 @@ func TestEveryKindTellsThePerson(t *testing.T) {
 	if seen[llm.Cancelled] {
 		t.Error("a cancelled request is listed as an error of a provider")
 	}
-	if next := llm.NewError(llm.Auth, "gemini", "flash", "").Next(); next != "put a valid key in GEMINI_API_KEYS" {
+	if next := llm.NewError(llm.Auth, "gemini", "flash", "").Next(); !strings.HasPrefix(next, "put a valid key in GEMINI_API_KEYS, or ") {
 		t.Errorf("after auth: %q", next)
+	}
+	// Where there is no key, nobody is told to do something about one.
+	for _, kind := range []llm.Kind{llm.Auth, llm.Balance, llm.Quota, llm.RateLimit} {
+		e := llm.NewError(kind, "ollama", "coder:30b", "")
+		e.Keyless = true
+		if text := e.Told() + "; " + e.Next(); strings.Contains(text, "key") || strings.ContainsAny(text, "{}") || !strings.Contains(text, "ollama") {
+			t.Errorf("%s without a key: %q", kind, text)
+		}
 	}
 	if next := llm.NewError(llm.Missing, "ollama", "coder:30b", "").Next(); !strings.Contains(next, "`ollama pull coder:30b`") {
 		t.Errorf("after missing: %q", next)

@@ -56,8 +56,11 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	stop(nil)
 	beating.Wait()
 
-	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	// Who waits for the run waits for its database too; only who cancelled it
+	// is not kept waiting.
+	settled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(settleFor, cancel) })()
 	if err := r.Store.Finish(settled, f.rec.ID, f.rec.Token, end); err != nil && end.Verdict != verify.Infra {
 		end = unrecorded(end, err)
 	}

@@ -41,12 +41,17 @@ func (db *DB) Find(ctx context.Context, run, step, digest string) (llm.Record, b
 
 // scanCall reads the columns that Find selects. The answer is bytes in the
 // database and a string here, either of which may hold anything.
-func scanCall(row pgx.CollectableRow) (r llm.Record, err error) {
+func scanCall(row pgx.CollectableRow) (llm.Record, error) { return scanCallAnd(row) }
+
+// scanCallAnd reads the columns of scanCall, and those after them into more.
+func scanCallAnd(row pgx.CollectableRow, more ...any) (r llm.Record, err error) {
 	var answer []byte
 	var microseconds int64
-	err = row.Scan(&r.Run, &r.Step, &r.Attempt, &r.Vendor, &r.Model, &r.Key, &r.Purpose, &r.Template, &r.Digest, &r.Request, &r.Begun,
+	err = row.Scan(append([]any{
+		&r.Run, &r.Step, &r.Attempt, &r.Vendor, &r.Model, &r.Key, &r.Purpose, &r.Template, &r.Digest, &r.Request, &r.Begun,
 		&answer, &r.Version, &r.Usage.In.N, &r.Usage.In.Estimated, &r.Usage.Out.N, &r.Usage.Out.Estimated, &r.Usage.Cached, &r.Usage.Reason,
-		&r.Cost, &r.Priced, &microseconds, &r.Kind, &r.Detail)
+		&r.Cost, &r.Priced, &microseconds, &r.Kind, &r.Detail,
+	}, more...)...)
 	r.Text, r.Duration = string(answer), time.Duration(microseconds)*time.Microsecond
 	return r, err
 }

@@ -188,3 +188,37 @@ func TestAPlanIsKeptWordForWord(t *testing.T) {
 	_, _, err = db.Plan(t.Context(), "02run")
 	wantError(t, "no such run", err, store.ErrNotFound)
 }
+
+func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {
+	t.Parallel()
+	db := begin(t, "01run")
+	// Text in which JSON has to escape something, and an answer that is bytes.
+	question := `{"model":"flash","system":"be <brief>","messages":[{"role":"user","text":"a\u0000b"}]}`
+	for i, step := range []string{"propose/1", "heal/1.1", "heal/1.2"} {
+		r := call("01run", step, "d")
+		r.Request = []byte(question)
+		n, err := db.Begin(t.Context(), r)
+		must(t, err)
+		o := answer()
+		if o.Text = "x\x00\xff"; i == 1 {
+			o = llm.Outcome{Kind: llm.Overloaded, Detail: "busy"}
+		}
+		if i < 2 { // the last one is under way
+			must(t, db.End(t.Context(), n, o))
+		}
+	}
+	_, err := db.Begin(t.Context(), call("02run", "propose/1", "d"))
+	must(t, err)
+	got, err := db.Exchanges(t.Context(), "01run")
+	must(t, err)
+	if len(got) != 3 || got[0].Step != "propose/1" || got[0].Text != "x\x00\xff" || got[0].Version != "flash-001" || got[0].Ended.IsZero() ||
+		got[1].Kind != llm.Overloaded || got[1].Detail != "busy" || !got[2].Ended.IsZero() || got[0].Number >= got[1].Number {
+		t.Errorf("got %+v", got)
+	}
+	if q := got[0].Question; q.System != "be <brief>" || len(q.Messages) != 1 || q.Messages[0].Text != "a\x00b" {
+		t.Errorf("the question is %+v", q)
+	}
+	if got, err := db.Exchanges(t.Context(), "03run"); len(got) != 0 || err != nil {
+		t.Errorf("a run that asked nothing: %+v, %v", got, err)
+	}
+}

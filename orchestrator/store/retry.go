@@ -23,14 +23,15 @@ const (
 	// idleTimeout is how long the server keeps a transaction whose client is
 	// silent.
 	idleTimeout = 30 * time.Second
-	// patience is how long an operation is retried after its first trouble: a
-	// server takes a few seconds to restart.
-	patience = 10 * time.Second
+	// patience is how long an operation is retried after its first trouble. A
+	// server takes a few seconds to restart, a machine a minute: a run waits
+	// for it, rather than lose what was paid for.
+	patience = 100 * time.Second
 	// startPatience is the same for the first connection.
 	startPatience = 2 * time.Second
 	// firstPause and longestPause bound the pause between two attempts.
 	firstPause   = 10 * time.Millisecond
-	longestPause = 500 * time.Millisecond
+	longestPause = time.Second
 )
 
 // An UnavailableError means that the database did not do its work: it is not

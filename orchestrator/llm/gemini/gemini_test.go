@@ -145,11 +145,13 @@ func TestEveryReasonToFinishHasAKind(t *testing.T) {
 }
 
 func TestABlockedQuestionIsRefused(t *testing.T) {
-	for _, why := range []string{`"SAFETY"`, `1`, `"PROHIBITED_CONTENT"`, `"SOMETHING_NEW"`} {
+	for why, name := range map[string]string{
+		`"SAFETY"`: "SAFETY", `1`: "SAFETY", `2`: "OTHER", `5`: "IMAGE_SAFETY", `9`: "reason 9", `"PROHIBITED_CONTENT"`: "PROHIBITED_CONTENT", `"SOMETHING_NEW"`: "SOMETHING_NEW",
+	} {
 		a, err := ask(t, llmtest.Step{Open: true, Events: []string{
 			`{"promptFeedback":{"blockReason":` + why + `},"usageMetadata":{"promptTokenCount":9}}`,
 		}})
-		if kind(err) != llm.Refused || a.Usage.In != (llm.Tokens{N: 9}) {
+		if kind(err) != llm.Refused || !strings.HasSuffix(err.Error(), "blocked: "+name) || a.Usage.In != (llm.Tokens{N: 9}) {
 			t.Errorf("%s: got %+v, %v", why, a, err)
 		}
 	}
@@ -296,5 +298,12 @@ func TestACallIsOneConnectionAndReadsNoCredentials(t *testing.T) {
 	}
 	if got := fake.Requests()[0].KeyID; got != key.ID {
 		t.Errorf("the key was %q, want %q", got, key.ID)
+	}
+}
+
+func TestAnEventCostsMoreThanItsBytes(t *testing.T) {
+	_, err := ask(t, llmtest.Step{Keep: strings.Repeat("{},", 10_000)})
+	if kind(err) != llm.Malformed || !strings.Contains(err.Error(), "more than 262144 events") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type event struct {
 		FinishMessage string `json:"finishMessage"`
 	} `json:"candidates"`
 	PromptFeedback struct {
-		BlockReason reason `json:"blockReason"`
+		BlockReason blockReason `json:"blockReason"`
 	} `json:"promptFeedback"`
 	UsageMetadata *usage          `json:"usageMetadata"`
 	ModelVersion  string          `json:"modelVersion"`
@@ -60,10 +60,10 @@ func (u usage) of(req llm.Request, text string) llm.Usage {
 // seen is what an answer amounts to besides its text, as of the last event.
 type seen struct {
 	usage   usage
-	model   string // the version that answered
-	finish  reason // why the model stopped
-	because string // what the vendor adds to it
-	blocked reason // why the question was refused
+	model   string      // the version that answered
+	finish  reason      // why the model stopped
+	because string      // what the vendor adds to it
+	blocked blockReason // why the question was refused
 }
 
 // ending returns the kind of error that the end of the stream is, with a
@@ -102,25 +102,43 @@ var reasons = []reason{
 
 // UnmarshalJSON reads a name or a number. A number without a name stays one:
 // it is not the model's own end.
-func (r *reason) UnmarshalJSON(text []byte) error {
+func (r *reason) UnmarshalJSON(text []byte) (err error) {
+	*r, err = enumerated(text, reasons)
+	return err
+}
+
+// A blockReason is why a question was refused, by its name, "" for none.
+type blockReason string
+
+// blockReasons are the names of the numbers of PromptFeedback.BlockReason
+// (v1beta), which are not those of a candidate's end.
+var blockReasons = []blockReason{"", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"}
+
+// UnmarshalJSON reads a name or a number, as a reason's.
+func (r *blockReason) UnmarshalJSON(text []byte) (err error) {
+	*r, err = enumerated(text, blockReasons)
+	return err
+}
+
+// enumerated reads a value of an enumeration whose names stand in the order of
+// their numbers.
+func enumerated[T ~string](text []byte, names []T) (T, error) {
 	// The real service sends numbers when asked for them; gateways send names.
 	var name string
 	if json.Unmarshal(text, &name) == nil { // null too, as ""
-		*r = reason(name)
 		if strings.HasSuffix(name, "_UNSPECIFIED") {
-			*r = ""
+			name = ""
 		}
-		return nil
+		return T(name), nil
 	}
 	var n int
 	if err := json.Unmarshal(text, &n); err != nil {
-		return fmt.Errorf("a reason is neither name nor number: %w", err)
+		return "", fmt.Errorf("a reason is neither name nor number: %w", err)
 	}
-	*r = reason(fmt.Sprint("reason ", n))
-	if n >= 0 && n < len(reasons) {
-		*r = reasons[n]
+	if n >= 0 && n < len(names) {
+		return names[n], nil
 	}
-	return nil
+	return T(fmt.Sprint("reason ", n)), nil
 }
 
 // A stream reads the events of an answer, keeps what the library would lose,
@@ -132,6 +150,7 @@ type stream struct {
 	out  bytes.Buffer  // the library's form of the last event
 	q    *question     // notes what is seen, and makes errors
 	open bool          // the array has begun
+	n    int           // events so far
 	err  error         // how the stream ended
 }
 
@@ -172,6 +191,9 @@ func (s *stream) next() error {
 		}
 		s.out.WriteString("]")
 		return io.EOF
+	}
+	if s.n++; s.n > wire.MaxEvents {
+		return s.q.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
 	}
 	// Raw first: an event that is cut is the network's, one that is complete
 	// and makes no sense the vendor's.

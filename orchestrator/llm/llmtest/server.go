@@ -184,10 +184,11 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(max(step.Status, http.StatusOK))
-	out := &output{to: w, split: step.Split, between: between, leaves: r.Context().Done()}
+	out := &output{to: w, split: step.Split, pause: step.Pause, between: between, leaves: r.Context().Done()}
 	switch {
 	case step.Body != "":
 		out.write(step.Body)
+		out.keep(step.Keep)
 		return
 	case step.Status != 0:
 		out.write(s.vendor.fault(step.Status, step.Message))
@@ -204,6 +205,9 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 		for !out.gone {
 			out.event(s.vendor.event(q, Step{Model: step.Model}, piece, "", false))
 		}
+		return
+	case step.Keep != "":
+		out.keep(step.Keep)
 		return
 	case step.Hang:
 		<-r.Context().Done()
@@ -257,6 +261,7 @@ func hijack(w http.ResponseWriter, raw string) {
 type output struct {
 	to      http.ResponseWriter
 	split   int
+	pause   time.Duration
 	between string
 	events  int
 	leaves  <-chan struct{}
@@ -278,12 +283,22 @@ func (o *output) write(text string) {
 		if o.split > 0 {
 			n = min(n, o.split)
 		}
+		if o.wait(o.pause); o.gone {
+			return
+		}
 		_, err := io.WriteString(o.to, text[:n])
 		if err == nil {
 			err = http.NewResponseController(o.to).Flush()
 		}
 		o.gone = err != nil
 		text = text[n:]
+	}
+}
+
+// keep writes text again and again until the client is gone; "" not at all.
+func (o *output) keep(text string) {
+	for text != "" && !o.gone {
+		o.write(text)
 	}
 }
 

@@ -28,11 +28,13 @@ type Step struct {
 	Second  string        `json:"second"`  // beside the first event, another candidate, where the vendor has such
 	Delay   time.Duration `json:"delay"`   // before each event, in nanoseconds
 	Split   int           `json:"split"`   // bytes in each write to the connection, 0 for an event
+	Pause   time.Duration `json:"pause"`   // before each write to the connection, in nanoseconds
 	Model   string        `json:"model"`   // the name echoed, "" for the one asked
 	Usage   *Usage        `json:"usage"`   // the counts reported, nil for none
 	Events  []string      `json:"events"`  // events as they are on the wire, after those above
 
 	Endless bool   `json:"endless"` // then repeat the last chunk until the client leaves
+	Keep    string `json:"keep"`    // then, or after Body, send these bytes again and again until the client leaves
 	Hang    bool   `json:"hang"`    // then say nothing until the client leaves
 	Break   bool   `json:"break"`   // then cut the connection
 	Open    bool   `json:"open"`    // then end the response as if it were whole, without a last event

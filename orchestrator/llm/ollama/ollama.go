@@ -75,12 +75,16 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		text    strings.Builder
 		last    api.ChatResponse
 		stopped error // what yield returned
+		lines   int
 	)
 	client := api.NewClient(p.host, &http.Client{Transport: x})
 	// The client calls back in its own goroutine, which is this one.
 	err := client.Chat(ctx, p.question(req), func(line api.ChatResponse) error {
 		if err := ctx.Err(); err != nil || last.Done {
 			return err
+		}
+		if lines++; lines > wire.MaxEvents {
+			return x.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
 		}
 		last = line
 		// Message.Thinking is not part of the answer, and a sign of life.

@@ -191,3 +191,10 @@ func TestTheHostIsReadAsOllamaReadsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestALineCostsMoreThanItsBytes(t *testing.T) {
+	detail := fails(t, llm.Malformed, llmtest.Step{Keep: strings.Repeat("{}\n", 10_000)})
+	if !strings.Contains(detail, "more than 262144 events") {
+		t.Errorf("got %q", detail)
+	}
+}

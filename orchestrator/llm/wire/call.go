@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,10 @@ const (
 	// MaxBody bounds an answer. The longest answers of today's models are
 	// 65,536 tokens, about 20 MiB when every token is an event of its own.
 	MaxBody = 32 << 20
+	// MaxEvents bounds the events of an answer: four for each of those tokens,
+	// thoughts and counts among them. Reading an event costs far more than its
+	// bytes do, so many small ones would keep a processor busy for a minute.
+	MaxEvents = 1 << 18
 	// maxFault bounds what is read of a body that only explains an error.
 	maxFault = 64 << 10
 	// maxHeader bounds the header of an answer.
@@ -25,6 +30,9 @@ const (
 
 // errTooLong ends a body that is longer than MaxBody.
 var errTooLong = fmt.Errorf("the answer is longer than %d MiB", MaxBody>>20)
+
+// ErrEvents ends an answer of more than MaxEvents events.
+var ErrEvents = fmt.Errorf("the answer has more than %d events", MaxEvents)
 
 // NewTransport returns the transport for calls to vendors: proxies as the
 // environment says, and a connection per call. A handshake is short beside an
@@ -72,7 +80,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := c.Base.RoundTrip(r)
 	if err != nil {
-		return nil, c.Error(llm.Network, err.Error(), err)
+		return nil, c.Error(llm.Network, broke(err), err)
 	}
 	c.status = resp.StatusCode
 	if resp.StatusCode != http.StatusOK || isHTML(resp.Header) {
@@ -84,6 +92,15 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// broke words why there was no response: the end of a connection has no more
+// to say for itself than EOF.
+func broke(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection was closed before there was an answer"
+	}
+	return err.Error()
+}
+
 // refuse returns the error that resp is.
 func (c *Call) refuse(resp *http.Response) *llm.Error {
 	// A body that breaks off explains as much as was read of it.
@@ -91,6 +108,10 @@ func (c *Call) refuse(resp *http.Response) *llm.Error {
 	fault, known := c.Parse(resp.StatusCode, text)
 	if !known {
 		fault = Fault{Kind: kindOfPage(resp), Text: string(text)}
+	}
+	// A status alone, as of many proxies, is at least named.
+	if strings.TrimSpace(fault.Text) == "" {
+		fault.Text = cmp.Or(http.StatusText(resp.StatusCode), "without a word")
 	}
 	detail := fmt.Sprintf("status %d: %s", resp.StatusCode, fault.Text)
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode < 400 {

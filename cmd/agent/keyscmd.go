@@ -1,0 +1,154 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/gemini"
+)
+
+// keysCommand shows what is known of the keys to models, and lets a
+// person take back what was learnt of one.
+func (c *cmdline) keysCommand() *cli.Command {
+	return &cli.Command{
+		Name: "keys", Usage: "which keys to models are in use, rest, or are retired",
+		Description: "A key over its limit rests, and one that its vendor does not accept is retired, for every\n" +
+			"process on the same database. Keys are named by the beginning of their SHA-256, never shown.\n\n" + examples(
+			"agent keys", "each key that is configured or known",
+			"agent keys --forget 0a1b2c3d", "use that key again: it was mended, or topped up"),
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt of it; a vendor's name where it needs no key"}, jsonFlag()},
+		Action: c.keys,
+	}
+}
+
+// A keyRow is a key as `keys --json` prints it. Times are null for never.
+type keyRow struct {
+	Vendor     string     `json:"vendor"`
+	Key        string     `json:"key_id"` // empty for a vendor that needs none
+	State      string     `json:"state"`  // ready, resting, retired
+	Reason     string     `json:"reason"` // kind of error, empty when it is ready
+	Until      *time.Time `json:"until"`  // end of its rest
+	Used       *time.Time `json:"used"`
+	Configured bool       `json:"configured"`
+}
+
+// keys prints the keys, or forgets one.
+func (c *cmdline) keys(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if ctx.IsSet("forget") && ctx.String("forget") == "" {
+		return usage("see `agent keys` for the keys that are known", "--forget names no key")
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		rows, err := s.knownKeys(ctx.Context, set, time.Now())
+		if err != nil {
+			return err
+		}
+		if id := ctx.String("forget"); id != "" {
+			return c.forgetKey(ctx.Context, s, rows, id)
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, rows)
+		}
+		if len(rows) == 0 {
+			fmt.Fprintln(c.stderr, "no key is configured, and none was ever used")
+			return nil
+		}
+		return c.printKeys(rows)
+	})
+}
+
+// knownKeys lists the keys of every vendor that are configured, or were
+// used before. now tells which of them rest.
+func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([]keyRow, error) {
+	rows := []keyRow{}
+	configured, err := llm.ParseKeys(set["gemini.keys"].text)
+	if err != nil { // names a key by its place, never by its text
+		return nil, usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].origin, err)
+	}
+	for _, vendor := range slices.Sorted(maps.Keys(vendors)) {
+		states, err := s.db.Keys().Load(ctx, vendor)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range states {
+			own := vendor == gemini.Vendor && slices.ContainsFunc(configured, func(k llm.Key) bool { return k.ID == st.Key })
+			rows = append(rows, newKeyRow(st, own, now))
+		}
+	}
+	// A key that was never asked with has no state yet, and is ready.
+	for _, k := range configured {
+		if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.Vendor == gemini.Vendor && r.Key == k.ID }) {
+			rows = append(rows, keyRow{Vendor: gemini.Vendor, Key: k.ID, State: "ready", Configured: true})
+		}
+	}
+	return rows, nil
+}
+
+// newKeyRow translates the state of a key.
+func newKeyRow(st llm.KeyState, configured bool, now time.Time) keyRow {
+	row := keyRow{Vendor: st.Vendor, Key: st.Key, State: "ready", Configured: configured}
+	if !st.Used.IsZero() {
+		row.Used = &st.Used
+	}
+	switch {
+	case st.Retired != "":
+		row.State, row.Reason = "retired", string(st.Retired)
+	case st.Until.After(now):
+		row.State, row.Reason, row.Until = "resting", string(st.Reason), &st.Until
+	}
+	return row
+}
+
+// forgetKey has a key used again. One that nobody knows is a mistyped one.
+func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id string) error {
+	// A vendor that needs no key rests as a whole, and is named itself.
+	at := slices.IndexFunc(rows, func(r keyRow) bool { return r.Key == id || r.Key == "" && r.Vendor == id })
+	if at < 0 {
+		return usage("see `agent keys` for the keys that are known", "no key %q is known", id)
+	}
+	r := rows[at]
+	if err := s.db.ForgetKey(ctx, r.Vendor, r.Key); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.stdout, "key %s of %s was %s, and is used again\n", cmp.Or(r.Key, "none"), r.Vendor, r.State)
+	return err
+}
+
+// printKeys prints the keys as a table.
+func (c *cmdline) printKeys(rows []keyRow) error {
+	shown := func(t *time.Time) string {
+		if t == nil {
+			return "never"
+		}
+		return t.Local().Format(time.DateTime)
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "VENDOR\tKEY\tSTATE\tLAST USED\tCONFIGURED")
+		for _, r := range rows {
+			state := r.State
+			if r.Reason != "" {
+				state += " (" + r.Reason + ")"
+			}
+			if r.Until != nil {
+				state += " until " + shown(r.Until)
+			}
+			// Where a vendor needs no key, its only one has no name.
+			own := map[bool]string{true: "yes", false: "no"}[r.Configured]
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Vendor, cmp.Or(r.Key, "none needed"), state, shown(r.Used), own)
+		}
+		return t.Flush()
+	})
+}

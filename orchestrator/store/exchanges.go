@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/llm"
+)
+
+// An Exchange is one request to a model with its texts: the question word for
+// word as it was sent, and what came of it.
+type Exchange struct {
+	Number int64 // in the order in which requests were begun
+	llm.Record
+	Question llm.Request
+	Ended    time.Time // zero while it is under way, and for ever if the process died
+}
+
+// Exchanges lists the requests of a run in their order, with those of the
+// iteration whose last run it is. run is the whole name; one that asked
+// nothing has none.
+func (db *DB) Exchanges(ctx context.Context, run string) ([]Exchange, error) {
+	var list []Exchange
+	err := db.do(ctx, "read the requests of run "+run, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `
+			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
+				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
+				cost, priced, duration, coalesce(kind, ''), detail, id, ended
+			from model_call where run = @run or run in (select i.id from iteration i where i.run = @run) order by id`, pgx.NamedArgs{"run": clean(run)})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scanExchange)
+		return err
+	})
+	return list, err
+}
+
+// scanExchange reads the columns that Exchanges selects: those of scanCall and
+// two more.
+func scanExchange(row pgx.CollectableRow) (e Exchange, err error) {
+	var ended *time.Time
+	e.Record, err = scanCallAnd(row, &e.Number, &ended)
+	if err != nil {
+		return e, err
+	}
+	e.Ended = orNever(ended)
+	if err := json.Unmarshal(e.Request, &e.Question); err != nil {
+		return e, fmt.Errorf("read the question of request %d: %w", e.Number, err)
+	}
+	return e, nil
+}
