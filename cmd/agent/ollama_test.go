@@ -49,11 +49,11 @@ func loopScript(t *testing.T) []scriptLine {
 	for n, file := range defective {
 		number := string(rune('1' + n))
 		choose.Says = file + "\n"
-		merge.Holds, merge.Says = file, scripted(t, "memory-"+number+".md")
+		merge.Holds, merge.Says = "+++ b/"+file, scripted(t, "memory-"+number+".md")
 		// The plan names it in its first line: "Review post/tax.py and fix …".
 		review := scriptLine{Begins: "Review " + file + " ", Says: scripted(t, number+".xml")}
 		lines = append(lines, choose, merge, review)
-		choose.Holds = "- `" + file + "`\n" // a heading of the history
+		choose.Holds = "- `" + file + "`\n" // a heading of the history; the memory names files before their time
 	}
 	return lines
 }
@@ -197,8 +197,9 @@ func TestOllamaSaysTheScript(t *testing.T) {
 	if err := createModel(t.Context(), s.client, "scripted", lines); err != nil {
 		t.Fatalf("%v\n%s", err, &s.log)
 	}
+	// A memory that names files which are still to be looked at decides nothing.
 	for _, l := range lines {
-		question := l.Begins + " and so on: é, \"quoted\"\n" + l.Holds
+		question := l.Begins + " and so on: é, \"quoted\"\n" + scripted(t, "memory-1.md") + l.Holds
 		if got := askScripted(t, s.client, "scripted", question); got != l.Says {
 			t.Errorf("to %q it says\n%s\nwant\n%s", question, got, l.Says)
 		}
@@ -214,7 +215,7 @@ func TestOllamaLoop(t *testing.T) {
 	}
 	u, dir := newLoopUser(t, s.host), defectsCopy(t)
 	before := filesOf(t, dir)
-	u.agent(t, "sandbox", "loop", "--workspace", dir, "--iterations", "3", "--yes")
+	u.agent(t, "sandbox", "loop", "--workspace", dir, "--iterations", "3", "--rest", "0s", "--yes")
 	after := filesOf(t, dir)
 
 	promoted := u.rows(t, "select run, status, files from v_promotions where workspace = '"+dir+"' order by at")
@@ -240,7 +241,16 @@ func TestOllamaLoop(t *testing.T) {
 		u.agent(t, "sandbox", "run", "--workspace", again, "--replay", row[0], "--yes")
 	}
 	if diff := cmp.Diff(after, filesOf(t, again)); diff != "" {
-		t.Errorf("the replay came to other files:\n%s", diff)
+		t.Errorf("the replay of the runs came to other files:\n%s", diff)
+	}
+	loops := u.rows(t, "select distinct loop from v_iterations where workspace = '"+dir+"'")
+	if len(loops) != 1 {
+		t.Fatalf("three iterations are of the loops %v", loops)
+	}
+	again = defectsCopy(t)
+	u.agent(t, "sandbox", "loop", "--workspace", again, "--replay", loops[0][0], "--yes")
+	if diff := cmp.Diff(after, filesOf(t, again)); diff != "" {
+		t.Errorf("the replay of the loop came to other files:\n%s", diff)
 	}
 }
 
