@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
@@ -21,6 +22,12 @@ type Plan struct {
 	// Candidates is how many different changes are asked for; 0 for as many as
 	// the request says.
 	Candidates int
+	// Directive is the order of DIRECTIVES.md that the plan is for, as it stands
+	// there; "" for none.
+	Directive string
+	// Proposal is what the run takes up again, nil for nothing. A patch of it
+	// that failed takes the place of the first answer.
+	Proposal *KeptProposal
 }
 
 // A Planner chooses what to do in a workspace and gathers what is known about
@@ -41,8 +48,10 @@ type contender struct {
 	// The candidate that came of it, judged or refused.
 	cand Candidate
 	// What the last candidate that could be applied does to the base; repairs
-	// build on it. before is the same without the last reply.
+	// build on it. before is the same without the last reply, and judged the
+	// last candidate that was applied and judged.
 	changes, before workspace.Changeset
+	judged          Candidate
 	failure         agent.Failure
 	tried           []agent.Attempt
 	// There is nothing more to ask: it passed, or no repair is left, or the
@@ -88,6 +97,12 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
+	if p := req.Proposal; p != nil {
+		p.aim(&plan)
+	}
+	if plan.Proposal != nil {
+		f.proposal = plan.Proposal.ID
+	}
 	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
 	// same questions to find the answers that were paid for.
 	record, err := json.Marshal(plan)
@@ -101,7 +116,7 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	for n := range plan.Candidates {
 		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
 	}
-	return c.run(ctx)
+	return c.keep(ctx, c.run(ctx))
 }
 
 // run goes through rounds of asking and judging.
@@ -111,7 +126,10 @@ func (c *contest) run(ctx context.Context) Ending {
 		// at the same time, and a model's caps are kept in order.
 		live := c.live()
 		if len(live) == 0 {
-			return c.lost()
+			if end := c.invent(ctx); end != nil {
+				return *end
+			}
+			continue
 		}
 		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
 			return endWith(Failed, c.trouble(ctx, "record the run", err))
@@ -193,6 +211,9 @@ func (c *contest) revise(k *contender, a Answer) error {
 // The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
 // repaired like any failure.
 func (c *contest) ask(ctx context.Context, k *contender) error {
+	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
+		return c.takeUp(k, *p)
+	}
 	var err error
 	if len(k.tried) == 0 {
 		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
@@ -213,6 +234,22 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 		return nil
 	}
 	return c.apply(k)
+}
+
+// takeUp begins with the patch of a kept proposal in place of an answer. The
+// gates say what is wrong with it today; one that does not even apply any more
+// goes to the model with what was wrong with it then.
+func (c *contest) takeUp(k *contender, p KeptProposal) error {
+	k.reply.Text = string(p.Patch)
+	if err := c.apply(k); err != nil {
+		return err
+	}
+	k.cand.Thought = p.Text
+	if k.cand.Verdict != "" {
+		gate, _, _ := strings.Cut(p.Reason, "\n")
+		k.tried = append(k.tried, agent.Attempt{N: 1, Gate: gate, Why: p.Reason, Diff: string(p.Patch)})
+	}
+	return nil
 }
 
 // apply makes a candidate of the contender's reply. One that cannot be applied
@@ -255,7 +292,7 @@ func (c *contest) lost() Ending {
 		})
 	}
 	if last == nil {
-		if c.req.Goal == "" {
+		if c.plan.Task.Brief.Goal == "" {
 			return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
 		}
 		return endWith(Rejected, &Problem{

@@ -67,6 +67,9 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 // A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
 // attempt. What was tried goes into the next repair, lest the model try it again.
 func (k *contender) settle() {
+	if !k.cand.Changeset.Empty() {
+		k.judged = k.cand
+	}
 	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
 		k.done = true
 		return
@@ -170,11 +173,21 @@ func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[str
 	return c.plan.Task.Brief.Target, false
 }
 
-// best returns the contender to promote, nil when none passed: the fewest
-// findings of its own, then the smallest diff, then the first asked for.
+// best returns the contender to promote, nil when none passed.
+func (c *contest) best() *contender {
+	passed := c.passed()
+	if len(passed) == 0 {
+		return nil
+	}
+	return passed[0]
+}
+
+// passed lists the contenders that may be promoted, the best first: by verdict,
+// which all of them share; the fewest new findings of their own; the smallest
+// diff; the first asked for.
 // Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
 // asking decides at last, so that a replay crowns the same.
-func (c *contest) best() *contender {
+func (c *contest) passed() []*contender {
 	var passed []*contender
 	for _, k := range c.all {
 		if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
@@ -187,10 +200,7 @@ func (c *contest) best() *contender {
 		}
 		return len(a.cand.Diff) - len(b.cand.Diff)
 	})
-	if len(passed) == 0 {
-		return nil
-	}
-	return passed[0]
+	return passed
 }
 
 // findings counts what the gates found new in a candidate.

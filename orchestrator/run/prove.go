@@ -31,12 +31,20 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		return r.launch(ctx, dir, intent(req), nil, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
 	}
 	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
-		return f.prove(ctx, req)
+		if req.Proposal != nil {
+			f.proposal = req.Proposal.ID
+		}
+		end := f.prove(ctx, req)
+		f.settleProposal(ctx, end)
+		return end
 	})
 }
 
 // intent says what a run without a patch is for.
 func intent(req Request) string {
+	if p := req.Proposal; p != nil {
+		return strings.TrimSpace(fmt.Sprintf("proposal %d %s", p.ID, p.Goal))
+	}
 	if req.Goal != "" {
 		return "goal " + req.Goal
 	}
