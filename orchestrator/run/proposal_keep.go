@@ -37,6 +37,11 @@ func (c *contest) keep(ctx context.Context, end Ending) Ending {
 			end.Error.Next += fmt.Sprintf("; `agent sandbox run --proposal %d` takes it up again", id)
 		}
 	}
+	// As v_directives has it: a question that was never sent is no attempt.
+	tried := end.Verdict != verify.Policy || len(c.doc.Candidates) > 0
+	if end.State == Rejected && end.Error != nil && c.plan.Directive != "" && tried {
+		end.Error.Next += "; as it stands in " + DirectivesFile + " the order is not tried again, in other words it is"
+	}
 	c.settleProposal(ctx, end)
 	return end
 }
