@@ -52,8 +52,10 @@ type contender struct {
 	// last candidate that was applied and judged.
 	changes, before workspace.Changeset
 	judged          Candidate
-	failure         agent.Failure
-	tried           []agent.Attempt
+	// absent is the package for want of which it failed, "" for none.
+	absent  string
+	failure agent.Failure
+	tried   []agent.Attempt
 	// There is nothing more to ask: it passed, or no repair is left, or the
 	// model sees nothing to change, or a person would not have it asked.
 	done, nothing, skipped bool
@@ -305,7 +307,7 @@ func (c *contest) lost() Ending {
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.rec.ID + "` shows every candidate; say more in --goal, or try another --model"
 	}
-	return end
+	return lacking(end, last.absent)
 }
 
 // stopped is the ending of a run whose model gives no answer any more, or of

@@ -53,11 +53,14 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 			end := endWith(Failed, problem)
 			return &end
 		}
+	}
+	// All are recorded by now, also those judged beside one that was not.
+	for _, k := range live {
 		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
 			end := judged(k.cand)
 			return &end
 		}
-		k.settle()
+		k.settle(c.stage.base)
 	}
 	return nil
 }
@@ -66,7 +69,8 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 // repaired.
 // A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
 // attempt. What was tried goes into the next repair, lest the model try it again.
-func (k *contender) settle() {
+func (k *contender) settle(base *workspace.Manifest) {
+	k.absent = ""
 	if !k.cand.Changeset.Empty() {
 		k.judged = k.cand
 	}
@@ -76,6 +80,10 @@ func (k *contender) settle() {
 	}
 	if g := failed(k.cand); g.Name != "edit" {
 		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
+		// At the end, which is what stays when the text must be shortened.
+		if k.absent = absent(k.cand, base.With(k.changes)); k.absent != "" {
+			k.failure.Text += notInstalled(k.absent)
+		}
 	}
 	k.tried = append(k.tried, agent.Attempt{
 		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: because(k.cand, k.cand.Verdict), Diff: k.cand.Diff,
@@ -99,7 +107,7 @@ const maxLog = 8 << 10
 
 // report words everything that the gates have against a candidate.
 // Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
-// end of its output, where tools say what went wrong.
+// end of its output, where tools say what went wrong, and one that ran the program always does: there is the traceback.
 func report(cand Candidate) string {
 	var b strings.Builder
 	for _, g := range cand.Gates {
@@ -113,7 +121,7 @@ func report(cand Candidate) string {
 				fmt.Fprintf(&b, "    %s\n", f.Source)
 			}
 		}
-		if out := g.Output; len(g.Findings) == 0 && out != "" {
+		if out := g.Output; out != "" && (len(g.Findings) == 0 || ran(g)) {
 			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
 		}
 	}
@@ -135,6 +143,11 @@ func (c *contest) breakage(k *contender) agent.Breakage {
 		touched[ch.Path] = ch.Op != workspace.Delete
 	}
 	x.Target, x.Downstream = c.culprit(k, now, touched)
+	for _, name := range broken(failed(k.cand), now) {
+		if _, deleted := touched[name]; !deleted {
+			touched[name] = true // shown with the rest
+		}
+	}
 	for name := range touched {
 		if name != x.Target && touched[name] {
 			if text, err := now.ReadFile(name); err == nil {
@@ -148,29 +161,6 @@ func (c *contest) breakage(k *contender) agent.Breakage {
 	}
 	x.Language = agent.Language(x.Target)
 	return x
-}
-
-// culprit returns the file to mend: the first that a finding names, the
-// innermost frame of a log, or the task's own target. downstream says that the
-// change did not touch it.
-// A test of b.py that fails because a.py has changed gives b.py and true: the repair is then asked for in other words,
-// since the fault may lie in the change or in what it did not follow.
-func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
-	has := func(p string) bool {
-		e, ok := now.Lookup(p)
-		return ok && e.Kind == workspace.File
-	}
-	// A finding names its file; a log has to be searched.
-	g := failed(k.cand)
-	for _, f := range g.Findings {
-		if g.Name != "edit" && has(f.File) {
-			return f.File, !touched[f.File]
-		}
-	}
-	if p, _, ok := agent.Culprit(g.Output, boxRoot, has); ok {
-		return p, !touched[p]
-	}
-	return c.plan.Task.Brief.Target, false
 }
 
 // best returns the contender to promote, nil when none passed.

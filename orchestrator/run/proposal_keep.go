@@ -42,8 +42,7 @@ func (c *contest) keep(ctx context.Context, end Ending) Ending {
 	if end.State == Rejected && end.Error != nil && c.plan.Directive != "" && tried {
 		end.Error.Next += "; as it stands in " + DirectivesFile + " the order is not tried again, in other words it is"
 	}
-	c.settleProposal(ctx, end)
-	return end
+	return c.settleProposal(ctx, c.req, end)
 }
 
 // failures makes proposals of the contenders that no repair brought through.
@@ -80,19 +79,23 @@ func (f *flight) tell(id int64, p KeptProposal) {
 }
 
 // settleProposal marks the proposal that the run was for as done when it was
-// promoted. Files are in place by then, so a cancelled context must not leave
-// it open, and an error is a note.
-func (f *flight) settleProposal(ctx context.Context, end Ending) {
+// promoted, and returns the ending as it was.
+func (f *flight) settleProposal(ctx context.Context, req Request, end Ending) Ending {
+	if req.Proposal != nil {
+		f.proposal = req.Proposal.ID
+	}
 	if end.State == Promoted {
 		f.settleAs(ctx, ProposalDone)
 	}
+	return end
 }
 
 // drop takes the proposal that the run was for off the list.
 func (f *flight) drop(ctx context.Context) { f.settleAs(ctx, ProposalDropped) }
 
 // settleAs records what became of the proposal that the run was for, if it was
-// for one.
+// for one. Files may be in place by then, so a cancelled context must not leave
+// it open, and an error is a note.
 func (f *flight) settleAs(ctx context.Context, to ProposalState) {
 	if f.Proposals == nil || f.proposal == 0 {
 		return

@@ -31,12 +31,7 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		return r.launch(ctx, dir, intent(req), nil, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
 	}
 	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
-		if req.Proposal != nil {
-			f.proposal = req.Proposal.ID
-		}
-		end := f.prove(ctx, req)
-		f.settleProposal(ctx, end)
-		return end
+		return f.settleProposal(ctx, req, f.prove(ctx, req))
 	})
 }
 
@@ -99,7 +94,7 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 		}
 		switch {
 		case cand.Verdict != verify.Pass:
-			return judged(cand)
+			return lacking(judged(cand), absent(cand, st.base.With(cand.Changeset)))
 		case cand.Changeset.Empty(): // the formatter put everything back
 			return endWith(Rejected, &Problem{
 				Kind: "patch", Message: "the patch changes nothing once it is formatted",
