@@ -7,8 +7,10 @@
 -- since a replay that asks in other words finds no answer.
 alter table run
     add column plan json, -- what the run sets out to do
-    add column iteration text; -- the iteration of the loop that it belongs to
+    add column iteration text, -- the iteration of the loop that it belongs to
+    add column directive text; -- the order of DIRECTIVES.md that its plan is for
 create index run_iteration on run (iteration) where iteration is not null;
+create index run_directive on run (workspace) where directive is not null;
 
 -- One row for each request. It holds the identifier of a key, never a key.
 create table model_call (
@@ -127,7 +129,9 @@ create table proposal (
     kind      text        not null constraint proposal_kind_check check (kind in (
         'PEER_REVIEW', 'FEATURE', 'FAILED_PEER_REVIEW', 'FAILED_FEATURE')),
     path      text        not null,
+    goal      text        not null,
     text      text        not null,
+    patch     bytea,      -- in git's form, byte for byte
     reason    text        not null,
     run       text,
     state     text        not null default 'open' constraint proposal_state_check check (state in ('open', 'done', 'dropped')),
@@ -246,14 +250,29 @@ comment on column v_history.path is 'The files, the first three by name';
 comment on column v_history.diff is 'The change, as git writes it';
 
 create view v_proposals as
-select p.id as proposal, p.workspace, p.kind, p.state, nullif(p.path, '') as path, p.text, nullif(p.reason, '') as reason, p.run, p.at
+select p.id as proposal, p.workspace, p.kind, p.state, nullif(p.path, '') as path, nullif(p.goal, '') as goal, p.text,
+    octet_length(p.patch) as patch_bytes, nullif(p.reason, '') as reason, p.run, p.at
 from proposal p;
 comment on view v_proposals is 'Which changes were proposed but not made, and what became of them? One row for each proposal.';
 comment on column v_proposals.kind is 'What it is; a kind that begins with FAILED was tried and did not pass';
 comment on column v_proposals.state is 'open while somebody has to decide, else done or dropped';
 comment on column v_proposals.path is 'File that it is about, null for none';
+comment on column v_proposals.goal is 'What it is for, in the words of a person; null for none';
+comment on column v_proposals.patch_bytes is 'Size of the change in the form of git, null for a proposal without one';
 comment on column v_proposals.reason is 'Why it was made, or why it did not pass';
 comment on column v_proposals.run is 'Run that proposed or tried it, null for none';
+
+-- An order was attended to by a run that changed something for it, and by one
+-- that was turned down; a question that was never sent is no attempt.
+create view v_directives as
+select r.workspace, r.directive, r.id as run, r.state, r.started,
+    coalesce(p.status = 'committed', false)
+        or r.state = 'rejected' and (r.verdict is distinct from 'policy' or exists (select from candidate c where c.run = r.id)) as attended
+from run r left join promotion p on p.run = r.id
+where r.directive is not null;
+comment on view v_directives is 'Which orders of .agent/DIRECTIVES.md were taken up, and what came of them? One row for each run.';
+comment on column v_directives.directive is 'The order as it stood in the file, white space collapsed';
+comment on column v_directives.attended is 'True when it is not taken up again until its text changes';
 
 -- The documents come from a scan of files that may hold anything: whatever
 -- has another shape than a definition is passed over, not an error.

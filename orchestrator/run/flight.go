@@ -33,6 +33,8 @@ type flight struct {
 	*Runner
 	rec Record
 	doc Document
+	// The open proposal that the run takes up, or made itself; 0 for none.
+	proposal int64
 
 	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }

@@ -126,6 +126,7 @@ func (l *Loop) fly(ctx context.Context, it *Iteration, req Request) Document {
 	o := it.Order
 	req.Workspace, req.Patch, req.Iteration = it.Workspace, nil, it.ID
 	req.Goal, req.Scope, req.Candidates = o.Goal, o.Scope, o.Candidates
+	req.NoFeature = req.NoFeature || o.UntilClean
 	return runner.Run(ctx, req)
 }
 

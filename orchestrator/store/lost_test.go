@@ -30,7 +30,7 @@ func writes(db *store.DB) []entry {
 		return err
 	}
 	proposed := func(ctx context.Context) (err error) {
-		proposal, err = db.AddProposal(ctx, store.Proposal{Workspace: shop, Kind: store.Feature})
+		proposal, err = db.AddProposal(ctx, run.KeptProposal{Workspace: shop, Kind: run.Feature})
 		return err
 	}
 	started := func(ctx context.Context) (err error) {
@@ -62,8 +62,8 @@ func writes(db *store.DB) []entry {
 			return err
 		}},
 		{"save an iteration", "COMMIT", func(ctx context.Context) error { return db.SaveIteration(ctx, it) }},
-		{"propose", "INSERT 0 1", proposed},
-		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, store.ProposalDone) }},
+		{"propose", "SELECT 1", proposed},
+		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, run.ProposalDone) }},
 		{"symbols", "INSERT 0 2", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, files, nil) }},
 		{"symbols gone", "DELETE 1", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, nil, []string{"b"}) }},
 	}
