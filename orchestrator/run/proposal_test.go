@@ -367,8 +367,8 @@ func TestAFeatureIsReplacedByWhatBecameOfIt(t *testing.T) {
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()
-	long := "x = 2\n" + strings.Repeat("y = 1234567890\n", 20_000)
-	b, _ := keeping(t, says(verify.Pass), map[string]string{"propose/1": "<THOUGHT>" + strings.Repeat("so it is\n", 10_000) + "</THOUGHT>" + only("x = 1", long)})
+	long := "x = 2\n" + strings.Repeat("y = 123456789012345678901234567890\n", 10_000)
+	b, _ := keeping(t, says(verify.Pass), map[string]string{"propose/1": "<THOUGHT>" + strings.Repeat("so it is, and so it was before\n", 3_000) + "</THOUGHT>" + only("x = 1", long)})
 	req := b.goal()
 	req.Approver = decide(run.Skip)
 	doc := b.runner.Run(t.Context(), req)
