@@ -192,6 +192,12 @@ func TestTheRecordedRefusalsTeach(t *testing.T) {
 	t.Logf("with the guards on the result: %d applied at once, %d at a later try, %d left the change out then, %d had nothing left to send", sum.applied, sum.later, sum.left, sum.nothing)
 }
 
+// again follows a refusal of what was sent last.
+func (r *reader) again(text string) (response string, done bool, err error) {
+	r.meant = r.sent
+	return r.follow(text)
+}
+
 // mostTries bounds how many responses follow from one refusal.
 const mostTries = 4
 

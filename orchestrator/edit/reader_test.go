@@ -119,12 +119,6 @@ func (r *reader) follow(text string) (response string, done bool, err error) {
 	return written(r.sent, r.form), false, nil
 }
 
-// again follows a refusal of what was sent last.
-func (r *reader) again(text string) (response string, done bool, err error) {
-	r.meant = r.sent
-	return r.follow(text)
-}
-
 // act follows the advice of one problem.
 func (r *reader) act(p *told) error {
 	if p.block > len(r.meant) && len(r.whole) == 0 && !strings.HasPrefix(p.advice, "leave ") {
