@@ -38,7 +38,8 @@ type document struct {
 
 	seldom   *rarity // which bytes it has seldom; nil until a text is looked for
 	written  script
-	indentBy byte // the answer of indentChar; 0 not known
+	indentBy byte           // the answer of indentChar; 0 not known
+	steps    map[byte][]int // the widths of a level, by the character of the indentation
 	views    [viewKinds]*view
 	words    *wordView
 	parts    *scanned

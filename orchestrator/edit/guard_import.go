@@ -48,18 +48,18 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	if is.hasStar() {
 		return after, nil
 	}
-	var back []imported
-	dropped := 0
-	for _, m := range old {
-		if slices.ContainsFunc(now, func(n imported) bool { return n.name == m.name }) {
-			continue
-		}
-		if dropped++; dropped > maxDropped {
-			return after, nil
-		}
-		if refs, bound := is.uses(m.name); len(refs) > 0 && !bound {
-			back = append(back, was.alone(m, old))
-		}
+	back := slices.DeleteFunc(slices.Clone(old), func(m imported) bool {
+		return slices.ContainsFunc(now, func(n imported) bool { return n.name == m.name })
+	})
+	if len(back) > maxDropped {
+		return after, nil
+	}
+	back = slices.DeleteFunc(back, func(m imported) bool {
+		refs, bound := is.uses(m.name)
+		return len(refs) == 0 || bound
+	})
+	for i, m := range back {
+		back[i] = was.alone(m, old)
 	}
 	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {

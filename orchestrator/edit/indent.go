@@ -312,17 +312,28 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 // file. Two depths that differ by accident, as one line too deep makes them,
 // fit a rule too, but one that makes two levels or half a level of one.
 func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
-	d.work.add(workDepth * d.len())
-	lines := make([]string, d.len())
-	for i := range lines {
-		lines[i] = d.line(i)
-	}
 	block := slices.Clone(replace)
 	for _, p := range pairs {
 		block = append(block, p.search+"x")
 	}
 	n := levelOf(block, t.from) * t.num
-	return n%t.den == 0 && slices.Contains(levels(lines, t.to), n/t.den)
+	return n%t.den == 0 && slices.Contains(d.levels(t.to), n/t.den)
+}
+
+// levels returns the same for the lines of the file, reading them once.
+func (d *document) levels(c byte) []int {
+	if d.steps[c] == nil {
+		d.work.add(workDepth * d.len())
+		lines := make([]string, d.len())
+		for i := range lines {
+			lines[i] = d.line(i)
+		}
+		if d.steps == nil {
+			d.steps = map[byte][]int{}
+		}
+		d.steps[c] = levels(lines, c)
+	}
+	return d.steps[c]
 }
 
 // levels returns what the width of a level may be in lines: what all their
