@@ -205,7 +205,7 @@ from cascade c;
 comment on view v_cascade is 'Which files use something that changed and wait to be looked at, and why? One row for each wait.';
 comment on column v_cascade.place is 'Place in the queue of the workspace, from 1; null when it was served';
 comment on column v_cascade.because is 'Changes that concern the file, one a line';
-comment on column v_cascade.runs is 'Runs that made these changes';
+comment on column v_cascade.runs is 'Runs that made these changes; a name that begins with edit- stands for edits of the user''s own';
 comment on column v_cascade.served_by is 'Run that attended to it, null while it waits';
 comment on column v_cascade.diff is 'What these runs changed';
 

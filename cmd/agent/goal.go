@@ -114,7 +114,10 @@ func (s *session) staff(set settings, replay string, plan func(*agent.Engineer) 
 
 // scout returns who plans a run.
 func (s *session) scout(e *agent.Engineer) *run.Scout {
-	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord()}
+	return &run.Scout{
+		Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord(),
+		Survey: s.survey, Findings: s.examiner().Findings,
+	}
 }
 
 // promptsDir is where a workspace may have prompts of its own.

@@ -109,6 +109,7 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 		}
 		s.builder.Progress = nil // from here on the terminal is the board's
 		board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+		s.tell = board.event
 		runner := s.runner(board.event)
 		if err := c.staff(ctx, set, s, &req, runner, board); err != nil {
 			board.close()

@@ -182,7 +182,11 @@ func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal(file{f.Language, l.Line(p, s), f.Definitions, f.References, f.Imports})
+		body, err := json.Marshal(file{
+			f.Language, l.Line(p, s),
+			// A list is never null, so that a reader need not tell none from nothing.
+			append([]Definition{}, f.Definitions...), append([]Reference{}, f.References...), append([]Import{}, f.Imports...),
+		})
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,9 @@ func TestSymbolsKeepEqualNamesApart(t *testing.T) {
 	if doc.Project != "A shop." || doc.Files["b/x.py"].Summary != "Runs." || doc.Files["c_[d].py"].Summary == "" {
 		t.Errorf("summaries of %+v", doc)
 	}
+	if strings.Contains(b.String(), "null") {
+		t.Errorf("a list is null in %s", b.String())
+	}
 	if got := l.Defining("run"); len(got) != 2 {
 		t.Errorf("run is defined in %q", got)
 	}

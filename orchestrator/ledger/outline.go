@@ -15,6 +15,15 @@ const (
 // Project describes the workspace: in the words of s, or else by its languages.
 func (l *Ledger) Project(s Summaries) string { return cmp.Or(s.Project, l.project()) }
 
+// Count is the number of definitions in all files.
+func (l *Ledger) Count() int {
+	n := 0
+	for _, f := range l.files {
+		n += len(f.Definitions)
+	}
+	return n
+}
+
 // Line describes the file at path: in the words of s, or else in its own. It is "" for a file that is not there.
 func (l *Ledger) Line(path string, s Summaries) string {
 	f := l.files[path]

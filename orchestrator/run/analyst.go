@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,34 +72,29 @@ type Analyst struct {
 func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found func([]ledger.Ripple) error) (*ledger.Ledger, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	scanner, err := images.Scanner()
-	if err != nil {
-		return nil, err
-	}
-	book, sums, err := a.recall(ctx, base.Root, scanner)
+	scanner, sums, err := a.sums(ctx, base.Root)
 	if err != nil {
 		return nil, err
 	}
 	fresh, changed, gone := differences(base, sums)
-	if len(fresh)+len(changed)+len(gone) == 0 {
+	// A process that has just begun reads its record while the box starts.
+	var book *ledger.Ledger
+	var lost error
+	var recalling, closing sync.WaitGroup
+	defer closing.Wait()
+	recalling.Go(func() { book, lost = a.recall(ctx, base.Root, scanner, sums) })
+	s := &scan{Analyst: a, base: base, scanner: scanner, total: len(fresh) + len(changed)}
+	files, again, err := s.all(ctx, fresh, changed)
+	closing.Go(s.close)
+	recalling.Wait()
+	if err = cmp.Or(err, lost); err != nil {
+		return nil, err
+	}
+	if len(files)+len(again)+len(gone) == 0 {
 		return book, nil
 	}
-	s := &scan{Analyst: a, base: base, total: len(fresh) + len(changed)}
-	defer s.close()
-	// Whoever uses the new files need not be told of them: they are recorded at
-	// once, and a scan that is killed does not begin again.
-	all, err := s.read(ctx, fresh, func(files []ledger.File) error {
-		return a.save(ctx, base.Root, scanner, files, nil)
-	})
-	if err != nil {
-		return nil, err
-	}
-	again, err := s.read(ctx, changed, nil)
-	if err != nil {
-		return nil, err
-	}
 	// One update for all, or a function that moved would look deleted.
-	ripples := book.Update(append(all, again...), gone)
+	ripples := book.Update(append(files, again...), gone)
 	if len(ripples) > 0 && found != nil {
 		if err := found(ripples); err != nil {
 			return nil, err
@@ -107,28 +103,32 @@ func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found fun
 	return book, a.save(ctx, base.Root, scanner, again, gone)
 }
 
+// sums returns the name of the scanner and the digests of what it has read.
+func (a *Analyst) sums(ctx context.Context, root string) (scanner string, sums map[string]string, err error) {
+	if scanner, err = images.Scanner(); err != nil {
+		return "", nil, err
+	}
+	sums, err = a.Symbols.SymbolSums(ctx, root, scanner)
+	return scanner, sums, err
+}
+
 // Recall returns the ledger of a workspace as it is recorded, without a look
 // at the files; it is empty for one that was never studied.
 func (a *Analyst) Recall(ctx context.Context, root string) (*ledger.Ledger, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	scanner, err := images.Scanner()
+	scanner, sums, err := a.sums(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	book, _, err := a.recall(ctx, root, scanner)
-	return book, err
+	return a.recall(ctx, root, scanner, sums)
 }
 
-// recall brings the held ledger to the state of the record, and returns it
-// with the digests of that. The record decides: another process may have gone
-// on, or a study of this one may have ended before it was recorded. Ripples of
-// this step are nobody's news, since whoever recorded it has told them.
-func (a *Analyst) recall(ctx context.Context, root, scanner string) (*ledger.Ledger, map[string]string, error) {
-	sums, err := a.Symbols.SymbolSums(ctx, root, scanner)
-	if err != nil {
-		return nil, nil, err
-	}
+// recall brings the held ledger to the state of the record, which has these
+// digests. The record decides: another process may have gone on, or a study of
+// this one may have ended before it was recorded. Ripples of this step are
+// nobody's news, since whoever recorded it has told them.
+func (a *Analyst) recall(ctx context.Context, root, scanner string, sums map[string]string) (*ledger.Ledger, error) {
 	book := a.held[root]
 	var stale, gone []string
 	for path, sum := range sums {
@@ -141,7 +141,7 @@ func (a *Analyst) recall(ctx context.Context, root, scanner string) (*ledger.Led
 	slices.Sort(stale)
 	files, err := a.load(ctx, root, scanner, stale)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if book == nil {
 		if a.held == nil {
@@ -149,7 +149,7 @@ func (a *Analyst) recall(ctx context.Context, root, scanner string) (*ledger.Led
 		}
 		book = ledger.New(files)
 		a.held[root] = book
-		return book, sums, nil
+		return book, nil
 	}
 	for _, path := range book.Paths() {
 		if _, ok := sums[path]; !ok {
@@ -159,7 +159,7 @@ func (a *Analyst) recall(ctx context.Context, root, scanner string) (*ledger.Led
 	if len(files)+len(gone) > 0 {
 		book.Update(files, gone)
 	}
-	return book, sums, nil
+	return book, nil
 }
 
 // loadBatch is how many files are read from the record at once, loaders how

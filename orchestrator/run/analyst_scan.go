@@ -38,10 +38,25 @@ const (
 // much, and the scanner reads each file for itself.
 type scan struct {
 	*Analyst
-	base *workspace.Manifest
-	box  *sandbox.Box
+	base    *workspace.Manifest
+	scanner string
+	box     *sandbox.Box
 	// For progress: how many files there are to read, and were read.
 	total, done int
+}
+
+// all reads the files that are new to the record and those that changed. The
+// new ones are recorded at once, since whoever uses them need not be told of
+// them: a first study that is killed does not begin again.
+func (s *scan) all(ctx context.Context, fresh, changed []workspace.Entry) (files, again []ledger.File, err error) {
+	files, err = s.read(ctx, fresh, func(files []ledger.File) error {
+		return s.save(ctx, s.base.Root, s.scanner, files, nil)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	again, err = s.read(ctx, changed, nil)
+	return files, again, err
 }
 
 // read has the entries parsed and returns what was found, in parts of a bounded

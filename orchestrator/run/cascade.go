@@ -44,10 +44,10 @@ func waiting(ripples []ledger.Ripple, diffs map[string]string) []Waiting {
 	return list
 }
 
-// Edits names, in place of a run, a change that no run made: the user's own
-// edits since the last study. Each name is new, since to look at a file once
-// more costs little, and to pass one over leaves it broken.
-func Edits() string { return "edit-" + newID(time.Now()) }
+// Label names, in place of a run, something that no run did: Label("edit") the
+// user's own edits since the last study. Each name is new, since to look at a
+// file once more costs little, and to pass one over leaves it broken.
+func Label(act string) string { return act + "-" + newID(time.Now()) }
 
 // Diffs returns the diff of each file of a changeset by the path that it had
 // before, which is the path that ripples name.
