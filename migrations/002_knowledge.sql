@@ -112,13 +112,27 @@ create unique index iteration_open on iteration (workspace) where phase <> 'sett
 create index iteration_run on iteration (run) where run is not null;
 create index iteration_loop on iteration (loop);
 
--- The files of the ledger, as the scanner described them.
+-- The files of the ledger, as the scanner described them. What another scanner
+-- found is no measure for what this one finds: hence its name.
 create table symbol_file (
     workspace text not null,
     path      text not null,
+    scanner   text not null,
     sha256    text not null,
     doc       jsonb not null,
     language  text generated always as (doc ->> 'language') stored,
+    primary key (workspace, path)
+);
+
+-- What a model said of a file, or for the empty path of the project. It holds
+-- for the content with that digest.
+create table summary (
+    workspace text not null,
+    path      text not null,
+    sha256    text not null,
+    text      text not null,
+    model     text not null,
+    at        timestamptz not null default clock_timestamp(),
     primary key (workspace, path)
 );
 
@@ -200,7 +214,7 @@ from cascade c;
 comment on view v_cascade is 'Which files use something that changed and wait to be looked at, and why? One row for each wait.';
 comment on column v_cascade.place is 'Place in the queue of the workspace, from 1; null when it was served';
 comment on column v_cascade.because is 'Changes that concern the file, one a line';
-comment on column v_cascade.runs is 'Runs that made these changes';
+comment on column v_cascade.runs is 'Runs that made these changes; a name that begins with edit- stands for edits of the user''s own';
 comment on column v_cascade.served_by is 'Run that attended to it, null while it waits';
 comment on column v_cascade.diff is 'What these runs changed';
 
@@ -289,5 +303,25 @@ comment on view v_symbols is 'Where is a function, class or constant of a worksp
 comment on column v_symbols.kind is 'function, method, class, constant and so on';
 comment on column v_symbols.parent is 'What it is defined in, such as the class of a method; null for none';
 comment on column v_symbols.line is 'First line of the definition, from 1';
+
+create view v_analysis as
+select coalesce(f.workspace, s.workspace) as workspace,
+    nullif(coalesce(f.path, s.path), '') as path,
+    f.language,
+    case when jsonb_typeof(f.doc -> 'lines') = 'number' then (f.doc -> 'lines')::numeric end as lines,
+    case when jsonb_typeof(f.doc -> 'definitions') = 'array' then jsonb_array_length(f.doc -> 'definitions') else 0 end as definitions,
+    coalesce(nullif(s.text, ''), nullif(f.doc ->> 'summary', '')) as summary,
+    s.model as described_by,
+    s.sha256 is distinct from f.sha256 and s.path <> '' as outdated,
+    nullif(f.doc ->> 'problem', '') as problem
+from symbol_file f full join summary s on s.workspace = f.workspace and s.path = f.path;
+comment on view v_analysis is 'What is each file of a workspace, and the whole, for? One row for each file, and one for the project once a model described it.';
+comment on column v_analysis.path is 'The file, null for the project';
+comment on column v_analysis.lines is 'Number of lines, null for a file that was not read';
+comment on column v_analysis.definitions is 'Number of functions, classes and so on; v_symbols lists them';
+comment on column v_analysis.summary is 'Words of a model, or else the first line of the file''s own description';
+comment on column v_analysis.described_by is 'Model whose words the summary is, null for none';
+comment on column v_analysis.outdated is 'True when the file changed since a model described it, null when none did';
+comment on column v_analysis.problem is 'Why the file was not read in full, null when it was';
 
 {{ template "shared/reader.sql" . }}

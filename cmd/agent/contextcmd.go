@@ -28,7 +28,9 @@ func (c *cmdline) contextCommand() *cli.Command {
 	return &cli.Command{
 		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
 		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
-			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n\n" + examples(
+			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n" +
+			"What the file uses, who uses it, and what lint and types say of it are shown as they are\n" +
+			"recorded: `agent analyze` and each run bring that up to date.\n\n" + examples(
 			"agent context shop/stock.py", "a review of that file",
 			"agent context shop/stock.py --goal 'refuse negative counts'", "with a goal"),
 		Flags: []cli.Flag{
@@ -61,7 +63,11 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		return err
 	}
 	// The request that `sandbox run` would make of the same flags.
-	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}}
+	config, err := set.verifyConfig()
+	if err != nil {
+		return err
+	}
+	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: config}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// A scan alone: no snapshot is made, and no engine is needed.
 		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
@@ -71,7 +77,10 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
 		engineer := &agent.Engineer{Prompts: prompts}
-		plan, err := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()}).Plan(ctx.Context, base, req)
+		scout := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
+		// What a run would find out first is not: only what is known is shown.
+		scout.Survey, scout.Findings = s.recorded, s.glance().Findings
+		plan, err := scout.Plan(ctx.Context, base, req)
 		if err != nil {
 			return err
 		}

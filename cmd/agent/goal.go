@@ -54,7 +54,10 @@ func patchOnly(ctx *cli.Context) error {
 
 // scout returns who plans an iteration.
 func (s *session) scout(e *agent.Engineer, it run.Iteration) *run.Scout {
-	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last}
+	return &run.Scout{
+		Engineer: e, Knowledge: s.db, Orders: s.db, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
+		Survey: s.survey, Findings: s.examiner().Findings,
+	}
 }
 
 // promptsDir is where a workspace may have prompts of its own.

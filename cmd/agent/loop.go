@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +15,11 @@ import (
 
 	"agent/images"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
 )
 
 // loopCommand describes the loop. What aims and caps one run does the
@@ -156,6 +159,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 		return nil, err
 	}
 	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+	s.tell = board.event
 	// A question is shown before it is sent where its answer will be: to
 	// a person who has not said yes to everything.
 	var before *sender
@@ -170,8 +174,44 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
 	return &fleet{board: board, loop: &run.Loop{
 		Runner: s.runner(board.event), Iterations: s.db, Knowledge: s.db, Crew: crew,
+		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
+			return s.follow(ctx, dir, req.Exclude, found)
+		},
+		Export:   s.export,
 		Attended: set.on("yes") || c.attended() || req.NoPromote,
 	}}, nil
+}
+
+// follow brings the ledger up to date with what is in a workspace now.
+func (s *session) follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
+	base, err := workspace.Scan(ctx, dir, exclude, workspace.Limits{})
+	if err != nil {
+		return fmt.Errorf("scan the workspace: %w", err)
+	}
+	_, err = s.study().Study(ctx, base, found)
+	return err
+}
+
+// ripple has the files wait that use what a run changed. A workspace that
+// was never analyzed has no ledger to compare with, and is left alone: a
+// patch should not wait for a first reading of everything.
+func (s *session) ripple(ctx context.Context, doc run.Document, exclude []string) error {
+	book, err := s.study().Recall(ctx, doc.Workspace)
+	if err != nil || len(book.Paths()) == 0 {
+		return err
+	}
+	return s.follow(ctx, doc.Workspace, exclude, func(found []ledger.Ripple) error {
+		p, err := s.db.PromotionOf(ctx, doc.Run)
+		if err != nil {
+			return err
+		}
+		return run.Cascade(ctx, s.db, doc.Workspace, doc.Run, run.Diffs(p.Changeset))(found)
+	})
+}
+
+// export writes what people read of the record into the workspace.
+func (s *session) export(ctx context.Context, dir string) error {
+	return errors.Join(run.ExportMemory(ctx, s.db, dir), run.ExportHistory(ctx, s.db, dir))
 }
 
 // A recorded iteration answers as it did: its plan, and the name that its

@@ -120,7 +120,14 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 	// last frame stands above it.
 	doc := s.runner(board.event).Run(ctx.Context, req)
 	board.close()
-	return c.report(doc, set.on("json"))
+	reported := c.report(doc, set.on("json"))
+	// The change is made and told; whom it concerns is found out after.
+	if doc.Promotion != nil {
+		if err := s.ripple(ctx.Context, doc, req.Exclude); err != nil {
+			fmt.Fprintf(c.stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", cleanLine(err.Error()))
+		}
+	}
+	return reported
 }
 
 // request makes the run's request from flags and files.

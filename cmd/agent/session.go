@@ -53,6 +53,10 @@ type session struct {
 	engine  *sandbox.Engine
 	builder *images.Builder
 	db      *store.DB
+	// Made by study, on demand.
+	analyst *run.Analyst
+	// tell is given what goes on outside of a run; nil for nobody.
+	tell func(run.Event)
 }
 
 // openEngine connects to the engine and makes the builder of its

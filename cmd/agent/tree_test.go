@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"cmd/agent":          {"*"},
 	"cmd/guest":          {"sandbox/guest"},
 	"orchestrator/edit":  {"sandbox/workspace"},
-	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "verify", "sandbox", "sandbox/workspace", "images"},
+	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store": {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":            {"sandbox/guest", "sandbox/workspace"},
 	"verify":             {"sandbox", "sandbox/guest", "sandbox/workspace"},

@@ -72,7 +72,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		l := ledger.New(files)
 		var out strings.Builder
-		if err := l.Symbols(&out); err != nil || !json.Valid([]byte(out.String())) {
+		if err := l.Symbols(&out, ledger.Summaries{}); err != nil || !json.Valid([]byte(out.String())) {
 			t.Fatalf("symbols: %v", err)
 		}
 		if err := l.Analysis(&out, ledger.Summaries{}); err != nil {

@@ -28,10 +28,10 @@ const maxShown = 100
 // workspace makes no diff. Errors are those of w.
 func (l *Ledger) Analysis(w io.Writer, s Summaries) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "# Analysis\n\n%s\n", inline(cmp.Or(s.Project, l.project())))
+	fmt.Fprintf(b, "# Analysis\n\n%s\n", inline(l.Project(s)))
 	for _, p := range l.Paths() {
 		f := l.files[p]
-		fmt.Fprintf(b, "\n## %s\n\n%s\n", inline(p), inline(cmp.Or(s.Files[p], f.summary())))
+		fmt.Fprintf(b, "\n## %s\n\n%s\n", inline(p), inline(l.Line(p, s)))
 		for _, section := range f.sections() {
 			section.write(b)
 		}
@@ -156,16 +156,22 @@ func (l *Ledger) project() string {
 	return fmt.Sprintf("%d files with %d definitions. Languages by files: %s.", len(l.files), definitions, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Symbols writes SYMBOLS.json: every file with its definitions and references. A name is told apart by file and
-// parent, so that equal names never collide.
-func (l *Ledger) Symbols(w io.Writer) error {
+// Symbols writes SYMBOLS.json: what the project is, and every file with its summary, definitions and references. A name
+// is told apart by file and parent, so that equal names never collide.
+func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 	type file struct {
+		Language    string       `json:"language,omitempty"`
+		Summary     string       `json:"summary"`
 		Definitions []Definition `json:"definitions"`
 		References  []Reference  `json:"references"`
 		Imports     []Import     `json:"imports"`
 	}
 	b := bufio.NewWriter(w)
-	fmt.Fprint(b, "{\"files\":{")
+	project, err := json.Marshal(l.Project(s))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "{\"project\":%s,\n\"files\":{", project)
 	for i, p := range l.Paths() {
 		if i > 0 {
 			fmt.Fprint(b, ",")
@@ -176,7 +182,11 @@ func (l *Ledger) Symbols(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal(file{f.Definitions, f.References, f.Imports})
+		body, err := json.Marshal(file{
+			f.Language, l.Line(p, s),
+			// A list is never null, so that a reader need not tell none from nothing.
+			append([]Definition{}, f.Definitions...), append([]Reference{}, f.References...), append([]Import{}, f.Imports...),
+		})
 		if err != nil {
 			return err
 		}

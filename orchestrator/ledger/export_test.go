@@ -48,17 +48,27 @@ func TestAnalysisIsReadable(t *testing.T) {
 func TestSymbolsKeepEqualNamesApart(t *testing.T) {
 	l := small()
 	var b strings.Builder
-	if err := l.Symbols(&b); err != nil {
+	if err := l.Symbols(&b, ledger.Summaries{Project: "A shop.", Files: map[string]string{"b/x.py": "Runs."}}); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
-		Files map[string]struct{ Definitions []ledger.Definition }
+		Project string
+		Files   map[string]struct {
+			Summary     string
+			Definitions []ledger.Definition
+		}
 	}
 	if err := json.Unmarshal([]byte(b.String()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := doc.Files["a/x.py"].Definitions, doc.Files["b/x.py"].Definitions; a[0].Signature != "(a: Any)" || b[0].Signature != "()" {
 		t.Errorf("%+v %+v", a, b)
+	}
+	if doc.Project != "A shop." || doc.Files["b/x.py"].Summary != "Runs." || doc.Files["c_[d].py"].Summary == "" {
+		t.Errorf("summaries of %+v", doc)
+	}
+	if strings.Contains(b.String(), "null") {
+		t.Errorf("a list is null in %s", b.String())
 	}
 	if got := l.Defining("run"); len(got) != 2 {
 		t.Errorf("run is defined in %q", got)
@@ -82,6 +92,21 @@ func TestNeighboursFitTheirBudget(t *testing.T) {
 	}
 	if got := l.Dependants("b/x.py"); len(got) != 1 || got[0] != "a/x.py" {
 		t.Errorf("dependants %q", got)
+	}
+}
+
+func TestAnOutlineShowsNamesWithoutText(t *testing.T) {
+	f, _ := small().File("b/x.py")
+	if got := f.Outline(); got != "b/x.py: 1 function, 1 constant, 2 lines. python, 2 lines; defines run, MAX" {
+		t.Error(got)
+	}
+	var many ledger.File
+	for range 1000 {
+		many.Imports = append(many.Imports, ledger.Import{Module: strings.Repeat("m", 50)})
+		many.Definitions = append(many.Definitions, ledger.Definition{Name: "f", Kind: ledger.Function})
+	}
+	if got := many.Outline(); len(got) > 1000 || !strings.Contains(got, "993 more; defines") || !strings.HasSuffix(got, "f, 970 more") {
+		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
 

@@ -54,7 +54,7 @@ func drawFile(t *rapid.T, path string) ledger.File {
 // everything renders all that a ledger can be asked.
 func everything(t *rapid.T, l *ledger.Ledger) string {
 	var b bytes.Buffer
-	if err := l.Symbols(&b); err != nil {
+	if err := l.Symbols(&b, ledger.Summaries{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range l.Paths() {

@@ -28,8 +28,8 @@ type Loop struct {
 	// Study brings the ledger up to date with a workspace and hands the ripples
 	// of what changed to found before it records that; nil for no ledger.
 	Study func(ctx context.Context, workspace string, found func([]ledger.Ripple) error) error
-	// Export writes what people read, such as MEMORY.md, after each iteration;
-	// nil for nobody.
+	// Export writes what people read, such as MEMORY.md, after each iteration
+	// that promoted something; nil for nobody.
 	Export func(ctx context.Context, workspace string) error
 	// Attended says that something may be approved at all: by a person, or in
 	// advance. Where not, the first change that passes ends the loop.

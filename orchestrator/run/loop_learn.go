@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
-	"agent/sandbox/workspace"
 )
 
 // learn does what is left after an iteration's run: the ledger and its ripples,
@@ -42,7 +40,8 @@ func (l *Loop) learn(ctx context.Context, it *Iteration, crew Crew) (notes []str
 			return notes, err
 		}
 	}
-	if l.Export != nil {
+	// A workspace in which nothing was promoted stays exactly as it was.
+	if l.Export != nil && it.Outcome == outcomePromoted {
 		if err := l.excuse(ctx, &notes, "the exports were not written", l.Export(ctx, it.Workspace)); err != nil {
 			return notes, err
 		}
@@ -76,7 +75,7 @@ func (l *Loop) ripple(ctx context.Context, it Iteration, notes *[]string) error 
 		}
 		p, err := l.Knowledge.PromotionOf(ctx, it.Run)
 		if err == nil {
-			err = l.Knowledge.Enqueue(ctx, it.Workspace, it.Run, Waits(ripples, p.Changeset))
+			err = Cascade(ctx, l.Knowledge, it.Workspace, it.Run, Diffs(p.Changeset))(ripples)
 		}
 		lost = err
 		return err
@@ -85,35 +84,6 @@ func (l *Loop) ripple(ctx context.Context, it Iteration, notes *[]string) error 
 		return lost
 	}
 	return l.excuse(ctx, notes, "the ledger was not brought up to date", err)
-}
-
-// Waits lists the files that have to follow what a changeset did, with the
-// reasons and the diffs of the files that changed.
-func Waits(ripples []ledger.Ripple, cs workspace.Changeset) []Waiting {
-	diffs := map[string]string{}
-	for _, c := range cs.Changes {
-		diff := workspace.Changeset{Changes: []workspace.Change{c}}.Diff()
-		diffs[c.Path] = diff
-		if c.From != "" {
-			diffs[c.From] = diff
-		}
-	}
-	var list []Waiting
-	for _, item := range (ledger.Queue{}).Add(ripples, diffs).Items {
-		w := Waiting{Path: item.Path}
-		var because, changed []string
-		for _, c := range item.Causes {
-			for _, change := range c.Changes {
-				because = append(because, change.String())
-			}
-			if c.Diff != "" {
-				changed = append(changed, strings.TrimRight(c.Diff, "\n"))
-			}
-		}
-		w.Because, w.Diff = strings.Join(because, "\n"), strings.Join(changed, "\n")
-		list = append(list, w)
-	}
-	return list
 }
 
 // remember merges the iteration into the memory, once.

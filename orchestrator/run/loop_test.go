@@ -10,7 +10,6 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -294,26 +293,5 @@ func TestWhatCannotBeLearntIsNoted(t *testing.T) {
 	}
 	if res.Exit != run.ExitDone || res.Promoted != 1 {
 		t.Errorf("exit %d, %d promoted", res.Exit, res.Promoted)
-	}
-}
-
-func TestRipplesWaitWithTheirReasonAndDiff(t *testing.T) {
-	t.Parallel()
-	change := func(path, to string) ledger.Change {
-		return ledger.Change{Path: path, Kind: ledger.Renamed, Definition: ledger.Definition{Name: "f", Kind: ledger.Function}, From: "f", To: to}
-	}
-	cs := workspace.Changeset{Changes: []workspace.Change{
-		{Path: "a.py", Op: workspace.Modify, Before: []byte("def f(): 0\n"), After: []byte("def g(): 0\n"), Mode: 0o644},
-		{Path: "z.py", Op: workspace.Modify, Before: []byte("1\n"), After: []byte("2\n"), Mode: 0o644},
-	}}
-	list := run.Waits([]ledger.Ripple{
-		{Path: "a.py", Because: []ledger.Change{change("a.py", "g")}},
-		{Path: "b.py", Because: []ledger.Change{change("a.py", "g")}},
-	}, cs)
-	if len(list) != 1 || list[0].Path != "b.py" || list[0].Because != "function f of a.py is now called g" {
-		t.Fatalf("got %+v", list)
-	}
-	if d := list[0].Diff; !strings.Contains(d, "+def g(): 0") || strings.Contains(d, "z.py") {
-		t.Errorf("the diff is\n%s", d)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
 	"agent/sandbox/workspace"
 )
 
@@ -34,11 +35,11 @@ type Scout struct {
 	// Hotspots returns the files that changed most often, none when nobody
 	// knows; nil for nobody.
 	Hotspots func(ctx context.Context, dir string, n int) ([]string, error)
-	// Around describes what a file uses and who uses it, "" when nothing is
-	// known; nil for nobody.
-	Around func(path string) string
-	// Project describes the project; "" when nobody did.
-	Project string
+	// Survey returns what is known of the workspace; nil for nobody.
+	Survey func(ctx context.Context, base *workspace.Manifest) (Survey, error)
+	// Findings returns what lint and types say of a file before any change, as
+	// [Examiner.Findings] does; nil for nobody.
+	Findings func(ctx context.Context, base *workspace.Manifest, req Request, path string) (string, error)
 	// Last is the target of the iteration before, which is not chosen again.
 	Last string
 	// Fence is the word that quotes untrusted text; NewFenceWord draws one.
@@ -68,7 +69,12 @@ func NewFenceWord() string {
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error) {
 	plan := Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}}
 	b := &plan.Task.Brief
-	b.Goal, b.Project = req.Goal, s.Project
+	b.Goal = req.Goal
+	survey, err := s.survey(ctx, base)
+	if err != nil {
+		return Plan{}, err
+	}
+	b.Project = survey.Project()
 	if req.Goal != "" {
 		plan.Task.Kind = agent.Implement
 	}
@@ -87,7 +93,38 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request)
 	if err := s.describe(base, req, b); err != nil {
 		return Plan{}, err
 	}
+	if _, ok := base.Lookup(b.Target); ok {
+		b.Around, b.Lazy = survey.Around(b.Target), survey.Lazy(b.Target)
+		if b.Findings, err = s.findings(ctx, base, req, b.Target); err != nil {
+			return Plan{}, err
+		}
+	}
 	return plan, nil
+}
+
+// survey returns what is known of the workspace, an empty ledger when nobody
+// knows.
+func (s *Scout) survey(ctx context.Context, base *workspace.Manifest) (Survey, error) {
+	if s.Survey == nil {
+		return Survey{Ledger: ledger.New(nil)}, nil
+	}
+	survey, err := s.Survey(ctx, base)
+	if err != nil {
+		return Survey{}, fmt.Errorf("survey the workspace: %w", err)
+	}
+	return survey, nil
+}
+
+// findings returns what is wrong with the target now, as far as anybody looks.
+func (s *Scout) findings(ctx context.Context, base *workspace.Manifest, req Request, target string) (string, error) {
+	if s.Findings == nil {
+		return "", nil
+	}
+	text, err := s.Findings(ctx, base, req, target)
+	if err != nil {
+		return "", fmt.Errorf("look at %s before any change: %w", target, err)
+	}
+	return text, nil
 }
 
 // choose sets the target and says why it was chosen.
@@ -249,9 +286,6 @@ func (s *Scout) describe(base *workspace.Manifest, req Request, b *agent.Brief) 
 			b.Rules = text
 			break
 		}
-	}
-	if s.Around != nil && b.Target != "" {
-		b.Around = s.Around(b.Target)
 	}
 	return nil
 }

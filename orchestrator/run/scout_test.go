@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -193,8 +194,15 @@ func TestWhatIsKnownGoesIntoTheBrief(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.py": "x = 1\n", "lib/b.py": "y = 1\n", "AGENTS.md": "Tabs.\n", "CONTRIBUTING.md": "Spaces.\n"}
 	s, _ := scout(t, "")
-	s.Project = "A shop."
-	s.Around = func(p string) string { return "around " + p }
+	s.Survey = func(context.Context, *workspace.Manifest) (run.Survey, error) {
+		book := ledger.New([]ledger.File{
+			{Path: "a.py", Language: "python", Lines: 1, References: []ledger.Reference{{Name: "Any", Lines: []int{1}}}},
+		})
+		return run.Survey{Ledger: book, Summaries: ledger.Summaries{Project: "A shop.", Files: map[string]string{"a.py": "Sells."}}}, nil
+	}
+	s.Findings = func(_ context.Context, _ *workspace.Manifest, _ run.Request, p string) (string, error) {
+		return "wrong in " + p, nil
+	}
 	s.Knowledge = notes{memory: "Rates are decimal.", history: []agent.Entry{{At: time.Unix(0, 0), Path: "a.py", Diff: "-x = 0\n+x = 1"}}}
 	plan, err := s.Plan(t.Context(), scan(t, files), run.Request{Scope: []string{"a.py", "./lib/b.py"}, Goal: "make x two"})
 	if err != nil {
@@ -202,8 +210,8 @@ func TestWhatIsKnownGoesIntoTheBrief(t *testing.T) {
 	}
 	b := plan.Task.Brief
 	for what, pair := range map[string][2]string{
-		"code": {b.Code, "x = 1\n"}, "language": {b.Language, "python"}, "rules": {b.Rules, "Tabs.\n"}, "project": {b.Project, "A shop."},
-		"around": {b.Around, "around a.py"}, "memory": {b.Memory, "Rates are decimal."}, "others": {fmt.Sprint(b.Others), "[{lib/b.py y = 1\n}]"},
+		"code": {b.Code, "x = 1\n"}, "language": {b.Language, "python"}, "rules": {b.Rules, "Tabs.\n"}, "project": {b.Project, "A shop.\n\na.py: Sells.\n"},
+		"findings": {b.Findings, "wrong in a.py"}, "lazy": {b.Lazy, "line 1: the type Any says nothing\n"}, "memory": {b.Memory, "Rates are decimal."}, "others": {fmt.Sprint(b.Others), "[{lib/b.py y = 1\n}]"},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s is %q, want %q", what, pair[0], pair[1])

@@ -5,8 +5,8 @@
 // queue, iterations, the ledger's files and proposals.
 //
 // *DB implements run.Store, run.Recovering, run.Knowledge, run.Iterations,
-// llm.Journal and verify.Cache, its Keys implement llm.KeyStates, and it
-// answers the questions of the command line.
+// run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
+// implement llm.KeyStates, and it answers the questions of the command line.
 //
 // # Tables
 //
@@ -25,6 +25,7 @@
 //	cascade         files that use something which changed, waiting and served
 //	iteration       rounds of the loop, at most one open for each workspace
 //	symbol_file     what a scan found in each file of a workspace
+//	summary         what a model said of a file, or of the project
 //	proposal        changes that were proposed and not made
 //
 // People do not read tables: the views, whose names begin with v_, are the
@@ -32,8 +33,8 @@
 // migrations owns their definitions. Texts of questions and answers are in no
 // view.
 //
-// Nothing is ever deleted here but stale cache entries, symbols of files that
-// are gone, and what is known of a key when a person wants that forgotten. A
+// Nothing is ever deleted here but stale cache entries, symbols and summaries of
+// files that are gone, and what is known of a key when a person wants that forgotten. A
 // run that is removed by hand takes its rows with it; its blobs stay until
 // nobody refers to them and somebody removes them as well, and what was paid
 // and learnt stays for good.

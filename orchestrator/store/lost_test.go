@@ -37,7 +37,7 @@ func writes(db *store.DB) []entry {
 		it, err = db.StartIteration(ctx, it)
 		return err
 	}
-	files := map[string]store.SymbolFile{"a": {"s", []byte("{}")}, "b": {"s", []byte("{}")}}
+	files := map[string]run.SymbolFile{"a": {SHA256: "s", Doc: []byte("{}")}, "b": {SHA256: "s", Doc: []byte("{}")}}
 	return []entry{
 		{"plan", "COMMIT", func(ctx context.Context) error { return db.SavePlan(ctx, "01run", 1, []byte("{}")) }},
 		{"begin", "INSERT 0 1", began},
@@ -64,8 +64,8 @@ func writes(db *store.DB) []entry {
 		{"save an iteration", "COMMIT", func(ctx context.Context) error { return db.SaveIteration(ctx, it) }},
 		{"propose", "SELECT 1", proposed},
 		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, run.ProposalDone) }},
-		{"symbols", "INSERT 0 2", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, files, nil) }},
-		{"symbols gone", "DELETE 1", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, nil, []string{"b"}) }},
+		{"symbols", "INSERT 0 2", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, reader, files, nil) }},
+		{"symbols gone", "DELETE 1", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, reader, nil, []string{"b"}) }},
 	}
 }
 
@@ -140,7 +140,7 @@ func TestKnowledgeIsGivenUpWithTheCaller(t *testing.T) {
 		"history":    first(db.History(gone, shop, 1)),
 		"queue":      first(db.Queue(gone, shop)),
 		"proposals":  first(db.Proposals(gone, shop)),
-		"symbols":    first(db.Symbols(gone, shop)),
+		"symbols":    first(db.Symbols(gone, shop, reader, nil)),
 		"plan":       second(db.Plan(gone, "01run")),
 		"key states": first(db.Keys().Load(gone, "gemini")),
 	} {

@@ -11,37 +11,53 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// A SymbolFile is what a scan found in one file of a workspace.
-type SymbolFile struct {
-	// SHA256 is the digest of the content that was scanned, in hex: a file that
-	// still has it need not be scanned again.
-	SHA256 string
-	// Doc is a JSON document of the ledger's. It comes back with the same
-	// values, not byte for byte, and with NUL in its texts replaced.
-	Doc []byte
-}
+	"agent/orchestrator/run"
+)
 
 // symbolBatch is how many bytes of documents go to the database at once: few
 // enough for the deadline of one attempt over a slow line, and enough that a
 // first scan does not wait for thousands of answers.
 const symbolBatch = 1 << 20
 
-// Symbols returns what is known of the files of a workspace, by path.
-func (db *DB) Symbols(ctx context.Context, workspace string) (map[string]SymbolFile, error) {
-	var files map[string]SymbolFile
-	err := db.do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select path, sha256, doc from symbol_file where workspace = @workspace`,
-			pgx.NamedArgs{"workspace": clean(workspace)})
+// SymbolSums implements [run.SymbolStore]: it returns the digests of the files
+// of a workspace that scanner has read, by path.
+func (db *DB) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
+	var sums map[string]string
+	err := db.do(ctx, "read the digests of "+workspace, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `select path, sha256 from symbol_file where workspace = @workspace and scanner = @scanner`,
+			pgx.NamedArgs{"workspace": clean(workspace), "scanner": clean(scanner)})
 		if err != nil {
 			return err
 		}
-		files = map[string]SymbolFile{} // an attempt before may have filled it in part
+		sums = map[string]string{} // an attempt before may have filled it in part
+		var path, sum string
+		_, err = pgx.ForEachRow(rows, []any{&path, &sum}, func() error {
+			sums[path] = sum
+			return nil
+		})
+		return err
+	})
+	return sums, err
+}
+
+// Symbols implements [run.SymbolStore]: it returns what scanner found in the
+// files at paths, as far as they are known.
+func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]run.SymbolFile, error) {
+	var files map[string]run.SymbolFile
+	err := db.do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `
+			select path, sha256, doc::text from symbol_file
+			where workspace = @workspace and scanner = @scanner and path = any(@paths::text[])`,
+			pgx.NamedArgs{"workspace": clean(workspace), "scanner": clean(scanner), "paths": cleanAll(paths)})
+		if err != nil {
+			return err
+		}
+		files = make(map[string]run.SymbolFile, len(paths))
 		var path, sum string
 		var doc []byte
 		_, err = pgx.ForEachRow(rows, []any{&path, &sum, &doc}, func() error {
-			files[path] = SymbolFile{sum, bytes.Clone(doc)}
+			files[path] = run.SymbolFile{SHA256: sum, Doc: bytes.Clone(doc)}
 			return nil
 		})
 		return err
@@ -49,18 +65,21 @@ func (db *DB) Symbols(ctx context.Context, workspace string) (map[string]SymbolF
 	return files, err
 }
 
-// SaveSymbols records what a scan found in the files that changed, and forgets
-// those that are gone. Every row stands for itself: when the work is cut short,
-// the files that were not reached keep their old digest and are scanned again.
-func (db *DB) SaveSymbols(ctx context.Context, workspace string, changed map[string]SymbolFile, gone []string) error {
+// SaveSymbols implements [run.SymbolStore]: it records what a scan found in the
+// files that changed, and forgets those that are gone. Every row stands for
+// itself: when the work is cut short, the files that were not reached keep
+// their old digest and are scanned again.
+func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]run.SymbolFile, gone []string) error {
 	act := "record the symbols of " + workspace
-	err := db.do(ctx, act, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `delete from symbol_file where workspace = @workspace and path = any(@gone::text[])`,
-			pgx.NamedArgs{"workspace": clean(workspace), "gone": cleanAll(gone)})
-		return err
-	})
-	if err != nil {
-		return err
+	if len(gone) > 0 {
+		err := db.do(ctx, act, func(ctx context.Context) error {
+			_, err := db.pool.Exec(ctx, `delete from symbol_file where workspace = @workspace and path = any(@gone::text[])`,
+				pgx.NamedArgs{"workspace": clean(workspace), "gone": cleanAll(gone)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	var paths, sums, docs []string
 	size := 0
@@ -68,7 +87,7 @@ func (db *DB) SaveSymbols(ctx context.Context, workspace string, changed map[str
 		if len(paths) == 0 {
 			return nil
 		}
-		err := db.addSymbols(ctx, act, clean(workspace), paths, sums, docs)
+		err := db.addSymbols(ctx, act, clean(workspace), clean(scanner), paths, sums, docs)
 		paths, sums, docs, size = nil, nil, nil, 0
 		return err
 	}
@@ -93,14 +112,14 @@ func (db *DB) SaveSymbols(ctx context.Context, workspace string, changed map[str
 }
 
 // addSymbols records one batch of files, each in place of what was known.
-func (db *DB) addSymbols(ctx context.Context, act, workspace string, paths, sums, docs []string) error {
+func (db *DB) addSymbols(ctx context.Context, act, workspace, scanner string, paths, sums, docs []string) error {
 	return db.do(ctx, act, func(ctx context.Context) error {
 		_, err := db.pool.Exec(ctx, `
-			insert into symbol_file (workspace, path, sha256, doc)
-			select @workspace, path, sha256, doc::jsonb
+			insert into symbol_file (workspace, path, scanner, sha256, doc)
+			select @workspace, path, @scanner, sha256, doc::jsonb
 			from unnest(@paths::text[], @sums::text[], @docs::text[]) f(path, sha256, doc)
-			on conflict (workspace, path) do update set sha256 = excluded.sha256, doc = excluded.doc`,
-			pgx.NamedArgs{"workspace": workspace, "paths": paths, "sums": sums, "docs": docs})
+			on conflict (workspace, path) do update set scanner = excluded.scanner, sha256 = excluded.sha256, doc = excluded.doc`,
+			pgx.NamedArgs{"workspace": workspace, "scanner": scanner, "paths": paths, "sums": sums, "docs": docs})
 		return err
 	})
 }

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/images"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// analyzeCommand prints what is known of a workspace, brought up to date.
+func (c *cmdline) analyzeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "analyze", Usage: "print what the files of a workspace define, import and are for",
+		Description: "Reads the files that changed since the last time, in a container with no network, and prints\n" +
+			"the whole: a summary, then for each file what it imports and defines. Files that use what\n" +
+			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +
+			"as it is but for --export. --describe has a model say what the project and each new or\n" +
+			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" + examples(
+			"agent analyze", "the analysis as Markdown",
+			"agent analyze --json > symbols.json", "every definition and reference",
+			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json"),
+		Flags: []cli.Flag{
+			workspaceFlag(),
+			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
+			&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+			jsonFlag(),
+		},
+		Action: c.analyze,
+	}
+}
+
+// analyze studies the workspace and prints the result.
+func (c *cmdline) analyze(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	dir := set["workspace"].text
+	if err := checkDirectory(dir); err != nil {
+		return err
+	}
+	// A model that nobody asks would be believed to be asked.
+	if ctx.IsSet("model") && !ctx.Bool("describe") {
+		return usage("add --describe, or leave --model out", "--model needs --describe")
+	}
+	if ctx.Bool("describe") {
+		if err := set.checkAnyModel(ctx.Context); err != nil {
+			return err
+		}
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		started := time.Now()
+		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		if err != nil {
+			return fmt.Errorf("scan the workspace: %w", err)
+		}
+		board := c.newBoard(0)
+		survey, err := s.analysis(ctx.Context, set, base, ctx.Bool("describe"), board)
+		board.close()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
+		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.on("json"))
+	})
+}
+
+// analysis brings the ledger up to date, and the descriptions when describe
+// says so.
+func (s *session) analysis(ctx context.Context, set settings, base *workspace.Manifest, describe bool, board *board) (run.Survey, error) {
+	s.tell = board.event
+	survey, err := s.survey(ctx, base)
+	if err != nil || !describe {
+		return survey, err
+	}
+	crews, err := s.crews(set, nil, nil)
+	if err != nil {
+		return survey, err
+	}
+	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.event(run.Event{Model: &p}) })
+	d := run.Describer{Store: s.db, Engineer: crew.Engineer, Fence: run.NewFenceWord()}
+	survey.Summaries, err = d.Describe(ctx, base.Root, survey.Ledger)
+	return survey, err
+}
+
+// printAnalysis prints a survey, and writes it to the workspace too when
+// export says so.
+func (c *cmdline) printAnalysis(root string, survey run.Survey, export, asJSON bool) error {
+	// Writing into the workspace is asked for and never done by the way:
+	// people keep it under version control.
+	if export {
+		if err := run.ExportLedger(root, survey); err != nil {
+			return infra("see what is in the way at "+root+"/.agent", "%w", err)
+		}
+		fmt.Fprintln(c.stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		if asJSON {
+			return survey.Ledger.Symbols(w, survey.Summaries)
+		}
+		// Nothing that a terminal would obey comes out of a scan; a path
+		// may hold it.
+		var text strings.Builder
+		if err := survey.Ledger.Analysis(&text, survey.Summaries); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, clean(text.String()))
+		return err
+	})
+}
+
+// study returns the analyst of this process: one for all runs, so that
+// the ledger is read from the record once.
+func (s *session) study() *run.Analyst {
+	if s.analyst == nil {
+		s.analyst = &run.Analyst{Symbols: s.db, Images: s.builder, Boxes: s.engine, Emit: func(e run.Event) {
+			if s.tell != nil {
+				s.tell(e)
+			}
+		}}
+	}
+	return s.analyst
+}
+
+// survey brings the ledger of a workspace up to date. What the user's
+// own edits since the last time concern is queued, as for the changes of
+// a run.
+func (s *session) survey(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+	book, err := s.study().Study(ctx, base, func(found []ledger.Ripple) error {
+		if s.tell != nil {
+			s.tell(run.Event{Note: fmt.Sprintf("queued %d files that use what changed", len(found))})
+		}
+		return run.Cascade(ctx, s.db, base.Root, run.Label("edit"), nil)(found)
+	})
+	if err != nil {
+		return run.Survey{}, err
+	}
+	said, err := run.Described(ctx, s.db, base.Root, book)
+	return run.Survey{Ledger: book, Summaries: said}, err
+}
+
+// recorded is survey without a look at the files, and without an engine:
+// what was known the last time.
+func (s *session) recorded(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+	book, err := s.study().Recall(ctx, base.Root)
+	if err != nil {
+		return run.Survey{}, err
+	}
+	said, err := run.Described(ctx, s.db, base.Root, book)
+	return run.Survey{Ledger: book, Summaries: said}, err
+}
+
+// examiner looks at the target of a run before any change.
+func (s *session) examiner() *run.Examiner {
+	return &run.Examiner{
+		Images: s.builder, Inspector: &verify.Verifier{Boxes: s.engine, Cache: s.db}, Run: "analyze",
+		Emit: func(e run.Event) {
+			if s.tell != nil {
+				s.tell(e)
+			}
+		},
+	}
+}
+
+// glance is the examiner of `agent context`: it knows what was found out
+// before, and starts nothing to find out more.
+func (s *session) glance() *run.Examiner {
+	return &run.Examiner{Images: lookout{s.builder}, Inspector: &verify.Verifier{Cache: s.db}}
+}
+
+// A lookout finds images and makes none.
+type lookout struct{ builder *images.Builder }
+
+// Ensure implements run.Snapshotter; without an engine there is no image.
+func (l lookout) Ensure(ctx context.Context, name string) (images.Image, error) {
+	if l.builder == nil {
+		return images.Image{}, images.ErrAbsent
+	}
+	return l.builder.Find(ctx, name)
+}
+
+// Snapshot implements run.Snapshotter. What is cached is known by the
+// digest of the workspace, so no snapshot is needed.
+func (l lookout) Snapshot(context.Context, images.Image, images.Tree, string) (images.Image, error) {
+	return images.Image{}, nil
+}

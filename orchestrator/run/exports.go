@@ -1,0 +1,162 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// exportsDir is where exports lie in a workspace. No scan looks into it, so an
+// export is never part of a snapshot.
+const exportsDir = ".agent"
+
+// staleExport is the age from which on an unfinished export is taken for that
+// of a process that died.
+const staleExport = time.Hour
+
+// Export writes what data gives to the file .agent/NAME of the workspace at
+// root: all of it or nothing, in place of an older one. The record is the truth
+// and an export a copy of it, made again whenever somebody wants one.
+//
+// No link is followed: a workspace may hold one of that name which leads to a
+// file of the user's. .agent itself must be a directory, and is made when it is
+// not there.
+func Export(root, name string, data func(io.Writer) error) (err error) {
+	if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
+		return fmt.Errorf("export %q: not the name of a file", name)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("export %s/%s: %w", exportsDir, name, err)
+		}
+	}()
+	dir, err := openExports(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	// The name is random and new: nothing that is there is written through.
+	unfinished := "." + name + "."
+	sweep(dir, unfinished)
+	temporary := unfinished + strings.ToLower(rand.Text()[:12])
+	err = fill(dir, temporary, data)
+	if err == nil {
+		err = dir.Rename(temporary, name) // in place of a link, not through it
+	}
+	if err != nil {
+		_ = dir.Remove(temporary) // or the sweep of a later export does
+	}
+	return err
+}
+
+// openExports opens the directory of exports, and makes it first when it is not
+// there. A link in its place is refused, also one that appears meanwhile.
+func openExports(root string) (*os.Root, error) {
+	top, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	if err := top.Mkdir(exportsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	before, err := top.Lstat(exportsDir)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, fmt.Errorf("%s is no directory: remove it", exportsDir)
+	}
+	dir, err := top.OpenRoot(exportsDir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(before, opened) {
+		err = fmt.Errorf("%s was replaced meanwhile", exportsDir)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// fill writes a new file and has it on disk when it returns.
+func fill(dir *os.Root, name string, data func(io.Writer) error) error {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	err = data(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// sweep removes what a process that was killed left unfinished. Trouble with
+// that is none: the next export tries again.
+func sweep(dir *os.Root, prefix string) {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), prefix) && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleExport {
+			_ = dir.Remove(e.Name())
+		}
+	}
+}
+
+// ExportLedger writes ANALYSIS.md and SYMBOLS.json.
+func ExportLedger(root string, s Survey) error {
+	return errors.Join(
+		Export(root, "ANALYSIS.md", func(w io.Writer) error { return s.Ledger.Analysis(w, s.Summaries) }),
+		Export(root, "SYMBOLS.json", func(w io.Writer) error { return s.Ledger.Symbols(w, s.Summaries) }),
+	)
+}
+
+// ExportMemory writes MEMORY.md: the memory that prompts show.
+func ExportMemory(ctx context.Context, k Knowledge, root string) error {
+	memory, err := k.Memory(ctx, root)
+	if err != nil {
+		return err
+	}
+	return Export(root, "MEMORY.md", func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.TrimSpace(memory.Text)+"\n")
+		return err
+	})
+}
+
+// ExportHistory writes HISTORY.md: every promotion that stands, oldest first,
+// its diff shortened.
+func ExportHistory(ctx context.Context, k Knowledge, root string) error {
+	entries, err := k.History(ctx, root, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	return Export(root, "HISTORY.md", func(w io.Writer) error {
+		for i, e := range entries {
+			if i > 0 {
+				fmt.Fprintln(w) // the writer keeps its first error for the end
+			}
+			fmt.Fprint(w, e.Markdown())
+		}
+		return nil
+	})
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+)
+
+// Summaries implements [run.SummaryStore]: it returns what models said of the
+// files of a workspace, by path, and of the project under the empty path.
+func (db *DB) Summaries(ctx context.Context, workspace string) (map[string]run.Summary, error) {
+	var known map[string]run.Summary
+	err := db.do(ctx, "read the summaries of "+workspace, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `select path, sha256, text, model from summary where workspace = @workspace`,
+			pgx.NamedArgs{"workspace": clean(workspace)})
+		if err != nil {
+			return err
+		}
+		known = map[string]run.Summary{} // an attempt before may have filled it in part
+		var path string
+		var s run.Summary
+		_, err = pgx.ForEachRow(rows, []any{&path, &s.SHA256, &s.Text, &s.Model}, func() error {
+			known[path] = s
+			return nil
+		})
+		return err
+	})
+	return known, err
+}
+
+// SaveSummaries implements [run.SummaryStore]: it records what a model said, in
+// place of what was known of the same paths, and forgets those of gone. Doing
+// it twice is doing it once.
+func (db *DB) SaveSummaries(ctx context.Context, workspace string, said map[string]run.Summary, gone []string) error {
+	var paths, sums, texts, models []string
+	// In the order of their paths two writers wait for each other instead of
+	// blocking one another.
+	for _, path := range slices.Sorted(maps.Keys(said)) {
+		s := said[path]
+		paths, sums = append(paths, clean(path)), append(sums, clean(s.SHA256))
+		texts, models = append(texts, clean(s.Text)), append(models, clean(s.Model))
+	}
+	return db.do(ctx, "record the summaries of "+workspace, func(ctx context.Context) error {
+		// Both parts of the statement see the table as it was: no path is in both.
+		_, err := db.pool.Exec(ctx, `
+			with gone as (delete from summary where workspace = @workspace and path = any(@gone::text[]) and path <> all(@paths::text[]))
+			insert into summary (workspace, path, sha256, text, model)
+			select @workspace, path, sha256, text, model
+			from unnest(@paths::text[], @sums::text[], @texts::text[], @models::text[]) f(path, sha256, text, model)
+			on conflict (workspace, path) do update set
+				sha256 = excluded.sha256, text = excluded.text, model = excluded.model, at = clock_timestamp()`,
+			pgx.NamedArgs{
+				"workspace": clean(workspace), "gone": cleanAll(gone), "paths": append([]string{}, paths...), "sums": sums,
+				"texts": texts, "models": models,
+			})
+		return err
+	})
+}

@@ -1,0 +1,47 @@
+package verify
+
+import (
+	"context"
+
+	"agent/sandbox/workspace"
+)
+
+// Findings returns what lint and types have against the base of req, one Gate
+// each with all of its findings; the changeset of req does not count. It is the
+// same judgement that Verify compares a candidate with, from the same cache: what
+// is found out here, in a box, a later Verify does not find out again.
+//
+// A Verifier without Boxes answers from the cache alone, with no gates when it
+// does not know. A gate that could not work has its verdict and no findings. The
+// error is only that of a ctx that ended.
+func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) ([]Gate, error) {
+	req.Changeset = workspace.Changeset{}
+	s := newSession(v, req, emit)
+	var defs []gateDef
+	for _, def := range gateTable() {
+		if def.group == groupStatic && def.applies(s.base) == "" {
+			defs = append(defs, def)
+		}
+	}
+	known := map[string]outcome{}
+	if s.boxes == nil {
+		// A cache that does not answer knows nothing.
+		_, _ = s.store.load(ctx, s.store.baselineKey(req.Base.Digest(), groupStatic), &known)
+	} else {
+		s.baseline(ctx, groupStatic, defs)
+		known = s.results.base
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var gates []Gate
+	for _, def := range defs {
+		if out, ok := known[def.name]; ok {
+			gates = append(gates, Gate{
+				Name: def.name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: append([]Finding{}, out.Findings...),
+				Detail: out.Detail, Tool: toolVersion(def.name, req.Versions),
+			})
+		}
+	}
+	return gates, nil
+}
