@@ -29,6 +29,7 @@ func TestBench(t *testing.T) {
 	benchWarmRun(t)
 	benchBox(t)
 	benchManifest(t)
+	benchLedger(t)
 	benchEdit(t)
 }
 
