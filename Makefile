@@ -53,7 +53,7 @@ bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wron
 	python3 $(EDIT_SCORE) '$(AGENT) edit --batch' $(EDIT_DEV)
 	@cases=$$(mktemp) && trap 'rm -f "$$cases"' EXIT && \
 	python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' $(EDIT_DEV) > "$$cases" && \
-	AGENT_EDIT_CASES="$$cases" $(GO) test -tags bench -run '^(TestNearMissesAreShown|TestTheRecordedRefusalsTeach)$$' -count 1 -v ./orchestrator/edit
+	AGENT_EDIT_CASES="$$cases" $(GO) test -tags bench -run '^(TestNearMissesAreShown|TestTheRecordedRefusalsTeach|TestRecordedCasesLeaveTheWorkUntouched)$$' -count 1 -v ./orchestrator/edit
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

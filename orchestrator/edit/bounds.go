@@ -103,7 +103,7 @@ func (w *work) spent() bool { return w != nil && w.left < 0 }
 // reads many bytes a nanosecond, and a line by its number, with what is kept of
 // it, and with its indentation; and what any block takes however small it is.
 const (
-	workSwift = 8 // bytes that count as one
+	workSwift = 32 // bytes that count as one
 	workLine  = 4
 	workPair  = 8
 	workDepth = 32

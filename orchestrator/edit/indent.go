@@ -258,12 +258,13 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 // the asterisks of a comment, from one that the block would bring in. Lines
 // of space alone have no indentation.
 func (d *document) indented(x string) bool {
-	d.work.add(len(d.text))
 	for at := 0; !d.work.spent(); {
 		i := strings.Index(d.plain()[at:], "\n"+x)
 		if i < 0 {
+			d.work.add(len(d.text) - at)
 			return false
 		}
+		d.work.add(i)
 		if at += i + 1 + len(x); at < len(d.plain()) && strings.IndexByte(" \t\n", d.plain()[at]) < 0 {
 			return true
 		}

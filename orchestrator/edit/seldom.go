@@ -68,6 +68,7 @@ func (d *document) seek(at int, s string) int {
 		if at += i; strings.HasPrefix(d.text[at:], s) {
 			return at
 		}
+		d.work.add(workPair)
 		if stops++; stops > 8+(at-lo)/16 {
 			i = strings.Index(d.text[at+1:], s)
 			if i < 0 {

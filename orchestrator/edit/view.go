@@ -237,14 +237,16 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 	return v.seek(ids, limit, nil), kept
 }
 
-// seek is search, counted: lines without a rare one among them are compared
-// with all of the file.
+// seek is search, counted. The place of a line that stands once is known; for
+// the others of a rare one all of the file may be read, and lines without any
+// rare one are compared with all of it.
 func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
-	cost := 1
-	if v.count[ids[v.rarest(ids)]] > rare {
-		cost = workLine
+	switch n := v.count[ids[v.rarest(ids)]]; {
+	case n > rare:
+		v.d.work.add(workLine * len(v.ids))
+	case n > 1:
+		v.d.work.add(len(v.ids))
 	}
-	v.d.work.add(cost * len(v.ids))
 	return v.search(ids, limit, ok)
 }
 
