@@ -12,7 +12,7 @@ DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test lint bench bench-edit clean
+.PHONY: help build setup demo test test-ollama lint bench bench-edit clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -34,6 +34,11 @@ demo: setup ## the main job, on a copy of the example workspace
 test: setup ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) test -race -p 1 -count 1 -timeout 25m ./...
+
+# Not part of `make test`: the first time it builds the server, some ten minutes.
+test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without
+	@server=$$(bash cmd/agent/testdata/ollama.sh) && \
+	AGENT_OLLAMA="$$server" $(GO) test -tags ollama -run '^TestOllama' -count 1 -timeout 30m -v ./cmd/agent
 
 lint: ## formatting, static analysis, dead code, shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE)

@@ -7,8 +7,10 @@
 -- since a replay that asks in other words finds no answer.
 alter table run
     add column plan json, -- what the run sets out to do
-    add column iteration text; -- the iteration of the loop that it belongs to
+    add column iteration text, -- the iteration of the loop that it belongs to
+    add column directive text; -- the order of DIRECTIVES.md that its plan is for
 create index run_iteration on run (iteration) where iteration is not null;
+create index run_directive on run (workspace) where directive is not null;
 
 -- One row for each request. It holds the identifier of a key, never a key.
 create table model_call (
@@ -92,18 +94,23 @@ create table iteration (
     id        text        primary key check (length(id) between 1 and 64),
     workspace text        not null,
     n         integer     not null check (n > 0),
-    fence     text        not null,
+    owner     text        not null, -- the process that works on it
+    loop      text        not null, -- the loop that it belongs to: the first iteration's id
     goal      text        not null,
+    "order"   json        not null, -- what the loop was told, and how far it was
+    fence     text        not null,
     plan      json,
     run       text,
     phase     text        not null constraint iteration_phase_check check (phase in ('work', 'learn', 'settled')),
     outcome   text        not null,
+    session   text        not null, -- what happened, as the memory was told
     started   timestamptz not null,
     unique (workspace, n)
 );
 -- Two loops on one workspace would work against each other.
 create unique index iteration_open on iteration (workspace) where phase <> 'settled';
 create index iteration_run on iteration (run) where run is not null;
+create index iteration_loop on iteration (loop);
 
 -- The files of the ledger, as the scanner described them.
 create table symbol_file (
@@ -122,7 +129,9 @@ create table proposal (
     kind      text        not null constraint proposal_kind_check check (kind in (
         'PEER_REVIEW', 'FEATURE', 'FAILED_PEER_REVIEW', 'FAILED_FEATURE')),
     path      text        not null,
+    goal      text        not null,
     text      text        not null,
+    patch     bytea,      -- in git's form, byte for byte
     reason    text        not null,
     run       text,
     state     text        not null default 'open' constraint proposal_state_check check (state in ('open', 'done', 'dropped')),
@@ -196,7 +205,7 @@ comment on column v_cascade.served_by is 'Run that attended to it, null while it
 comment on column v_cascade.diff is 'What these runs changed';
 
 create view v_iterations as
-select i.id as iteration, i.workspace, i.n, i.phase, i.goal, i.run, nullif(i.outcome, '') as outcome, i.started,
+select i.id as iteration, i.workspace, i.loop, i.n, i.phase, nullif(i.goal, '') as goal, i.run, nullif(i.outcome, '') as outcome, nullif(i.session, '') as session, i.started,
     (select count(*) from run r where r.iteration = i.id) as runs,
     c.calls, c.cost
 from iteration i cross join lateral (
@@ -204,10 +213,12 @@ from iteration i cross join lateral (
     from model_call m where m.run in (select i.id union all select r.id from run r where r.iteration = i.id)
 ) c;
 comment on view v_iterations is 'What did each round of the loop choose, and what came of it? One row for each iteration.';
+comment on column v_iterations.loop is 'Iterations of one loop have the same, that of its first';
 comment on column v_iterations.n is 'Number in its workspace, from 1';
 comment on column v_iterations.phase is 'Next thing to do: work, learn, or settled when nothing is left';
 comment on column v_iterations.run is 'Last run of the iteration, null before it began';
 comment on column v_iterations.outcome is 'How the run ended, or why there was none';
+comment on column v_iterations.session is 'What happened in a few lines, as the memory was told';
 comment on column v_iterations.runs is 'Number of runs';
 comment on column v_iterations.calls is 'Requests to models, of the iteration and its runs; v_model_calls lists them';
 comment on column v_iterations.cost is 'Of the requests whose price is known, in the currency of the prices';
@@ -239,14 +250,29 @@ comment on column v_history.path is 'The files, the first three by name';
 comment on column v_history.diff is 'The change, as git writes it';
 
 create view v_proposals as
-select p.id as proposal, p.workspace, p.kind, p.state, nullif(p.path, '') as path, p.text, nullif(p.reason, '') as reason, p.run, p.at
+select p.id as proposal, p.workspace, p.kind, p.state, nullif(p.path, '') as path, nullif(p.goal, '') as goal, p.text,
+    octet_length(p.patch) as patch_bytes, nullif(p.reason, '') as reason, p.run, p.at
 from proposal p;
 comment on view v_proposals is 'Which changes were proposed but not made, and what became of them? One row for each proposal.';
 comment on column v_proposals.kind is 'What it is; a kind that begins with FAILED was tried and did not pass';
 comment on column v_proposals.state is 'open while somebody has to decide, else done or dropped';
 comment on column v_proposals.path is 'File that it is about, null for none';
+comment on column v_proposals.goal is 'What it is for, in the words of a person; null for none';
+comment on column v_proposals.patch_bytes is 'Size of the change in the form of git, null for a proposal without one';
 comment on column v_proposals.reason is 'Why it was made, or why it did not pass';
 comment on column v_proposals.run is 'Run that proposed or tried it, null for none';
+
+-- An order was attended to by a run that changed something for it, and by one
+-- that was turned down; a question that was never sent is no attempt.
+create view v_directives as
+select r.workspace, r.directive, r.id as run, r.state, r.started,
+    coalesce(p.status = 'committed', false)
+        or r.state = 'rejected' and (r.verdict is distinct from 'policy' or exists (select from candidate c where c.run = r.id)) as attended
+from run r left join promotion p on p.run = r.id
+where r.directive is not null;
+comment on view v_directives is 'Which orders of .agent/DIRECTIVES.md were taken up, and what came of them? One row for each run.';
+comment on column v_directives.directive is 'The order as it stood in the file, white space collapsed';
+comment on column v_directives.attended is 'True when it is not taken up again until its text changes';
 
 -- The documents come from a scan of files that may hold anything: whatever
 -- has another shape than a definition is passed over, not an error.

@@ -180,7 +180,7 @@ func TestAnOlderSchemaKeepsItsHistory(t *testing.T) {
 	if d, err := db.Run(t.Context(), "01run"); err != nil || d.Workspace != "/w" {
 		t.Errorf("the run is %+v, %v", d.RunRow, err)
 	}
-	if plan, err := db.Plan(t.Context(), "01run"); plan != nil || err != nil {
+	if plan, _, err := db.Plan(t.Context(), "01run"); plan != nil || err != nil {
 		t.Errorf("its plan is %q, %v", plan, err)
 	}
 	views, err := db.Views(t.Context())

@@ -157,7 +157,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"s":                        "sandbox sql",
-		"sandbox ":                 "run ls gc",
+		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret",
@@ -197,7 +197,8 @@ func TestErrorsComeInTheShapeThatWasAskedFor(t *testing.T) {
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-undo.txt": {"undo", "-h"},
+		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-sandbox-loop.txt": {"sandbox", "loop", "--help"},
+		"help-undo.txt": {"undo", "-h"},
 	} {
 		golden(t, name, commandIn(t, nil, args...).stdout)
 	}

@@ -71,7 +71,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
 		engineer := &agent.Engineer{Prompts: prompts}
-		plan, err := s.scout(engineer).Plan(ctx.Context, base, req)
+		plan, err := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()}).Plan(ctx.Context, base, req)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,68 +52,9 @@ func patchOnly(ctx *cli.Context) error {
 	return nil
 }
 
-// crew returns what finds the change of a run. before, when not nil, is
-// the checkpoint before each question.
-func (s *session) crew(set settings, before *sender) (newCrew, error) {
-	return s.staff(set, "", func(e *agent.Engineer) run.Planner {
-		if before != nil {
-			e.Before = before.before
-		}
-		return s.scout(e)
-	})
-}
-
-// replay returns what answers as a recorded run did, and puts into req
-// what that run was for.
-func (s *session) replay(ctx context.Context, set settings, of string, req *run.Request) (newCrew, error) {
-	// The beginning of a name is enough, as everywhere.
-	found, err := s.db.Run(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	recorded, err := s.db.Plan(ctx, found.ID)
-	if err != nil {
-		return nil, err
-	}
-	if recorded == nil {
-		return nil, usage("see `agent runs list` for a run with a goal", "run %s made no plan: it was given its patch, or ended before", found.ID)
-	}
-	// The plan holds all that the first question was made of, word for
-	// word; the workspace is read only to apply the answer.
-	planner := run.RecordedPlan(recorded)
-	plan, err := planner.Plan(ctx, nil, *req)
-	if err != nil {
-		return nil, err
-	}
-	req.Goal = plan.Task.Brief.Goal
-	return s.staff(set, found.ID, func(*agent.Engineer) run.Planner { return planner })
-}
-
-// A newCrew makes the crew of a run, as run.Runner wants it.
-type newCrew = func(run string, emit func(agent.Progress)) run.Crew
-
-// staff returns crews that ask the models of set, or the record of the
-// run replay. plan makes the planner for an engineer.
-func (s *session) staff(set settings, replay string, plan func(*agent.Engineer) run.Planner) (newCrew, error) {
-	// One chain for all runs of this process: its caps between goroutines
-	// hold only within one.
-	chain, err := s.chain(set, replay)
-	if err != nil {
-		return nil, err
-	}
-	prompts, err := loadPrompts(set["workspace"].text)
-	if err != nil {
-		return nil, err
-	}
-	return func(id string, emit func(agent.Progress)) run.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: id, emit: emit}, Prompts: prompts}
-		return run.Crew{Engineer: engineer, Planner: plan(engineer)}
-	}, nil
-}
-
-// scout returns who plans a run.
-func (s *session) scout(e *agent.Engineer) *run.Scout {
-	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord()}
+// scout returns who plans an iteration.
+func (s *session) scout(e *agent.Engineer, it run.Iteration) *run.Scout {
+	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last}
 }
 
 // promptsDir is where a workspace may have prompts of its own.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -31,6 +32,7 @@ func (c *cmdline) sandboxCommand() *cli.Command {
 		Name: "sandbox", Usage: "prove patches in throwaway containers",
 		Subcommands: []*cli.Command{
 			c.sandboxRunCommand(),
+			c.loopCommand(),
 			{
 				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{jsonFlag()},
 				Description: "Lists the agent's containers of every process, with the run they belong to.\n\n" +
@@ -68,23 +70,18 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
 			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
 			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			workspaceFlag(),
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on, and with more of them what to read too"},
-			&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 8) [$AGENT_CANDIDATES]"},
-			&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
-			&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
-			&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
-			&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
-			&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
+		}, modelFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "replay", Usage: "take plan and answers from the record of `RUN`; no model is asked"},
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"},
+			allowFlag(),
 			jsonFlag(),
-		},
+		}),
 		Action: c.sandboxRun,
 	}
 }
@@ -102,65 +99,35 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 		return err
 	}
 	return c.with(ctx.Context, set, true, func(s *session) error {
-		// Building the toolchain can take minutes the first time; it
-		// has BuildKit's own display, before the run begins.
-		if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
-			return fmt.Errorf("build the toolchain image: %w", err)
+		if req.Patch == nil {
+			return c.iterate(ctx, set, s, req)
 		}
-		s.builder.Progress = nil // from here on the terminal is the board's
-		board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
-		runner := s.runner(board.event)
-		if err := c.staff(ctx, set, s, &req, runner, board); err != nil {
-			board.close()
-			return err
-		}
-		// The board is closed before the result is printed, so that its
-		// last frame stands above it.
-		doc := runner.Run(ctx.Context, req)
-		board.close()
-		return c.report(doc, set.on("json"))
+		return c.prove(ctx, set, s, req)
 	})
 }
 
-// staff gives the run who decides at its checkpoints and, when there is
-// no patch, who finds one.
-func (c *cmdline) staff(ctx *cli.Context, set settings, s *session, req *run.Request, runner *run.Runner, board *board) (err error) {
+// prove takes a patch that was given through the gate.
+func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Request) error {
+	// Building the toolchain can take minutes the first time; it
+	// has BuildKit's own display, before the run begins.
+	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+		return fmt.Errorf("build the toolchain image: %w", err)
+	}
+	s.builder.Progress = nil // from here on the terminal is the board's
+	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
 	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
-	if req.Patch != nil {
-		return nil
-	}
-	if of := ctx.String("replay"); of != "" {
-		runner.Crew, err = s.replay(ctx.Context, set, of, req)
-		return err
-	}
-	// A question is shown before it is sent where its answer will be:
-	// to a person who has not said yes to everything.
-	var before *sender
-	if c.attended() && !set.on("yes") {
-		before = &sender{cmdline: c, wait: set.patience(), board: board}
-	}
-	runner.Crew, err = s.crew(set, before)
-	return err
+	// The board is closed before the result is printed, so that its
+	// last frame stands above it.
+	doc := s.runner(board.event).Run(ctx.Context, req)
+	board.close()
+	return c.report(doc, set.on("json"))
 }
 
 // request makes the run's request from flags and files.
 func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
-	dir := set["workspace"].text
-	if err := checkDirectory(dir); err != nil {
-		return run.Request{}, err
-	}
-	// The configuration was read from the workspace once, before the
-	// run scans it; a run uses the values that held when it began.
-	config, err := set.verifyConfig()
+	req, err := c.baseRequest(set)
 	if err != nil {
 		return run.Request{}, err
-	}
-	allow, err := set.allowKinds()
-	if err != nil {
-		return run.Request{}, err
-	}
-	req := run.Request{
-		Workspace: dir, Exclude: unlist(set["exclude"].text), Allow: allow, NoPromote: set.on("no_promote"), Config: config,
 	}
 	if !ctx.IsSet("patch") {
 		return c.goalRequest(ctx, set, req)
@@ -175,6 +142,24 @@ func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 	req.Target = strings.Join(ctx.StringSlice("file"), "")
 	req.Patch, err = c.readPatch(ctx.Context, req.PatchName, next)
 	return req, err
+}
+
+// baseRequest is what every request has: the workspace and the policy.
+func (c *cmdline) baseRequest(set settings) (run.Request, error) {
+	dir := set["workspace"].text
+	if err := checkDirectory(dir); err != nil {
+		return run.Request{}, err
+	}
+	// The configuration was read from the workspace once, before the
+	// run scans it; a run uses the values that held when it began.
+	config, err := set.verifyConfig()
+	if err != nil {
+		return run.Request{}, err
+	}
+	allow, err := set.allowKinds()
+	return run.Request{
+		Workspace: dir, Exclude: unlist(set["exclude"].text), Allow: allow, NoPromote: set.on("no_promote"), Config: config,
+	}, err
 }
 
 // checkDirectory reports a workspace that is no directory, in a message

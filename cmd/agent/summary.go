@@ -65,6 +65,33 @@ func (s summary) document(d run.Document) {
 	s.next(d)
 }
 
+// loop prints what a loop did, an iteration a line, and why it ended.
+//
+//	2 iterations, 1 promoted: all of 2 iterations done
+//	  1  shop/stock.py  promoted  run 1k3mzq8a0v2c
+//	  2  shop/tax.py    rejected  run 1k3mzq8b7x1d
+func (s summary) loop(r run.Result) {
+	// What it was all for stands first; the runs were printed one by one.
+	what := fmt.Sprintf("%d iterations", len(r.Iterations))
+	if len(r.Iterations) == 1 {
+		what = "1 iteration"
+	}
+	s.line(fmt.Sprintf("%s, %d promoted: %s", s.palette.bold(what), r.Promoted, cleanLine(r.Stopped)))
+	for _, i := range r.Iterations {
+		text := fmt.Sprintf("  %2d  %s  %s", i.N, cleanLine(i.Target), i.Outcome)
+		if i.Run != "" {
+			text += s.palette.dim("  run " + i.Run)
+		}
+		s.line(text)
+		for _, note := range i.Notes {
+			s.line("      " + s.palette.warn(cleanLine(note)))
+		}
+	}
+	if r.Error != nil {
+		s.line("next: " + cleanLine(r.Error.Next))
+	}
+}
+
 // head prints the ending, the run and the workspace on one line.
 func (s summary) head(d run.Document) {
 	// The verdict is named only when it says more than the state does.

@@ -35,16 +35,26 @@ type Task struct {
 
 // Propose asks for the change. The step is "propose/N" by the variant, and
 // "propose/N.A" when a person wanted another answer for the A-th time: the same
-// question in another step is asked anew, with more freedom.
+// question in another step is asked anew, with more freedom. A feature is asked
+// for as "implement/N", since its run has asked for changes before.
 func (e *Engineer) Propose(ctx context.Context, t Task, v Variant, again int) (Reply, []Cut, error) {
 	b := t.Brief
 	b.Variant = v
 	step := fmt.Sprintf("propose/%d", max(1, v.N))
+	if b.Feature != "" {
+		step = fmt.Sprintf("implement/%d", max(1, v.N))
+	}
 	if again > 0 {
 		step += fmt.Sprintf(".%d", again)
 		b.Variant = Variant{N: v.N + again, Of: v.Of + again}
 	}
 	return e.ask(ctx, t.Kind, step, b, t.Fence)
+}
+
+// Feature asks for one feature for the target of a task, in words and without
+// its edits. The step is "feature/1".
+func (e *Engineer) Feature(ctx context.Context, t Task) (Reply, []Cut, error) {
+	return e.ask(ctx, Feature, "feature/1", t.Brief, t.Fence)
 }
 
 // A Breakage is a candidate that did not pass, and what it did to the files.
@@ -76,7 +86,7 @@ type Breakage struct {
 func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, error) {
 	b := Brief{
 		Goal: t.Brief.Goal, Thought: x.Said, Target: x.Target, Language: x.Language, Code: x.Code, Others: x.Others,
-		Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
+		Feature: t.Brief.Feature, Cascade: t.Brief.Cascade, Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
 	}
 	again := false
 	for _, a := range x.Tried[:max(0, len(x.Tried)-1)] {

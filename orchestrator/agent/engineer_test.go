@@ -66,6 +66,36 @@ func TestARepairHoldsGoalFailureAndBrokenCode(t *testing.T) {
 	}
 }
 
+// A feature is asked for in words, implemented under a step of its own, and
+// named in its repairs, which have no goal of a person to go by.
+func TestAFeatureIsNamedInItsRepairs(t *testing.T) {
+	e, m := engineer(t, "", "", "")
+	feature := task()
+	feature.Brief.Goal = ""
+	if _, _, err := e.Feature(t.Context(), feature); err != nil {
+		t.Fatal(err)
+	}
+	feature.Brief.Feature, feature.Brief.Cascade = "warn when stock runs out", "level has a new argument"
+	if _, _, err := e.Propose(t.Context(), feature, agent.Variant{N: 1, Of: 1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.Heal(t.Context(), feature, agent.Breakage{Failure: agent.Failure{Gate: "lint"}, N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		step    string
+		purpose agent.Purpose
+	}{{"feature/1", agent.Feature}, {"implement/1.1", agent.Implement}, {"heal/1.1", agent.FixLint}}
+	for i, q := range m.asked {
+		if q.Step != want[i].step || q.Purpose != want[i].purpose {
+			t.Errorf("question %d is %s as %s", i, q.Step, q.Purpose)
+		}
+		if i > 0 && (!strings.Contains(q.Text, "warn when stock runs out") || !strings.Contains(q.Text, "level has a new argument")) {
+			t.Errorf("%s does not hold the feature and the change that it follows:\n%s", q.Step, q.Text)
+		}
+	}
+}
+
 func TestATargetIsOneOfTheFiles(t *testing.T) {
 	e, _ := engineer(t, "b.py", "c.py")
 	choose := task()

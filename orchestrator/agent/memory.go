@@ -21,6 +21,8 @@ type Memory struct {
 	Text string
 	// Iteration counts the merges, and so tells when to compress.
 	Iteration int
+	// Run is the run that was merged last, "" before the first.
+	Run string
 }
 
 // Remember merges what an iteration did into the memory, and compresses it

@@ -11,48 +11,62 @@ const maxCells = 1 << 18
 // file's own bytes, all others are written as REPLACE has them. Any pairing
 // is correct in that sense; a long one makes for a small change.
 func align(a, b []string) []int {
-	out := make([]int, len(b))
-	for j := range out {
-		out[j] = -1
+	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
+	for j := range al.out {
+		al.out[j] = -1
 	}
-	alignRange(a, b, 0, 0, out)
-	return out
+	al.between(a, b, 0, 0)
+	return al.out
 }
 
-// alignRange aligns a and b, which begin at line i0 and j0 of the whole.
+// maxPivots is how often each line may be looked at for a line to halve the
+// bodies at. Halving takes some twenty looks at most; bodies whose halves are
+// very unequal would take as many as they have lines.
+const maxPivots = 64
+
+// An aligner fills in a pairing.
+type aligner struct {
+	out  []int
+	left int // lines that may still be looked at for pivots
+}
+
+// between aligns a and b, which begin at line i0 and j0 of the whole.
 //
 // Equal lines at both ends are paired first: nearly all blocks change a few
 // lines in the middle of some context, and then nothing else is left to do.
-func alignRange(a, b []string, i0, j0 int, out []int) {
+func (al *aligner) between(a, b []string, i0, j0 int) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		out[j0] = i0
+		al.out[j0] = i0
 		a, b, i0, j0 = a[1:], b[1:], i0+1, j0+1
 	}
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		out[j0+len(b)-1] = i0 + len(a) - 1
+		al.out[j0+len(b)-1] = i0 + len(a) - 1
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
 	if len(a) == 0 || len(b) == 0 {
 		return
 	}
 	if (len(a)+1)*(len(b)+1) <= maxCells {
-		alignTable(a, b, i0, j0, out)
+		al.table(a, b, i0, j0)
 		return
+	}
+	if al.left -= len(a) + len(b); al.left < 0 {
+		return // all of it counts as changed, which is safe
 	}
 	i, j, ok := pivot(a, b)
 	if !ok {
-		return // all of it counts as changed, which is safe
+		return // the same
 	}
-	alignRange(a[:i], b[:j], i0, j0, out)
-	alignRange(a[i:], b[j:], i0+i, j0+j, out)
+	al.between(a[:i], b[:j], i0, j0)
+	al.between(a[i:], b[j:], i0+i, j0+j)
 }
 
-// alignTable finds a longest common subsequence by dynamic programming.
+// table finds a longest common subsequence by dynamic programming.
 //
 // t[i*w+j] is the length of the longest pairing of a[i:] and b[j:], filled
 // from the end so that the walk afterwards runs forwards and pairs the
 // earliest lines it can.
-func alignTable(a, b []string, i0, j0 int, out []int) {
+func (al *aligner) table(a, b []string, i0, j0 int) {
 	w := len(b) + 1
 	t := make([]int32, (len(a)+1)*w)
 	for i := len(a) - 1; i >= 0; i-- {
@@ -68,7 +82,7 @@ func alignTable(a, b []string, i0, j0 int, out []int) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
 		case a[i] == b[j]:
-			out[j0+j] = i0 + i
+			al.out[j0+j] = i0 + i
 			i, j = i+1, j+1
 		case t[(i+1)*w+j] >= t[i*w+j+1]:
 			i++

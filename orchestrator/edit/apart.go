@@ -126,6 +126,7 @@ func (d *document) standsAt(at int, s []string) bool {
 		return false
 	}
 	for i := range s {
+		d.work.add(workLine)
 		if f := d.line(at + i); f != s[i] && plainKey(f) != plainKey(s[i]) {
 			return false
 		}

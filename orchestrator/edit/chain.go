@@ -22,7 +22,9 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 	var applied []Applied
 	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
+		d.shed()
 		next := newDocument(d.path, text)
+		next.work = d.work
 		var now []*match
 		var later []*operation
 		for _, op := range missing {
@@ -31,8 +33,12 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 			} else {
 				later = append(later, op)
 			}
+			if d.work.spent() {
+				return nil, nil, overworked(d.path)
+			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
+			d.cut()
 			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
@@ -44,6 +50,7 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 		}
 		text, done = next.splice(now), append(done, now...)
 	}
+	d.cut()
 	return text, applied, notFoundAll(d, missing, missing, nil)
 }
 
@@ -56,16 +63,20 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 // line are the usual case: but for its indentation the line is in the original too.
 func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []Problem) ([]*match, []*operation, []Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
-	if len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+	if d.thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
 	var next *document
 	for _, op := range ops {
+		if d.work.spent() {
+			break
+		}
 		if op.hunk != nil || slices.ContainsFunc(strict, op.matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
 			continue
 		}
 		if next == nil {
 			next = newDocument(d.path, d.splice(strict))
+			next.work = d.work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
 		if earlier && standsStrictly(next, op) {

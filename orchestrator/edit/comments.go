@@ -136,7 +136,13 @@ func (d *document) outside(i int) bool {
 }
 
 // remark reports whether line i of the file is a comment and nothing else.
-func (d *document) remark(i int) bool { return !blank(d.line(i)) && blank(d.bare()[i]) }
+// In a file that is not indexed what looks like one is taken for it.
+func (d *document) remark(i int) bool {
+	if d.thin {
+		return d.lang.comment(d.line(i))
+	}
+	return !blank(d.line(i)) && blank(d.bare()[i])
+}
 
 // tail returns the comment that follows the code of line i, with the space before it, or "".
 func (d *document) tail(i int) string {

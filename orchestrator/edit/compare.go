@@ -227,10 +227,7 @@ func akin(a, b string) bool {
 // writePair shows a line of SEARCH beside the line of the file that it
 // probably stands for, and the tokens that differ.
 func writePair(b *strings.Builder, mine int, s string, line int, f string) {
-	at := 0
-	for at < min(len(s), len(f)) && s[at] == f[at] {
-		at++
-	}
+	at := differAt(s, f)
 	name := fmt.Sprintf("your line %d", mine)
 	fmt.Fprintf(b, "  %s: %s\n", name, printable(cutAround(s, at, 200)))
 	fmt.Fprintf(b, "  %*s: %s\n", len(name), fmt.Sprintf("line %d", line), printable(cutAround(f, at, 200)))
@@ -253,6 +250,14 @@ func writePair(b *strings.Builder, mine int, s string, line int, f string) {
 	fmt.Fprintf(b, "  %*s  %s\n", len(name), "", strings.Join(parts, "; "))
 }
 
+// differAt returns how many bytes two texts begin with alike.
+func differAt(a, b string) (at int) {
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
 // printable returns text without bytes that are not UTF-8.
 func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
@@ -269,7 +274,12 @@ func lookAlike(a, b string) bool {
 
 // changes returns up to three pairs of pieces that differ between two lines:
 // what stands in a, what stands in its place in b.
+//
+// Of long lines only what follows their first difference is told.
 func changes(a, b string) (out [][2]string) {
+	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
+		a, b = clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
+	}
 	x, y := cuts(a), cuts(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
 		x, y = x[1:], y[1:]

@@ -30,12 +30,16 @@ type document struct {
 	lang *language
 	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
 	busy bool     // many blocks: one index of all lines is cheaper than a search for each
+	work *work    // what may still be compared; nil for a text that no block is looked for in
+	thin bool     // too many short lines for any index: only what a search of the text finds is found
 	seen sighting // the last block that was looked for
+	told int      // problems that were explained
 	asks int      // how many were: a block of many pieces is as many blocks
 
 	seldom   *rarity // which bytes it has seldom; nil until a text is looked for
 	written  script
-	indentBy byte // the answer of indentChar; 0 not known
+	indentBy byte           // the answer of indentChar; 0 not known
+	steps    map[byte][]int // the widths of a level, by the character of the indentation
 	views    [viewKinds]*view
 	words    *wordView
 	parts    *scanned
@@ -73,11 +77,21 @@ func newDocument(path string, text []byte) *document {
 		d.body = framed
 	}
 	d.cut()
+	d.thin = crowded(d.len(), len(d.text))
 	return d
 }
 
-// cut fills in where the lines begin.
+// shed gives up what can be made again from the text, so that another document
+// has room; cut makes the lines again, and the rest comes when it is asked for.
+func (d *document) shed() {
+	d.off, d.views, d.words, d.parts, d.seen = nil, [viewKinds]*view{}, nil, nil, sighting{}
+}
+
+// cut fills in where the lines begin, unless it is known.
 func (d *document) cut() {
+	if d.off != nil {
+		return
+	}
 	d.off = make([]int32, 1, 2+strings.Count(d.text, string(d.sep)))
 	for at := 0; at < len(d.text); {
 		if i := strings.IndexByte(d.text[at:], d.sep); i >= 0 {
@@ -202,8 +216,10 @@ func (d *document) findExact(s []string, limit int) []int {
 	for len(hits) < limit {
 		i := strings.Index(body[at:], needle)
 		if i < 0 {
+			d.work.add(len(body) - at)
 			break
 		}
+		d.work.add(i)
 		line += strings.Count(body[at:at+i], "\n")
 		hits = append(hits, line)
 		at, line = at+i+1, line+1 // the next hit may overlap this one

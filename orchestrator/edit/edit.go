@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"strings"
+
 	"agent/sandbox/workspace"
 )
 
@@ -54,6 +56,14 @@ type Block struct {
 func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied, error) {
 	if len(blocks) > MaxBlocks {
 		return nil, nil, refuse(tooMany(len(blocks)))
+	}
+	lines, size := 0, 0
+	for _, b := range blocks {
+		lines += strings.Count(b.Search, "\n") + strings.Count(b.Replace, "\n")
+		size += len(b.Search) + len(b.Replace)
+	}
+	if err := crowdedResponse(lines, size); err != nil {
+		return nil, nil, err
 	}
 	ops := make([]*operation, len(blocks))
 	for i, b := range blocks {

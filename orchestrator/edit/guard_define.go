@@ -36,7 +36,7 @@ const manyDefinitions = 6
 func guardDefinitions(d *document, ops []*operation, after string, whole bool) *Problem {
 	before := d.text
 	after = strings.TrimPrefix(after, bom)
-	if len(before) > maxParsed || len(after) > maxParsed || !mayDropDefinition(before, after) {
+	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
 		return nil
 	}
 	old, _ := definitions(d.path, before)
@@ -47,7 +47,7 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 	gone := slices.DeleteFunc(slices.Clone(old), func(o definition) bool {
 		return slices.ContainsFunc(now, func(n definition) bool { return n.name == o.name })
 	})
-	for _, g := range gone {
+	for _, g := range gone[:min(len(gone), maxDropped)] {
 		// A method is not asked for: its uses name an object, whose class nobody knows.
 		if line := users(g.name); g.plain && line > 0 {
 			return dropped(d, ops, g, line, after)
@@ -77,7 +77,7 @@ func dropped(d *document, ops []*operation, g definition, line int, after string
 	}
 	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
 	p.Nearest = newDocument(d.path, []byte(after)).around(line)
-	p.Advice = "keep the definition, or change what uses it in the same response"
+	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
 	return p
 }
 

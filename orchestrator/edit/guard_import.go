@@ -13,6 +13,11 @@ type imported struct {
 	lo, hi int    // the lines of the whole statement, from 0
 }
 
+// maxDropped bounds the names whose uses are looked for, and so the imports that
+// are put back: for each the file is read through. An edit that drops more is no
+// slip, and is left to the gates.
+const maxDropped = 64
+
 // keepImports puts back the imports that an edit drops while the file still
 // uses their names, and returns them with the text.
 //
@@ -24,7 +29,7 @@ type imported struct {
 // back. The edit is not refused: what was there is known to the byte, so there
 // is nothing to ask its author.
 func keepImports(name, before, after string) (text string, kept []string) {
-	if len(before) > maxParsed || len(after) > maxParsed || !mayDropImport(before, after) {
+	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil
 	}
 	if strings.HasSuffix(strings.ToLower(name), ".go") {
@@ -43,20 +48,25 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	if is.hasStar() {
 		return after, nil
 	}
-	var back []imported
-	for _, m := range old {
-		if slices.ContainsFunc(now, func(n imported) bool { return n.name == m.name }) {
-			continue
-		}
-		if refs, bound := is.uses(m.name); len(refs) > 0 && !bound {
-			back = append(back, was.alone(m, old))
-		}
+	back := slices.DeleteFunc(slices.Clone(old), func(m imported) bool {
+		return slices.ContainsFunc(now, func(n imported) bool { return n.name == m.name })
+	})
+	if len(back) > maxDropped {
+		return after, nil
+	}
+	back = slices.DeleteFunc(back, func(m imported) bool {
+		refs, bound := is.uses(m.name)
+		return len(refs) == 0 || bound
+	})
+	for i, m := range back {
+		back[i] = was.alone(m, old)
 	}
 	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {
 		d := newDocument(name, []byte(after))
 		after = d.mark + d.insert(placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
+		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
 		is, _ = newListing(strings.TrimPrefix(after, bom), lang)
 		now = is.imports()
 	}

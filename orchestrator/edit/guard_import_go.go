@@ -42,6 +42,9 @@ func keepGoImports(before, after string) (text string, kept []string) {
 		}
 		back = append(back, line)
 	}
+	if len(back) > maxDropped {
+		return after, nil
+	}
 	text = after
 	for _, line := range back {
 		text = addGoImport(text, line)

@@ -41,6 +41,9 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
 		return nil
 	}
+	if path.Ext(d.path) != ".json" && (!parsable(after) || !parsable(d.text)) { // JSON is read without a tree
+		return nil
+	}
 	text := strings.TrimPrefix(after, bom)
 	f := check(text)
 	if f == nil || check(d.text) != nil {
@@ -52,7 +55,7 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 		Path: d.path, Kind: kindRefused, Lines: []int{line},
 		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.why),
 		Nearest: now.around(line),
-		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed",
+		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
 	if len(ops) == 1 { // which of several is at fault nobody can tell
 		p.Block = ops[0].block

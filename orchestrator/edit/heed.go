@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -34,10 +33,10 @@ func (p *planner) heed(op *operation) (reason string) {
 	}
 	for _, name := range p.spoken(op) {
 		text, err := p.files.Read(name)
-		if err != nil || !mayHold(text, []*operation{op}) {
+		if err != nil || !p.mayHold(text, longestLines([]*operation{op})) {
 			continue
 		}
-		if _, _, problems := editFile(name, text, []*operation{op}); len(problems) == 0 {
+		if p.fit(name, text, []*operation{op}) {
 			return fmt.Sprintf("the block follows one of %s, but the text above it speaks of %s, where it would fit too", op.path, name)
 		}
 	}
@@ -47,17 +46,11 @@ func (p *planner) heed(op *operation) (reason string) {
 // spoken lists the files that a word of the text above op names, by path or
 // by base name. A word that can mean the file which op has names no other.
 func (p *planner) spoken(op *operation) []string {
-	if p.bases == nil {
-		p.bases = map[string][]string{}
-		for _, f := range p.files.Paths() {
-			p.bases[path.Base(f)] = append(p.bases[path.Base(f)], f)
-		}
-	}
 	own := strings.TrimPrefix(op.path, "./")
 	var out []string
 	for _, w := range strings.FieldsFunc(op.above, func(r rune) bool { return strings.ContainsRune(" \t\r\n`*:,;()[]<>\"'", r) }) {
 		w = strings.TrimPrefix(strings.TrimRight(w, "."), "./")
-		names := slices.DeleteFunc(slices.Clone(p.bases[path.Base(w)]), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
+		names := slices.DeleteFunc(slices.Clone(p.namesakes(w)), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
 		if len(names) > 0 && !slices.Contains(names, own) && !slices.Contains(out, names[0]) {
 			out = append(out, names...)
 		}

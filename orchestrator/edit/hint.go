@@ -95,6 +95,9 @@ func (op *operation) bySection(d *document) []int {
 func (d *document) section(headings []string) (lo, hi int, ok bool) {
 	hi = d.len()
 	for _, h := range headings {
+		if d.work.spent() {
+			return 0, 0, false
+		}
 		places, _ := d.view(loose).find([]string{h}, rare)
 		n := len(places)
 		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || trimSpace(d.line(i)) != trimSpace(h) })
@@ -121,6 +124,7 @@ const maxSection = 20000
 func (d *document) bodyEnd(at int) (end int, ok bool) {
 	depth, end := len(indent(d.line(at))), at+1
 	for i := at + 1; i < d.len(); i++ {
+		d.work.add(workLine)
 		s := trimSpace(d.line(i))
 		switch {
 		case i-at > maxSection:
@@ -145,6 +149,7 @@ func (d *document) bodyEnd(at int) (end int, ok bool) {
 // could mean several places; so are places that share lines, or are too many.
 func (op *operation) everywhere(d *document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.search, "\n")
+	d.work.add(4 * len(d.text)) // it is read for what to find, to count and to tell
 	if allBlank(op.search) || !strings.Contains(d.plain(), text) {
 		return nil, ambiguous
 	}
@@ -188,6 +193,7 @@ func dealt(d *document, ops []*operation) []*operation {
 	}
 	equal := map[string][]int{}
 	for i, op := range ops {
+		d.work.add(workBlock)
 		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {
 			key := strings.Join(op.search, "\n") + "\x00" + strings.Join(op.replace, "\n")
 			equal[key] = append(equal[key], i)
@@ -199,7 +205,7 @@ func dealt(d *document, ops []*operation) []*operation {
 	out := slices.Clone(ops)
 	for _, group := range equal {
 		op := ops[group[0]]
-		if len(group) < 2 || allBlank(op.search) {
+		if len(group) < 2 || allBlank(op.search) || d.work.spent() {
 			continue
 		}
 		at := d.findExact(op.search, len(group)+1)

@@ -178,21 +178,83 @@ func TestMemoryStaysWithinAMultipleOfTheInput(t *testing.T) {
 		"CRLF":                   {fill("a = 1\r\n", mib), "a = 1\n", "b\n", 10},
 		"a huge replacement":     {"a = 1\nb = 2\n", "a = 1\n", distinct("a", 60000), 10},
 		"a huge removal":         {distinct("a", 60000), distinct("a", 20000), "", 10},
-		"a blank replacement":    {"a = 1\nb = 2\n", "a = 1\n", "x\n" + fill("\n", mib) + "y\n", 40},
+		"a blank replacement":    {"a = 1\nb = 2\n", "a = 1\n", "x\n" + fill("\n", mib) + "y\n", 10},
+		"blank bodies":           {"a\n" + fill("\n", mib) + "b\n", "a\n" + fill("\n", mib) + "b\n", "c\n", 10},
+		"a reflowed line":        {"f(" + fill("ab, ", mib) + ")\n", "f(" + fill("ab,\n", mib) + ")\n", "b\n", 10},
+		"letters, reflowed":      {fill("a ", mib), fill("a\n", mib/2) + "b\n", "b\n", 10},
+		"elisions":               {distinct("a", 30000), elided("a", 30000), elided("b", 30000), 10},
 	} {
-		before, blocks := []byte(c.before), []edit.Block{{Search: c.search, Replace: c.replace}}
-		var was, is runtime.MemStats
-		runtime.ReadMemStats(&was)
-		_, _, err := edit.ApplyBlocks("a.py", before, blocks)
-		runtime.ReadMemStats(&is)
-		var refusal *edit.Refusal
-		if err != nil && !errors.As(err, &refusal) {
-			t.Errorf("%s: %v", name, err)
+		blocks := []edit.Block{{Search: c.search, Replace: c.replace}}
+		allocates(t, name, c.times, len(c.before)+len(c.search)+len(c.replace), func() error {
+			_, _, err := edit.ApplyBlocks("a.py", []byte(c.before), blocks)
+			return err
+		})
+	}
+}
+
+// allocates runs the edit of an input of size bytes, which may allocate so many times that.
+func allocates(t *testing.T, name string, times float64, size int, run func() error) {
+	t.Helper()
+	var was, is runtime.MemStats
+	runtime.ReadMemStats(&was)
+	err := run()
+	runtime.ReadMemStats(&is)
+	var refusal *edit.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		t.Errorf("%s: %v", name, err)
+	}
+	if got := float64(is.TotalAlloc-was.TotalAlloc) / float64(size); got > times {
+		t.Errorf("%s: %.1f times the input was allocated, want at most %.0f", name, got, times)
+	}
+}
+
+// TestMemoryOfManyBlocks bounds the same for many blocks, whose chained rounds
+// and refusals each allocate anew what the one before has freed: the peak is
+// about half of the sum.
+func TestMemoryOfManyBlocks(t *testing.T) {
+	many := func(n int, search func(i int) string) (out []edit.Block) {
+		for i := range n {
+			out = append(out, edit.Block{Search: search(i), Replace: "c\n"})
 		}
-		size := float64(len(c.before) + len(c.search) + len(c.replace))
-		if times := float64(is.TotalAlloc-was.TotalAlloc) / size; times > c.times {
-			t.Errorf("%s: %.1f times the input was allocated, want at most %.0f", name, times, c.times)
+		return out
+	}
+	for name, c := range map[string]struct {
+		before string
+		blocks []edit.Block
+	}{
+		"short lines":     {coins(mib / 2), many(1000, func(i int) string { return coins(40 + i%5) })},
+		"a period":        {fill("a\nb\n", mib), many(900, func(i int) string { return fill("a\nb\n", 120) + "b\n" + fill("a\n", i%40) })},
+		"blank lines":     {fill("\n", mib) + "x\n", many(1500, func(i int) string { return fill("\n", 10) + "x\n" + fill("\n", i%20) })},
+		"tiny blocks":     {fill("a line of a file\n", mib), many(2000, func(i int) string { return fmt.Sprintf("a%d\n", i) })},
+		"commented lines": {"x = 1\n" + fill("#\n", mib) + "y = 2\n", many(1500, func(int) string { return "x = 1\ny = 2\n" })},
+		"reflowed words":  {fill("1 2 ", mib), many(900, func(i int) string { return coins(50 + i%9) })},
+	} {
+		size := len(c.before)
+		for _, b := range c.blocks {
+			size += len(b.Search) + len(b.Replace)
 		}
+		allocates(t, name, 20, size, func() error {
+			_, _, err := edit.ApplyBlocks("a.py", []byte(c.before), c.blocks)
+			return err
+		})
+	}
+}
+
+// TestHostilePatchesAllocateLittle is the same for what only a whole response
+// holds: values and tags without number, and texts for a parser.
+func TestHostilePatchesAllocateLittle(t *testing.T) {
+	for name, c := range map[string]struct{ path, file, response string }{
+		"JSON values":     {"a.py", "x\n", `[{"path":"a.py","edits":[` + fill("1,", mib) + "1]}]"},
+		"YAML":            {"a.yaml", "- a: 1\n" + fill("- a: 1\n", mib) + "z: 1\n", "<EDIT file='a.yaml'><SEARCH>z: 1</SEARCH><REPLACE>z: 2</REPLACE></EDIT>"},
+		"TOML":            {"a.toml", "a = [\n" + fill("1,\n", mib) + "2]\nz = 1\n", "<EDIT file='a.toml'><SEARCH>z = 1</SEARCH><REPLACE>z = 2</REPLACE></EDIT>"},
+		"Go":              {"a.go", "package a\n\nvar z = 1\nfunc f() {\n" + fill("a()\n", mib/2) + "}\n", "<EDIT file='a.go'><SEARCH>var z = 1</SEARCH><REPLACE>var z = 2</REPLACE></EDIT>"},
+		"a blank file":    {"a.py", "x\n", "<CREATE_FILE path='b.py'>\n" + fill("\n", mib) + "</CREATE_FILE>"},
+		"blank and added": {"a.py", "x\n" + fill("\n", mib), `{"path":"a.py","edits":[` + strings.Repeat(`{"type":"append","content":"y"},`, edit.MaxBlocks) + "]}"},
+	} {
+		allocates(t, name, 20, len(c.file)+len(c.response), func() error {
+			_, _, err := edit.Apply(memory{text: map[string]string{c.path: c.file}}, []byte(c.response), "")
+			return err
+		})
 	}
 }
 

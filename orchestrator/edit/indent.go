@@ -241,7 +241,7 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 		if !ok || got == known || blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
 			continue
 		}
-		if !strings.Contains(d.plain(), "\n"+own) {
+		if d.work.spent() || !strings.Contains(d.plain(), "\n"+own) {
 			return t // nothing is foreign to a file without indentation
 		}
 		if !d.indented(got) {
@@ -258,7 +258,8 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 // the asterisks of a comment, from one that the block would bring in. Lines
 // of space alone have no indentation.
 func (d *document) indented(x string) bool {
-	for at := 0; ; {
+	d.work.add(len(d.text))
+	for at := 0; !d.work.spent(); {
 		i := strings.Index(d.plain()[at:], "\n"+x)
 		if i < 0 {
 			return false
@@ -267,6 +268,7 @@ func (d *document) indented(x string) bool {
 			return true
 		}
 	}
+	return false
 }
 
 // fit returns the shift that all pairs obey, or nil.
@@ -310,16 +312,28 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 // file. Two depths that differ by accident, as one line too deep makes them,
 // fit a rule too, but one that makes two levels or half a level of one.
 func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
-	lines := make([]string, d.len())
-	for i := range lines {
-		lines[i] = d.line(i)
-	}
 	block := slices.Clone(replace)
 	for _, p := range pairs {
 		block = append(block, p.search+"x")
 	}
 	n := levelOf(block, t.from) * t.num
-	return n%t.den == 0 && slices.Contains(levels(lines, t.to), n/t.den)
+	return n%t.den == 0 && slices.Contains(d.levels(t.to), n/t.den)
+}
+
+// levels returns the same for the lines of the file, reading them once.
+func (d *document) levels(c byte) []int {
+	if d.steps[c] == nil {
+		d.work.add(workDepth * d.len())
+		lines := make([]string, d.len())
+		for i := range lines {
+			lines[i] = d.line(i)
+		}
+		if d.steps == nil {
+			d.steps = map[byte][]int{}
+		}
+		d.steps[c] = levels(lines, c)
+	}
+	return d.steps[c]
 }
 
 // levels returns what the width of a level may be in lines: what all their

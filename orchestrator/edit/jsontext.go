@@ -10,8 +10,12 @@ import (
 )
 
 // maxJSONDepth bounds how deep values may lie in one another; patches are
-// three deep.
-const maxJSONDepth = 32
+// three deep. maxJSONValues bounds their number: it leaves each of the most
+// blocks that are read more fields than there are.
+const (
+	maxJSONDepth  = 32
+	maxJSONValues = 16 * MaxBlocks
+)
 
 // A jsonValue is one value of a JSON text. Fields keep their order, so that
 // the first fault is always the same one.
@@ -35,9 +39,10 @@ type jsonValue struct {
 // fields of one name and replaces bytes that are not UTF-8: three losses that
 // nobody would see in a patch.
 type jsonReader struct {
-	text  string
-	at    int
-	depth int
+	text   string
+	at     int
+	depth  int
+	values int // how many were begun
 }
 
 // A jsonFault is what is wrong with a JSON text, and at which offset; at the
@@ -145,6 +150,9 @@ func (r *jsonReader) peek() byte {
 // The depth is bounded because each level is a level of calls here: a text of
 // brackets alone would else use up the stack.
 func (r *jsonReader) value() (jsonValue, error) {
+	if r.values++; r.values > maxJSONValues {
+		return jsonValue{}, r.fault(r.at, fmt.Sprintf("there are more than %d values", maxJSONValues))
+	}
 	switch c := r.peek(); c {
 	case '{', '[':
 		if r.depth++; r.depth > maxJSONDepth {

@@ -226,6 +226,7 @@ func (l *lexer) skipTo(mark string) bool {
 // read in more than one way.
 func lexAll(text string, lang grammar) (list []lexeme, ok bool) {
 	l := newLexer(text, lang)
+	list = make([]lexeme, 0, len(text)/4) // more than nearly all texts have: a list that grows takes several times its size
 	for {
 		t := l.next()
 		if t.kind == tokenEnd {

@@ -54,7 +54,7 @@ const most = 5
 // Similarity never counts. A SEARCH with one token that differs is a SEARCH
 // for another text, however long the part that agrees.
 func locate(d *document, search, replace []string) finding {
-	if f, done := locateStrict(d, search, replace); done {
+	if f, done := locateStrict(d, search, replace); done || d.thin {
 		return f
 	}
 	lo, hi := outer(search)
@@ -240,7 +240,9 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 	var found []place
 	var lines []int
 	for _, h := range hits {
-		groups, ok := pair(d, search, kept, v.window(h, len(kept)))
+		at := v.window(h, len(kept))
+		d.work.add(workPair * (len(search) + int(at[len(at)-1]-at[0])))
+		groups, ok := pair(d, search, kept, at)
 		if ok || len(hits) == most { // of so many places nobody knows whether there are more
 			lines = append(lines, v.line(h))
 		}

@@ -19,10 +19,24 @@ const (
 // It only names the refusal.
 const staleScore = 0.8
 
+// explains reports whether one more problem of the file is to be explained
+// with its lines: the first few are, the others only named.
+func (d *document) explains() bool {
+	d.told++
+	return !d.work.tries() && d.told <= maxQuoted
+}
+
 // notFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
 func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []Problem {
+	if d.work.tries() {
+		for _, op := range missing {
+			problems = append(problems, op.nowhere(d))
+		}
+		return problems
+	}
+	d.work = newWork() // what is told does not count against what is found
 	refused := map[int]bool{}
 	for _, p := range problems {
 		refused[p.Block] = true
@@ -33,7 +47,7 @@ func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []P
 	makers := newMakers(ops)
 	for _, op := range missing {
 		p := op.nowhere(d)
-		if len(problems) < maxQuoted {
+		if len(problems) < maxQuoted && d.explains() {
 			p = notFound(d, op)
 		}
 		if n := makers.of(d, op); n > 0 && (p.Kind == kindNotFound || p.Kind == kindStale) {
@@ -65,6 +79,9 @@ func newMakers(ops []*operation) makers {
 // file does not hold, 0 when there is none.
 func (m makers) of(d *document, op *operation) int {
 	for _, s := range op.search {
+		if d.work.spent() {
+			break // nobody looks any further
+		}
 		if n := m[trimSpace(s)]; n > 0 && n < op.block && !d.holds(s) {
 			return n
 		}

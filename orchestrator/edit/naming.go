@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
@@ -99,6 +100,7 @@ func forbidden(name string) string {
 // found.
 func (p *planner) guess(ops []*operation) error {
 	var fits, near []string
+	longest := longestLines(ops)
 	for _, name := range p.files.Paths() {
 		if forbidden(name) != "" {
 			continue
@@ -110,11 +112,14 @@ func (p *planner) guess(ops []*operation) error {
 			}
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		if !mayHold(text, ops) {
+		if p.work.open(len(text)); p.work.spent() {
+			return p.unnamed(ops, kindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
+		}
+		if !p.mayHold(text, longest) {
 			continue
 		}
 		near = append(near, name)
-		if _, _, problems := editFile(name, text, ops); len(problems) == 0 {
+		if p.fit(name, text, ops) {
 			fits = append(fits, name)
 		}
 	}
@@ -133,21 +138,28 @@ func (p *planner) guess(ops []*operation) error {
 		advice = `name the file: <EDIT file="PATH">`
 		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
 	}
+	return p.unnamed(ops, kind, reason, advice)
+}
+
+// fit reports whether the blocks ops have their places in a file.
+func (p *planner) fit(name string, text []byte, ops []*operation) bool {
+	p.work.trial = true
+	_, _, problems := editFile(name, text, ops, p.work)
+	p.work.trial = false
+	return len(problems) == 0
+}
+
+// unnamed notes why the blocks ops have no file.
+func (p *planner) unnamed(ops []*operation, kind, reason, advice string) error {
 	for _, op := range ops {
 		p.fault(op.block, "", kind, reason, advice)
 	}
 	return nil
 }
 
-// mayHold reports whether a file holds the longest line of some block's
-// SEARCH, on which the others may build: a quick test before the real one. A
-// block without a line of some length says nothing, and no file will do for it.
-//
-// It misses files in which a block would match only after its lines were
-// broken anew or its quotation marks changed. Such a block must name its
-// file.
-func mayHold(text []byte, ops []*operation) bool {
-	found := 0
+// longestLines returns the longest line of each block's SEARCH. A block
+// without a line of some length says nothing, and has none.
+func longestLines(ops []*operation) (lines [][]byte) {
 	for _, op := range ops {
 		longest := ""
 		for _, s := range op.search {
@@ -155,9 +167,22 @@ func mayHold(text []byte, ops []*operation) bool {
 				longest = trimSpace(s)
 			}
 		}
-		if longest != "" && bytes.Contains(text, []byte(longest)) {
-			found++
+		if longest != "" {
+			lines = append(lines, []byte(longest))
 		}
 	}
-	return found > 0
+	return lines
+}
+
+// mayHold reports whether a file holds the longest line of some block, on
+// which the others may build: a quick test before the real one.
+//
+// It misses files in which a block would match only after its lines were
+// broken anew or its quotation marks changed. Such a block must name its
+// file.
+func (p *planner) mayHold(text []byte, longest [][]byte) bool {
+	return slices.ContainsFunc(longest, func(s []byte) bool {
+		p.work.add(len(text))
+		return !p.work.spent() && bytes.Contains(text, s)
+	})
 }

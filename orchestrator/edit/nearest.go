@@ -9,11 +9,12 @@ import (
 // Bounds on the search for similar places. They keep it cheap on any input:
 // one pass over the lines of the file, a few scans of its text, a few windows.
 const (
-	voters   = 500 // lines of SEARCH that are asked where it may belong
-	mostHits = 32  // places of one line or token that count; a more frequent one says little
-	probes   = 8   // tokens that are looked for in the text
-	windows  = 16  // best-voted places that are compared token by token
-	compared = 100 // lines of SEARCH that are compared with each
+	voters   = 500     // lines of SEARCH that are asked where it may belong
+	mostHits = 32      // places of one line or token that count; a more frequent one says little
+	probes   = 8       // tokens that are looked for in the text
+	windows  = 16      // best-voted places that are compared token by token
+	compared = 100     // lines of SEARCH that are compared with each
+	longLine = 4 << 10 // bytes of a line that are compared
 )
 
 // A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0.
@@ -119,7 +120,7 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 	lines := map[string][]int{} // from a word to the lines of search that hold it
 	var words []string
 	for _, i := range absent[:min(len(absent), compared)] {
-		eachToken(search[i], func(t string) {
+		eachToken(clip(search[i], longLine), func(t string) {
 			if len(t) < 3 || len(lines[t]) == mostHits {
 				return
 			}
@@ -236,7 +237,7 @@ type tokenCount struct {
 func countTokens(search []string) *tokenCount {
 	t := &tokenCount{ids: map[string]int{}}
 	for _, s := range search[:min(len(search), compared)] {
-		eachToken(plainUnicode(s), func(w string) {
+		eachToken(plainUnicode(clip(s, longLine)), func(w string) {
 			id, ok := t.ids[w]
 			if !ok {
 				id = len(t.count)
@@ -260,7 +261,7 @@ func (t *tokenCount) share(d *document, n near) float64 {
 	copy(t.left, t.count)
 	hit, size := 0, 0
 	for i := n.lo; i < min(n.hi, n.lo+compared); i++ {
-		eachToken(plainUnicode(d.line(i)), func(w string) {
+		eachToken(plainUnicode(clip(d.line(i), longLine)), func(w string) {
 			size += len(w)
 			if id, ok := t.ids[w]; ok && t.left[id] > 0 {
 				t.left[id]--

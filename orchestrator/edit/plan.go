@@ -30,7 +30,9 @@ func (m *match) strategy() Strategy {
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
 func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applied, error) {
-	after, applied, problems := editFile(path, before, ops)
+	w := newWork()
+	w.open(len(before))
+	after, applied, problems := editFile(path, before, ops, w)
 	if len(problems) == 0 && string(after) == string(before) {
 		problems = append(problems, Problem{
 			Path: path, Kind: kindNoop, Reason: "every block leaves the file as it is",
@@ -51,15 +53,19 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation) ([]byte, []Applied, []Problem) {
+func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
 	d := newDocument(path, before)
-	d.busy = len(ops) > manyBlocks
+	d.work = w
+	d.busy = len(ops) > manyBlocks && !d.thin
 	ops = dealt(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
+	if d.work.spent() {
+		return nil, nil, overworked(path)
+	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
 		return nil, nil, notFoundAll(d, missing, ops, problems)
@@ -88,6 +94,10 @@ const manyBlocks = 16
 // matchAll matches every operation against the original text.
 func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []Problem) {
 	for _, op := range ops {
+		if d.work.spent() {
+			break // the caller refuses them all
+		}
+		d.work.add(workBlock)
 		if p := checkBlock(d, op); p != nil {
 			problems = append(problems, *p)
 			continue
@@ -273,14 +283,14 @@ func sorted(found []*match) []splice {
 // and, where it repeats them, that they stay. Two insertions before one line
 // have no order.
 //
-// The work is linear in the lines of the file and those that the blocks cover.
+// The work is linear in the lines that the blocks cover.
 func overlaps(d *document, found []*match) []Problem {
 	if len(found) < 2 {
 		return nil
 	}
-	line := make([]int32, d.len()+1) // for each changed line 1 + the index of the match
-	gap := make([]int32, d.len()+1)  // for each line with an insertion before it the same
-	blame := make(map[int]int)       // later match → earlier one
+	line := map[int]int{}  // for each changed line 1 + the index of the match
+	gap := map[int]int{}   // for each line with an insertion before it the same
+	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
 		if i != j && found[i].op.block < found[j].op.block {
 			i, j = j, i
@@ -293,15 +303,15 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, s := range m.splices {
 			if s.lo == s.hi {
 				if o := gap[s.lo]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
-				gap[s.lo] = int32(i) + 1
+				gap[s.lo] = i + 1
 			}
 			for l := s.lo; l < s.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
-				line[l] = int32(i) + 1
+				line[l] = i + 1
 			}
 		}
 	}
@@ -309,10 +319,10 @@ func overlaps(d *document, found []*match) []Problem {
 		for _, p := range m.places {
 			for l := p.lo; l < p.hi; l++ {
 				if o := line[l]; o > 0 {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
 				if o := gap[l]; o > 0 && l > p.lo {
-					clash(i, int(o)-1)
+					clash(i, o-1)
 				}
 			}
 		}

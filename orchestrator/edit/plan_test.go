@@ -24,7 +24,7 @@ func pairs(blocks ...string) []*operation {
 // edited applies blocks to a file of lines divided by "|", and shows the
 // result the same way, or the kinds of the problems with their blocks.
 func edited(file string, blocks ...string) string {
-	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...))
+	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), newWork())
 	if len(problems) > 0 {
 		var out []string
 		for _, p := range problems {
@@ -94,7 +94,7 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 		{"old Mac", "a\rb", "b>c|d", "a\rc\rd"},
 		{"mark and nothing else", "\ufeffa", "a>b", "\ufeffb"},
 	} {
-		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block))
+		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block), newWork())
 		if string(after) != c.want || len(problems) > 0 {
 			t.Errorf("%s: %q, want %q (%v)", c.name, after, c.want, problems)
 		}
@@ -104,7 +104,7 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 func TestAppliedLinesAreThoseOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	before := "a = 1\nb = 2\nc = 3\nd = 4\n"
-	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"))
+	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"), newWork())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -25,8 +25,9 @@ type planner struct {
 	order    []*fileState
 	problems []Problem
 	applied  []Applied
+	work     *work               // what the response may still have compared
 	moved    map[string]string   // the new names of files, with the old ones
-	bases    map[string][]string // the files by their base names, once a text was searched for them
+	bases    map[string][]string // the files by their base names in small letters, once they were asked for
 }
 
 // A fileState is what a response asks of one file, by its path before the edit.
@@ -41,12 +42,13 @@ type fileState struct {
 	mode   *operation
 	move   *operation
 	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
-	lines  []string   // the lines before the edit, once they were asked for
+	doc    *document  // the file before the edit, once its lines were asked for
+	lo, hi int        // the lines of it without the blank ones at its ends
 }
 
 // newPlanner returns a planner for one response.
 func newPlanner(files Files, target string) *planner {
-	return &planner{files: files, target: target, states: map[string]*fileState{}}
+	return &planner{files: files, target: target, states: map[string]*fileState{}, work: newWork()}
 }
 
 // run plans all operations. The changeset is complete or the error is set.
@@ -108,6 +110,7 @@ func (p *planner) add(op *operation) error {
 			return fmt.Errorf("read %s: %w", key, err)
 		}
 		s.before, s.exists = before, err == nil
+		p.work.open(len(before))
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
@@ -153,7 +156,7 @@ func (p *planner) resolve(s *fileState, op *operation) {
 		}
 	case opAppend, opPrepend:
 		if s.exists {
-			op.anchor(s.content())
+			p.edge(s, op)
 		}
 	case opWrite:
 		p.write(s, op)
@@ -174,40 +177,56 @@ func (p *planner) write(s *fileState, op *operation) {
 	}
 }
 
-// anchor turns lines for an end of the file into an edit of the line there:
+// maxEdge bounds the blank lines at the end of a file that lines for that end
+// are put behind: each block that does so repeats them.
+const maxEdge = 1000
+
+// edge turns lines for an end of the file into an edit of the line there:
 // its number says which of several equal lines is meant. In a file without
 // any text there is no such line, and the lines are its content.
 //
 // For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
 // REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
-func (op *operation) anchor(lines []string) {
-	lo, hi := outer(lines)
-	added, before := op.replace, op.kind == opPrepend
+func (p *planner) edge(s *fileState, op *operation) {
+	d, lo, hi := s.content()
+	from, to, before := hi-1, d.len(), op.kind == opPrepend
 	switch {
 	case lo == hi:
-		op.insert(lines, added, before)
+		from = 0
+	case before:
+		from, to = 0, lo+1
+	}
+	if to-from > maxEdge {
+		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		op.path = ""
+		return
+	}
+	var lines []string
+	for i := from; i < to; i++ {
+		lines = append(lines, d.line(i))
+	}
+	op.insert(lines, op.replace, before)
+	if lo == hi {
 		op.kind, op.text = opWhole, joinLines(op.replace)
 		return
-	case before:
-		op.insert(lines[:lo+1], added, before)
-		op.line = 1
-	default:
-		op.insert(lines[hi-1:], added, before)
-		op.line = hi
 	}
-	op.kind = opEdit
+	op.kind, op.line = opEdit, from+1
 }
 
-// content returns the lines of the file before the edit, without their ends.
-// They are cut once a file, however many blocks ask for its ends.
-func (s *fileState) content() []string {
-	if s.lines == nil {
-		d := newDocument(s.path, s.before)
-		for i := range d.len() {
-			s.lines = append(s.lines, d.line(i))
+// content returns the file before the edit, cut into lines once, however many
+// blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
+func (s *fileState) content() (d *document, lo, hi int) {
+	if s.doc == nil {
+		s.doc = newDocument(s.path, s.before)
+		s.hi = s.doc.len()
+		for s.lo < s.hi && blank(s.doc.raw(s.lo)) {
+			s.lo++
+		}
+		for s.hi > s.lo && blank(s.doc.raw(s.hi-1)) {
+			s.hi--
 		}
 	}
-	return s.lines
+	return s.doc, s.lo, s.hi
 }
 
 // fill turns an edit without SEARCH into what it means for a file that is
@@ -299,13 +318,21 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 // For "stock.py" and for "src/Stock.py" shop/stock.py is one: a folder that
 // was forgotten or invented leaves the name itself right.
 func (p *planner) alike(name string) []string {
-	var out []string
-	for _, f := range p.files.Paths() {
-		if strings.EqualFold(path.Base(f), path.Base(name)) && len(out) < 3 {
-			out = append(out, f)
+	all := p.namesakes(name)
+	return all[:min(len(all), 3)]
+}
+
+// namesakes returns the files with the base name of name, whatever the case
+// of its letters. The files are sorted by it at the first call only.
+func (p *planner) namesakes(name string) []string {
+	base := func(f string) string { return strings.ToLower(path.Base(f)) }
+	if p.bases == nil {
+		p.bases = map[string][]string{}
+		for _, f := range p.files.Paths() {
+			p.bases[base(f)] = append(p.bases[base(f)], f)
 		}
 	}
-	return out
+	return p.bases[base(name)]
 }
 
 // change builds the change of one file; false when it has a problem or
@@ -320,7 +347,7 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	case s.whole != nil:
 		p.whole(s, &c)
 	case len(s.edits) > 0:
-		after, applied, problems := editFile(s.path, s.before, s.edits)
+		after, applied, problems := editFile(s.path, s.before, s.edits, p.work)
 		if p.problems = append(p.problems, problems...); len(problems) == 0 {
 			after = p.judge(s, s.edits, after, applied)
 		}

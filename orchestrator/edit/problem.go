@@ -164,7 +164,10 @@ func unplaced(d *document, op *operation, f finding) *Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
 	}
-	p := notFound(d, op)
+	p := op.nowhere(d)
+	if d.explains() {
+		p = notFound(d, op)
+	}
 	return &p
 }
 
@@ -201,6 +204,10 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 		Reason: fmt.Sprintf("%s at %d%s places, lines %s", op.stands(), len(lines), more, numbers(lines)),
 	}
 	search, out := op.search, op.writeOut()
+	if !d.explains() {
+		p.Advice = numberedAdvice + out
+		return p
+	}
 	if piece := pieceAt(d, search, lines[0]-1); piece != nil {
 		search, out, p.Advice = piece, "", "send each piece between the elisions as a block of its own; "
 	}
@@ -215,7 +222,7 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	}
 	p.Nearest = b.String()
 	if alone == 0 {
-		p.Advice = "send the change as a unified diff with the true line number of the place that is meant" + out
+		p.Advice = numberedAdvice + out
 		return p
 	}
 	old, new := op.bodies()
@@ -229,6 +236,10 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	p.Advice += out
 	return p
 }
+
+// numberedAdvice is the advice for places that no lines tell apart, or that are
+// not shown.
+const numberedAdvice = "send the change as a unified diff with the true line number of the place that is meant"
 
 // header names a place and the lines that tell it apart.
 //

@@ -29,6 +29,8 @@ type reader struct {
 	next   map[int][]intent // the blocks to send, by the number of the block that each comes from
 	form   string           // the form to send them in: tags, diff, json, lines, patch or markers
 	merged map[int]int      // block to the one that took it in
+	sent   []intent         // what follow sent
+	moved  []bool           // of each block that is meant: it was told to stand elsewhere than its author thought
 }
 
 // A told is one problem as the text of the refusal tells it.
@@ -102,14 +104,19 @@ func (r *reader) follow(text string) (response string, done bool, err error) {
 			return "", false, fmt.Errorf("block %d, %q: %w", p.block, p.advice, err)
 		}
 	}
-	var send []intent
+	var moved []bool
+	r.sent = nil
 	for i := range len(r.meant) + 1 {
-		send = append(send, r.next[i]...)
+		for _, m := range r.next[i] {
+			r.sent = append(r.sent, m)
+			moved = append(moved, i > 0 && !slices.Equal(m.search, r.meant[i-1].search))
+		}
 	}
-	if len(send) == 0 {
+	r.moved = moved
+	if len(r.sent) == 0 {
 		return "", true, nil
 	}
-	return written(send, r.form), false, nil
+	return written(r.sent, r.form), false, nil
 }
 
 // act follows the advice of one problem.

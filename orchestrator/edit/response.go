@@ -24,7 +24,15 @@ func parse(response []byte) ([]*operation, error) {
 			Advice: "send the change in several responses",
 		})
 	}
-	text := answer(strings.TrimPrefix(string(response), bom))
+	if err := crowdedResponse(linesIn(string(response)), len(response)); err != nil {
+		return nil, err
+	}
+	text := strings.TrimPrefix(string(response), bom)
+	tags := scanTags(text)
+	if len(tags) > maxTags {
+		return nil, refuse(Problem{Kind: kindRefused, Reason: fmt.Sprintf("the response has more than %d tags", maxTags), Advice: "send the change in several responses"})
+	}
+	text = answer(text, tags)
 	ops, err := parseForm(text)
 	if err != nil {
 		return nil, err
@@ -46,8 +54,8 @@ func parse(response []byte) ([]*operation, error) {
 //
 // They were weighed there, not sent. Where that text is not whole edits, the
 // tag is more likely content of a block, or spoken of, and the text stays as it is.
-func answer(text string) string {
-	for _, t := range scanTags(text) {
+func answer(text string, tags []tag) string {
+	for _, t := range tags {
 		switch {
 		case !t.thinks():
 			continue

@@ -30,6 +30,9 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	}
 	f, at := finding{places: make([]place, 0, len(ps))}, 0
 	for i, s := range ps {
+		if d.work.spent() {
+			return finding{}, false
+		}
 		if allBlank(s) {
 			if !allBlank(pr[i]) {
 				return finding{}, false // nothing tells where these lines would go
@@ -103,6 +106,7 @@ const (
 // Many blocks may ask for it, and it is the dearest view of a file.
 func (d *document) wordView() *wordView {
 	if d.words == nil {
+		d.work.add(workLine * len(d.text))
 		d.words = d.cutWords(0, d.len())
 	}
 	return d.words
@@ -172,6 +176,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	var lines []int
 	var p place
 	for _, w := range d.reflowRegions(search, h) {
+		d.work.add(workLine * len(w.ids))
 		for _, t := range w.wholeLines(search, h.tokens) {
 			if n := len(lines); n > 0 && lines[n-1] >= w.line(t) {
 				continue // regions may overlap
@@ -213,6 +218,7 @@ func (d *document) reflowRegions(search []string, h shape) []*wordView {
 		if n >= rare && n*len(text) > 4*len(d.text) {
 			return []*wordView{d.wordView()}
 		}
+		d.work.add(len(text)) // at most: mostly the first byte differs
 		if end, ok := goesOn(d.text[at:], after); ok {
 			if start, ok := leadsUp(d.text[:at], before); ok {
 				out = append(out, d.cutWords(d.lineAt(start), d.lineAt(at+end-1)+1))

@@ -27,7 +27,11 @@ var tagNames = []string{"EDIT", "SEARCH", "REPLACE", "CREATE_FILE", "DELETE_FILE
 // maxAttrs bounds the attributes of a tag, in bytes: a path, with room to spare.
 const maxAttrs = 4 << 10
 
-// scanTags lists the tags of a text in order, those inside thoughts marked.
+// maxTags bounds the tags of a response: more than twice what the most blocks take.
+const maxTags = 16 * MaxBlocks
+
+// scanTags lists the tags of a text in order, those inside thoughts marked. It
+// stops behind one more than maxTags.
 //
 // It is one pass over the text, however many angle brackets that holds. A "<"
 // that begins no tag is text, and the search goes on behind it, so that
@@ -35,7 +39,7 @@ const maxAttrs = 4 << 10
 func scanTags(text string) []tag {
 	var tags []tag
 	begin := 0 // of the text since the tag before
-	for at := 0; ; {
+	for at := 0; len(tags) <= maxTags; {
 		i := strings.IndexByte(text[at:], '<')
 		if i < 0 {
 			break

@@ -30,7 +30,8 @@ var sentences = []struct {
 	{regexp.MustCompile(`^send {"path":"PATH","edits":\[{"type":"replace_line\|insert_at_line","line":12,"expected":"the text of line 12 now","content":"new lines"}\]}$`), (*reader).byLine},
 	{regexp.MustCompile(`^(begin every line of a chunk with space, \+ or -, and every line of a new file with \+|write \*\*\* (Add|Update|Delete) File: PATH|name a file, and the lines to change|send the lines to change, or leave the file out)$`), (*reader).inPatch},
 	{regexp.MustCompile(`^(send <FILE path="\S+">the whole content</FILE>|send <RENAME_FILE from="OLD PATH" to="NEW PATH"/>|put the path into the JSON as "path", or send the file with CREATE_FILE|send the whole content with FILE, or the lines to change with EDIT)$`), (*reader).inTags},
-	{regexp.MustCompile(`^(name the file on a line of its own directly above the block|put the new lines below it|the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed|keep the definition, or change what uses it in the same response|send edits of the parts that change, or a unified diff, which names every line that goes)$`), (*reader).sayAgain},
+	{regexp.MustCompile(`^(name the file on a line of its own directly above the block|put the new lines below it|send edits of the parts that change, or a unified diff, which names every line that goes)$`), (*reader).sayAgain},
+	{regexp.MustCompile(`^(the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out|keep the definition, or change what uses it in the same response, or leave the change out)$`), (*reader).mendOrLeave},
 	{regexp.MustCompile(`^leave the block out, or change what uses the imports too$`), (*reader).leaveOut},
 	{regexp.MustCompile(`^send it again with the corrected blocks(?:; write .* out in full, without .*)?$`), (*reader).repeat},
 	{regexp.MustCompile(`^put a line of (=+) between the old and the new lines$`), (*reader).inMarkers},
@@ -289,6 +290,27 @@ func (r *reader) leaveOut(p *told, _ []string) error {
 		clear(r.next)
 	}
 	r.next[p.block] = nil
+	return nil
+}
+
+// mendOrLeave sends what was meant, whole. Who cannot mend it leaves it out: the
+// block that is named, else those that were sent to a place of the refusal's,
+// and where there are none of these, all of it.
+func (r *reader) mendOrLeave(p *told, _ []string) error {
+	switch {
+	case len(r.whole) > 0:
+		return r.sayAgain(p, nil)
+	case p.block > 0:
+		r.next[p.block] = nil
+	case !slices.Contains(r.moved, true):
+		clear(r.next)
+	default:
+		for i, moved := range r.moved {
+			if moved {
+				r.next[i+1] = nil
+			}
+		}
+	}
 	return nil
 }
 

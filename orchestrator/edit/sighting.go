@@ -33,7 +33,7 @@ func (d *document) sight(core []string) *sighting {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
 		*q = sighting{first: &core[0], n: len(core)}
-		if d.asks++; d.asks > manyBlocks {
+		if d.asks++; d.asks > manyBlocks && !d.thin {
 			d.busy = true
 		}
 		if !d.busy {
@@ -103,8 +103,9 @@ func (d *document) surrounded(core []string, i, at int) bool {
 			if key == "" {
 				continue
 			}
-			for l >= 0 && l < d.len() && blank(d.raw(l)) {
-				l += step
+			d.work.add(workLine)
+			for ; l >= 0 && l < d.len() && blank(d.raw(l)); l += step {
+				d.work.add(workLine)
 			}
 			if l < 0 || l >= d.len() || trimSpace(d.raw(l)) != key {
 				return false
@@ -168,8 +169,9 @@ func (d *document) codeAround(code []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
 		for j := i + step; j >= 0 && j < len(code); j += step {
-			for l >= 0 && l < d.len() && (blank(d.raw(l)) || d.lang.comment(d.raw(l))) {
-				l += step
+			d.work.add(workLine)
+			for ; l >= 0 && l < d.len() && (blank(d.raw(l)) || d.lang.comment(d.raw(l))); l += step {
+				d.work.add(workLine)
 			}
 			if l < 0 || l >= d.len() || !strings.HasPrefix(trimSpace(d.raw(l)), code[j]) {
 				return false
@@ -217,7 +219,7 @@ func (d *document) foreign(s []string) bool {
 // file that has "x = 10".
 func (d *document) holds(s string) bool {
 	key := loose.key(s)
-	if d.busy || d.script() == scriptForms {
+	if !d.thin && (d.busy || d.script() == scriptForms) {
 		return d.view(loose).has(s)
 	}
 	for at := 0; ; {

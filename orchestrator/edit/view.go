@@ -214,6 +214,9 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 	case v.kind == looseFilled && v.d.nowhere(s), v.kind == looseCode && v.d.codeNowhere(s):
 		return nil, nil
 	}
+	if v.d.thin {
+		return nil, nil
+	}
 	if v.kind < loose && v.keys == nil {
 		w := v.d.view(loose)
 		ids, kept, ok := w.numbers(s)
@@ -221,9 +224,9 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 			return nil, nil
 		}
 		if w.count[ids[w.rarest(ids)]] <= rare {
-			return w.search(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
+			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
 		}
-		if w.search(ids, 1, nil) == nil {
+		if w.seek(ids, 1, nil) == nil {
 			return nil, nil // looser is nothing, so stricter is nothing
 		}
 	}
@@ -231,7 +234,18 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 	if !ok {
 		return nil, nil
 	}
-	return v.search(ids, limit, nil), kept
+	return v.seek(ids, limit, nil), kept
+}
+
+// seek is search, counted: lines without a rare one among them are compared
+// with all of the file.
+func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
+	cost := 1
+	if v.count[ids[v.rarest(ids)]] > rare {
+		cost = workLine
+	}
+	v.d.work.add(cost * len(v.ids))
+	return v.search(ids, limit, ok)
 }
 
 // sighted returns up to limit lines of the file at which s stands, when the

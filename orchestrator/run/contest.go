@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
@@ -23,6 +22,12 @@ type Plan struct {
 	// Candidates is how many different changes are asked for; 0 for as many as
 	// the request says.
 	Candidates int
+	// Directive is the order of DIRECTIVES.md that the plan is for, as it stands
+	// there; "" for none.
+	Directive string
+	// Proposal is what the run takes up again, nil for nothing. A patch of it
+	// that failed takes the place of the first answer.
+	Proposal *KeptProposal
 }
 
 // A Planner chooses what to do in a workspace and gathers what is known about
@@ -43,10 +48,14 @@ type contender struct {
 	// The candidate that came of it, judged or refused.
 	cand Candidate
 	// What the last candidate that could be applied does to the base; repairs
-	// build on it. before is the same without the last reply.
+	// build on it. before is the same without the last reply, and judged the
+	// last candidate that was applied and judged.
 	changes, before workspace.Changeset
-	failure         agent.Failure
-	tried           []agent.Attempt
+	judged          Candidate
+	// absent is the package for want of which it failed, "" for none.
+	absent  string
+	failure agent.Failure
+	tried   []agent.Attempt
 	// There is nothing more to ask: it passed, or no repair is left, or the
 	// model sees nothing to change, or a person would not have it asked.
 	done, nothing, skipped bool
@@ -90,6 +99,12 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
+	if p := req.Proposal; p != nil {
+		p.aim(&plan)
+	}
+	if plan.Proposal != nil {
+		f.proposal = plan.Proposal.ID
+	}
 	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
 	// same questions to find the answers that were paid for.
 	record, err := json.Marshal(plan)
@@ -103,7 +118,7 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	for n := range plan.Candidates {
 		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
 	}
-	return c.run(ctx)
+	return c.keep(ctx, c.run(ctx))
 }
 
 // run goes through rounds of asking and judging.
@@ -113,7 +128,10 @@ func (c *contest) run(ctx context.Context) Ending {
 		// at the same time, and a model's caps are kept in order.
 		live := c.live()
 		if len(live) == 0 {
-			return c.lost()
+			if end := c.invent(ctx); end != nil {
+				return *end
+			}
+			continue
 		}
 		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
 			return endWith(Failed, c.trouble(ctx, "record the run", err))
@@ -195,6 +213,9 @@ func (c *contest) revise(k *contender, a Answer) error {
 // The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
 // repaired like any failure.
 func (c *contest) ask(ctx context.Context, k *contender) error {
+	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
+		return c.takeUp(k, *p)
+	}
 	var err error
 	if len(k.tried) == 0 {
 		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
@@ -217,6 +238,22 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 	return c.apply(k)
 }
 
+// takeUp begins with the patch of a kept proposal in place of an answer. The
+// gates say what is wrong with it today; one that does not even apply any more
+// goes to the model with what was wrong with it then.
+func (c *contest) takeUp(k *contender, p KeptProposal) error {
+	k.reply.Text = string(p.Patch)
+	if err := c.apply(k); err != nil {
+		return err
+	}
+	k.cand.Thought = p.Text
+	if k.cand.Verdict != "" {
+		gate, _, _ := strings.Cut(p.Reason, "\n")
+		k.tried = append(k.tried, agent.Attempt{N: 1, Gate: gate, Why: p.Reason, Diff: string(p.Patch)})
+	}
+	return nil
+}
+
 // apply makes a candidate of the contender's reply. One that cannot be applied
 // is a candidate that failed at its first gate.
 // It is applied on what the contender has changed so far and recorded as a change of the base: three repairs of one
@@ -235,195 +272,6 @@ func (c *contest) apply(k *contender) error {
 	k.changes = cs
 	c.seal(&k.cand, cs)
 	return nil
-}
-
-// judge verifies the candidates of a round at the same time, each in boxes of
-// its own, and records all of them in their order.
-// The ending is nil when the contest goes on. Each goroutine writes to its own contender and its own place in errs, and
-// is waited for: no box outlives the round.
-func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
-	// What came to no candidate has nothing to be judged.
-	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
-	if len(live) == 0 {
-		return nil
-	}
-	if err := c.enter(ctx, Verifying, count(len(live), "candidate")); err != nil {
-		end := endWith(Failed, c.trouble(ctx, "record the run", err))
-		return &end
-	}
-	errs := make([]error, len(live))
-	var judging sync.WaitGroup
-	for i, k := range live {
-		if k.cand.Verdict != "" {
-			continue // refused
-		}
-		// A candidate alone needs no number on the screen.
-		n := k.variant.N
-		if len(live) == 1 {
-			n = 0
-		}
-		judging.Go(func() {
-			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand, n)
-			k.changes = k.cand.Changeset // as the format gate left it
-		})
-	}
-	judging.Wait()
-	if err := errors.Join(errs...); err != nil {
-		end := endWith(Failed, c.trouble(ctx, "verify a candidate", err))
-		return &end
-	}
-	for _, k := range live {
-		if problem := c.save(ctx, k.cand); problem != nil {
-			end := endWith(Failed, problem)
-			return &end
-		}
-		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
-			end := judged(k.cand)
-			return &end
-		}
-		k.settle()
-	}
-	return nil
-}
-
-// settle notes what became of a judged candidate, and whether it may be
-// repaired.
-// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
-// attempt. What was tried goes into the next repair, lest the model try it again.
-func (k *contender) settle() {
-	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
-		k.done = true
-		return
-	}
-	if g := failed(k.cand); g.Name != "edit" {
-		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
-	}
-	k.tried = append(k.tried, agent.Attempt{
-		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: because(k.cand, k.cand.Verdict), Diff: k.cand.Diff,
-	})
-	k.done = k.heals >= agent.MaxHeals
-}
-
-// failed returns the first gate that a candidate did not pass.
-// It is the one to mend: those after it often fail only because of it. The zero Gate stands for none.
-func failed(cand Candidate) verify.Gate {
-	for _, g := range cand.Gates {
-		if g.Verdict != verify.Pass {
-			return g
-		}
-	}
-	return verify.Gate{}
-}
-
-// maxLog bounds what of a gate's output goes back to the model, in bytes.
-const maxLog = 8 << 10
-
-// report words everything that the gates have against a candidate.
-// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
-// end of its output, where tools say what went wrong.
-func report(cand Candidate) string {
-	var b strings.Builder
-	for _, g := range cand.Gates {
-		if g.Verdict == verify.Pass {
-			continue
-		}
-		fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
-		for _, f := range g.Findings {
-			fmt.Fprintf(&b, "%s:%d: %s %s\n", f.File, f.Line, f.Rule, f.Message)
-			if f.Source != "" {
-				fmt.Fprintf(&b, "    %s\n", f.Source)
-			}
-		}
-		if out := g.Output; len(g.Findings) == 0 && out != "" {
-			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
-		}
-	}
-	return b.String()
-}
-
-// boxRoot is where the workspace lies in a box, as logs name it.
-const boxRoot = "/work"
-
-// breakage describes a failed candidate to the engineer.
-func (c *contest) breakage(k *contender) agent.Breakage {
-	// The base with the change: a file that the candidate created is there, one that it deleted is not.
-	now := c.stage.base.With(k.changes)
-	// Everything is shown as the failed candidate left it, since the repair
-	// is applied on top of that.
-	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
-	touched := map[string]bool{}
-	for _, ch := range k.changes.Changes {
-		touched[ch.Path] = ch.Op != workspace.Delete
-	}
-	x.Target, x.Downstream = c.culprit(k, now, touched)
-	for name := range touched {
-		if name != x.Target && touched[name] {
-			if text, err := now.ReadFile(name); err == nil {
-				x.Others = append(x.Others, agent.File{Path: name, Text: string(text)})
-			}
-		}
-	}
-	slices.SortFunc(x.Others, func(a, b agent.File) int { return strings.Compare(a.Path, b.Path) })
-	if text, err := now.ReadFile(x.Target); err == nil {
-		x.Code = string(text)
-	}
-	x.Language = agent.Language(x.Target)
-	return x
-}
-
-// culprit returns the file to mend: the first that a finding names, the
-// innermost frame of a log, or the task's own target. downstream says that the
-// change did not touch it.
-// A test of b.py that fails because a.py has changed gives b.py and true: the repair is then asked for in other words,
-// since the fault may lie in the change or in what it did not follow.
-func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
-	has := func(p string) bool {
-		e, ok := now.Lookup(p)
-		return ok && e.Kind == workspace.File
-	}
-	// A finding names its file; a log has to be searched.
-	g := failed(k.cand)
-	for _, f := range g.Findings {
-		if g.Name != "edit" && has(f.File) {
-			return f.File, !touched[f.File]
-		}
-	}
-	if p, _, ok := agent.Culprit(g.Output, boxRoot, has); ok {
-		return p, !touched[p]
-	}
-	return c.plan.Task.Brief.Target, false
-}
-
-// best returns the contender to promote, nil when none passed: the fewest
-// findings of its own, then the smallest diff, then the first asked for.
-// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
-// asking decides at last, so that a replay crowns the same.
-func (c *contest) best() *contender {
-	var passed []*contender
-	for _, k := range c.all {
-		if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
-			passed = append(passed, k)
-		}
-	}
-	slices.SortStableFunc(passed, func(a, b *contender) int {
-		if d := findings(a.cand) - findings(b.cand); d != 0 {
-			return d
-		}
-		return len(a.cand.Diff) - len(b.cand.Diff)
-	})
-	if len(passed) == 0 {
-		return nil
-	}
-	return passed[0]
-}
-
-// findings counts what the gates found new in a candidate.
-func findings(cand Candidate) int {
-	n := 0
-	for _, g := range cand.Gates {
-		n += len(g.Findings)
-	}
-	return n
 }
 
 // lost is the ending of a contest that nobody won.
@@ -446,7 +294,7 @@ func (c *contest) lost() Ending {
 		})
 	}
 	if last == nil {
-		if c.req.Goal == "" {
+		if c.plan.Task.Brief.Goal == "" {
 			return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
 		}
 		return endWith(Rejected, &Problem{
@@ -459,7 +307,7 @@ func (c *contest) lost() Ending {
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.rec.ID + "` shows every candidate; say more in --goal, or try another --model"
 	}
-	return end
+	return lacking(end, last.absent)
 }
 
 // stopped is the ending of a run whose model gives no answer any more, or of

@@ -14,7 +14,7 @@
 //	queued            -> analyzing promoting conflict failed cancelled
 //	analyzing         -> planning proposing verifying rejected conflict failed cancelled
 //	planning          -> proposing rejected failed cancelled
-//	proposing         -> verifying rejected failed cancelled
+//	proposing         -> verifying awaiting_approval rejected failed cancelled
 //	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
 //	awaiting_approval -> proposing verifying promoting done rejected conflict failed cancelled
 //	promoting         -> promoted conflict failed cancelled
@@ -24,7 +24,9 @@
 //	ci_watch          -> reviewing done failed cancelled
 //	reviewing         -> done failed cancelled
 //
-// promoted is final for a run that opens no pull request; done is the end of a
+// From proposing to awaiting_approval goes a run whose review found nothing and
+// which asks whether a feature is to be written; nothing is there to be promoted
+// then. promoted is final for a run that opens no pull request; done is the end of a
 // run that proved a patch without promoting it, or that went on to the forge;
 // rejected, conflict, failed and cancelled are the other ends.
 //
@@ -53,6 +55,15 @@
 // exit code, a message that says what happened and the next thing to do. That
 // which is the patch's fault ends rejected; everything else ends failed and is
 // never charged to the patch.
+//
+// # The loop
+//
+// A run without a patch is one iteration of a loop: work, in which a target is
+// chosen and a run made; learn, in which the ledger, the cascade queue and the
+// memory follow what was promoted; settled. Before each of these is begun, what
+// the one before decided is recorded, and model calls are recorded under the
+// iteration's name. Whoever carries an iteration on makes the same plan, asks
+// the same questions, and so finds the answers that were paid for.
 //
 // # What a kill leaves
 //

@@ -11,7 +11,7 @@ import (
 // Document returns the candidate as --json prints it: lists are never null.
 func (c Candidate) Document() DocumentCandidate {
 	d := DocumentCandidate{
-		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff,
+		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff, Thought: c.Thought,
 		Gates: make([]verify.Gate, 0, len(c.Gates)), Skipped: append([]verify.Skip{}, c.Skipped...),
 		Holds: append([]workspace.Hold{}, c.Holds...), Edits: append([]edit.Applied{}, c.Edits...),
 	}

@@ -33,23 +33,23 @@ type flight struct {
 	*Runner
 	rec Record
 	doc Document
+	// The open proposal that the run takes up, or made itself; 0 for none.
+	proposal int64
 
 	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }
 
-// launch records a new run, starts its heartbeat, takes the workspace's lock
-// and gives everything to fly. It always returns a complete document.
-func (r *Runner) launch(ctx context.Context, dir, intent string, patch []byte, fly func(context.Context, *flight) Ending) Document {
-	f := &flight{Runner: r, rec: Record{
-		ID: newID(time.Now()), Workspace: dir, Intent: intent, Patch: patch,
-		Owner: sandbox.Owner(), Token: 1, State: Queued, Started: time.Now(),
-	}}
-	f.doc = Document{Run: f.rec.ID, State: Queued, Workspace: dir, Candidates: []DocumentCandidate{}}
+// launch records rec as a new run, starts its heartbeat, takes the workspace's
+// lock and gives everything to fly. It always returns a complete document.
+func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Context, *flight) Ending) Document {
+	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = newID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
+	f := &flight{Runner: r, rec: rec}
+	f.doc = Document{Run: rec.ID, State: Queued, Workspace: rec.Workspace, Candidates: []DocumentCandidate{}}
 	if err := r.Store.Create(ctx, f.rec); err != nil {
 		f.doc.Run = ""
 		return f.close(endWith(Failed, f.trouble(ctx, "record the run", err)))
 	}
-	f.emit(Event{State: Queued, Note: intent})
+	f.emit(Event{State: Queued, Note: rec.Intent})
 
 	flying, stop := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup

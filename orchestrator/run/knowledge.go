@@ -26,7 +26,7 @@ type Waiting struct {
 type Knowledge interface {
 	// Memory returns the memory, the zero one when there is none.
 	Memory(ctx context.Context, workspace string) (agent.Memory, error)
-	// SaveMemory records the memory that run merged. It is refused with
+	// SaveMemory records the memory that run merged, as m.Run. It is refused with
 	// ErrFenced when the iteration is not one more than the recorded one, so
 	// that a merge counts once however often it is tried.
 	SaveMemory(ctx context.Context, workspace, run string, m agent.Memory) error
@@ -39,6 +39,34 @@ type Knowledge interface {
 	Enqueue(ctx context.Context, workspace, run string, list []Waiting) error
 	// Served takes a file out of the queue, because run attended to it.
 	Served(ctx context.Context, workspace, run, path string) error
+	// PromotionOf returns what run wrote to the workspace, with every byte.
+	PromotionOf(ctx context.Context, run string) (Promotion, error)
+}
+
+// An Order is what a loop was told to do, and how far it is. It travels with
+// each of its iterations, so that whoever carries the loop on needs no more.
+type Order struct {
+	// Loop is the ID of the loop's first iteration.
+	Loop string `json:"loop"`
+	// Goal and Scope aim every iteration; empty to let each choose.
+	Goal  string   `json:"goal,omitempty"`
+	Scope []string `json:"scope,omitempty"`
+	// Iterations is how many to do, 0 to go on until told.
+	Iterations int `json:"iterations,omitempty"`
+	// UntilClean ends the loop when a review finds nothing and the cascade
+	// queue is empty; no features are proposed then.
+	UntilClean bool `json:"until_clean,omitempty"`
+	// Candidates is how many changes are asked for in each iteration.
+	Candidates int `json:"candidates,omitempty"`
+	// Single says that it was no loop but one run, which nobody resumes unless
+	// it was interrupted.
+	Single bool `json:"single,omitempty"`
+	// Done counts the iterations of the loop before this one, Failures how many
+	// of the last of them failed in a row.
+	Done     int `json:"done"`
+	Failures int `json:"failures"`
+	// Last is the target of the one before, which is not chosen again.
+	Last string `json:"last,omitempty"`
 }
 
 // An Iteration is one round of the loop: one choice of a target, one run, and
@@ -50,17 +78,22 @@ type Iteration struct {
 	Workspace string
 	// N counts the iterations of the workspace, from 1.
 	N int
+	// Owner is sandbox.Owner of the process that works on it.
+	Owner string
+	Order Order
 	// Fence is the word of the fence: random, and the same in every try.
 	Fence string
-	Goal  string
-	// Plan is the plan in JSON, "" until it is made.
+	// Plan is the plan in JSON, nil until it is made.
 	Plan []byte
-	// Run is the last run of the iteration, "" before it began.
+	// Run is the last run of the iteration, "" before it ended.
 	Run string
 	// Phase is the next thing to do.
 	Phase Phase
-	// Outcome says what came of it: the run's end state, or why there was no run.
+	// Outcome says what came of it: the run's end state, "clean" when the model
+	// saw nothing to change, or why there was no run.
 	Outcome string
+	// Session tells the work in a few lines, for the memory.
+	Session string
 	Started time.Time
 }
 
@@ -70,17 +103,28 @@ type Phase string
 // The phases of an iteration, in order.
 const (
 	Work    Phase = "work"    // choose a target and run
-	Learn   Phase = "learn"   // the run promoted: ledger, ripples, memory
+	Learn   Phase = "learn"   // the run was judged: ledger, ripples, memory
 	Settled Phase = "settled" // nothing is left to do
 )
 
 // Iterations keeps the iterations of the loop. *store.DB is one.
 type Iterations interface {
-	// OpenIteration returns the workspace's iteration that is not settled;
-	// false when there is none.
-	OpenIteration(ctx context.Context, workspace string) (Iteration, bool, error)
+	// LastIteration returns the iteration of a workspace that is not settled,
+	// or else the newest one of a loop; false when there is neither.
+	LastIteration(ctx context.Context, workspace string) (Iteration, bool, error)
+	// LoopIterations returns the iterations of a loop in their order, of all
+	// workspaces; the beginning of its name is enough when no other has it.
+	LoopIterations(ctx context.Context, loop string) ([]Iteration, error)
 	// StartIteration records a new iteration and returns it with its number.
+	// ErrFenced means that the workspace has one that is not settled.
 	StartIteration(ctx context.Context, it Iteration) (Iteration, error)
+	// TakeIteration makes owner the owner of an iteration, in place of the one
+	// that it has: ErrFenced means that somebody else was faster.
+	TakeIteration(ctx context.Context, it Iteration, owner string) (Iteration, error)
 	// SaveIteration records how far it came: plan, run, phase and outcome.
+	// ErrFenced means that it has another owner, or is in a later phase.
 	SaveIteration(ctx context.Context, it Iteration) error
+	// RunOf returns the last run of an iteration and its state; false when
+	// none was recorded.
+	RunOf(ctx context.Context, iteration string) (run string, state State, ok bool, err error)
 }

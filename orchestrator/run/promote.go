@@ -201,7 +201,7 @@ func (r *Runner) Undo(ctx context.Context, of Record, cs workspace.Changeset) Do
 		f := &flight{Runner: r, doc: Document{Workspace: of.Workspace, Candidates: []DocumentCandidate{}}}
 		return f.close(endWith(Failed, problem))
 	}
-	return r.launch(ctx, dir, "undo "+of.ID, nil, func(ctx context.Context, f *flight) Ending {
+	return r.launch(ctx, Record{Workspace: dir, Intent: "undo " + of.ID}, func(ctx context.Context, f *flight) Ending {
 		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: cs.Reverse()}, nil)
 	})
 }

@@ -28,15 +28,19 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		return f.close(endWith(Failed, problem))
 	}
 	if req.Patch == nil {
-		return r.launch(ctx, dir, intent(req), nil, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
+		rec := Record{Workspace: dir, Intent: intent(req), Iteration: req.Iteration}
+		return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
 	}
-	return r.launch(ctx, dir, "patch "+req.PatchName, req.Patch, func(ctx context.Context, f *flight) Ending {
-		return f.prove(ctx, req)
+	return r.launch(ctx, Record{Workspace: dir, Intent: "patch " + req.PatchName, Patch: req.Patch}, func(ctx context.Context, f *flight) Ending {
+		return f.settleProposal(ctx, req, f.prove(ctx, req))
 	})
 }
 
 // intent says what a run without a patch is for.
 func intent(req Request) string {
+	if p := req.Proposal; p != nil {
+		return strings.TrimSpace(fmt.Sprintf("proposal %d %s", p.ID, p.Goal))
+	}
 	if req.Goal != "" {
 		return "goal " + req.Goal
 	}
@@ -91,7 +95,7 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 		}
 		switch {
 		case cand.Verdict != verify.Pass:
-			return judged(cand)
+			return lacking(judged(cand), absent(cand, st.base.With(cand.Changeset)))
 		case cand.Changeset.Empty(): // the formatter put everything back
 			return endWith(Rejected, &Problem{
 				Kind: "patch", Message: "the patch changes nothing once it is formatted",

@@ -59,6 +59,8 @@ type Record struct {
 	Beat time.Time
 	// Snapshot is the digest of the workspace's manifest, once known.
 	Snapshot string
+	// Iteration is the iteration of the loop that the run is part of, "" for none.
+	Iteration string
 }
 
 // A Store keeps runs. Every write of a run names the token that the writer
@@ -160,13 +162,15 @@ const (
 	Regenerate Decision = "regenerate" // ask the model once more; only when Proposal.Again
 	Reword     Decision = "reword"     // judge Answer.Response in place of the response
 	Amend      Decision = "amend"      // judge Answer.Response on top of the candidate
+	Drop       Decision = "drop"       // nobody shall be asked again; only about Proposal.Feature
 )
 
 // ByTerminal is what an Approver answers when a person decided on a terminal:
 // only that approves what a policy may not.
 const ByTerminal = "terminal"
 
-// A Proposal is what a checkpoint shows: a candidate that passed every gate.
+// A Proposal is what a checkpoint shows: a candidate that passed every gate, or
+// a feature that is to be implemented.
 type Proposal struct {
 	Run       string
 	Workspace string
@@ -175,6 +179,10 @@ type Proposal struct {
 	Response []byte
 	// Again says that there is a model to be asked once more.
 	Again bool
+	// Feature, when not nil, is what the question is about: there is no
+	// candidate yet. Apply has it implemented, Drop forgets it, and any other
+	// decision leaves it open.
+	Feature *KeptProposal
 }
 
 // An Answer is what a checkpoint decided.
@@ -186,7 +194,8 @@ type Answer struct {
 	Response []byte
 }
 
-// An Approver decides whether a proven candidate is promoted.
+// An Approver decides whether a proven candidate is promoted, and whether a
+// proposed feature is implemented.
 type Approver interface {
 	Approve(ctx context.Context, p Proposal) (Answer, error)
 }
@@ -241,6 +250,9 @@ type Runner struct {
 	// once a run with the run's ID, since what is asked is recorded under it;
 	// emit takes the progress of questions, from any goroutine.
 	Crew func(run string, emit func(agent.Progress)) Crew
+	// Proposals keeps what was proposed and not promoted; nil for nobody, and
+	// then no feature is asked for either.
+	Proposals Proposals
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
@@ -258,6 +270,14 @@ type Request struct {
 	Scope []string
 	// Candidates is how many different changes are asked for; 0 means 1.
 	Candidates int
+	// Iteration is the iteration of the loop that the run is part of, "" for none.
+	Iteration string
+	// NoFeature keeps a review that finds nothing to mend from asking for a
+	// feature.
+	NoFeature bool
+	// Proposal is what the run takes up again, nil for nothing; see
+	// KeptProposal.Resume.
+	Proposal *KeptProposal
 	// PatchName is for people: the file name, or "-".
 	PatchName string
 	// --file: what a block without a name means
@@ -281,7 +301,9 @@ type Document struct {
 	Snapshot   string              `json:"snapshot"`
 	Candidates []DocumentCandidate `json:"candidates"`
 	Promotion  *DocumentPromotion  `json:"promotion"`
-	Error      *Problem            `json:"error"`
+	// Proposals are what the run left open.
+	Proposals []DocumentProposal `json:"proposals,omitempty"`
+	Error     *Problem           `json:"error"`
 
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`
@@ -296,6 +318,16 @@ type DocumentCandidate struct {
 	Edits   []edit.Applied   `json:"edits"`
 	Digest  string           `json:"digest"`
 	Diff    string           `json:"diff"`
+	// Thought is what the response said of itself: never evidence.
+	Thought string `json:"thought,omitempty"`
+}
+
+// A DocumentProposal is a kept proposal in a Document.
+type DocumentProposal struct {
+	ID     int64        `json:"proposal"`
+	Kind   ProposalKind `json:"kind"`
+	Path   string       `json:"path,omitempty"`
+	Reason string       `json:"reason"`
 }
 
 // A DocumentPromotion is the promotion in a Document.

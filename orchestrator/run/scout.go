@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -20,12 +21,16 @@ import (
 // gathers what is known about it. It implements Planner.
 //
 // The order of choice: the files that the request names; a file in the cascade
-// queue, since something that it uses has changed; the model's own choice,
-// checked against the tree; and when that is no choice, the file that changed
-// most often, or the next one by name.
+// queue, since something that it uses has changed; the first of the person's
+// directives that no run attended to; the model's own choice, checked against
+// the tree; and when that is no choice, the file that changed most often, or the
+// next one by name.
 type Scout struct {
 	Engineer  *agent.Engineer
 	Knowledge Knowledge
+	// Orders tells which directives are settled; nil when nobody knows, and then
+	// all are open.
+	Orders Orders
 	// Hotspots returns the files that changed most often, none when nobody
 	// knows; nil for nobody.
 	Hotspots func(ctx context.Context, dir string, n int) ([]string, error)
@@ -61,11 +66,11 @@ func NewFenceWord() string {
 // the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
 // that is not there, is an *agent.StopError.
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error) {
-	task := agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}
-	b := &task.Brief
+	plan := Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}}
+	b := &plan.Task.Brief
 	b.Goal, b.Project = req.Goal, s.Project
 	if req.Goal != "" {
-		task.Kind = agent.Implement
+		plan.Task.Kind = agent.Implement
 	}
 	memory, err := s.Knowledge.Memory(ctx, base.Root)
 	if err != nil {
@@ -76,48 +81,66 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request)
 		return Plan{}, fmt.Errorf("read the history: %w", err)
 	}
 	b.Memory, b.History = memory.Text, agent.Recent(history)
-	why, err := s.choose(ctx, base, req, &task)
-	if err != nil {
+	if err := s.choose(ctx, base, req, &plan); err != nil {
 		return Plan{}, err
 	}
 	if err := s.describe(base, req, b); err != nil {
 		return Plan{}, err
 	}
-	return Plan{Task: task, Why: why}, nil
+	return plan, nil
 }
 
 // choose sets the target and says why it was chosen.
 // A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
 // over; whoever deleted it has settled what it waited for.
-func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Request, task *agent.Task) (string, error) {
-	b := &task.Brief
+func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Request, plan *Plan) error {
+	b := &plan.Task.Brief
 	if len(req.Scope) > 0 {
 		b.Target = path.Clean(req.Scope[0])
 		if _, ok := base.Lookup(b.Target); !ok && req.Goal == "" {
-			return "", &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
+			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
 		}
-		return "as asked", nil
+		plan.Why = "as asked"
+		return nil
 	}
 	if req.Goal == "" {
-		queue, err := s.Knowledge.Queue(ctx, base.Root)
-		if err != nil {
-			return "", fmt.Errorf("read the cascade queue: %w", err)
+		if found, err := s.follow(ctx, base, plan); found || err != nil {
+			return err
 		}
-		for _, w := range queue {
-			if _, ok := base.Lookup(w.Path); ok {
-				b.Target, b.Cascade = w.Path, w.Because+"\n\n"+w.Diff
-				return "cascade: " + w.Because, nil
-			}
+		if ordered, err := s.order(ctx, base, plan); err != nil || ordered && b.Target != "" {
+			return err
 		}
 	}
 	files := s.candidates(base)
 	if len(files) == 0 {
-		if req.Goal != "" {
-			return "an empty workspace", nil // the goal may create the first file
+		if b.Goal != "" {
+			plan.Why = cmp.Or(plan.Why, "an empty workspace")
+			return nil // the goal may create the first file
 		}
-		return "", &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
+		return &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
 	}
-	return s.pick(ctx, base, files, task)
+	// Of a directive it is of more interest whose order it is than who chose
+	// the file for it.
+	why, err := s.pick(ctx, base, files, &plan.Task)
+	plan.Why = cmp.Or(plan.Why, why)
+	return err
+}
+
+// follow has the plan attend to the first file in the cascade queue that is
+// still there, and reports whether there is one.
+func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *Plan) (bool, error) {
+	queue, err := s.Knowledge.Queue(ctx, base.Root)
+	if err != nil {
+		return false, fmt.Errorf("read the cascade queue: %w", err)
+	}
+	for _, w := range queue {
+		if _, ok := base.Lookup(w.Path); ok {
+			plan.Task.Brief.Target, plan.Task.Brief.Cascade = w.Path, w.Because+"\n\n"+w.Diff
+			plan.Why = "cascade: " + w.Because
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // pick has the model choose among the files, and chooses itself when that is
@@ -253,6 +276,11 @@ type RecordedPlan []byte
 
 // Plan returns the recorded plan.
 func (r RecordedPlan) Plan(context.Context, *workspace.Manifest, Request) (Plan, error) {
+	return r.read()
+}
+
+// read is Plan for who has nothing to plan.
+func (r RecordedPlan) read() (Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(r, &p); err != nil {
 		return Plan{}, fmt.Errorf("read the recorded plan: %w", err)

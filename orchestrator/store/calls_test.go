@@ -94,13 +94,18 @@ func TestWhatAVendorSaysIsMended(t *testing.T) {
 
 func TestCallsAreReadByRunAndIteration(t *testing.T) {
 	t.Parallel()
-	db := begin(t, "01run")
-	must(t, db.Create(t.Context(), record("02run")))
+	db, _ := storetest.New(t)
 	it, err := db.StartIteration(t.Context(), iteration("01iter"))
 	must(t, err)
 	for _, id := range []string{"02run", "01run"} { // the second one is the last
+		r := record(id)
+		r.Iteration = it.ID
+		must(t, db.Create(t.Context(), r))
 		it.Run = id
 		must(t, db.SaveIteration(t.Context(), it))
+	}
+	if _, asked, err := db.Plan(t.Context(), "02run"); asked != it.ID || err != nil {
+		t.Errorf("the calls of 02run are recorded under %q, %v", asked, err)
 	}
 	for _, scope := range []string{"01iter", "02run", "elsewhere"} {
 		number, err := db.Begin(t.Context(), call(scope, "s", "d"))
@@ -164,12 +169,12 @@ func TestAPersonBringsAKeyBack(t *testing.T) {
 func TestAPlanIsKeptWordForWord(t *testing.T) {
 	t.Parallel()
 	db := begin(t, "01run")
-	if plan, err := db.Plan(t.Context(), "01run"); plan != nil || err != nil {
+	if plan, _, err := db.Plan(t.Context(), "01run"); plan != nil || err != nil {
 		t.Errorf("a run without a plan: %q, %v", plan, err)
 	}
 	const plan = `{"b": 1.0,  "a": "\u0000 \ud800 \u003c", "a": "twice"}`
 	must(t, db.SavePlan(t.Context(), "01run", 1, []byte(plan)))
-	if got, err := db.Plan(t.Context(), "01run"); string(got) != plan || err != nil {
+	if got, asked, err := db.Plan(t.Context(), "01run"); string(got) != plan || asked != "01run" || err != nil {
 		t.Errorf("got %s, %v, want %s", got, err, plan)
 	}
 	if err := db.SavePlan(t.Context(), "01run", 1, []byte("no JSON")); err == nil {
@@ -180,7 +185,7 @@ func TestAPlanIsKeptWordForWord(t *testing.T) {
 	wantError(t, "a late plan", db.SavePlan(t.Context(), "01run", 1, []byte("{}")), run.ErrFenced)
 	must(t, db.Finish(t.Context(), "01run", token, run.Ending{State: run.Failed, Verdict: "infra"}))
 	wantError(t, "a plan after the end", db.SavePlan(t.Context(), "01run", token, []byte("{}")), store.ErrFinished)
-	_, err = db.Plan(t.Context(), "02run")
+	_, _, err = db.Plan(t.Context(), "02run")
 	wantError(t, "no such run", err, store.ErrNotFound)
 }
 

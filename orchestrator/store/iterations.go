@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,54 +11,85 @@ import (
 	"agent/orchestrator/run"
 )
 
-// OpenIteration implements [run.Iterations]: it returns the iteration of a
-// workspace that is not settled. There is at most one.
-func (db *DB) OpenIteration(ctx context.Context, workspace string) (run.Iteration, bool, error) {
-	var it run.Iteration
-	var ok bool
-	err := db.do(ctx, "look for an open iteration of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
-			select id, workspace, n, fence, goal, plan, coalesce(run, '') as run, phase, outcome, started
-			from iteration where workspace = @workspace and phase <> 'settled'`, pgx.NamedArgs{"workspace": clean(workspace)})
+// iterationColumns are those of run.Iteration, by its fields.
+const iterationColumns = `id, workspace, n, owner, "order", fence, plan, coalesce(run, '') as run, phase, outcome, session, started`
+
+// LastIteration implements [run.Iterations]: it returns the iteration of a
+// workspace that is not settled, or else the newest one of a loop; false when
+// there is neither.
+func (db *DB) LastIteration(ctx context.Context, workspace string) (run.Iteration, bool, error) {
+	list, err := db.iterations(ctx, "look for the last iteration of "+workspace,
+		`where workspace = @workspace and (phase <> 'settled' or "order" ->> 'single' is null)
+			order by phase = 'settled', n desc limit 1`, pgx.NamedArgs{"workspace": clean(workspace)})
+	if err != nil || len(list) == 0 {
+		return run.Iteration{}, false, err
+	}
+	return list[0], true, nil
+}
+
+// LoopIterations implements [run.Iterations]: it returns the iterations of the
+// loop whose name begins with prefix, in their order. ErrNotFound means that
+// there is none, an *AmbiguousError that there are several.
+func (db *DB) LoopIterations(ctx context.Context, prefix string) ([]run.Iteration, error) {
+	list, err := db.iterations(ctx, "read loop "+prefix,
+		`where starts_with(loop, @prefix) and @prefix <> '' order by loop, n`, pgx.NamedArgs{"prefix": clean(prefix)})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, fmt.Errorf("loop %q: %w", prefix, ErrNotFound)
+	}
+	for _, it := range list {
+		if first := list[0].Order.Loop; it.Order.Loop != first {
+			return nil, &AmbiguousError{Prefix: prefix, IDs: []string{first, it.Order.Loop}}
+		}
+	}
+	return list, nil
+}
+
+// iterations reads the iterations that rest selects.
+func (db *DB) iterations(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []run.Iteration, err error) {
+	err = db.do(ctx, act, func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `select `+iterationColumns+` from iteration `+rest, args)
 		if err != nil {
 			return err
 		}
-		it, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[run.Iteration])
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		ok = err == nil
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.Iteration])
 		return err
 	})
-	return it, ok, err
+	return list, err
 }
 
 // StartIteration implements [run.Iterations]: it records it as the next of its
 // workspace and returns it with its number. run.ErrFenced means that the
 // workspace has an iteration which is not settled, of another process.
 func (db *DB) StartIteration(ctx context.Context, it run.Iteration) (run.Iteration, error) {
+	order, err := json.Marshal(it.Order)
+	if err != nil {
+		return run.Iteration{}, fmt.Errorf("record what the loop was told: %w", err)
+	}
 	args := progress(it)
 	for name, value := range map[string]any{
-		"workspace": clean(it.Workspace), "fence": clean(it.Fence), "goal": clean(it.Goal), "started": it.Started,
+		"workspace": clean(it.Workspace), "fence": clean(it.Fence), "loop": clean(it.Order.Loop), "goal": clean(it.Order.Goal),
+		"order": order, "started": it.Started,
 	} {
 		args[name] = value
 	}
-	err := db.transact(ctx, "start an iteration of "+it.Workspace, func(ctx context.Context, tx pgx.Tx) error {
+	err = db.transact(ctx, "start an iteration of "+it.Workspace, func(ctx context.Context, tx pgx.Tx) error {
 		// One at a time, so that no number is given twice: no row is there yet
 		// that could be locked.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended(@workspace, 0))`, args); err != nil {
 			return err
 		}
-		// The word of the fence is random, so a row that has it is this
-		// iteration: a retry whose answer was lost finds it.
-		err := tx.QueryRow(ctx, `select n from iteration where id = @id and fence = @fence`, args).Scan(&it.N)
+		// Only a retry whose answer was lost finds its own name.
+		err := tx.QueryRow(ctx, `select n from iteration where id = @id and owner = @owner and started = @started`, args).Scan(&it.N)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		err = tx.QueryRow(ctx, `
-			insert into iteration (id, workspace, n, fence, goal, plan, run, phase, outcome, started)
+			insert into iteration (id, workspace, n, owner, loop, goal, "order", fence, plan, run, phase, outcome, session, started)
 			select @id, @workspace, 1 + (select coalesce(max(n), 0) from iteration where workspace = @workspace),
-				@fence, @goal, @plan, nullif(@run, ''), @phase, @outcome, @started
+				@owner, @loop, @goal, @order, @fence, @plan, nullif(@run, ''), @phase, @outcome, @session, @started
 			where not exists (select from iteration where workspace = @workspace and phase <> 'settled')
 			returning n`, args).Scan(&it.N)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -71,33 +103,62 @@ func (db *DB) StartIteration(ctx context.Context, it run.Iteration) (run.Iterati
 	return it, nil
 }
 
+// TakeIteration implements [run.Iterations]: it makes owner the owner of the
+// iteration, unless it has another one than it says: that is run.ErrFenced.
+func (db *DB) TakeIteration(ctx context.Context, it run.Iteration, owner string) (run.Iteration, error) {
+	err := db.do(ctx, "take over iteration "+it.ID, func(ctx context.Context) error {
+		// A retry whose answer was lost finds itself to be the owner.
+		tag, err := db.pool.Exec(ctx, `update iteration set owner = @to where id = @id and owner in (@owner, @to)`,
+			pgx.NamedArgs{"id": clean(it.ID), "owner": clean(it.Owner), "to": clean(owner)})
+		if err == nil && tag.RowsAffected() == 0 {
+			return run.ErrFenced
+		}
+		return err
+	})
+	it.Owner = owner
+	return it, err
+}
+
 // SaveIteration implements [run.Iterations]: it records plan, run, phase and
-// outcome, and marks the run as one of this iteration. A phase never goes back:
-// run.ErrFenced means that another process has taken the iteration further.
+// outcome. A phase never goes back: run.ErrFenced means that another process
+// has taken the iteration over, or further.
 func (db *DB) SaveIteration(ctx context.Context, it run.Iteration) error {
 	args := progress(it)
 	return db.transact(ctx, "record iteration "+it.ID, func(ctx context.Context, tx pgx.Tx) error {
 		var reached run.Phase
-		err := tx.QueryRow(ctx, `select phase from iteration where id = @id for update`, args).Scan(&reached)
+		var owner string
+		err := tx.QueryRow(ctx, `select phase, owner from iteration where id = @id for update`, args).Scan(&reached, &owner)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return errNoIteration
 		case err != nil:
 			return err
+		case owner != clean(it.Owner):
+			return fmt.Errorf("%s works on it: %w", owner, run.ErrFenced)
 		case phaseOrder[it.Phase] != 0 && phaseOrder[it.Phase] < phaseOrder[reached]:
 			return fmt.Errorf("it has reached phase %s: %w", reached, run.ErrFenced)
 		}
 		// Written whole each time, so a retry changes nothing.
 		_, err = tx.Exec(ctx, `
-			update iteration set plan = @plan, run = nullif(@run, ''), phase = @phase, outcome = @outcome where id = @id`, args)
-		if err != nil || it.Run == "" {
-			return err
-		}
-		// An iteration may have several runs and names the last one; here all
-		// of them are marked. The condition spares the row when nothing changes.
-		_, err = tx.Exec(ctx, `update run set iteration = @id where id = @run and iteration is distinct from @id`, args)
+			update iteration set plan = @plan, run = nullif(@run, ''), phase = @phase, outcome = @outcome, session = @session
+			where id = @id`, args)
 		return err
 	})
+}
+
+// RunOf implements [run.Iterations]: it returns the newest run of an iteration
+// and its state, false when none was begun.
+func (db *DB) RunOf(ctx context.Context, iteration string) (id string, state run.State, ok bool, err error) {
+	err = db.do(ctx, "look for the run of iteration "+iteration, func(ctx context.Context) error {
+		err := db.pool.QueryRow(ctx, `select id, state from run where iteration = @iteration order by started desc, id desc limit 1`,
+			pgx.NamedArgs{"iteration": clean(iteration)}).Scan(&id, &state)
+		ok = err == nil
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return id, state, ok, err
 }
 
 // errNoIteration refuses to go on with what was never started.
@@ -110,7 +171,8 @@ var phaseOrder = map[run.Phase]int{run.Work: 1, run.Learn: 2, run.Settled: 3}
 // progress names the columns that change while an iteration goes on.
 func progress(it run.Iteration) pgx.NamedArgs {
 	return pgx.NamedArgs{
-		"id": clean(it.ID), "plan": document(it.Plan), "run": clean(it.Run), "phase": string(it.Phase), "outcome": clean(it.Outcome),
+		"id": clean(it.ID), "owner": clean(it.Owner), "plan": document(it.Plan), "run": clean(it.Run),
+		"phase": string(it.Phase), "outcome": clean(it.Outcome), "session": clean(it.Session),
 	}
 }
 

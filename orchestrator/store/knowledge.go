@@ -18,8 +18,8 @@ func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error
 	var m agent.Memory
 	err := db.do(ctx, "read the memory of "+workspace, func(ctx context.Context) error {
 		err := db.pool.QueryRow(ctx, `
-			select text, iteration from memory where workspace = @workspace order by iteration desc limit 1`,
-			pgx.NamedArgs{"workspace": clean(workspace)}).Scan(&m.Text, &m.Iteration)
+			select text, iteration, run from memory where workspace = @workspace order by iteration desc limit 1`,
+			pgx.NamedArgs{"workspace": clean(workspace)}).Scan(&m.Text, &m.Iteration, &m.Run)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -65,7 +64,7 @@ func TestAMemoryCountsOnce(t *testing.T) {
 	}
 	expect(agent.Memory{})
 	must(t, a.SaveMemory(t.Context(), shop, "r1", agent.Memory{Text: "one\x00\xff", Iteration: 1}))
-	expect(agent.Memory{Text: "one\uFFFD\uFFFD", Iteration: 1})
+	expect(agent.Memory{Text: "one\uFFFD\uFFFD", Iteration: 1, Run: "r1"})
 	for _, n := range []int{-1, 0, 1, 3} {
 		wantError(t, fmt.Sprint("iteration ", n), a.SaveMemory(t.Context(), shop, "r2", agent.Memory{Text: "no", Iteration: n}), run.ErrFenced)
 	}
@@ -75,7 +74,7 @@ func TestAMemoryCountsOnce(t *testing.T) {
 	})
 	must(t, a.SaveMemory(t.Context(), shop, "r3", agent.Memory{Text: "three", Iteration: 3}))
 	must(t, a.SaveMemory(t.Context(), "/other", "r4", agent.Memory{Text: "other", Iteration: 1}))
-	expect(agent.Memory{Text: "three", Iteration: 3})
+	expect(agent.Memory{Text: "three", Iteration: 3, Run: "r3"})
 	want(t, a, `select workspace, iteration, run, split_part(text, ' ', 1), current from v_memory order by 1, 2`,
 		shop+"|1|r1|one\uFFFD\uFFFD|false", shop+"|2|r2|two|false", shop+"|3|r3|three|true", "/other|1|r4|other|true")
 }
@@ -232,87 +231,4 @@ func TestAQueueRefusesAPathThatItCouldNotGiveBack(t *testing.T) {
 		}
 	}
 	queue(t, db)
-}
-
-// iteration is one as a loop begins it.
-func iteration(id string) run.Iteration {
-	return run.Iteration{
-		ID: id, Workspace: shop, Fence: "fence of " + id, Goal: "mend it", Phase: run.Work,
-		Started: time.Now().UTC().Truncate(time.Microsecond),
-	}
-}
-
-// wantOpen checks which iteration is open; none when want is the zero one.
-func wantOpen(t *testing.T, db *store.DB, want run.Iteration) {
-	t.Helper()
-	got, ok, err := db.OpenIteration(t.Context(), shop)
-	if err != nil || ok != (want.ID != "") {
-		t.Fatalf("open: %v, %v", ok, err)
-	}
-	if d := cmp.Diff(want, got, cmp.Comparer(time.Time.Equal)); d != "" {
-		t.Errorf("the open iteration (-want +got):\n%s", d)
-	}
-}
-
-func TestAnIterationIsCarriedOn(t *testing.T) {
-	t.Parallel()
-	a, b, _ := two(t)
-	wantOpen(t, a, run.Iteration{})
-	first, err := a.StartIteration(t.Context(), iteration("01a"))
-	must(t, err)
-	if first.N != 1 {
-		t.Errorf("the first iteration is number %d", first.N)
-	}
-	wantOpen(t, b, first)
-	first.Plan, first.Run, first.Outcome = []byte(`{"b":1, "a":"\u0000"}`), "01run", "promoted\x00"
-	must(t, a.SaveIteration(t.Context(), first))
-	first.Outcome = "promoted\uFFFD"
-	wantOpen(t, b, first)
-
-	learning, working := first, first
-	learning.Phase = run.Learn
-	must(t, b.SaveIteration(t.Context(), learning))
-	wantError(t, "back to work", a.SaveIteration(t.Context(), working), run.ErrFenced)
-	wantOpen(t, a, learning)
-	settled := learning
-	settled.Phase = run.Settled
-	must(t, b.SaveIteration(t.Context(), settled))
-	must(t, b.SaveIteration(t.Context(), settled))
-	wantError(t, "back to learning", a.SaveIteration(t.Context(), learning), run.ErrFenced)
-	wantOpen(t, a, run.Iteration{})
-
-	second, err := b.StartIteration(t.Context(), iteration("01b"))
-	must(t, err)
-	other := iteration("01c")
-	other.Workspace = "/other"
-	third, err := a.StartIteration(t.Context(), other)
-	must(t, err)
-	if second.N != 2 || third.N != 1 {
-		t.Errorf("numbers %d and %d, want 2, and 1 for another workspace", second.N, third.N)
-	}
-	wantOpen(t, a, second)
-	if err := a.SaveIteration(t.Context(), iteration("nobody's")); err == nil || !strings.Contains(err.Error(), "never started") {
-		t.Errorf("an unknown iteration: got %v", err)
-	}
-	second.Phase = "dancing"
-	if err := a.SaveIteration(t.Context(), second); err == nil || !strings.Contains(err.Error(), "iteration_phase_check") {
-		t.Errorf("an unknown phase: got %v", err)
-	}
-}
-
-func TestAWorkspaceHasOneOpenIteration(t *testing.T) {
-	t.Parallel()
-	a, b, _ := two(t)
-	for round := range 3 {
-		one(t, func(i int) error {
-			_, err := []*store.DB{a, b}[i%2].StartIteration(t.Context(), iteration(fmt.Sprint("01", round, i)))
-			return err
-		})
-		it, ok, err := a.OpenIteration(t.Context(), shop)
-		if err != nil || !ok || it.N != round+1 {
-			t.Fatalf("round %d: iteration %d, %v, %v", round, it.N, ok, err)
-		}
-		it.Phase = run.Settled
-		must(t, a.SaveIteration(t.Context(), it))
-	}
 }

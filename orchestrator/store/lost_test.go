@@ -30,7 +30,7 @@ func writes(db *store.DB) []entry {
 		return err
 	}
 	proposed := func(ctx context.Context) (err error) {
-		proposal, err = db.AddProposal(ctx, store.Proposal{Workspace: shop, Kind: store.Feature})
+		proposal, err = db.AddProposal(ctx, run.KeptProposal{Workspace: shop, Kind: run.Feature})
 		return err
 	}
 	started := func(ctx context.Context) (err error) {
@@ -57,9 +57,13 @@ func writes(db *store.DB) []entry {
 		}},
 		{"serve", "UPDATE 1", func(ctx context.Context) error { return db.Served(ctx, shop, "02run", "b") }},
 		{"start an iteration", "COMMIT", started},
+		{"take an iteration", "UPDATE 1", func(ctx context.Context) (err error) {
+			it, err = db.TakeIteration(ctx, it, "heir")
+			return err
+		}},
 		{"save an iteration", "COMMIT", func(ctx context.Context) error { return db.SaveIteration(ctx, it) }},
-		{"propose", "INSERT 0 1", proposed},
-		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, store.ProposalDone) }},
+		{"propose", "SELECT 1", proposed},
+		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, run.ProposalDone) }},
 		{"symbols", "INSERT 0 2", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, files, nil) }},
 		{"symbols gone", "DELETE 1", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, nil, []string{"b"}) }},
 	}
@@ -88,7 +92,7 @@ func TestKnowledgeIsNotWrittenTwiceWhenAnAnswerIsLost(t *testing.T) {
 		`select count(*) from v_model_keys`:                                                                    "0",
 		`select count(*), max(iteration) from v_memory`:                                                        "1|1",
 		`select string_agg(concat_ws(' ', path, because, runs, served_by), ', ' order by path) from v_cascade`: "a one\nthree {01run,02run}, b two {01run} 02run",
-		`select count(*), max(n), max(run), max(runs) from v_iterations`:                                       "1|1|01run|1",
+		`select count(*), max(n), max(run), max(runs) from v_iterations`:                                       "1|1|01run|0",
 		`select count(*), max(state) from v_proposals`:                                                         "1|done",
 	} {
 		if got, err := table(t.Context(), db, sql); err != nil || got[1] != want {
@@ -131,13 +135,13 @@ func TestKnowledgeIsGivenUpWithTheCaller(t *testing.T) {
 	for what, err := range map[string]error{
 		"find":       second(db.Find(gone, "01run", "s", "d")),
 		"spent":      second(db.Spent(gone, "01run", record("").Started)),
-		"open":       second(db.OpenIteration(gone, shop)),
+		"last":       second(db.LastIteration(gone, shop)),
 		"memory":     first(db.Memory(gone, shop)),
 		"history":    first(db.History(gone, shop, 1)),
 		"queue":      first(db.Queue(gone, shop)),
 		"proposals":  first(db.Proposals(gone, shop)),
 		"symbols":    first(db.Symbols(gone, shop)),
-		"plan":       first(db.Plan(gone, "01run")),
+		"plan":       second(db.Plan(gone, "01run")),
 		"key states": first(db.Keys().Load(gone, "gemini")),
 	} {
 		wantError(t, what, err, why)

@@ -65,15 +65,15 @@ type RunDetail struct {
 	Promotion  *PromotionRow // nil when nothing was to be written
 }
 
-// An AmbiguousError means that a prefix names several runs.
+// An AmbiguousError means that a prefix names several runs, or loops.
 type AmbiguousError struct {
 	Prefix string
 	IDs    []string // the newest first, ten at most
 }
 
-// Error lists the runs that the prefix may mean.
+// Error lists what the prefix may mean.
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("run %s is ambiguous: it may be %s; give more of it", e.Prefix, strings.Join(e.IDs, ", "))
+	return fmt.Sprintf("%s is ambiguous: it may be %s; give more of it", e.Prefix, strings.Join(e.IDs, ", "))
 }
 
 // Runs lists runs, the newest first by the clock of the database. A state or
@@ -120,7 +120,8 @@ func (db *DB) Unfinished(ctx context.Context) ([]run.Record, error) {
 // always a constant.
 func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {
 	rows, err := tx.Query(ctx, `
-		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot
+		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot,
+			coalesce(r.iteration, '') as iteration
 		from run r `+rest, args)
 	if err != nil {
 		return nil, err

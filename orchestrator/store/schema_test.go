@@ -99,7 +99,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"promotion_status_check": constants(t, "../run", "PromotionStatus"),
 		"model_call_kind_check":  recorded, "model_key_reason_check": kinds, "model_key_retired_check": kinds,
 		"iteration_phase_check": constants(t, "../run", "Phase"),
-		"proposal_kind_check":   constants(t, ".", "ProposalKind"), "proposal_state_check": constants(t, ".", "ProposalState"),
+		"proposal_kind_check":   constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
 	} {
 		definition := value(t, url, `select pg_get_constraintdef(oid) from pg_constraint
 			where connamespace = current_schema()::regnamespace and conname = $1`, check)
@@ -146,7 +146,7 @@ func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 	must(t, err)
 	for _, sql := range []string{
 		`update run set state = 'promoted'`, `update run set token = 0`,
-		`insert into iteration select '02iter', workspace, 2, '', '', null, null, 'learn', '', started from iteration`,
+		`insert into iteration select '02iter', workspace, 2, '', '', '', '{}', '', null, null, 'learn', '', '', started from iteration`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s was taken", sql)
@@ -176,7 +176,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 		}
 	}
 	want := []string{
-		"v_cascade", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
+		"v_cascade", "v_directives", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
 		"v_promotion_files", "v_promotions", "v_proposals", "v_runs", "v_states", "v_symbols",
 	}
 	if !slices.Equal(names, want) {

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/images"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+)
+
+// loopCommand describes the loop. What aims and caps one run does the
+// same for each iteration here.
+func (c *cmdline) loopCommand() *cli.Command {
+	return &cli.Command{
+		Name: "loop", Usage: "find and prove changes, iteration after iteration",
+		Description: "Each iteration chooses a file (one that uses what was just changed, else the model's choice),\n" +
+			"has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
+			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
+			"It ends when told, after failures in a row, or when a cap is reached; --resume carries it\n" +
+			"on where it stood, and no answer of a model is paid for twice.\n\n" + examples(
+			"agent sandbox loop --iterations 3 --yes", "three changes at most",
+			"agent sandbox loop --until-clean --yes", "until a review finds nothing",
+			"agent sandbox loop --resume --yes", "after Ctrl-C, a reboot, an empty purse",
+			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
+		Flags: slices.Concat([]cli.Flag{
+			workspaceFlag(),
+			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until stopped"},
+			&cli.BoolFlag{Name: "until-clean", Usage: "end when a review finds nothing; propose no features", DisableDefaultText: true},
+			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
+			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
+			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "fresh", Usage: "give up an interrupted iteration, begin anew", DisableDefaultText: true},
+			&cli.StringFlag{Name: "replay", Usage: "take plans and answers from the record of `LOOP`; no model is asked"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what every change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; with more of them, what to read too"},
+		}, modelFlags(), []cli.Flag{
+			yesFlag("write what passed without asking"),
+			allowFlag(),
+			jsonFlag(),
+		}),
+		Action: c.sandboxLoop,
+	}
+}
+
+// modelFlags say who is asked and what it may cost.
+func modelFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 8) [$AGENT_CANDIDATES]"},
+		&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+		&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
+		&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
+		&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
+		&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
+	}
+}
+
+// allowFlag approves kinds of changes in advance.
+func allowFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"}
+}
+
+// sandboxLoop runs the loop and prints each run as it ends.
+func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	start, err := loopStart(ctx, set)
+	if err != nil {
+		return err
+	}
+	req, err := c.baseRequest(set)
+	if err == nil && ctx.String("replay") == "" {
+		err = set.checkAnyModel(ctx.Context)
+	}
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		f, err := c.fleet(ctx, set, s, &req, &start)
+		if err != nil {
+			return err
+		}
+		f.loop.Rest, f.loop.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
+		if ctx.String("replay") != "" {
+			f.loop.Rest = 0 // it is for the vendor's sake
+		}
+		asJSON := set.on("json")
+		f.loop.Tell = func(r run.Round, doc *run.Document) {
+			defer f.board.yield()()
+			c.tellRound(r, doc, asJSON)
+		}
+		res := f.loop.Run(ctx.Context, req, start)
+		f.board.close()
+		return c.reportLoop(res, asJSON)
+	})
+}
+
+// loopStart reads what the loop is told.
+func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
+	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
+	if start.Resume {
+		// A flag that changes nothing would be believed to.
+		for _, flag := range []string{"fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay"} {
+			if ctx.IsSet(flag) {
+				return start, usage("leave --"+flag+" out: the loop that is carried on has it", "--resume and --%s do not go together", flag)
+			}
+		}
+		return start, nil
+	}
+	for _, flag := range []string{"iterations", "max-failures"} {
+		if ctx.Int(flag) < 0 {
+			return start, usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
+		}
+	}
+	if ctx.IsSet("goal") && ctx.String("goal") == "" {
+		return start, usage("say what the changes are for, or leave --goal out", "the goal is empty")
+	}
+	n, err := strconv.Atoi(set["candidates"].text) // checked with the settings
+	start.Order = run.Order{
+		Goal: ctx.String("goal"), Scope: ctx.StringSlice("file"), Iterations: ctx.Int("iterations"),
+		UntilClean: ctx.Bool("until-clean"), Candidates: n,
+	}
+	return start, err
+}
+
+// A fleet is a loop and the board that shows it.
+type fleet struct {
+	loop  *run.Loop
+	board *board
+}
+
+// fleet puts together what iterations need: who decides at checkpoints,
+// who finds changes, and who learns from them. For a replay it puts into
+// start what the recorded iterations were told.
+func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Request, start *run.Start) (*fleet, error) {
+	// Building the toolchain can take minutes the first time; it has
+	// BuildKit's own display, before the first run begins.
+	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+		return nil, fmt.Errorf("build the toolchain image: %w", err)
+	}
+	s.builder.Progress = nil // from here on the terminal is the board's
+	recorded, err := s.recording(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+	// A question is shown before it is sent where its answer will be: to
+	// a person who has not said yes to everything.
+	var before *sender
+	if c.attended() && !set.on("yes") && recorded == nil {
+		before = &sender{cmdline: c, wait: set.patience(), board: board}
+	}
+	crew, err := s.crews(set, before, recorded)
+	if err != nil {
+		board.close()
+		return nil, err
+	}
+	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
+	return &fleet{board: board, loop: &run.Loop{
+		Runner: s.runner(board.event), Iterations: s.db, Knowledge: s.db, Crew: crew,
+		Attended: set.on("yes") || c.attended() || req.NoPromote,
+	}}, nil
+}
+
+// A recorded iteration answers as it did: its plan, and the name that its
+// model calls are recorded under.
+type recorded struct {
+	plan  []byte
+	asked string
+}
+
+// recording returns the iterations that are to be replayed, nil for none.
+func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, error) {
+	of := ctx.String("replay")
+	if of == "" {
+		return nil, nil
+	}
+	const next = "see `agent runs list` for runs with a goal, `agent sql \"select * from v_iterations\"` for loops"
+	// The beginning of a name is enough, as everywhere.
+	if !start.Order.Single {
+		list, err := s.db.LoopIterations(ctx.Context, of)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, usage(next, "no loop is named %s", of)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var recs []recorded
+		for _, it := range list {
+			if it.Plan != nil {
+				recs = append(recs, recorded{it.Plan, it.ID})
+			}
+		}
+		first := list[0].Order
+		start.Order = run.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
+		return recs, nil
+	}
+	found, err := s.db.Run(ctx.Context, of)
+	if err != nil {
+		return nil, err
+	}
+	plan, asked, err := s.db.Plan(ctx.Context, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	if plan == nil {
+		return nil, usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
+	}
+	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
+	start.Order.Goal = p.Task.Brief.Goal
+	return []recorded{{plan, asked}}, err
+}
+
+// crews returns who finds the change of each iteration: the models of
+// set, or the record. before, when not nil, is the checkpoint before
+// each question.
+func (s *session) crews(set settings, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+	prompts, err := loadPrompts(set["workspace"].text)
+	if err != nil {
+		return nil, err
+	}
+	if recs != nil {
+		return s.replays(set, prompts, recs)
+	}
+	// One chain for all iterations of this process: its caps between
+	// goroutines hold only within one.
+	chain, err := s.chain(set, "")
+	if err != nil {
+		return nil, err
+	}
+	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts}
+		if before != nil {
+			engineer.Before = before.before
+		}
+		return run.Crew{Engineer: engineer, Planner: s.scout(engineer, it)}
+	}, nil
+}
+
+// replays returns who answers each iteration as the recorded one was.
+func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+	chains := make([]*llm.Chain, len(recs))
+	for i, rec := range recs {
+		var err error
+		if chains[i], err = s.chain(set, rec.asked); err != nil {
+			return nil, err
+		}
+	}
+	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+		n := min(it.Order.Done, len(recs)-1)
+		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
+		return run.Crew{Engineer: engineer, Planner: run.RecordedPlan(recs[n].plan)}
+	}, nil
+}
+
+// iterate is a run without a patch: one iteration of the loop. Its result
+// is printed as soon as the run has ended; what is learnt from it follows.
+func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Request) error {
+	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
+	f, err := c.fleet(ctx, set, s, &req, &start)
+	if err != nil {
+		return err
+	}
+	f.loop.MaxFailures = 1 // whoever waits for one run decides about another
+	var ended *run.Document
+	var reported error
+	f.loop.Tell = func(_ run.Round, doc *run.Document) {
+		if doc == nil {
+			return
+		}
+		defer f.board.yield()()
+		ended, reported = doc, c.report(*doc, set.on("json"))
+	}
+	res := f.loop.Run(ctx.Context, req, start)
+	f.board.close()
+	switch {
+	case ended == nil && res.Error != nil:
+		return problemFault(*res.Error, res.Exit)
+	case res.Error != nil && ended.Error == nil:
+		// The run is done and told; only the learning is not.
+		fmt.Fprintf(c.stderr, "agent: not learnt from it yet: %s\nnext: %s\n", cleanLine(res.Error.Message), cleanLine(res.Error.Next))
+	}
+	return reported
+}
+
+// problemFault is the fault of a problem that no document tells.
+func problemFault(p run.Problem, exit int) error {
+	return &fault{exit: exit, kind: p.Kind, next: p.Next, err: errors.New(p.Message)}
+}
+
+// tellRound prints the beginning of an iteration and the end of its run.
+func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
+	switch {
+	case doc != nil && asJSON:
+		printLine(c.stdout, doc) // what nobody reads any more changes nothing about the loop
+	case doc != nil:
+		c.summary().document(*doc)
+		fmt.Fprintln(c.stdout)
+	case r.Phase == run.Settled:
+	case r.Of > 0:
+		fmt.Fprintf(c.stderr, "iteration %d of %d\n", r.N, r.Of)
+	default:
+		fmt.Fprintf(c.stderr, "iteration %d\n", r.N)
+	}
+}
+
+// printLine prints v as one line of JSON.
+func printLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// reportLoop prints what the loop did and ends with its exit code.
+func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
+	if asJSON {
+		if err := printLine(c.stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)
+		}
+	} else {
+		c.summary().loop(res)
+	}
+	if res.Exit == run.ExitDone {
+		return nil
+	}
+	return errReported{res.Exit}
+}

@@ -1,0 +1,1 @@
+"""Postage: parcels, bands of weight, and tax."""

@@ -1,0 +1,52 @@
+//go:build bench
+
+package edit
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// TestRecordedCasesLeaveTheWorkUntouched measures how much of the work that
+// one response may take the dearest recorded case takes: a bound that real
+// edits come near to would refuse some of them.
+func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
+	f, err := os.Open(os.Getenv("AGENT_EDIT_CASES"))
+	if err != nil {
+		t.Fatalf("AGENT_EDIT_CASES must name the recorded cases, unpacked: %v", err)
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 1<<20)
+	most, dearest, n := 0.0, "", 0
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var c struct {
+			ID, Path, Before string
+			Blocks           [][2]string
+		}
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		var ops []*operation
+		for i, b := range c.Blocks {
+			ops = append(ops, &operation{block: i + 1, path: c.Path, search: splitBody(b[0]), replace: splitBody(b[1])})
+		}
+		w := newWork()
+		w.open(len(c.Before))
+		all := w.left
+		editFile(c.Path, []byte(c.Before), ops, w)
+		if share := float64(all-w.left) / float64(all); share > most {
+			most, dearest = share, c.ID
+		}
+		n++
+	}
+	t.Logf("of %d cases %s takes most of the work that is allowed, one part in %.0f", n, dearest, 1/most)
+	if n == 0 || 50*most > 1 {
+		t.Errorf("the dearest of %d cases takes %.1f %% of the work", n, 100*most)
+	}
+}

@@ -1,0 +1,230 @@
+package edit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// dice returns n lines of one of two letters without a pattern.
+func dice(seed uint64, n int) string {
+	r := rand.New(rand.NewPCG(seed, 7))
+	var b strings.Builder
+	for range n {
+		b.WriteString([]string{"a\n", "b\n"}[r.IntN(2)])
+	}
+	return b.String()
+}
+
+// blocksOf makes n operations of what each makes of its number.
+func blocksOf(n int, search, replace func(i int) string) (ops []*operation) {
+	for i := range n {
+		ops = append(ops, &operation{block: i + 1, path: "a.py", search: splitBody(search(i)), replace: splitBody(replace(i))})
+	}
+	return ops
+}
+
+// Whatever the lines are, no more is compared than one response may ask for
+// and what one block more takes; then all blocks are refused, with advice that
+// helps.
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	text := func(s string) func(int) string { return func(int) string { return s } }
+	line := func(format string) func(int) string {
+		return func(i int) string { return strings.ReplaceAll(format, "%d", fmt.Sprint(i)) }
+	}
+	for name, c := range map[string]struct {
+		file            string
+		n               int
+		search, replace func(i int) string
+		spent           bool
+	}{
+		"lines without a pattern":   {dice(1, mib/2), 1500, func(i int) string { return dice(uint64(i)+9, 40) }, line("c%d\n"), true},
+		"a period":                  {strings.Repeat("a\nb\n", mib/4), 900, func(i int) string { return strings.Repeat("a\nb\n", 30) + "b\n" + strings.Repeat("a\nb\n", i%20) }, text("c\n"), true},
+		"the same, numbered":        {strings.Repeat("a\nb\n", 12000), 1500, func(i int) string { return strings.Repeat("a\nb\n", 12) + "b\n" + strings.Repeat("a\nb\n", i%9) }, text("c\n"), true},
+		"blank lines to skip":       {"x\n" + strings.Repeat("\n", mib-4) + "y\n", 2000, line("x\ny\nz%d\n"), text("c\n"), false},
+		"comments to pass over":     {"x = 1\n" + strings.Repeat("# remark of a line\n", 50000) + "y = 2\n", 2000, text("x = 1\ny = 2\n"), line("z = %d\n"), true},
+		"depths to learn":           {strings.Repeat("    a\n        bbbbbbbbbbbbbbbbbbbbb\n", 25000) + many(2000, "    x%d\n        y%d\n"), 2000, line("  x%d\n    y%d\n"), line("  x%d\n    z%d\n"), false},
+		"one long line, reflowed":   {strings.Repeat("call(alpha, beta) ", mib/18), 2000, line("call(alpha,\nbeta)\ncall(alpha%d\n"), text("c\n"), true},
+		"placeholders without file": {strings.Repeat("alpha = 1\n", mib/16), 2000, line("alpha beta %d\n"), text("# ... existing code ...\n"), true},
+	} {
+		w := newWork()
+		w.open(len(c.file))
+		all := w.left
+		_, _, problems := editFile("a.py", []byte(c.file), blocksOf(c.n, c.search, c.replace), w)
+		if used := all - w.left; used > all+16*len(c.file) {
+			t.Errorf("%s: %d is compared, of %d allowed", name, used, all)
+		}
+		if spent := len(problems) == 1 && problems[0].Reason == overworked("a.py")[0].Reason; spent != c.spent {
+			t.Errorf("%s: refused for its work is %v, want %v: %.200v", name, spent, c.spent, problems)
+		}
+	}
+}
+
+// many returns n lines that each name their number.
+func many(n int, line string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(line, "%d", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// Fewer blocks with a line that stands seldom are not refused: what the advice
+// promises.
+func TestLessWorkIsDone(t *testing.T) {
+	t.Parallel()
+	file := dice(1, 1<<19) + "here = 1\n"
+	after, _, err := ApplyBlocks("a.py", []byte(file), []Block{{Search: "here = 1\n", Replace: "here = 2\n"}})
+	if err != nil || !strings.HasSuffix(string(after), "here = 2\n") {
+		t.Errorf("%.300v", err)
+	}
+}
+
+// A file of too many short lines is not indexed: what stands there to the
+// letter is found, and nothing that is only like it.
+func TestAThinFile(t *testing.T) {
+	t.Parallel()
+	file := strings.Repeat("1\n2\n", 40000) + "one = 1\n  two = 2  \n"
+	for _, c := range []struct{ search, replace, want string }{
+		{"one = 1\n", "one = 3\n", "one = 3\n  two = 2  \n"},
+		{"one = 1\n  two = 2\n", "one = 1\n  two = 4\n", "one = 1\n  two = 4\n"},
+		{"two = 2\n", "two = 4\n", ""},
+		{"1\n", "3\n", ""},
+	} {
+		after, _, err := ApplyBlocks("a.py", []byte(file), []Block{{Search: c.search, Replace: c.replace}})
+		if c.want == "" != (err != nil) || !strings.HasSuffix(string(after), c.want) {
+			t.Errorf("%q: %.300v, ends in %q", c.search, err, after[max(0, len(after)-30):])
+		}
+	}
+	d := newDocument("a.py", []byte(file))
+	for k := whole; k < viewKinds; k++ {
+		if d.view(k).find([]string{"1", "2"}, most); d.view(k).keys != nil {
+			t.Errorf("view %d is built", k)
+		}
+	}
+}
+
+// Crowded is what has both many lines and short ones.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lines, size int
+		want        bool
+	}{
+		{lightLines, lightLines, false},
+		{lightLines + 1, lightLines + 1, true},
+		{2 * lightLines, 2*lightLines*lightLine - 1, true},
+		{2 * lightLines, 2 * lightLines * lightLine, false},
+	} {
+		if got := crowded(c.lines, c.size); got != c.want {
+			t.Errorf("%d lines of %d bytes: %v", c.lines, c.size, got)
+		}
+	}
+	short := strings.Repeat("\n", lightLines+2)
+	_, _, err := ApplyBlocks("a.py", []byte("x\n"), []Block{{Search: "x\n", Replace: short}})
+	if err == nil || !strings.Contains(err.Error(), "send the change in several responses") {
+		t.Errorf("blocks: %v", err)
+	}
+	for _, response := range []string{
+		"<CREATE_FILE path='a'>" + short + "</CREATE_FILE>",
+		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lightLines+2) + `"}`,
+	} {
+		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
+			t.Errorf("response: %.200v", err)
+		}
+	}
+}
+
+// A text of too many tokens is left to the gates, one of as many bytes is not.
+func TestParsable(t *testing.T) {
+	t.Parallel()
+	if s := strings.Repeat("(", maxTokens+1); parsable(s) || !parsable(s[1:]) {
+		t.Error("the bound on tokens does not hold")
+	}
+	if s := strings.Repeat("word", maxParsed/4); !parsable(s) || parsable(s+"s") {
+		t.Error("the bound on bytes does not hold")
+	}
+	open := []byte(`{"a": [` + strings.Repeat("1,", maxTokens) + "2]}\n")
+	if p := guardParse(newDocument("a.json", open), []*operation{{block: 1}}, string(open[:len(open)-2])); p == nil {
+		t.Error("JSON costs no tree and is not judged")
+	}
+}
+
+// Imports that are dropped by the dozen go as asked: the file is not read
+// once for each.
+func TestManyDroppedImportsGo(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{maxDropped, maxDropped + 1} {
+		head, uses := many(n, "import m%d\n"), many(n, "m%d.f()\n")
+		after, kept := keepImports("a.py", head+uses, uses)
+		if want := n <= maxDropped; want != (len(kept) == n) || !want && after != uses {
+			t.Errorf("%d imports: %d are put back", n, len(kept))
+		}
+	}
+}
+
+// Lines for the end of a file are not put behind thousands of blank ones, which
+// every such block would repeat.
+func TestAnEndOfBlankLines(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{maxEdge - 1: true, maxEdge + 1: false} {
+		p := newPlanner(nil, "")
+		op := &operation{block: 1, kind: opAppend, path: "a.txt", replace: []string{"y"}}
+		p.edge(&fileState{path: "a.txt", before: []byte("x\n" + strings.Repeat("\n", n))}, op)
+		if got := op.kind == opEdit && op.line == 1 && len(op.search) == n+1; got != want || want == (len(p.problems) > 0) {
+			t.Errorf("%d blank lines: %v, %v", n, got, p.problems)
+		}
+	}
+}
+
+// Tags and JSON values without number are refused before they are kept.
+func TestTooManyPieces(t *testing.T) {
+	t.Parallel()
+	for response, want := range map[string]string{
+		strings.Repeat("</EDIT>", maxTags+1):                    "tags",
+		"[" + strings.Repeat("{\"a\":1},", maxJSONValues) + "]": "values",
+	} {
+		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), fmt.Sprint("more than ", maxTags, " ", want)) {
+			t.Errorf("%.20s: %.300v", response, err)
+		}
+	}
+}
+
+// Of problems behind the first few nothing is shown, and nothing looked for.
+func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
+	t.Parallel()
+	file := strings.Repeat("x = 1\n", 30)
+	_, _, problems := editFile("a.py", []byte(file), blocksOf(maxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), newWork())
+	for i, p := range problems {
+		if shown := p.Nearest != ""; p.Kind != kindAmbiguous || shown != (i < maxQuoted) || p.Advice == "" {
+			t.Errorf("problem %d: %s, shown %v, %q", i+1, p.Kind, shown, p.Advice)
+		}
+	}
+}
+
+// Bodies whose halves are very unequal are paired as far as the looks go,
+// and what is paired is right.
+func TestPivotsAreBounded(t *testing.T) {
+	t.Parallel()
+	// Each number stands twice up to where the number after it is cut off: one
+	// at a time is unique, always the last.
+	side := func(junk string) (lines []string) {
+		for i := 4000; i > 0; i-- {
+			lines = append(lines, fmt.Sprint(i), junk, fmt.Sprint(i+1), junk+junk)
+		}
+		return append(lines, "P", junk, "1")
+	}
+	a, b := append([]string{"s"}, side("q")...), append([]string{"t"}, side("v")...)
+	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
+	for j := range al.out {
+		al.out[j] = -1
+	}
+	al.between(a, b, 0, 0)
+	if al.left > 0 || al.left < -len(a)-len(b) {
+		t.Errorf("%d looks are left", al.left)
+	}
+	checkPairing(t, a, b, al.out)
+}

@@ -1,0 +1,203 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/agent"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// judge verifies the candidates of a round at the same time, each in boxes of
+// its own, and records all of them in their order.
+// The ending is nil when the contest goes on. Each goroutine writes to its own contender and its own place in errs, and
+// is waited for: no box outlives the round.
+func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
+	// What came to no candidate has nothing to be judged.
+	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
+	if len(live) == 0 {
+		return nil
+	}
+	if err := c.enter(ctx, Verifying, count(len(live), "candidate")); err != nil {
+		end := endWith(Failed, c.trouble(ctx, "record the run", err))
+		return &end
+	}
+	errs := make([]error, len(live))
+	var judging sync.WaitGroup
+	for i, k := range live {
+		if k.cand.Verdict != "" {
+			continue // refused
+		}
+		// A candidate alone needs no number on the screen.
+		n := k.variant.N
+		if len(live) == 1 {
+			n = 0
+		}
+		judging.Go(func() {
+			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand, n)
+			k.changes = k.cand.Changeset // as the format gate left it
+		})
+	}
+	judging.Wait()
+	if err := errors.Join(errs...); err != nil {
+		end := endWith(Failed, c.trouble(ctx, "verify a candidate", err))
+		return &end
+	}
+	for _, k := range live {
+		if problem := c.save(ctx, k.cand); problem != nil {
+			end := endWith(Failed, problem)
+			return &end
+		}
+	}
+	// All are recorded by now, also those judged beside one that was not.
+	for _, k := range live {
+		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
+			end := judged(k.cand)
+			return &end
+		}
+		k.settle(c.stage.base)
+	}
+	return nil
+}
+
+// settle notes what became of a judged candidate, and whether it may be
+// repaired.
+// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
+// attempt. What was tried goes into the next repair, lest the model try it again.
+func (k *contender) settle(base *workspace.Manifest) {
+	k.absent = ""
+	if !k.cand.Changeset.Empty() {
+		k.judged = k.cand
+	}
+	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+		k.done = true
+		return
+	}
+	if g := failed(k.cand); g.Name != "edit" {
+		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
+		// At the end, which is what stays when the text must be shortened.
+		if k.absent = absent(k.cand, base.With(k.changes)); k.absent != "" {
+			k.failure.Text += notInstalled(k.absent)
+		}
+	}
+	k.tried = append(k.tried, agent.Attempt{
+		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: because(k.cand, k.cand.Verdict), Diff: k.cand.Diff,
+	})
+	k.done = k.heals >= agent.MaxHeals
+}
+
+// failed returns the first gate that a candidate did not pass.
+// It is the one to mend: those after it often fail only because of it. The zero Gate stands for none.
+func failed(cand Candidate) verify.Gate {
+	for _, g := range cand.Gates {
+		if g.Verdict != verify.Pass {
+			return g
+		}
+	}
+	return verify.Gate{}
+}
+
+// maxLog bounds what of a gate's output goes back to the model, in bytes.
+const maxLog = 8 << 10
+
+// report words everything that the gates have against a candidate.
+// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
+// end of its output, where tools say what went wrong, and one that ran the program always does: there is the traceback.
+func report(cand Candidate) string {
+	var b strings.Builder
+	for _, g := range cand.Gates {
+		if g.Verdict == verify.Pass {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
+		for _, f := range g.Findings {
+			fmt.Fprintf(&b, "%s:%d: %s %s\n", f.File, f.Line, f.Rule, f.Message)
+			if f.Source != "" {
+				fmt.Fprintf(&b, "    %s\n", f.Source)
+			}
+		}
+		if out := g.Output; out != "" && (len(g.Findings) == 0 || ran(g)) {
+			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
+		}
+	}
+	return b.String()
+}
+
+// boxRoot is where the workspace lies in a box, as logs name it.
+const boxRoot = "/work"
+
+// breakage describes a failed candidate to the engineer.
+func (c *contest) breakage(k *contender) agent.Breakage {
+	// The base with the change: a file that the candidate created is there, one that it deleted is not.
+	now := c.stage.base.With(k.changes)
+	// Everything is shown as the failed candidate left it, since the repair
+	// is applied on top of that.
+	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
+	touched := map[string]bool{}
+	for _, ch := range k.changes.Changes {
+		touched[ch.Path] = ch.Op != workspace.Delete
+	}
+	x.Target, x.Downstream = c.culprit(k, now, touched)
+	for _, name := range broken(failed(k.cand), now) {
+		if _, deleted := touched[name]; !deleted {
+			touched[name] = true // shown with the rest
+		}
+	}
+	for name := range touched {
+		if name != x.Target && touched[name] {
+			if text, err := now.ReadFile(name); err == nil {
+				x.Others = append(x.Others, agent.File{Path: name, Text: string(text)})
+			}
+		}
+	}
+	slices.SortFunc(x.Others, func(a, b agent.File) int { return strings.Compare(a.Path, b.Path) })
+	if text, err := now.ReadFile(x.Target); err == nil {
+		x.Code = string(text)
+	}
+	x.Language = agent.Language(x.Target)
+	return x
+}
+
+// best returns the contender to promote, nil when none passed.
+func (c *contest) best() *contender {
+	passed := c.passed()
+	if len(passed) == 0 {
+		return nil
+	}
+	return passed[0]
+}
+
+// passed lists the contenders that may be promoted, the best first: by verdict,
+// which all of them share; the fewest new findings of their own; the smallest
+// diff; the first asked for.
+// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
+// asking decides at last, so that a replay crowns the same.
+func (c *contest) passed() []*contender {
+	var passed []*contender
+	for _, k := range c.all {
+		if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+			passed = append(passed, k)
+		}
+	}
+	slices.SortStableFunc(passed, func(a, b *contender) int {
+		if d := findings(a.cand) - findings(b.cand); d != 0 {
+			return d
+		}
+		return len(a.cand.Diff) - len(b.cand.Diff)
+	})
+	return passed
+}
+
+// findings counts what the gates found new in a candidate.
+func findings(cand Candidate) int {
+	n := 0
+	for _, g := range cand.Gates {
+		n += len(g.Findings)
+	}
+	return n
+}
