@@ -247,6 +247,7 @@ func (b *board) draw() {
 
 // lines returns the board as it should look now.
 func (b *board) lines() []string {
+	columns, _ := b.size()
 	// The head line says where the run is; below it stands one line for
 	// each gate.
 	var text []string
@@ -263,7 +264,7 @@ func (b *board) lines() []string {
 		text = append(text, head)
 	}
 	for _, r := range b.asks {
-		text = append(text, b.askLines(r)...)
+		text = append(text, b.askLines(r, columns)...)
 	}
 	for _, r := range b.rows {
 		text = append(text, "  "+b.line(r))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 )
@@ -73,7 +75,8 @@ func (b *board) write(r *askRow, text string) {
 	// A line may come in many pieces, and has no end as far as we know.
 	const most = 500
 	r.tail += text
-	if at := strings.LastIndexByte(strings.TrimRight(r.tail, "\n"), '\n'); at >= 0 {
+	// The last line that says something: an indent alone says nothing yet.
+	if at := strings.LastIndexByte(strings.TrimRight(r.tail, " \t\r\n"), '\n'); at >= 0 {
 		r.tail = r.tail[at+1:]
 	}
 	r.tail = r.tail[max(0, len(r.tail)-most):]
@@ -133,9 +136,10 @@ func (r askRow) pace() string {
 	return text
 }
 
-// askLines returns a question as it should look now: one line, and while
-// the model writes a second one with the end of the answer.
-func (b *board) askLines(r askRow) []string {
+// askLines returns a question as it should look now: one line, or two where
+// the terminal is narrow, since the figures must not be cut off; and while
+// the model writes another one with the end of the answer.
+func (b *board) askLines(r askRow, columns int) []string {
 	// The sign tells at a glance whether anybody is at work.
 	sign, text := b.spinner(), r.pace()
 	switch r.stage {
@@ -148,10 +152,15 @@ func (b *board) askLines(r askRow) []string {
 	if b.spent > 0 && r.stage != agent.Answered {
 		text += fmt.Sprintf(", spent %v", llm.Money(b.spent))
 	}
-	lines := []string{fmt.Sprintf("  %s %-15s %s  %s", sign, r.step, r.model, b.palette.dim(text))}
+	lines := []string{fmt.Sprintf("  %s %-15s %s", sign, r.step, r.model)}
+	if whole := lines[0] + "  " + b.palette.dim(text); ansi.StringWidth(whole) < columns {
+		lines[0] = whole
+	} else {
+		lines = append(lines, "  "+b.palette.dim(text))
+	}
 	// A model's text reaches the terminal only cleaned.
-	if r.tail != "" {
-		lines = append(lines, b.palette.dim("      │ "+strings.ReplaceAll(cleanTabs(strings.TrimRight(r.tail, "\n")), "\t", "    ")))
+	if tail := strings.TrimRight(r.tail, " \t\r\n"); strings.TrimSpace(tail) != "" {
+		lines = append(lines, b.palette.dim("      │ "+strings.ReplaceAll(cleanTabs(tail), "\t", "    ")))
 	}
 	return lines
 }

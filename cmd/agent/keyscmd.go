@@ -84,7 +84,7 @@ func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([
 		}
 		for _, st := range states {
 			own := vendor == gemini.Vendor && slices.ContainsFunc(configured, func(k llm.Key) bool { return k.ID == st.Key })
-			rows = append(rows, newKeyRow(st, own, now))
+			rows = append(rows, newKeyRow(st, own || st.Key == "", now))
 		}
 	}
 	// A key that was never asked with has no state yet, and is ready.

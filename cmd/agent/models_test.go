@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -286,6 +288,11 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") || strings.Contains(text, "first line") {
 		t.Errorf("the board is\n%s", text)
 	}
+	// An indent is no reason to show an empty line in its place.
+	b.event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Writing, Text: "\n\n    "}})
+	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") {
+		t.Errorf("the board is\n%s", text)
+	}
 	b.event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Dropped, Why: "it broke"}})
 	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "second line") || !strings.Contains(text, "it broke") {
 		t.Errorf("what was dropped is still shown:\n%s", text)
@@ -307,5 +314,29 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	b.event(run.Event{State: run.Proposing, Note: "repair: lint"})
 	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "lint ") {
 		t.Errorf("the gates of the last round are still shown:\n%s", text)
+	}
+}
+
+// On a narrow terminal the figures of a question stand on a line of their own
+// rather than beyond its edge.
+func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]int{80: 2, 200: 1} {
+		b, _ := aBoard(columns, 24)
+		for _, p := range []agent.Progress{
+			{Step: "propose/1", Stage: agent.Asked, Model: "gemini/gemini-2.5-flash", In: 31200, Estimated: true},
+			{Step: "propose/1", Stage: agent.Answered, In: 31200, Out: 1900, Seconds: 95, Cost: 2100, Priced: true},
+		} {
+			b.event(run.Event{Model: &p})
+		}
+		lines := b.lines()
+		if text := strings.Join(lines, "\n"); len(lines) != want || !strings.Contains(text, "31200 tokens in, 1900 out, 95.0 s, 20 tokens/s, cost 0.002100, spent 0.002100") {
+			t.Errorf("on %d columns: %q", columns, lines)
+		}
+		for _, line := range lines {
+			if ansi.StringWidth(line) >= columns {
+				t.Errorf("%q is wider than %d columns", line, columns)
+			}
+		}
 	}
 }

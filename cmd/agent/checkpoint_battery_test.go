@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm/llmtest"
+)
+
+// sits starts a run of a trial at a person's terminal and returns what waits
+// for its end and gives its exit code.
+func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
+	t.Helper()
+	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
+	cmd.Env = append(append(x.env, "TERM=xterm"), env...)
+	tty := p.cmd.stdin.(*os.File)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() int {
+		if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
+// turned is an answer that passes every gate.
+func turned() llmtest.Step {
+	return llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\nprint(a, b)\n</SEARCH>\n<REPLACE>\nprint(b, a)\n</REPLACE>\n</EDIT>\n"}
+}
+
+// Each key does in a run what it says: what is added reaches the model, the
+// pager gets the diff, edits of the edits are parsed and judged anew.
+func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
+	t.Parallel()
+	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
+	wait := x.sits(t, p, "EDITOR="+anEditor(t, "print(b, a)", "print(b, b)"), "VISUAL=", "PAGER=/bin/cat")
+	for _, step := range []struct {
+		shows string
+		n     int
+		types string
+	}{
+		{"u] augment", 1, "u\n"},
+		{"Add to the prompt: ", 1, "and be quick about it\n"},
+		{"u] augment", 2, "v\n"},
+		{"### User Augmentation", 1, ""},
+		{"u] augment", 3, "\n"},
+		{"[f]ull diff", 1, "f\n"},
+		{"print(b, a)", 2, ""}, // in the question, and in the pager
+		{"[f]ull diff", 2, "x\n"},
+		{"print(b, b)", 1, ""},
+		{"[f]ull diff", 3, "a\n"},
+	} {
+		p.sees(t, step.shows, step.n)
+		p.types(t, step.types)
+	}
+	if exit := wait(); exit != 0 || !strings.HasSuffix(readFile(t, x.dir+"/main.py"), "print(b, b)\n") {
+		t.Errorf("exit code %d\n%s\n%s", exit, readFile(t, x.dir+"/main.py"), p.screen())
+	}
+	asked := x.model.Requests()
+	if len(asked) != 1 || !strings.HasSuffix(asked[0].Messages[0].Text, "### User Augmentation\nand be quick about it\n") {
+		t.Errorf("asked %+v", asked)
+	}
+	if got := x.text(t, `select string_agg(verdict, ' ' order by candidate) from v_gates where gate = 'lint'`); got != "pass pass" {
+		t.Errorf("what was edited was judged as %q", got)
+	}
+}
+
+// A question that is skipped is not sent, and the run ends.
+func TestASkippedQuestionIsNotSent(t *testing.T) {
+	t.Parallel()
+	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
+	wait := x.sits(t, p)
+	p.sees(t, "[s]kip", 1)
+	p.types(t, "s\n")
+	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.screen(), "skipped by") {
+		t.Errorf("exit code %d, %d requests\n%s", exit, len(x.model.Requests()), p.screen())
+	}
+}
+
+// With nobody at the keys the countdown sends the question and applies what
+// passed; a policy of stopping does neither.
+func TestTheCountdownOfARun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		expiry   string
+		exit     int
+		requests int
+		ends     string
+	}{
+		{"proceed", 0, 1, "print(b, a)\n"},
+		{"stop", 4, 0, "print(a, b)\n"},
+	} {
+		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
+		exit := x.sits(t, p, "AGENT_COUNTDOWN=2s", "AGENT_EXPIRY="+c.expiry)()
+		if text := readFile(t, x.dir+"/main.py"); exit != c.exit || len(x.model.Requests()) != c.requests || !strings.HasSuffix(text, c.ends) {
+			t.Errorf("%s: exit code %d, %d requests\n%s\n%s", c.expiry, exit, len(x.model.Requests()), text, p.screen())
+		}
+		approved := x.text(t, `select coalesce(string_agg(approved_by, ' '), 'nobody') from v_promotions`)
+		if want := map[bool]string{true: "countdown", false: "nobody"}[c.exit == 0]; approved != want {
+			t.Errorf("%s: approved by %q, want %q", c.expiry, approved, want)
+		}
+	}
+}
+
+// Nobody's answer before a call sends it, unless the policy is to stop.
+func TestTheCountdownBeforeAQuestion(t *testing.T) {
+	t.Parallel()
+	for stop, want := range map[bool]error{false: nil, true: agent.ErrSkipped} {
+		p := aPerson(t, nil)
+		s := &sender{cmdline: p.cmd, board: p.cmd.newBoard(0), wait: patience{1500 * time.Millisecond, stop}}
+		q, err := s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change it\n"})
+		s.board.close()
+		if q.Text != "change it\n" || !errors.Is(err, want) || !strings.Contains(p.screen(), "s remaining | You: ") {
+			t.Errorf("stop %v: %q, %v\n%s", stop, q.Text, err, p.screen())
+		}
+	}
+}
