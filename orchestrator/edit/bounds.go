@@ -74,10 +74,10 @@ type work struct {
 
 // What a response may have compared: workFree whatever it is about, and for
 // each byte of the files that it is about workPerByte. The dearest of a
-// thousand recorded responses takes less than a fiftieth of it.
+// thousand recorded responses takes one part in four hundred.
 const (
-	workFree    = 1 << 28
-	workPerByte = 64
+	workFree    = 1 << 27
+	workPerByte = 32
 )
 
 // newWork returns the work that one response may take.

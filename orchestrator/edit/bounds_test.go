@@ -228,3 +228,23 @@ func TestPivotsAreBounded(t *testing.T) {
 	}
 	checkPairing(t, a, b, al.out)
 }
+
+// readings are files that count how often each is read.
+type readings map[string]int
+
+func (r readings) Paths() []string        { return []string{"a.txt"} }
+func (r readings) Executable(string) bool { return false }
+func (r readings) Read(name string) ([]byte, error) {
+	r[name]++
+	return []byte(many(1000, "line %d\n")), nil
+}
+
+// A file is read a few times, however many hunks name it.
+func TestHunksReadTheirFileOnce(t *testing.T) {
+	t.Parallel()
+	r := readings{}
+	response := "--- a/a.txt\n+++ b/a.txt\n" + many(200, "@@ -1 +1 @@\n-line %d\n+new %d\n")
+	if _, _, err := Apply(r, []byte(response), ""); err != nil || r["a.txt"] > 3 {
+		t.Errorf("read %v times: %.200v", r, err)
+	}
+}

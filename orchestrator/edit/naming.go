@@ -69,9 +69,16 @@ func (p *planner) settle(op *operation) {
 
 // has reports whether the workspace holds the file.
 // An error of reading counts as no here; add meets it again and tells it.
+//
+// A file is asked for once, however many blocks name it: to read it may cost a copy.
 func (p *planner) has(name string) bool {
-	_, err := p.files.Read(name)
-	return err == nil
+	there, known := p.there[name]
+	if !known {
+		_, err := p.files.Read(name)
+		there = err == nil
+		p.there[name] = there
+	}
+	return there
 }
 
 // forbidden says why a path may never be written, "" when it may. This is

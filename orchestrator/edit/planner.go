@@ -25,6 +25,7 @@ type planner struct {
 	order    []*fileState
 	problems []Problem
 	applied  []Applied
+	there    map[string]bool     // of the names that were asked for: whether there is such a file
 	work     *work               // what the response may still have compared
 	moved    map[string]string   // the new names of files, with the old ones
 	bases    map[string][]string // the files by their base names in small letters, once they were asked for
@@ -48,7 +49,7 @@ type fileState struct {
 
 // newPlanner returns a planner for one response.
 func newPlanner(files Files, target string) *planner {
-	return &planner{files: files, target: target, states: map[string]*fileState{}, work: newWork()}
+	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: newWork()}
 }
 
 // run plans all operations. The changeset is complete or the error is set.
