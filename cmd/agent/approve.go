@@ -36,8 +36,12 @@ type approver struct {
 	board *board // gives the terminal away while the question is asked
 }
 
-// Approve decides whether a proven candidate is promoted.
+// Approve decides whether a proven candidate is promoted, or a proposed
+// feature is written.
 func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
+	if p.Feature != nil {
+		return a.feature(ctx, *p.Feature)
+	}
 	// The order matters: --yes wins over the terminal, so that a script
 	// behaves the same whether or not somebody watches it.
 	open := a.open(p.Candidate.Holds)

@@ -132,6 +132,8 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 		"sandbox run --goal=":                     "the goal is empty",
 		"sandbox run --patch x --goal y":          "do not go together",
 		"sandbox run --replay 1k3 --goal y":       "do not go together",
+		"sandbox run --patch x --proposal 3":      "do not go together",
+		"sandbox run --proposal 3 --file a":       "do not go together",
 		"sandbox run --patch x --file a --file b": "takes one --file",
 		"context":                     "no file was named",
 		"sandbox run --workspace /no": "name a directory with --workspace",
@@ -161,9 +163,10 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret",
-		"sandbox run --yes --no":   "--no-promote",
+		"sandbox run --yes --no":   "--no-feature --no-promote",
+		"proposals ":               "list show drop",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --replay --yes --no-promote --allow --json --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --json --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {

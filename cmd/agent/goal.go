@@ -20,12 +20,19 @@ import (
 func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (run.Request, error) {
 	if ctx.String("replay") != "" {
 		// A flag that changes nothing would be believed to.
-		for _, flag := range []string{"goal", "file", "candidates", "model"} {
+		for _, flag := range []string{"goal", "file", "candidates", "model", "proposal", "no-feature"} {
 			if ctx.IsSet(flag) {
 				return req, usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
 			}
 		}
 		return req, nil
+	}
+	if ctx.IsSet("proposal") {
+		for _, flag := range []string{"goal", "file", "no-feature"} {
+			if ctx.IsSet(flag) {
+				return req, usage("leave --"+flag+" out: the proposal has it", "--proposal and --%s do not go together", flag)
+			}
+		}
 	}
 	// An empty goal is a variable that was not set, in a script.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
@@ -37,12 +44,16 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (
 		return req, usage("mend that value", "candidates: %v", err)
 	}
 	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), int(n)
+	req.NoFeature = ctx.Bool("no-feature")
+	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
+		return req, nil
+	}
 	return req, set.checkAnyModel(ctx.Context)
 }
 
 // patchOnly refuses what only a run without a patch takes.
 func patchOnly(ctx *cli.Context) error {
-	for _, flag := range []string{"goal", "candidates", "model", "replay"} {
+	for _, flag := range []string{"goal", "candidates", "model", "replay", "proposal", "no-feature"} {
 		if ctx.IsSet(flag) {
 			return usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
 		}
@@ -114,7 +125,7 @@ func (s *session) staff(set settings, replay string, plan func(*agent.Engineer) 
 
 // scout returns who plans a run.
 func (s *session) scout(e *agent.Engineer) *run.Scout {
-	return &run.Scout{Engineer: e, Knowledge: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord()}
+	return &run.Scout{Engineer: e, Knowledge: s.db, Orders: s.db, Hotspots: forge.Hotspots, Fence: run.NewFenceWord()}
 }
 
 // promptsDir is where a workspace may have prompts of its own.

@@ -59,14 +59,16 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			"brings no new trouble is written back, after a question, or with --yes.\n" +
 			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
 			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
-			"model is asked for it, and for repairs when it fails; --goal says what for, else the model\n" +
-			"reviews a file. What it may spend is capped: see `agent config`.\n\n" + examples(
+			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
+			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
+			"feature when it finds nothing. What it may spend is capped: see `agent config`.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
 			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files",
 			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
 			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
+			"agent sandbox run --proposal 3", "what was proposed and not made",
 			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
 		Flags: []cli.Flag{
 			workspaceFlag(),
@@ -79,6 +81,8 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
 			&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
 			&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
+			&cli.BoolFlag{Name: "no-feature", Usage: "a review that finds nothing proposes no feature", DisableDefaultText: true},
+			&cli.StringFlag{Name: "proposal", Usage: "take up proposal `N` of `agent proposals list`"},
 			&cli.StringFlag{Name: "replay", Usage: "take plan and answers from the record of `RUN`; no model is asked"},
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
@@ -126,6 +130,11 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 // no patch, who finds one.
 func (c *cmdline) staff(ctx *cli.Context, set settings, s *session, req *run.Request, runner *run.Runner, board *board) (err error) {
 	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
+	if ctx.IsSet("proposal") {
+		if *req, err = s.resume(ctx.Context, ctx.String("proposal"), set, *req); err != nil {
+			return err
+		}
+	}
 	if req.Patch != nil {
 		return nil
 	}

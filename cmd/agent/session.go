@@ -147,7 +147,7 @@ func (s *session) recover(ctx context.Context) ([]run.Record, error) {
 
 // runner returns the state machine over this session.
 func (s *session) runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.db, Orphans: s.db, Emit: emit}
+	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder

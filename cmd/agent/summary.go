@@ -62,7 +62,18 @@ func (s summary) document(d run.Document) {
 	case d.State == run.Done && len(d.Candidates) > 0:
 		s.diff(d.Candidates[len(d.Candidates)-1].Diff)
 	}
+	s.kept(d)
 	s.next(d)
+}
+
+// kept lists the proposals that the run left open.
+func (s summary) kept(d run.Document) {
+	for i, p := range d.Proposals {
+		if i == 0 {
+			fmt.Fprintln(s.w)
+		}
+		s.line(fmt.Sprintf("%s %d  %s  %s  %s", s.palette.bold("proposal"), p.ID, p.Kind, cleanLine(p.Path), s.palette.dim(headline(p.Reason))))
+	}
 }
 
 // head prints the ending, the run and the workspace on one line.
@@ -222,6 +233,12 @@ func (s summary) next(d run.Document) {
 		}
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.w, "next: `agent undo %s` takes it back\n", d.Run)
+	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // a feature that nobody decided on
+		fmt.Fprintf(s.w, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
+	case d.State == run.Done && len(d.Candidates) == 0:
+		fmt.Fprintln(s.w, "next: nothing was written; `agent proposals list` shows what is open")
+	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
+		fmt.Fprintln(s.w, "next: nothing was found to change; say with --goal what is wanted")
 	case d.State == run.Done:
 		fmt.Fprintf(s.w, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
 	}

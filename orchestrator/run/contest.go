@@ -102,8 +102,9 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	if p := req.Proposal; p != nil {
 		p.aim(&plan)
 	}
-	if plan.Proposal != nil {
-		f.proposal = plan.Proposal.ID
+	// The replay of a run elsewhere settles nothing here.
+	if p := plan.Proposal; p != nil && p.Workspace == f.rec.Workspace {
+		f.proposal = p.ID
 	}
 	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
 	// same questions to find the answers that were paid for.

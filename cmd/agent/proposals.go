@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+)
+
+// proposalsCommand is the group about changes that were proposed and not
+// made. Nothing here writes to a workspace: `sandbox run --proposal`
+// takes one up, through the whole gate.
+func (c *cmdline) proposalsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "proposals", Usage: "changes that were proposed and not made",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the open proposals of a workspace, the oldest first",
+				Description: "PEER_REVIEW and FEATURE passed every gate and were not promoted, or are a feature that\n" +
+					"nobody has written yet; FAILED_… did not pass, whatever repairs they had.\n\n" + examples(
+					"agent proposals list", "of the workspace here",
+					"agent sandbox run --proposal 3", "take one up again"),
+				Flags:  []cli.Flag{workspaceFlag(), jsonFlag()},
+				Action: c.proposalsList,
+			},
+			{
+				Name: "show", Usage: "show one proposal: text, reason, diff", ArgsUsage: "N",
+				Description: examples("agent proposals show 3", "what it is, and why it was not made"),
+				Flags:       []cli.Flag{jsonFlag()},
+				Action:      c.proposalsShow,
+			},
+			{
+				Name: "drop", Usage: "take a proposal off the list", ArgsUsage: "N",
+				Description: "The record keeps it, see v_proposals of `agent sql`.\n\n" + examples(
+					"agent proposals drop 3", "nobody is asked about it again"),
+				Flags:  []cli.Flag{jsonFlag()},
+				Action: c.proposalsDrop,
+			},
+		},
+	}
+}
+
+// A proposalRow is a proposal as --json prints it. The patch is text:
+// what is no UTF-8 in it is shown as such, and --proposal uses the bytes.
+type proposalRow struct {
+	ID        int64             `json:"proposal"`
+	Kind      run.ProposalKind  `json:"kind"`
+	State     run.ProposalState `json:"state"`
+	Workspace string            `json:"workspace"`
+	Path      string            `json:"path,omitempty"`
+	Goal      string            `json:"goal,omitempty"`
+	Text      string            `json:"text"`
+	Reason    string            `json:"reason"`
+	Diff      string            `json:"diff,omitempty"`
+	Run       string            `json:"run,omitempty"`
+	At        time.Time         `json:"at"`
+}
+
+// newProposalRow translates a kept proposal.
+func newProposalRow(p run.KeptProposal) proposalRow {
+	return proposalRow{p.ID, p.Kind, p.State, p.Workspace, p.Path, p.Goal, p.Text, p.Reason, string(p.Patch), p.Run, p.At}
+}
+
+// proposalsList prints what waits for a decision in one workspace.
+func (c *cmdline) proposalsList(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		found, err := s.db.Proposals(ctx.Context, resolved(set["workspace"].text))
+		if err != nil {
+			return err
+		}
+		rows := []proposalRow{}
+		for _, p := range found {
+			rows = append(rows, newProposalRow(p))
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, rows)
+		}
+		// Nothing on stdout, so that a script counts no line.
+		if len(rows) == 0 {
+			fmt.Fprintln(c.stderr, "no proposal is open here")
+			return nil
+		}
+		return printTo(c.stdout, func(w io.Writer) error {
+			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "PROPOSAL\tKIND\tFILE\tAT\tREASON")
+			for _, r := range rows {
+				fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, cleanLine(r.Path), r.At.Local().Format(time.DateTime), headline(r.Reason))
+			}
+			return t.Flush()
+		})
+	})
+}
+
+// headline is the beginning of a reason, for a line of its own.
+func headline(text string) string {
+	const most = 72
+	// A reason begins with the gate, or says all in one line.
+	first, rest, _ := strings.Cut(text, "\n")
+	line := []rune(cleanLine(strings.TrimSpace(first + " " + strings.SplitN(rest, "\n", 2)[0])))
+	if len(line) > most {
+		return string(line[:most]) + "…"
+	}
+	return string(line)
+}
+
+// proposal returns the proposal that an argument or a flag names.
+func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, error) {
+	const next = "see `agent proposals list`"
+	n, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || n < 1 {
+		return run.KeptProposal{}, usage(next, "%q is no number of a proposal", name)
+	}
+	p, err := s.db.Proposal(ctx, n)
+	if errors.Is(err, store.ErrNotFound) {
+		err = usage(next, "there is no proposal %d", n)
+	}
+	return p, err
+}
+
+// proposalsShow prints one proposal, settled or not.
+func (c *cmdline) proposalsShow(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		p, err := s.proposal(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		if set.on("json") {
+			return printJSON(c.stdout, newProposalRow(p))
+		}
+		pal := c.palette(c.stdout)
+		return printTo(c.stdout, func(w io.Writer) error {
+			fmt.Fprintf(w, "%s  proposal %d (%s)  %s\n", pal.bold(string(p.Kind)), p.ID, p.State, pal.dim(cleanLine(p.Workspace)))
+			// What a model wrote is told from what a person did.
+			for _, part := range []struct{ name, text string }{
+				{"file", p.Path}, {"goal", p.Goal}, {"run", p.Run}, {"reason", p.Reason}, {"text", p.Text},
+			} {
+				if part.text != "" {
+					fmt.Fprintf(w, "%s: %s\n", part.name, strings.TrimRight(clean(part.text), "\n"))
+				}
+			}
+			if len(p.Patch) > 0 {
+				fmt.Fprintln(w)
+				diffView{palette: pal}.print(w, string(p.Patch))
+			}
+			return nil
+		})
+	})
+}
+
+// proposalsDrop settles a proposal that nobody wants.
+func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		p, err := s.proposal(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		// Dropped twice is dropped.
+		err = s.db.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
+		if errors.Is(err, store.ErrSettled) {
+			return usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+		}
+		if err != nil {
+			return err
+		}
+		p.State = run.ProposalDropped
+		if set.on("json") {
+			return printJSON(c.stdout, newProposalRow(p))
+		}
+		_, err = fmt.Fprintf(c.stdout, "dropped proposal %d\n", p.ID)
+		return err
+	})
+}
+
+// resume makes the request one that takes the proposal of that name up
+// again. Only an open one of this very workspace can be.
+func (s *session) resume(ctx context.Context, name string, set settings, req run.Request) (run.Request, error) {
+	p, err := s.proposal(ctx, name)
+	if err != nil {
+		return req, err
+	}
+	switch here := resolved(req.Workspace); {
+	case p.State != run.ProposalOpen:
+		return req, usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+	case p.Workspace != here:
+		return req, usage("run again with --workspace "+p.Workspace, "proposal %d is for another workspace than %s", p.ID, here)
+	}
+	req = p.Resume(req)
+	// A patch that passed once needs no model; the others do.
+	if req.Patch == nil {
+		err = set.checkAnyModel(ctx)
+	}
+	return req, err
+}
+
+// feature decides about a proposed feature, before anything of it is
+// written: by policy, or by asking. What comes of it is proved, and has
+// a checkpoint of its own.
+func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer, error) {
+	switch {
+	case a.yes:
+		return run.Answer{Decision: run.Apply, By: "--yes"}, nil
+	case !a.attended():
+		return unattended("there is no terminal and no --yes"), nil
+	}
+	// As at every checkpoint: the board rests, and no key of before counts.
+	defer a.board.yield()()
+	pal := a.palette(a.stderr)
+	fmt.Fprintf(a.stderr, "\n%s for %s\n\n%s\n\n", pal.good("A feature is proposed"), cleanLine(p.Path), strings.TrimRight(clean(p.Text), "\n"))
+	a.forgetTyped()
+	for {
+		typed, err := a.question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.time)
+		switch {
+		case errors.Is(err, errExpired) && !a.wait.stop:
+			return run.Answer{Decision: run.Apply, By: "countdown"}, nil
+		case errors.Is(err, errExpired):
+			return unattended("the countdown ended"), nil
+		case errors.Is(err, io.EOF):
+			return unattended("the terminal gave no answer"), nil
+		case err != nil:
+			return run.Answer{}, err
+		}
+		answer := run.Answer{By: run.ByTerminal}
+		switch word := normal(typed); {
+		case word == "" || oneOf(word, "p", "proceed", "y", "yes"):
+			answer.Decision = run.Apply
+		case oneOf(word, "s", "skip", "n", "no"):
+			answer.Decision = run.Skip
+		case oneOf(word, "d", "delete", "drop"):
+			answer.Decision = run.Drop
+		default:
+			fmt.Fprintln(a.stderr, "please answer with one of the letters")
+			continue
+		}
+		return answer, nil
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// aFeature is a feature that is proposed at a checkpoint.
+func aFeature() run.Proposal {
+	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Feature: &run.KeptProposal{
+		ID: 7, Kind: run.Feature, Path: "shop/stock.py", Text: "say how much is left\x1b[2J",
+	}}
+}
+
+const featureQuestion = "[p]roceed, [s]kip, [d]elete"
+
+func TestAPersonDecidesAboutAFeature(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]run.Decision{
+		"\n": run.Apply, "PROCEED\n": run.Apply, "y\n": run.Apply, "s\n": run.Skip, "no\n": run.Skip, "DELETE\n": run.Drop, "d\n": run.Drop,
+		"\x04": run.Unattended,
+	} {
+		p := aPerson(t, nil)
+		got := p.asked(t.Context(), aFeature())
+		p.sees(t, featureQuestion, 1)
+		p.types(t, typed)
+		if a := <-got; a.Decision != want || a.err != nil || (want != run.Unattended && a.By != run.ByTerminal) {
+			t.Errorf("%q: %+v, want %s", typed, a, want)
+		}
+		if screen := p.screen(); !strings.Contains(screen, "say how much is left") || strings.Contains(screen, "\x1b[2J") {
+			t.Errorf("the feature is not shown, or rules the terminal: %q", screen)
+		}
+	}
+	p := aPerson(t, nil)
+	got := p.asked(t.Context(), aFeature())
+	p.sees(t, featureQuestion, 1)
+	p.types(t, "apply it\n")
+	p.sees(t, "answer with one of the letters", 1)
+	p.types(t, "p\n")
+	if a := <-got; a.Decision != run.Apply {
+		t.Errorf("after a slip: %+v", a)
+	}
+}
+
+// Without an answer the policy decides, as at every checkpoint.
+func TestAFeatureIsDecidedByPolicy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yes  bool
+		wait patience
+		want run.Decision
+		by   string
+	}{
+		"--yes":              {yes: true, want: run.Apply, by: "--yes"},
+		"the countdown":      {wait: patience{time: time.Millisecond}, want: run.Apply, by: "countdown"},
+		"a countdown's stop": {wait: patience{time: time.Millisecond, stop: true}, want: run.Unattended, by: "the countdown ended"},
+	} {
+		p := aPerson(t, nil)
+		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.newBoard(0)}
+		got, err := a.Approve(t.Context(), aFeature())
+		a.board.close()
+		if got.Decision != c.want || got.By != c.by || err != nil {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	cmd := newCmdline(func(string) string { return "" }, strings.NewReader("p\n"), &strings.Builder{}, &strings.Builder{})
+	a := &approver{cmdline: cmd, board: cmd.newBoard(0)}
+	if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Unattended || err != nil {
+		t.Errorf("without a terminal: %+v, %v", got, err)
+	}
+}
+
+// What a review leaves is told in the summary, with what can be done about it.
+func TestSummariesNameWhatIsKept(t *testing.T) {
+	t.Parallel()
+	kept := []run.DocumentProposal{{ID: 7, Kind: run.Feature, Path: "a.py", Reason: "types\n\x1b[2Ja.py:1: wrong\nmore"}}
+	for name, c := range map[string]struct {
+		doc  run.Document
+		want []string
+	}{
+		"an open feature":  {run.Document{State: run.Done, Verdict: verify.Pass, Proposals: kept}, []string{"proposal 7  FEATURE  a.py", "sandbox run --proposal 7"}},
+		"a dropped one":    {run.Document{State: run.Done, Verdict: verify.Pass}, []string{"agent proposals list"}},
+		"nothing to mend":  {run.Document{State: run.Rejected, Verdict: verify.Pass}, []string{"nothing was found to change"}},
+		"one that goes on": {run.Document{State: run.Verifying}, nil},
+	} {
+		got := summarise(c.doc, palette{}, 80)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+		if strings.Contains(got, "\x1b") || c.want == nil && strings.Contains(got, "next:") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A reason is shown by its first words, however long it is.
+func TestAHeadlineIsOneLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                               "",
+		"it passed; skipped":             "it passed; skipped",
+		"types\na.py:1: wrong\nand more": "types a.py:1: wrong",
+		strings.Repeat("é", 100):         strings.Repeat("é", 72) + "…",
+	} {
+		if got := headline(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
