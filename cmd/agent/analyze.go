@@ -60,6 +60,8 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 		}
 	}
 	return c.with(ctx.Context, set, true, func(s *session) error {
+		// The seconds are those of the whole: the scan of the workspace, what
+		// changed, and the record.
 		started := time.Now()
 		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
 		if err != nil {
@@ -79,6 +81,8 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 // analysis brings the ledger up to date, and the descriptions when describe
 // says so.
 func (s *session) analysis(ctx context.Context, set settings, base *workspace.Manifest, describe bool, board *board) (run.Survey, error) {
+	// A first scan of a large workspace takes a while and says how far it
+	// is.
 	s.tell = board.event
 	survey, err := s.survey(ctx, base)
 	if err != nil || !describe {
@@ -89,6 +93,8 @@ func (s *session) analysis(ctx context.Context, set settings, base *workspace.Ma
 		return survey, err
 	}
 	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.event(run.Event{Model: &p}) })
+	// What was said before the model gave up is recorded, and asked for no
+	// more the next time.
 	d := run.Describer{Store: s.db, Engineer: crew.Engineer, Fence: run.NewFenceWord()}
 	survey.Summaries, err = d.Describe(ctx, base.Root, survey.Ledger)
 	return survey, err
@@ -106,6 +112,7 @@ func (c *cmdline) printAnalysis(root string, survey run.Survey, export, asJSON b
 		fmt.Fprintln(c.stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
 	}
 	return printTo(c.stdout, func(w io.Writer) error {
+		// The same bytes as SYMBOLS.json, so that one reader serves both.
 		if asJSON {
 			return survey.Ledger.Symbols(w, survey.Summaries)
 		}
@@ -138,6 +145,7 @@ func (s *session) study() *run.Analyst {
 // a run.
 func (s *session) survey(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
 	book, err := s.study().Study(ctx, base, func(found []ledger.Ripple) error {
+		// Told before it is done: a queue that is away is an error of its own.
 		if s.tell != nil {
 			s.tell(run.Event{Note: fmt.Sprintf("queued %d files that use what changed", len(found))})
 		}
@@ -163,6 +171,8 @@ func (s *session) recorded(ctx context.Context, base *workspace.Manifest) (run.S
 
 // examiner looks at the target of a run before any change.
 func (s *session) examiner() *run.Examiner {
+	// The cache is the one that the run's own verifier uses: what is found
+	// out here it need not find out again.
 	return &run.Examiner{
 		Images: s.builder, Inspector: &verify.Verifier{Boxes: s.engine, Cache: s.db}, Run: "analyze",
 		Emit: func(e run.Event) {

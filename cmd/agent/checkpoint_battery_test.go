@@ -67,7 +67,7 @@ func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 		t.Errorf("exit code %d\n%s\n%s", exit, readFile(t, x.dir+"/main.py"), p.screen())
 	}
 	asked := x.model.Requests()
-	if len(asked) != 1 || !strings.HasSuffix(asked[0].Messages[0].Text, "### User Augmentation\nand be quick about it\n") {
+	if len(asked) == 0 || x.kinds(t) != "answer" || !strings.HasSuffix(asked[0].Messages[0].Text, "### User Augmentation\nand be quick about it\n") {
 		t.Errorf("asked %+v", asked)
 	}
 	if got := x.text(t, `select string_agg(verdict, ' ' order by candidate) from v_gates where gate = 'lint'`); got != "pass pass" {
@@ -92,18 +92,18 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 func TestTheCountdownOfARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		expiry   string
-		exit     int
-		requests int
-		ends     string
+		expiry string
+		exit   int
+		kinds  string // of the requests
+		ends   string
 	}{
-		{"proceed", 0, 1, "print(b, a)\n"},
-		{"stop", 4, 0, "print(a, b)\n"},
+		{"proceed", 0, "answer", "print(b, a)\n"},
+		{"stop", 4, "", "print(a, b)\n"},
 	} {
 		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
 		exit := x.sits(t, p, "AGENT_COUNTDOWN=2s", "AGENT_EXPIRY="+c.expiry)()
-		if text := readFile(t, x.dir+"/main.py"); exit != c.exit || len(x.model.Requests()) != c.requests || !strings.HasSuffix(text, c.ends) {
-			t.Errorf("%s: exit code %d, %d requests\n%s\n%s", c.expiry, exit, len(x.model.Requests()), text, p.screen())
+		if text := readFile(t, x.dir+"/main.py"); exit != c.exit || x.kinds(t) != c.kinds || !strings.HasSuffix(text, c.ends) {
+			t.Errorf("%s: exit code %d, requests %q\n%s\n%s", c.expiry, exit, x.kinds(t), text, p.screen())
 		}
 		approved := x.text(t, `select coalesce(string_agg(approved_by, ' '), 'nobody') from v_promotions`)
 		if want := map[bool]string{true: "countdown", false: "nobody"}[c.exit == 0]; approved != want {

@@ -150,8 +150,8 @@ func TestARunWaitsForItsDatabase(t *testing.T) {
 	if text := readFile(t, filepath.Join(x.dir, "main.py")); !strings.HasSuffix(text, "print(b, a)\n") {
 		t.Errorf("the workspace holds\n%s", text)
 	}
-	if got := x.text(t, `select (select count(*) from v_model_calls where error_kind is null and ended is not null) || ' ' ||
-		(select count(*) from v_model_calls) || ' ' || (select count(*) from candidate) || ' ' || (select string_agg(state, ' ') from v_runs)`); got != "1 1 1 promoted" {
+	if got := x.text(t, `select (select count(*) from v_model_calls where`+forTheChange+`and error_kind is null and ended is not null) || ' ' ||
+		(select count(*) from v_model_calls where`+forTheChange+`) || ' ' || (select count(*) from candidate) || ' ' || (select string_agg(state, ' ') from v_runs)`); got != "1 1 1 promoted" {
 		t.Errorf("answers, requests, candidates and state: %s\n%s", got, &told)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"agent/orchestrator/run"
 	"agent/verify"
@@ -50,18 +51,16 @@ func TestAFeatureIsDecidedByPolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		yes  bool
-		wait string
-		stop string
+		wait patience
 		want run.Decision
 		by   string
 	}{
 		"--yes":              {yes: true, want: run.Apply, by: "--yes"},
-		"the countdown":      {wait: "10ms", stop: "proceed", want: run.Apply, by: "countdown"},
-		"a countdown's stop": {wait: "10ms", stop: "stop", want: run.Unattended, by: "the countdown ended"},
+		"the countdown":      {wait: patience{time: time.Millisecond}, want: run.Apply, by: "countdown"},
+		"a countdown's stop": {wait: patience{time: time.Millisecond, stop: true}, want: run.Unattended, by: "the countdown ended"},
 	} {
 		p := aPerson(t, nil)
-		wait := settings{"countdown": {c.wait, ""}, "expiry": {c.stop, ""}}.patience()
-		a := &approver{cmdline: p.cmd, yes: c.yes, wait: wait, board: p.cmd.newBoard(0)}
+		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.newBoard(0)}
 		got, err := a.Approve(t.Context(), aFeature())
 		a.board.close()
 		if got.Decision != c.want || got.By != c.by || err != nil {

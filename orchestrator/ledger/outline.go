@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The bounds of an outline: names of one kind, and bytes of all of them together.
+// The bounds of an outline, of which a prompt holds some dozens: names of one kind, and bytes of all of them together.
 const (
 	maxOutlined = 30
 	maxNames    = 400
@@ -17,7 +17,7 @@ func (l *Ledger) Project(s Summaries) string { return cmp.Or(s.Project, l.projec
 
 // Count is the number of definitions in all files.
 func (l *Ledger) Count() int {
-	n := 0
+	n := 0 // counted anew each time: it is asked once a command
 	for _, f := range l.files {
 		n += len(f.Definitions)
 	}
@@ -36,6 +36,7 @@ func (l *Ledger) Line(path string, s Summaries) string {
 // Outline tells on one line what the file says of itself, imports and defines: what somebody must know to say what it
 // is for, without its text. For example "a.py: Taxes. python, 80 lines; imports decimal; defines rate, Cart".
 func (f File) Outline() string {
+	// Members, fields and variables say little about what a file is for, and there are many.
 	var imports, names []string
 	for _, i := range f.Imports {
 		imports = append(imports, strings.Trim(i.Module+" "+i.Name, " "))
@@ -55,7 +56,8 @@ func (f File) Outline() string {
 	return line
 }
 
-// few joins the first of a list of names, and says how many there are besides.
+// few joins the first of a list of names, and says how many there are besides. A generated file with thousands of
+// names would otherwise push all others out of a prompt.
 func few(list []string) string {
 	size := 0
 	for i, name := range list {

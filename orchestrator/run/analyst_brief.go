@@ -21,7 +21,9 @@ type Survey struct {
 	Summaries ledger.Summaries
 }
 
-// The bounds of what a prompt says of a survey, in bytes and in findings.
+// The bounds of what a prompt says of a survey, in bytes and in findings. They
+// leave most of a small model's context to the code: what is around a file is
+// there to keep the model from guessing, not to be worked on.
 const (
 	maxOverview = 6 << 10
 	maxAround   = 6 << 10
@@ -29,7 +31,9 @@ const (
 	maxFindings = 50
 )
 
-// Project says what the project is, and a line a file.
+// Project says what the project is, and a line a file; "" when nothing is
+// known. The words of models in it are as untrusted as code, and are quoted by
+// every template.
 func (s Survey) Project() string {
 	if len(s.Ledger.Paths()) == 0 {
 		return ""
@@ -41,6 +45,8 @@ func (s Survey) Project() string {
 // defines, and which of its names must therefore stay; "" when nothing is known.
 // Without it a model that sees one file breaks the callers that it does not see.
 func (s Survey) Around(path string) string {
+	// The ledger shares the bytes out: users first, since to break one is worse
+	// than to guess a signature.
 	takes, gives := s.Ledger.Neighbours(path, maxAround)
 	var b strings.Builder
 	if len(takes) > 0 {
@@ -55,19 +61,21 @@ func (s Survey) Around(path string) string {
 	for _, n := range gives {
 		fmt.Fprintf(&b, "- %s, line %s: %s\n", n.Path, lines(n.Lines), title(n.Definition))
 	}
+	// Said as an order, and of all names, also where their users found no room.
 	if names := s.Ledger.Protected(path); len(names) > 0 {
 		fmt.Fprintf(&b, "Must not be renamed or removed, since other files use them: %s\n", listed(names, maxProtect))
 	}
 	return b.String()
 }
 
-// title is a definition without its place.
+// title is a definition without its place: the line is that of the file asked
+// about, and would be taken for one of its user.
 func title(d ledger.Definition) string {
 	_, text, _ := strings.Cut(d.String(), ": ")
 	return d.Kind + " " + text
 }
 
-// lines joins line numbers.
+// lines joins line numbers: "3, 9".
 func lines(list []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }
@@ -86,6 +94,7 @@ func listed(names []string, limit int) string {
 // Lazy is what a scan for lazy code says of the file at path, one finding a
 // line.
 func (s Survey) Lazy(path string) string {
+	// A file that is not known is not lazy either.
 	f, _ := s.Ledger.File(path)
 	var b strings.Builder
 	for i, finding := range f.Lazy() {
@@ -117,6 +126,8 @@ type Examiner struct {
 // line; "" for nothing. The snapshot is that of the run and is found, not made;
 // what the gates say is kept for the run, which would ask the same.
 func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, req Request, path string) (string, error) {
+	// A run has made both images before it plans; to find them costs an inspect
+	// each, and saves every planner from being handed them.
 	tools, err := x.Images.Ensure(ctx, images.Toolchain)
 	if errors.Is(err, images.ErrAbsent) {
 		return "", nil // nobody builds it for a look
@@ -141,7 +152,8 @@ func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, req R
 	return about(gates, path), nil
 }
 
-// about lists the findings of gates that concern one file.
+// about lists the findings of gates that concern one file, with its line, the
+// gate and the rule; those of other files are another run's work.
 func about(gates []verify.Gate, path string) string {
 	var b strings.Builder
 	n := 0

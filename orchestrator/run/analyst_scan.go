@@ -63,6 +63,8 @@ func (s *scan) all(ctx context.Context, fresh, changed []workspace.Entry) (files
 // size; each part is given to done, unless that is nil, when it is there.
 func (s *scan) read(ctx context.Context, entries []workspace.Entry, done func([]ledger.File) error) ([]ledger.File, error) {
 	var all []ledger.File
+	// Each part is read, handed on and forgotten by the box before the next: what
+	// is held at a time does not grow with the workspace.
 	for len(entries) > 0 {
 		batch := entries[:portion(entries)]
 		entries = entries[len(batch):]
@@ -82,7 +84,8 @@ func (s *scan) read(ctx context.Context, entries []workspace.Entry, done func([]
 	return all, nil
 }
 
-// portion is how many of the entries are sent at once, at least one.
+// portion is how many of the entries are sent at once, at least one. What is
+// too large to be sent takes no room.
 func portion(entries []workspace.Entry) int {
 	size := int64(0)
 	for n, e := range entries[:min(scanFiles, len(entries))] {
@@ -99,6 +102,8 @@ func portion(entries []workspace.Entry) int {
 // part reads one portion: what is a text goes to the box, the rest is recorded
 // as not read.
 func (s *scan) part(ctx context.Context, entries []workspace.Entry) ([]ledger.File, error) {
+	// What cannot be read has a row too, under its digest: else it would be looked
+	// at again in every study.
 	var files []ledger.File
 	var sent workspace.Changeset
 	digests := map[string]string{}
@@ -107,6 +112,8 @@ func (s *scan) part(ctx context.Context, entries []workspace.Entry) ([]ledger.Fi
 			files = append(files, ledger.File{Path: e.Path, SHA256: e.Digest, Problem: "over 1 MiB"})
 			continue
 		}
+		// Checked against the manifest while it is read: the digest that is recorded
+		// belongs to these bytes and no others.
 		text, err := s.base.ReadFile(e.Path)
 		var moving *workspace.ChangedError
 		switch {
@@ -142,6 +149,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 	if err := s.box.Apply(ctx, sent); err != nil {
 		return nil, fmt.Errorf("send %d files to be parsed: %w", len(sent.Changes), err)
 	}
+	// The paths are those of the workspace, so what is found needs no translation.
 	var paths []string
 	for _, c := range sent.Changes {
 		paths = append(paths, c.Path)
@@ -152,6 +160,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 		files = append(files, part...)
 		return err
 	})
+	// The last part is removed with the box.
 	if err == nil && s.done+len(paths) < s.total {
 		err = s.box.Apply(ctx, sent.Reverse())
 	}

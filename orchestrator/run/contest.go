@@ -32,7 +32,8 @@ type Plan struct {
 
 // A Planner chooses what to do in a workspace and gathers what is known about
 // it. It is asked once a run, in state planning, and must give the same plan
-// for the same run when that is carried on after a crash.
+// for the same run when that is carried on after a crash. A request with a
+// proposal has its plan aimed at that.
 type Planner interface {
 	Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error)
 }
@@ -98,9 +99,6 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	}
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
-	}
-	if p := req.Proposal; p != nil {
-		p.aim(&plan)
 	}
 	// The replay of a run elsewhere settles nothing here.
 	if p := plan.Proposal; p != nil && p.Workspace == f.rec.Workspace {

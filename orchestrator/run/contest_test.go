@@ -55,7 +55,11 @@ type plans run.Plan
 func (p plans) Plan(_ context.Context, base *workspace.Manifest, req run.Request) (run.Plan, error) {
 	text, err := base.ReadFile("a.py")
 	p.Task.Brief.Code, p.Task.Brief.Goal = string(text), req.Goal
-	return run.Plan(p), err
+	plan := run.Plan(p)
+	if req.Proposal != nil {
+		req.Proposal.Aim(&plan)
+	}
+	return plan, err
 }
 
 // only answers a question with an edit of a.py.

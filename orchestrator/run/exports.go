@@ -61,6 +61,7 @@ func Export(root, name string, data func(io.Writer) error) (err error) {
 // openExports opens the directory of exports, and makes it first when it is not
 // there. A link in its place is refused, also one that appears meanwhile.
 func openExports(root string) (*os.Root, error) {
+	// Everything below goes through descriptors: no path is walked twice.
 	top, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
@@ -69,6 +70,8 @@ func openExports(root string) (*os.Root, error) {
 	if err := top.Mkdir(exportsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	// A root follows links that stay within it; a .agent that leads to the
+	// workspace's own sources is refused all the same.
 	before, err := top.Lstat(exportsDir)
 	if err != nil {
 		return nil, err
@@ -97,6 +100,8 @@ func fill(dir *os.Root, name string, data func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	// On disk before the rename, or a power cut could leave an empty file in the
+	// place of a whole one.
 	b := bufio.NewWriter(f)
 	err = data(b)
 	if err == nil {
@@ -116,6 +121,8 @@ func sweep(dir *os.Root, prefix string) {
 		return
 	}
 	for _, e := range entries {
+		// By age, since a process that is alive may be writing one at this moment.
+		// Nothing but regular files of that name is ours.
 		info, err := e.Info()
 		if err == nil && strings.HasPrefix(e.Name(), prefix) && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleExport {
 			_ = dir.Remove(e.Name())
@@ -123,7 +130,8 @@ func sweep(dir *os.Root, prefix string) {
 	}
 }
 
-// ExportLedger writes ANALYSIS.md and SYMBOLS.json.
+// ExportLedger writes ANALYSIS.md, for people, and SYMBOLS.json, for programs.
+// One that cannot be written does not keep the other from being.
 func ExportLedger(root string, s Survey) error {
 	return errors.Join(
 		Export(root, "ANALYSIS.md", func(w io.Writer) error { return s.Ledger.Analysis(w, s.Summaries) }),
@@ -131,7 +139,8 @@ func ExportLedger(root string, s Survey) error {
 	)
 }
 
-// ExportMemory writes MEMORY.md: the memory that prompts show.
+// ExportMemory writes MEMORY.md: the memory that prompts show, which is the
+// current row of v_memory.
 func ExportMemory(ctx context.Context, k Knowledge, root string) error {
 	memory, err := k.Memory(ctx, root)
 	if err != nil {

@@ -212,6 +212,9 @@ func fate(doc Document) string {
 	switch {
 	case doc.State == Promoted:
 		return outcomePromoted
+	// A run that proved nothing has at most proposed a feature.
+	case doc.State == Done && doc.Candidates != nil && len(doc.Candidates) == 0:
+		return outcomeClean
 	case doc.State == Done:
 		return outcomeProved
 	case doc.Exit == ExitDone:

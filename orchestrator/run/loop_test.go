@@ -212,6 +212,30 @@ func (c *course) untouchedBut(t *testing.T, name string) {
 	}
 }
 
+// An iteration that only proposed a feature found nothing, and one that takes a
+// proposal up keeps that in its plan: whoever carries it on does the same.
+func TestALoopTakesUpWhatItProposed(t *testing.T) {
+	t.Parallel()
+	c := school(t, says(verify.Pass), map[string]string{
+		"1 target": "a.py", "1 propose/1": "NOTHING", "1 feature/1": wish, "1 implement/1": only("x = 1", "x = 2"), "1 memory/UM": "- a.py",
+	})
+	c.runner.Proposals = c.db
+	res := c.loop.Run(t.Context(), run.Request{Workspace: c.dir, Approver: decide(run.Unattended)}, run.Start{Order: run.Order{Iterations: 1}})
+	list, names := c.open(t)
+	if outcomes(res) != "a.py clean" || res.Exit != run.ExitDone || names != "FEATURE a.py" {
+		t.Fatalf("%s, exit %d, open are %q", outcomes(res), res.Exit, names)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.onAsk = func(string) error { cancel(); return ctx.Err() }
+	req := list[0].Resume(run.Request{Workspace: c.dir, Approver: decide(run.Apply)})
+	c.loop.Run(ctx, req, run.Start{Order: run.Order{Single: true, Scope: req.Scope, Iterations: 1}})
+	c.onAsk = nil
+	res = c.sail(t.Context(), run.Start{Resume: true})
+	if outcomes(res) != "a.py promoted" || c.tree(t)["a.py"] != "x = 2\n" || c.state(t, list[0].ID) != run.ProposalDone {
+		t.Errorf("%s, the proposal is %s after %v", outcomes(res), c.state(t, list[0].ID), c.paid)
+	}
+}
+
 func TestALoopEndsWhenItMust(t *testing.T) {
 	t.Parallel()
 	nothing := map[string]string{"1 target": "a.py", "1 propose/1": "NOTHING", "2 target": "b.py", "2 propose/1": "NOTHING"}

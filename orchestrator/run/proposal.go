@@ -102,9 +102,9 @@ func (p KeptProposal) Resume(req Request) Request {
 	return req
 }
 
-// aim makes the plan one for the proposal. The planner has read its file and
+// Aim makes a plan one for the proposal. The planner has read its file and
 // gathered what is known; what is to be done stands in the proposal.
-func (p KeptProposal) aim(plan *Plan) {
+func (p KeptProposal) Aim(plan *Plan) {
 	plan.Why, plan.Proposal = fmt.Sprintf("proposal %d", p.ID), &p
 	if p.Kind.feature() {
 		plan.Task.Kind, plan.Task.Brief.Feature = agent.Implement, p.Text

@@ -99,6 +99,9 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request)
 			return Plan{}, err
 		}
 	}
+	if req.Proposal != nil {
+		req.Proposal.Aim(&plan)
+	}
 	return plan, nil
 }
 

@@ -20,6 +20,7 @@ func (db *DB) Summaries(ctx context.Context, workspace string) (map[string]run.S
 		if err != nil {
 			return err
 		}
+		// What is outdated comes too: whoever asks compares the digests.
 		known = map[string]run.Summary{} // an attempt before may have filled it in part
 		var path string
 		var s run.Summary
@@ -36,6 +37,7 @@ func (db *DB) Summaries(ctx context.Context, workspace string) (map[string]run.S
 // place of what was known of the same paths, and forgets those of gone. Doing
 // it twice is doing it once.
 func (db *DB) SaveSummaries(ctx context.Context, workspace string, said map[string]run.Summary, gone []string) error {
+	// As columns, so that one statement takes any number of rows.
 	var paths, sums, texts, models []string
 	// In the order of their paths two writers wait for each other instead of
 	// blocking one another.
@@ -46,6 +48,7 @@ func (db *DB) SaveSummaries(ctx context.Context, workspace string, said map[stri
 	}
 	return db.do(ctx, "record the summaries of "+workspace, func(ctx context.Context) error {
 		// Both parts of the statement see the table as it was: no path is in both.
+		// A path that is both gone and described is described.
 		_, err := db.pool.Exec(ctx, `
 			with gone as (delete from summary where workspace = @workspace and path = any(@gone::text[]) and path <> all(@paths::text[]))
 			insert into summary (workspace, path, sha256, text, model)
