@@ -20,6 +20,8 @@ func (l *Loop) round(ctx context.Context, it *Iteration, req Request) (r Round, 
 			return it.round(), doc, err
 		}
 		l.tell(it.round(), doc)
+	} else {
+		l.note(hadEnded(it.Run, it.Outcome))
 	}
 	var notes []string
 	if it.Phase == Learn {
@@ -31,6 +33,11 @@ func (l *Loop) round(ctx context.Context, it *Iteration, req Request) (r Round, 
 		l.tell(r, nil)
 	}
 	return r, doc, err
+}
+
+// hadEnded says what became of a run before its iteration was interrupted.
+func hadEnded(id, outcome string) string {
+	return fmt.Sprintf("run %s had ended before: %s", id, outcome)
 }
 
 // tell tells the watcher how far an iteration is.
@@ -71,6 +78,8 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req Request) (*Document,
 	if doc == nil {
 		ran := l.fly(ctx, it, req)
 		doc = &ran
+	} else {
+		l.note(hadEnded(doc.Run, fate(*doc)))
 	}
 	it.Run, it.Outcome, it.Session = doc.Run, fate(*doc), session(*it, *doc)
 	switch it.Outcome {

@@ -93,6 +93,8 @@ func (s *Server) Alone(ctx context.Context) error {
 // Choose makes a server answer each question with what f returns for it, in
 // place of a script. It is called before the first question.
 func (s *Server) Choose(f func(Request) Step) *Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.choose = f
 	return s
 }
