@@ -33,6 +33,7 @@ func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) benc
 }
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
+	t.Parallel()
 	bad := map[string]string{ // file: text, then the rule and the line that must be reported
 		"a.py":            "x = 1\ndef f(:\n",
 		"indent.py":       "if x:\n    a\n  b\n",
@@ -137,6 +138,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 }
 
 func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
 	cmd, err := syntaxCommand(b.tools, work, []string{"big.json", "a.json", "absent.py"})
 	if err != nil {
@@ -153,6 +155,7 @@ func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 }
 
 func TestProgramsAreWatched(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"server.py": "import time\nwhile True:\n    time.sleep(0.1)\n",
 		"stubborn.py": "import os, signal, subprocess, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
@@ -214,6 +217,7 @@ func TestProgramsAreWatched(t *testing.T) {
 }
 
 func TestTestsRunToTheirEnd(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, map[string]string{
 		"pytest.ini": "[pytest]\naddopts = -x --lf\n", // one failure would hide the rest
 		"test_a.py": "import os, sys, unittest\n\ndef test_bad():\n    assert 0\n\ndef test_good():\n    print('1 failed')\n\n" +
@@ -242,6 +246,7 @@ func TestTestsRunToTheirEnd(t *testing.T) {
 }
 
 func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"exit status 0":   "os._exit(0)",
 		"exit status 127": "os._exit(127)",
@@ -257,6 +262,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 }
 
 func TestEndlessTestsTimeOut(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
 	b.timeout = 3 * time.Second
 	out := runTests(t.Context(), b)
@@ -266,6 +272,7 @@ func TestEndlessTestsTimeOut(t *testing.T) {
 }
 
 func TestTypesAreFoundInEveryLayout(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, map[string]string{
 		"src/pkg/__init__.py": "", "src/pkg/a.py": "def f(n: int) -> int:\n    return n\n",
 		"src/pkg/b.py":         "from pkg.a import f\n\n\ndef g():\n    return f('x')\n",

@@ -29,6 +29,7 @@ func modify(files map[string]string, p, after string) workspace.Change {
 }
 
 func TestFormattingFollowsTheStyleOfTheFile(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"clean.py":  "x = [1, 2]\n",
 		"crlf.py":   "x = [1, 2]\r\n",
@@ -76,6 +77,7 @@ func TestFormattingFollowsTheStyleOfTheFile(t *testing.T) {
 }
 
 func TestNewFileInAnUnformattedWorkspaceKeepsItsStyle(t *testing.T) {
+	t.Parallel()
 	create := workspace.Change{Op: workspace.Create, Path: "new.py", After: []byte("y  = 1\n"), Mode: 0o644}
 	if got := formatted(t, map[string]string{"rough.py": "x = [1,2]\n"}, create); got["new.py"] != "y  = 1\n" {
 		t.Errorf("%q", got)
@@ -86,6 +88,7 @@ func TestNewFileInAnUnformattedWorkspaceKeepsItsStyle(t *testing.T) {
 }
 
 func TestChangeOfModeAloneIsKept(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"run.py": "x = 1\n"}
 	c := modify(files, "run.py", "x = 1\n")
 	c.Mode = 0o755

@@ -51,6 +51,9 @@ type lab struct {
 	builder   *images.Builder
 	toolchain images.Image
 	cache     *memory
+
+	mu    sync.Mutex
+	sites map[string]int // how many sites stand on a snapshot: equal workspaces share one
 }
 
 // openLab builds what all tests share, once: the toolchain image with the
@@ -79,7 +82,7 @@ var openLab = sync.OnceValues(func() (*lab, error) {
 	}
 	b := images.New(engine, guest, nil)
 	toolchain, err := b.Ensure(ctx, images.Toolchain)
-	return &lab{engine: engine, builder: b, toolchain: toolchain, cache: newMemory()}, err
+	return &lab{engine: engine, builder: b, toolchain: toolchain, cache: newMemory(), sites: map[string]int{}}, err
 })
 
 // newLab returns the lab; without an engine the test fails.
@@ -151,11 +154,19 @@ func newSite(t *testing.T, files map[string]string) *site {
 	t.Helper()
 	l := newLab(t)
 	base := scan(t, files)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	snapshot, err := l.builder.Snapshot(t.Context(), l.toolchain, manifestTree{base}, base.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.sites[snapshot.ID]++
 	t.Cleanup(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.sites[snapshot.ID]--; l.sites[snapshot.ID] > 0 {
+			return
+		}
 		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), snapshot.ID); err != nil {
 			t.Errorf("remove the snapshot: %v", err)
 		}

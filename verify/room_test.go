@@ -8,6 +8,7 @@ import (
 )
 
 func TestABoxHasRoomForTheWorkspace(t *testing.T) {
+	t.Parallel()
 	base := &workspace.Manifest{Entries: []workspace.Entry{
 		{Path: "a", Kind: workspace.File, Size: 1},
 		{Path: "big", Kind: workspace.File, Size: 300 << 20},
@@ -21,6 +22,7 @@ func TestABoxHasRoomForTheWorkspace(t *testing.T) {
 }
 
 func TestRoomKeepsWhatTheConfigurationSays(t *testing.T) {
+	t.Parallel()
 	tight := sandbox.Limits{Work: 1 << 20, Inodes: 10, MaxFile: 1 << 10, Memory: 64 << 20}
 	if got := roomFor(tight, &workspace.Manifest{}); got != tight {
 		t.Errorf("limits %+v, want %+v", got, tight)

@@ -38,6 +38,7 @@ func symbolsOf(t *testing.T, box runner, paths []string) (files map[string]symbo
 }
 
 func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
+	t.Parallel()
 	planted := "raise SystemExit('the workspace was imported')\n"
 	files := map[string]string{
 		// What an interpreter or a tool in this directory could pick up.
@@ -103,6 +104,7 @@ func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
 }
 
 func TestManySymbolsComeInParts(t *testing.T) {
+	t.Parallel()
 	// Every file has symbols of about 1 MB, so that twenty of them are more than one command may print.
 	var text strings.Builder
 	for i := range 9000 {
@@ -128,6 +130,7 @@ func TestManySymbolsComeInParts(t *testing.T) {
 }
 
 func TestErrorOfAScanSaysWhatHappened(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, map[string]string{"a.py": "x = 1\n"}, sandbox.Limits{})
 	err := scanSymbols(t.Context(), b.box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "scan 1 files") {

@@ -24,6 +24,7 @@ func (brokenCache) Load(context.Context, string) ([]byte, bool, error) { return 
 func (brokenCache) Save(context.Context, string, []byte) error         { return errGone }
 
 func TestCacheThatDoesNotAnswerOnlySlowsDown(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	for name, cache := range map[string]Cache{"broken": brokenCache{}, "none": nil} {
 		s.verifier.Cache = cache
@@ -36,6 +37,7 @@ func TestCacheThatDoesNotAnswerOnlySlowsDown(t *testing.T) {
 }
 
 func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = nothing\n"})
 	st := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config))
 	key := st.baselineKey(s.base.Digest(), groupStatic)
@@ -53,6 +55,7 @@ func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 }
 
 func TestRowOfTheCacheIsUsed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	st := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config))
 	cache := newMemory()
@@ -66,6 +69,7 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 }
 
 func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	req := s.request(change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"}))
 	t.Run("the candidate's", func(t *testing.T) {
@@ -100,6 +104,7 @@ func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
 }
 
 func TestPatchThatDoesNotFitIntoTheBoxIsNoPass(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	s.config.Limits.Work = 1 << 20
 	r := s.verify(t, map[string]string{"data.json": "[\"" + strings.Repeat("x", 3<<19) + "\"]", "lib.py": "x = 2\n"})
@@ -109,6 +114,7 @@ func TestPatchThatDoesNotFitIntoTheBoxIsNoPass(t *testing.T) {
 }
 
 func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"run.py": guard})
 	if err := os.WriteFile(filepath.Join(s.dir, "run.py"), []byte("edited = 1\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -120,6 +126,7 @@ func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
 }
 
 func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	cache := newMemory()
 	cache.rows[s.lab.proofKey()] = []byte("true")
@@ -162,6 +169,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 }
 
 func TestVerifierServesSeveralCandidatesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "def f(n: int) -> int:\n    return n\n"})
 	texts := map[string]Verdict{
 		"def f(n: int) -> int:\n    return n + 1\n":   Pass,

@@ -23,6 +23,7 @@ func shop() map[string]string {
 }
 
 func TestGoodPatchPassesEveryGate(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "count * each", "each  *  count", 1)})
 	expect(t, r, Pass)
@@ -40,6 +41,7 @@ func TestGoodPatchPassesEveryGate(t *testing.T) {
 }
 
 func TestEachFaultFailsItsGate(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	t.Run("syntax error", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"stock.py": stock + "def broken(:\n    pass\n"})
@@ -105,6 +107,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 }
 
 func TestOldTroubleIsNotHeldAgainstThePatch(t *testing.T) {
+	t.Parallel()
 	old := shop()
 	old["legacy.py"] = "import os\n\n\ndef f(n: int) -> str:\n    return n + missing\n\n\nf(1, 2)\n"
 	old["broken.json"] = "{old"
@@ -148,6 +151,7 @@ func TestOldTroubleIsNotHeldAgainstThePatch(t *testing.T) {
 }
 
 func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
+	t.Parallel()
 	files := shop()
 	files["ruff.toml"] = "[lint]\nselect = [\"F\"]\n"
 	s := newSite(t, files)
@@ -190,6 +194,7 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 }
 
 func TestMissingToolIsInfraNeverAPass(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	for name, remove := range map[string]func(*toolPaths){
 		gateLint:   func(p *toolPaths) { p.Ruff = "/usr/bin/absent" },
@@ -214,6 +219,7 @@ func TestMissingToolIsInfraNeverAPass(t *testing.T) {
 }
 
 func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	tools := toolchain
 	tools.Ruff, tools.Mypy = "/bin/true", "/bin/true"
@@ -229,6 +235,7 @@ func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
 }
 
 func TestPatchOfTextNeedsNoBox(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"notes.txt": "one\n"})
 	v := &Verifier{Boxes: nil, Cache: s.lab.cache} // a start would crash
 	s.lab.cache.rows[s.lab.proofKey()] = []byte("true")
@@ -239,6 +246,7 @@ func TestPatchOfTextNeedsNoBox(t *testing.T) {
 }
 
 func TestCancelledContextClosesEverything(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"main.py": "import time\n\ntime.sleep(60)\n"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -264,6 +272,7 @@ func TestCancelledContextClosesEverything(t *testing.T) {
 }
 
 func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, shop())
 	s.verifier.Cache = newMemory()
 	cache := s.verifier.Cache.(*memory)

@@ -19,6 +19,7 @@ func skipped(r Report, name string) string {
 }
 
 func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"index.html": "<p>hello</p>\n", "style.css": "p { color: red }\n"})
 	r := s.verify(t, map[string]string{"style.css": "p { color: blue }\n"})
 	expect(t, r, Pass)
@@ -36,6 +37,7 @@ func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
 }
 
 func TestPatchOfTextStillRunsWhatAppliesToTheWorkspace(t *testing.T) {
+	t.Parallel()
 	files := shop()
 	files["README.md"] = "one\n"
 	s := newSite(t, files)
@@ -47,6 +49,7 @@ func TestPatchOfTextStillRunsWhatAppliesToTheWorkspace(t *testing.T) {
 }
 
 func TestNodeProgramsAreStarted(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"})
 	s.config.Smoke.Seconds = 3
 	r := s.verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
@@ -62,6 +65,7 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 }
 
 func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"})
 	patch := map[string]string{"note.txt": "x\n"}
 	s.config.Smoke = Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
@@ -88,6 +92,7 @@ func TestSmokeIsWatchedTenSecondsAtMost(t *testing.T) {
 }
 
 func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{
 		"lib.py": "x = 1\n", "legacy.py": "print 'two'\n", "ruff.toml": "select = 5\n",
 		"pytest.ini": "[pytest]\naddopts = --cov=lib\n", "test_lib.py": "def test_x():\n    pass\n",
@@ -107,6 +112,7 @@ func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 }
 
 func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    pass\n"})
 	r := s.verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --cov=lib\n"})
 	expect(t, r, Fail, gateTests)
@@ -116,12 +122,14 @@ func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 }
 
 func TestFileIsNotHiddenFromTheLinterByAnIgnoreFile(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "x = nothing\n"})
 	expect(t, r, Fail, gateLint, gateTypes)
 }
 
 func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
+	t.Parallel()
 	unsorted := map[string]string{"lib.py": "import sys\nimport os\n\nprint(sys, os)\n"}
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	expect(t, s.verify(t, unsorted), Pass)
@@ -132,6 +140,7 @@ func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
 }
 
 func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {
+	t.Parallel()
 	files := shop()
 	files["stock.py"] += "\n\ndef old():\n    return missing\n"
 	s := newSite(t, files)
@@ -149,6 +158,7 @@ func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {
 }
 
 func TestRenameWithoutItsCallersFails(t *testing.T) {
+	t.Parallel()
 	files := shop()
 	s := newSite(t, files)
 	r := s.judge(t, workspace.Changeset{Changes: []workspace.Change{
@@ -160,6 +170,7 @@ func TestRenameWithoutItsCallersFails(t *testing.T) {
 	}
 }
 
+// It runs alone, since it looks for boxes that any test left.
 func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 	main := "import os, signal, time\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"
 	s := newSite(t, map[string]string{"main.py": main})
@@ -177,6 +188,7 @@ func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 }
 
 func TestProgramThatEatsTheMemoryIsOOM(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
 	s.config.Limits.Memory = 400 << 20
 	r := s.verify(t, map[string]string{"main.py": "print(len(bytearray(1 << 30)))\n"})
