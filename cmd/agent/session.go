@@ -162,6 +162,11 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 
 // close gives everything back.
 func (s *session) close() {
+	if s.analyst != nil {
+		if err := s.analyst.Close(); err != nil && s.tell != nil {
+			s.tell(run.Event{Note: err.Error()})
+		}
+	}
 	// The database before the engine: it may live on it.
 	if s.db != nil {
 		s.db.Close()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,20 @@ type Analyst struct {
 
 	mu   sync.Mutex
 	held map[string]*ledger.Ledger // by workspace
+
+	closing sync.WaitGroup // the boxes of past studies
+	left    []error        // why some of them are not gone
+}
+
+// Close waits until the boxes of all studies are gone, and returns what became
+// of one that is not; its label and its lease tell everybody to remove it. A
+// study does not wait for the end of its own box, which is a good part of what
+// a small one costs.
+func (a *Analyst) Close() error {
+	a.closing.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return errors.Join(a.left...)
 }
 
 // Study brings the ledger of a workspace up to date with base and returns it.
@@ -80,12 +95,17 @@ func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found fun
 	// A process that has just begun reads its record while the box starts.
 	var book *ledger.Ledger
 	var lost error
-	var recalling, closing sync.WaitGroup
-	defer closing.Wait()
+	var recalling sync.WaitGroup
 	recalling.Go(func() { book, lost = a.recall(ctx, base.Root, scanner, sums) })
 	s := &scan{Analyst: a, base: base, scanner: scanner, total: len(fresh) + len(changed)}
 	files, again, err := s.all(ctx, fresh, changed)
-	closing.Go(s.close)
+	a.closing.Go(func() {
+		if err := s.close(); err != nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.left = append(a.left, err)
+		}
+	})
 	recalling.Wait()
 	if err = cmp.Or(err, lost); err != nil {
 		return nil, err

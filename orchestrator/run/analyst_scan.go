@@ -185,12 +185,13 @@ func (s *scan) start(ctx context.Context) error {
 	return nil
 }
 
-// close removes the box. One that stays is removed by its label and lease.
-func (s *scan) close() {
+// close removes the box, if there is one.
+func (s *scan) close() error {
 	if s.box == nil {
-		return
+		return nil
 	}
-	if err := s.box.Close(); err != nil && s.Emit != nil {
-		s.Emit(Event{Note: "close the box of the scan: " + err.Error()})
+	if err := s.box.Close(); err != nil {
+		return fmt.Errorf("close the box of the scan: %w", err)
 	}
+	return nil
 }

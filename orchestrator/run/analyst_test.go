@@ -86,8 +86,20 @@ func newStudy(t *testing.T, files map[string]string) *study {
 	db, _ := storetest.New(t)
 	s := &study{dir: t.TempDir()}
 	s.Analyst = &run.Analyst{Symbols: db, Images: l.builder, Boxes: counted{l.engine, &s.boxes}, Emit: func(e run.Event) { s.notes = append(s.notes, e.Note) }}
+	t.Cleanup(s.end(t))
 	s.write(t, files)
 	return s
+}
+
+// end returns what ends the present analyst of s, and checks that its boxes
+// are gone.
+func (s *study) end(t *testing.T) func() {
+	a := s.Analyst
+	return func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // write puts files into the workspace; one without text is removed.
@@ -111,7 +123,9 @@ func (s *study) write(t *testing.T, files map[string]string) {
 }
 
 // again is the analyst of another process, which holds nothing in memory.
-func (s *study) again() {
+func (s *study) again(t *testing.T) {
+	t.Helper()
+	s.end(t)()
 	s.Analyst = &run.Analyst{Symbols: s.Symbols, Images: s.Images, Boxes: s.Boxes, Emit: s.Emit}
 }
 
@@ -256,11 +270,11 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 		}
 	}
 	s.must(t)
-	s.again()
+	s.again(t)
 	if book, _ := s.must(t); s.boxes != 1 || len(book.Definitions("tax.py", "", "rate")) != 1 {
 		t.Errorf("%d boxes for an unchanged workspace", s.boxes)
 	}
-	s.again()
+	s.again(t)
 	s.write(t, map[string]string{"tax.py": "def rates(x):\n    return x\n", "logo.png": ""})
 	book, told := s.must(t)
 	if s.boxes != 2 || fmt.Sprint(told) != "[cart.py: function rate of tax.py is now called rates]" {
@@ -285,7 +299,7 @@ func TestRipplesThatWereNotTakenComeAgain(t *testing.T) {
 		}
 		s.refuse = nil
 		if other { // a process that died there held nothing
-			s.again()
+			s.again(t)
 		}
 		if _, told := s.must(t); len(told) != 1 {
 			t.Errorf("told %q after the first try came to nothing", told)
@@ -303,7 +317,7 @@ func TestTheRecordOfAnotherProcessCounts(t *testing.T) {
 	s := newStudy(t, shop)
 	s.must(t)
 	held := s.Analyst
-	s.again()
+	s.again(t)
 	s.write(t, map[string]string{"tax.py": "def rates(x):\n    return x\n", "cart.py": ""})
 	s.must(t)
 	s.Analyst = held
@@ -334,7 +348,7 @@ func TestAFirstStudyThatWasCutShortGoesOn(t *testing.T) {
 	if _, err := s.Study(ctx, base, nil); err == nil {
 		t.Fatal("a study that was cancelled ended well")
 	}
-	s.again()
+	s.again(t)
 	s.Emit = func(e run.Event) { s.notes = append(s.notes, e.Note) }
 	book, err := s.Recall(t.Context(), base.Root)
 	if err != nil || len(book.Paths()) != 500 {
