@@ -94,11 +94,7 @@ func (b *board) answered(r *askRow, p agent.Progress) {
 	if p.Estimated {
 		about = "~"
 	}
-	r.note = fmt.Sprintf("%s%d tokens in, %s%d out, %.1f s", about, p.In, about, p.Out, p.Seconds)
-	// A recorded answer may have taken no time that could be measured.
-	if p.Seconds > 0 {
-		r.note += fmt.Sprintf(", %.0f tokens/s", float64(p.Out)/p.Seconds)
-	}
+	r.note = fmt.Sprintf("%s%d tokens in, %s%d out, %.1f s", about, p.In, about, p.Out, p.Seconds) + rate(p.Out, p.Seconds)
 	// Money is named only where it is known; 0 would read as free.
 	switch {
 	case p.Recorded:
@@ -129,11 +125,16 @@ func (r askRow) question() string {
 func (r askRow) pace() string {
 	// The clock runs from when the question was sent, thinking included.
 	took, out := time.Since(r.began).Seconds(), (r.wrote+3)/4
-	text := fmt.Sprintf("%s, ~%d out, %.1f s", r.question(), out, took)
-	if took > 0 && out > 0 {
-		text += fmt.Sprintf(", %.0f tokens/s", float64(out)/took)
+	return fmt.Sprintf("%s, ~%d out, %.1f s", r.question(), out, took) + rate(out, took)
+}
+
+// rate says how fast tokens came, and nothing of a time that is shown as 0: a
+// recorded answer, or a first piece, came at no speed that means anything.
+func rate(tokens int, seconds float64) string {
+	if tokens == 0 || seconds < 0.05 {
+		return ""
 	}
-	return text
+	return fmt.Sprintf(", %.0f tokens/s", float64(tokens)/seconds)
 }
 
 // askLines returns a question as it should look now: one line, or two where
