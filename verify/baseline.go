@@ -73,7 +73,7 @@ func (s *store) save(ctx context.Context, key string, v any) error {
 // baseline finds out what the gates of one group say without the patch: from
 // the cache, or in a box of its own. A gate that has nothing to do there has
 // nothing against it.
-func (s *session) baseline(ctx context.Context, group string, defs []gateDef) {
+func (s *session) baseline(ctx context.Context, group string, defs []check) {
 	key := s.store.baselineKey(s.req.Base.Digest(), group)
 	known := map[string]outcome{}
 	ok, err := s.store.load(ctx, key, &known)
@@ -89,9 +89,9 @@ func (s *session) baseline(ctx context.Context, group string, defs []gateDef) {
 	known = map[string]outcome{}
 	// A row of an older shape, or one that a run with fewer gates has written,
 	// is made anew as a whole: the groups are small.
-	var todo []gateDef
+	var todo []check
 	for _, def := range defs {
-		if def.name == gateSmoke && len(s.before.args) == 0 || def.applies != nil && def.applies(s.base) != "" {
+		if def.name == checkProgram && len(s.before.args) == 0 || def.applies != nil && def.applies(s.base) != "" {
 			s.results.baseline(def.name, outcome{})
 			// It belongs to the row all the same, or that would never be complete.
 			known[def.name] = outcome{}
@@ -129,7 +129,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []gateDef) {
 }
 
 // complete reports whether there is an outcome for every gate.
-func complete(known map[string]outcome, defs []gateDef) bool {
+func complete(known map[string]outcome, defs []check) bool {
 	for _, def := range defs {
 		if _, ok := known[def.name]; !ok {
 			return false
@@ -164,12 +164,12 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	groups := map[string]map[string]outcome{}
-	for _, def := range gateTable() {
+	for _, def := range checks() {
 		out, ok := r.cand[def.name]
 		if _, judged := r.judged[def.name]; !ok || !judged {
 			continue // skipped: what was not judged is no measure for others
 		}
-		if def.name == gateSmoke && !s.sameEntry(v) {
+		if def.name == checkProgram && !s.sameEntry(v) {
 			continue
 		}
 		if groups[def.group] == nil {

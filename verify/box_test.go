@@ -304,3 +304,18 @@ func TestTypesAreFoundInEveryLayout(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// On a machine that leaves a program little time an endless loop is one still,
+// and a program that waits still waits.
+func TestALoopIsSeenOnABusyMachine(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"busy.py": "while True:\n    pass\n", "server.py": "import time\nwhile True:\n    time.sleep(0.1)\n"}
+	b := newBench(t, files, sandbox.Limits{CPUs: 0.2})
+	b.smoke.Seconds = 4
+	for p, busy := range map[string]bool{"busy.py": true, "server.py": false} {
+		b.entry = startFile(b.view, b.tools, p)
+		if out := runSmoke(t.Context(), b); out.Ending == nil || !out.Ending.Running || out.Ending.Busy != busy {
+			t.Errorf("%s: %+v", p, out)
+		}
+	}
+}

@@ -32,13 +32,13 @@ func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*se
 
 func TestTroubleIsNeverKept(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"a.py": guard, "test_a.py": ""})
+	base := scan(t, map[string]string{"a.py": guard, "test_a.py": "", "a.sh": ""})
 	cache := newMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	s.plan(func() {})
 	for _, group := range []string{groupStatic, groupSmoke, groupTests} {
-		var defs []gateDef
-		for _, def := range gateTable() {
+		var defs []check
+		for _, def := range checks() {
 			if def.group == group {
 				defs = append(defs, def)
 			}
@@ -51,7 +51,7 @@ func TestTroubleIsNeverKept(t *testing.T) {
 		}
 	}
 	s.proof(t.Context())
-	if len(s.results.proof) != len(gateOrder) {
+	if len(s.results.proof) != len(allChecks()) {
 		t.Errorf("not proved: %q", s.results.proof)
 	}
 	if len(cache.rows) != 0 {
@@ -68,10 +68,10 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 	cache := newMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	cache.rows[s.store.proofKey()] = []byte("true")
-	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"lint": {"blocked": "b"}, "types": {"findings": [{"file": "a.py", "message": "m"}]}}`)
-	s.baseline(t.Context(), groupStatic, gateTable()[:2])
+	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
+	s.baseline(t.Context(), groupStatic, checks()[:3])
 	s.proof(t.Context())
-	if len(*started) != 0 || s.results.base[gateLint].Blocked != "b" || len(s.results.base[gateTypes].Findings) != 1 || s.results.proof == nil {
+	if len(*started) != 0 || s.results.base[checkRuff].Blocked != "b" || len(s.results.base[checkMypy].Findings) != 1 || s.results.proof == nil {
 		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
 	}
 }
@@ -80,7 +80,7 @@ func TestHalfARowIsNoRow(t *testing.T) {
 	t.Parallel()
 	base := scan(t, map[string]string{"a.py": "x = 1\n"})
 	for name, row := range map[string]string{
-		"one gate": `{"lint": {}}`, "null": "null", "list": "[]", "cut": `{"lint": {}, "types": {`, "empty": "", "other gates": `{"smoke": {}, "tests": {}}`,
+		"one gate": `{"ruff": {}, "mypy": {}}`, "null": "null", "list": "[]", "cut": `{"ruff": {}, "mypy": {`, "empty": "", "other gates": `{"program": {}, "pytest": {}}`,
 	} {
 		cache := newMemory()
 		s, started := offline(base, cache, workspace.Changeset{})
@@ -89,9 +89,9 @@ func TestHalfARowIsNoRow(t *testing.T) {
 			cache.rows[s.store.proofKey()] = []byte(proved)
 			s.proof(t.Context())
 		}
-		s.baseline(t.Context(), groupStatic, gateTable()[:2])
-		if len(*started) != 5 || s.results.base[gateLint].Verdict != Infra {
-			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[gateLint])
+		s.baseline(t.Context(), groupStatic, checks()[:3])
+		if len(*started) != 5 || s.results.base[checkRuff].Verdict != Infra {
+			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[checkRuff])
 		}
 	}
 }
@@ -102,8 +102,8 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
 	s, started := offline(scan(t, map[string]string{"index.html": ""}), nil, cs)
 	s.plan(func() {})
-	for _, def := range gateTable() {
-		s.baseline(t.Context(), def.group, []gateDef{def})
+	for _, def := range checks() {
+		s.baseline(t.Context(), def.group, []check{def})
 		if out, ok := s.results.base[def.name]; !ok || out.Verdict != "" {
 			t.Errorf("%s: %+v", def.name, out)
 		}
@@ -117,7 +117,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 	t.Parallel()
 	base := scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
 	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
-	good := map[string]outcome{gateLint: {}, gateTypes: {}, gateSmoke: {Ending: &ending{}}, gateTests: {}}
+	good := map[string]outcome{checkRuff: {}, checkMypy: {}, checkProgram: {Ending: &ending{}}, checkPytest: {}}
 	with := func(name string, out outcome) map[string]outcome {
 		m := map[string]outcome{name: out}
 		for k, v := range good {
@@ -137,8 +137,8 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		{"all well", []workspace.Change{edit}, good, all},
 		{"nothing changed", nil, good, nil},
 		{"configuration changed", []workspace.Change{edit, {Op: workspace.Create, Path: "ruff.toml"}}, good, nil},
-		{"types in trouble", []workspace.Change{edit}, with(gateTypes, outcome{Verdict: Infra}), []string{groupSmoke, groupTests}},
-		{"tests late", []workspace.Change{edit}, with(gateTests, outcome{Verdict: Timeout}), []string{groupSmoke, groupStatic}},
+		{"types in trouble", []workspace.Change{edit}, with(checkMypy, outcome{Verdict: Infra}), []string{groupSmoke, groupTests}},
+		{"tests late", []workspace.Change{edit}, with(checkPytest, outcome{Verdict: Timeout}), []string{groupSmoke, groupStatic}},
 		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
 	} {
 		cs := workspace.Changeset{Changes: c.cs}
@@ -214,11 +214,12 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 		skipped string
 		jobs    int // static, programs, their baselines, proof
 	}{
-		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "", 7},
-		{"text only", map[string]string{"a.txt": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "format lint smoke syntax tests types", 2},
-		{"text beside a program", map[string]string{"main.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "format syntax tests", 5},
-		{"last test deleted", map[string]string{"test_a.py": ""}, workspace.Change{Op: workspace.Delete, Path: "test_a.py"}, "format lint smoke syntax types", 4},
-		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "format lint tests types", 4},
+		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "shellcheck", 7},
+		{"text only", map[string]string{"a.txt": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "mypy parsers program pytest ruff ruff format shellcheck", 2},
+		{"text beside a program", map[string]string{"main.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "parsers pytest ruff format shellcheck", 5},
+		{"last test deleted", map[string]string{"test_a.py": ""}, workspace.Change{Op: workspace.Delete, Path: "test_a.py"}, "mypy parsers program ruff ruff format shellcheck", 4},
+		{"shell", map[string]string{"run.sh": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "mypy program pytest ruff ruff format", 3},
+		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "mypy pytest ruff ruff format shellcheck", 4},
 	} {
 		s, _ := offline(scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
 		jobs := s.plan(func() {})

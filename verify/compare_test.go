@@ -234,7 +234,7 @@ func TestVolatilePartsOfACrashDoNotMakeItNew(t *testing.T) {
 
 func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 	t.Parallel()
-	static := gateDef{name: gateTypes, group: groupStatic, judge: judgeFindings}
+	static := check{name: checkMypy, gate: gateTypes, group: groupStatic, judge: judgeFindings}
 	blocked := outcome{Blocked: "bad.py: invalid syntax", Findings: []Finding{{File: "bad.py", Rule: "syntax"}}}
 	late := outcome{Verdict: Timeout, Detail: "mypy did not end within 5m0s"}
 	trouble := outcome{Verdict: Infra, Detail: "gone"}

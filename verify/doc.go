@@ -12,10 +12,15 @@
 //
 //	format   ruff format, on touched Python files that were formatted before
 //	syntax   a parser per language, on touched files; nothing is executed
-//	lint     ruff check, over the whole workspace
+//	lint     ruff check and shellcheck, over the whole workspace
 //	types    mypy, over the whole workspace
 //	smoke    the program starts and is watched
 //	tests    pytest, every test
+//
+// A gate is made of checks, one for each tool: every check is run, compared
+// with its own baseline, proved on its own planted faults and judged for
+// itself, and the gate says what its weightiest check says. So a tool that cannot
+// judge hides nothing of the others.
 //
 // Format, syntax, lint and types share one box, in this order, so that the
 // bytes are final before a type checker's plugin, the first workspace code, can

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"testing"
 
 	"agent/sandbox/workspace"
@@ -12,9 +13,10 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	r.baseline(gateLint, outcome{Seconds: 5, Detail: "ruff check over the workspace"})
-	r.begin(gateTypes, true)
-	r.baseline(gateTypes, outcome{Seconds: 7, Detail: "mypy over the workspace"})
+	r.skip(checkShell, "no script")
+	r.baseline(checkRuff, outcome{Seconds: 5, Detail: "ruff check over the workspace"})
+	r.begin(checkMypy, true)
+	r.baseline(checkMypy, outcome{Seconds: 7, Detail: "mypy over the workspace"})
 	want := []Event{
 		{Gate: gateLint, Baseline: true, Done: true, Detail: "known from before"},
 		{Gate: gateTypes, Baseline: true},
@@ -27,5 +29,30 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 		if e != want[i] {
 			t.Errorf("event %d: %+v, want %+v", i, e, want[i])
 		}
+	}
+}
+
+// A gate of several checks begins once and is done when the last of them is.
+func TestAGateIsToldOfOnce(t *testing.T) {
+	t.Parallel()
+	var got []Event
+	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
+	for _, name := range []string{checkRuff, checkShell} {
+		r.begin(name, true)
+		r.baseline(name, outcome{Seconds: 1, Detail: name})
+	}
+	for _, name := range []string{checkShell, checkRuff} {
+		r.begin(name, false)
+		r.candidate(name, outcome{Seconds: 2, Detail: name})
+	}
+	r.proven(map[string]string{checkShell: "it sees nothing"})
+	want := []Event{
+		{Gate: gateLint, Baseline: true},
+		{Gate: gateLint, Baseline: true, Done: true, Seconds: 2, Detail: "ruff; shellcheck"},
+		{Gate: gateLint},
+		{Gate: gateLint, Done: true, Verdict: Infra, Seconds: 4, Detail: "it sees nothing; ruff"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events %+v\nwant %+v", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,17 @@ const (
 // gateOrder is that order.
 var gateOrder = []string{gateFormat, gateSyntax, gateLint, gateTypes, gateSmoke, gateTests}
 
+// The names of the checks: the tools behind the gates.
+const (
+	checkFormat  = "ruff format"
+	checkSyntax  = "parsers"
+	checkRuff    = "ruff"
+	checkShell   = "shellcheck"
+	checkMypy    = "mypy"
+	checkProgram = "program"
+	checkPytest  = "pytest"
+)
+
 // The groups of gates that share a box, and so a cached baseline.
 const (
 	groupStatic = "static"
@@ -39,7 +51,7 @@ const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "2"
+const definitions = "3"
 
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
@@ -47,7 +59,7 @@ const definitions = "2"
 type toolPaths struct {
 	// The tools as the distribution installs them. Env finds a configured
 	// command in the box's PATH.
-	Ruff, Mypy, Python, Node, Env string
+	Ruff, Mypy, Python, Node, Env, Shellcheck string
 	// The project's own scripts, which the image carries.
 	Syntax, Tests string
 }
@@ -55,7 +67,7 @@ type toolPaths struct {
 // toolchain is the layout of the image.
 var toolchain = toolPaths{
 	Ruff: "/usr/bin/ruff", Mypy: "/usr/bin/mypy", Python: "/usr/bin/python3",
-	Node: "/usr/bin/node", Env: "/usr/bin/env",
+	Node: "/usr/bin/node", Env: "/usr/bin/env", Shellcheck: "/usr/bin/shellcheck",
 	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py",
 }
 
@@ -104,13 +116,14 @@ func infra(format string, args ...any) outcome {
 	return outcome{Verdict: Infra, Detail: fmt.Sprintf(format, args...)}
 }
 
-// A gateDef is one row of the table of gates that have a baseline. Format and
-// syntax have none in this sense: the former changes bytes instead of judging
-// them, the latter looks at touched files only and finds their old text in the
-// same box.
-type gateDef struct {
+// A check is one tool's part of a gate: lint is ruff for Python and shellcheck
+// for shell scripts. Each is run, compared with its own baseline, proved and
+// judged for itself, so that one that cannot judge hides nothing of the others;
+// the report shows the gate, which is all of its checks together.
+type check struct {
 	name string
-	// Gates of one group share a box and a row of the cache.
+	gate string
+	// Checks of one group share a box and a row of the cache.
 	group string
 	run   func(ctx context.Context, b bench) outcome
 	// applies gives the reason why the gate has nothing to do in a view, or "".
@@ -119,21 +132,52 @@ type gateDef struct {
 	judge func(base, cand outcome, d diff) Gate
 }
 
-// gateTable lists them, those of one box in the order in which they run.
-func gateTable() []gateDef {
+// checks lists those that have a baseline, by gate and, within a box, in the
+// order in which they run. What may run workspace code comes last in its box.
+func checks() []check {
 	python := func(v view) string {
 		if v.python() {
 			return ""
 		}
 		return "the workspace has no Python file"
 	}
-	return []gateDef{
-		{gateLint, groupStatic, runLint, python, judgeFindings},
-		{gateTypes, groupStatic, runTypes, python, judgeFindings},
-		{gateSmoke, groupSmoke, runSmoke, nil, judgeSmoke}, // applies when there is an entry: see session.plan
-		{gateTests, groupTests, runTests, testsApply, judgeTests},
+	return []check{
+		{checkRuff, gateLint, groupStatic, runLint, python, judgeFindings},
+		{checkShell, gateLint, groupStatic, runShell, shellApplies, judgeFindings},
+		{checkMypy, gateTypes, groupStatic, runTypes, python, judgeFindings},
+		{checkProgram, gateSmoke, groupSmoke, runSmoke, nil, judgeSmoke}, // applies when there is an entry: see session.plan
+		{checkPytest, gateTests, groupTests, runTests, testsApply, judgeTests},
 	}
 }
+
+// allChecks lists every check in the order of a report. Format and syntax have
+// no baseline in the sense of the others: the former changes bytes instead of
+// judging them, the latter looks at touched files only and finds their old text
+// in the same box.
+func allChecks() []check {
+	return append([]check{
+		{name: checkFormat, gate: gateFormat, group: groupStatic, judge: judgeFindings},
+		{name: checkSyntax, gate: gateSyntax, group: groupStatic, judge: judgeFindings},
+	}, checks()...)
+}
+
+// checksOf lists the checks of a gate, in the order of the table.
+func checksOf(gate string) []check {
+	return slices.DeleteFunc(allChecks(), func(c check) bool { return c.gate != gate })
+}
+
+// checkNamed is the check of that name, the zero check for none.
+func checkNamed(name string) check {
+	for _, c := range allChecks() {
+		if c.name == name {
+			return c
+		}
+	}
+	return check{}
+}
+
+// gateOfCheck names the gate that a check belongs to.
+func gateOfCheck(name string) string { return checkNamed(name).gate }
 
 // definitionDigest identifies everything that shapes an outcome besides the
 // snapshot and the image, so that it can stand in a cache key. It covers the whole
@@ -155,22 +199,20 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// toolOf names the programs behind a gate, as Request.Versions does.
+// toolOf names the programs behind a check, as Request.Versions does.
 func toolOf(name string) []string {
 	switch name {
-	case gateFormat, gateLint:
+	case checkFormat:
 		return []string{"ruff"}
-	case gateSyntax:
+	case checkSyntax:
 		return []string{"python3", "node"}
-	case gateTypes:
-		return []string{"mypy"}
-	case gateTests:
-		return []string{"pytest"}
+	case checkProgram:
+		return nil // the workspace's own
 	}
-	return nil
+	return []string{name}
 }
 
-// toolVersion is the Gate.Tool of a gate, "" when the version is not known.
+// toolVersion is the Gate.Tool of a check, "" when the version is not known.
 func toolVersion(name string, versions map[string]string) string {
 	var known []string
 	for _, tool := range toolOf(name) {

@@ -21,6 +21,8 @@ var (
 		"caller.py":        "from sound import double\n\ntotal = double(\"21\")\n",
 		"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
 		"test_planted.py":  "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n",
+		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
+		"control/clean.sh": "#!/bin/sh\nname=$1\necho \"$name\"\n",
 		"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
 	}
 	// One fault a language, each of which every parser of it refuses.
@@ -76,8 +78,8 @@ func (s *session) proof(ctx context.Context) {
 		reasons = prove(ctx, s.bench(box, view{}, entry{}))
 	})
 	if err != nil {
-		for _, name := range gateOrder {
-			reasons[name] = fmt.Sprintf("not proved on planted faults: %v", err)
+		for _, c := range allChecks() {
+			reasons[c.name] = fmt.Sprintf("not proved on planted faults: %v", err)
 		}
 	}
 	s.results.proven(reasons)
@@ -97,8 +99,8 @@ func prove(ctx context.Context, b bench) map[string]string {
 	b.smoke = Smoke{}
 	b.view = newView(&workspace.Manifest{}, programs)
 	if err := b.box.Apply(ctx, programs); err != nil {
-		for _, name := range gateOrder {
-			reasons[name] = fmt.Sprintf("not proved: plant faults: %v", err)
+		for _, c := range allChecks() {
+			reasons[c.name] = fmt.Sprintf("not proved: plant faults: %v", err)
 		}
 		return reasons
 	}
@@ -106,18 +108,19 @@ func prove(ctx context.Context, b bench) map[string]string {
 		name string
 		do   func(context.Context, bench) error
 	}{
-		{gateFormat, proveFormat},
-		{gateLint, proveLint},
-		{gateTypes, proveTypes},
-		{gateTests, proveTests},
-		{gateSmoke, proveSmoke},
-		{gateSyntax, proveSyntax},
+		{checkFormat, proveFormat},
+		{checkRuff, proveLint},
+		{checkShell, proveShell},
+		{checkMypy, proveTypes},
+		{checkPytest, proveTests},
+		{checkProgram, proveSmoke},
+		{checkSyntax, proveSyntax},
 	}
 	for _, step := range steps {
-		if step.name == gateSyntax {
+		if step.name == checkSyntax {
 			// Only now: mypy and pytest would not get past the broken files.
 			if err := b.box.Apply(ctx, syntax); err != nil {
-				reasons[gateSyntax] = fmt.Sprintf("not proved: plant faults: %v", err)
+				reasons[checkSyntax] = fmt.Sprintf("not proved: plant faults: %v", err)
 				break
 			}
 			b.view = newView(&workspace.Manifest{}, syntax)
@@ -182,6 +185,15 @@ func proveLint(ctx context.Context, b bench) error {
 		return err
 	}
 	return exactly(out.Findings, map[string]string{"undefined.py": "F821"})
+}
+
+// proveShell wants the variable that nobody assigns and nothing else.
+func proveShell(ctx context.Context, b bench) error {
+	out := runShell(ctx, b)
+	if err := judgedBy(out); err != nil {
+		return err
+	}
+	return exactly(out.Findings, map[string]string{"unassigned.sh": "SC2154"})
 }
 
 // proveTypes wants the wrong argument in the caller, whose declaration is in

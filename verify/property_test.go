@@ -177,12 +177,12 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 func TestOnlyJudgementsLast(t *testing.T) {
 	t.Parallel()
 	for verdict, want := range map[Verdict]bool{"": true, Infra: false, Timeout: false, OOM: false} {
-		if got := lasting(map[string]outcome{gateLint: {}, gateTypes: {Verdict: verdict}}); got != want {
+		if got := lasting(map[string]outcome{checkRuff: {}, checkMypy: {Verdict: verdict}}); got != want {
 			t.Errorf("%q is kept: %v", verdict, got)
 		}
 	}
-	defs := []gateDef{{name: gateLint}, {name: gateTypes}}
-	if complete(map[string]outcome{gateLint: {}}, defs) || !complete(map[string]outcome{gateLint: {}, gateTypes: {}}, defs) {
+	defs := []check{{name: checkRuff}, {name: checkMypy}}
+	if complete(map[string]outcome{checkRuff: {}}, defs) || !complete(map[string]outcome{checkRuff: {}, checkMypy: {}}, defs) {
 		t.Error("a row without a gate counts as complete")
 	}
 }

@@ -100,6 +100,7 @@ func works() map[string]guest.Result {
 	return map[string]guest.Result{
 		"json-lines":   ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
 		"mypy":         ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
+		"shellcheck":   ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py": tests,
 		"syntax.py":    ended(0, []byte(answer), nil),
 		"crash.py":     ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
@@ -108,14 +109,16 @@ func works() map[string]guest.Result {
 	}
 }
 
-// proving maps each gate to the answer that its proof rests on.
-var proving = map[string]string{gateLint: "json-lines", gateTypes: "mypy", gateTests: "run_tests.py", gateSyntax: "syntax.py", gateSmoke: "crash.py"}
+// proving maps each check to the answer that its proof rests on.
+var proving = map[string]string{
+	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py",
+}
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	t.Parallel()
 	b, box := replayed(works())
 	reasons := prove(t.Context(), b)
-	if len(reasons) != 1 || reasons[gateFormat] == "" {
+	if len(reasons) != 1 || reasons[checkFormat] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
 	// Files that do not parse come when all others are done.
@@ -154,7 +157,7 @@ func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
 	b, box := replayed(works())
 	box.err = errors.New("no space")
-	if reasons := prove(t.Context(), b); len(reasons) != len(gateOrder) || !strings.Contains(reasons[gateLint], "no space") || len(box.ran) != 0 {
+	if reasons := prove(t.Context(), b); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.ran) != 0 {
 		t.Errorf("%q", reasons)
 	}
 }
@@ -246,16 +249,16 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 	refused := ended(2, nil, golden(t, "ruff-config.txt"))
 	b, box := replayed(map[string]guest.Result{"json-lines": refused, "mypy": ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
-	defs := []gateDef{gateTable()[0], gateTable()[1]}
+	defs := []check{checkNamed(checkRuff), checkNamed(checkMypy)}
 	s.check(t.Context(), b.box, defs, false, func() {})
 	if len(box.applied) != 2 || len(box.applied[1].Changes) != 1 || box.applied[1].Changes[0].Op != workspace.Delete {
 		t.Fatalf("applied %+v", box.applied)
 	}
-	found := s.results.cand[gateLint].Findings
+	found := s.results.cand[checkRuff].Findings
 	if len(found) != 1 || found[0].File != "ruff.toml" || found[0].Rule != "config" {
 		t.Errorf("lint %+v", found)
 	}
-	if out, ok := s.results.cand[gateTypes]; !ok || len(out.Findings) != 0 {
+	if out, ok := s.results.cand[checkMypy]; !ok || len(out.Findings) != 0 {
 		t.Errorf("types %+v", out)
 	}
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,32 +10,35 @@ import (
 )
 
 // results gathers the outcomes of one session as they come, from several
-// goroutines, and judges each gate as soon as all that it needs is there: the
-// candidate's outcome, the baseline's, and the proof that the gate works. So a
-// person sees each verdict when it is known, in whatever order the boxes end. An
+// goroutines, and judges each check as soon as all that it needs is there: the
+// candidate's outcome, the baseline's, and the proof that it works. So a person
+// sees each verdict when it is known, in whatever order the boxes end. An
 // outcome that is infra needs neither of the other two.
+//
+// Everything is kept by check; what is told and reported is the gate.
 type results struct {
 	request Request
-	// By name, format and syntax among them, though they run otherwise.
-	defs map[string]gateDef
 
 	mu sync.Mutex
 	// Called with mu held: one at a time, and in the order of the facts.
 	emit func(Event)
 	cand map[string]outcome
 	base map[string]outcome
-	// The gates that ran on the unpatched snapshot this time; what of base is
+	// The checks that ran on the unpatched snapshot this time; what of base is
 	// not in here was known.
 	ran map[string]bool
-	// Gate to the reason why it is not proven; nil until the proof is done.
+	// Check to the reason why it is not proven; nil until the proof is done.
 	proof map[string]string
-	// Why a gate does not apply. A gate is in here, in judged, or open.
+	// Why a check does not apply, or could not judge. A check is in here, in
+	// judged, or open.
 	skipped map[string]string
 	judged  map[string]Gate
 	final   workspace.Changeset
-	// What comparisons need to know of final; made once for all gates.
+	// What comparisons need to know of final; made once for all checks.
 	diff  diff
 	notes []string
+	// What has been told: "began", "waits" or "done", side and gate.
+	told map[string]bool
 }
 
 func newResults(emit func(Event), req Request) *results {
@@ -42,15 +46,10 @@ func newResults(emit func(Event), req Request) *results {
 		emit = func(Event) {}
 	}
 	r := &results{
-		request: req, defs: map[string]gateDef{}, emit: emit,
+		request: req, emit: emit, told: map[string]bool{},
 		cand: map[string]outcome{}, base: map[string]outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]Gate{},
 	}
-	for _, def := range gateTable() {
-		r.defs[def.name] = def
-	}
-	r.defs[gateSyntax] = gateDef{name: gateSyntax, judge: judgeFindings}
-	r.defs[gateFormat] = gateDef{name: gateFormat, judge: judgeFindings}
-	r.base[gateFormat] = outcome{} // formatting has no baseline
+	r.base[checkFormat] = outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
 	return r
 }
@@ -71,7 +70,17 @@ func (r *results) begin(name string, baseline bool) {
 	if baseline {
 		r.ran[name] = true
 	}
-	r.emit(Event{Gate: name, Baseline: baseline})
+	r.tell("began", Event{Gate: gateOfCheck(name), Baseline: baseline})
+}
+
+// tell emits an event unless one of its kind has been told of that side of that
+// gate: a gate begins with the first of its checks and is done with the last.
+func (r *results) tell(kind string, e Event) {
+	key := fmt.Sprintf("%s %t %s", kind, e.Baseline, e.Gate)
+	if !r.told[key] {
+		r.told[key] = true
+		r.emit(e)
+	}
 }
 
 // note keeps a remark that changes no verdict, such as a cache that did not
@@ -94,55 +103,75 @@ func (r *results) skip(name, reason string) {
 func (r *results) unparsed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, name := range []string{gateSmoke, gateTests} {
-		if _, ok := r.skipped[name]; !ok {
-			r.skipped[name] = "not run: a touched file has a syntax error"
+	for _, c := range checks() {
+		if c.group == groupStatic {
+			continue
+		}
+		if _, ok := r.skipped[c.name]; !ok {
+			r.skipped[c.name] = "not run: a touched file has a syntax error"
 		}
 		// It may have ended just before the syntax error was found.
-		delete(r.judged, name)
+		delete(r.judged, c.name)
 	}
 }
 
-// candidate records what a gate found in the candidate.
+// candidate records what a check found in the candidate.
 func (r *results) candidate(name string, out outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cand[name] = out
 	// Otherwise nothing would be seen of it for as long as the baseline takes.
 	if _, ok := r.base[name]; !ok && out.Verdict != Infra {
-		r.emit(Event{Gate: name, Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
+		r.tell("waits", Event{Gate: gateOfCheck(name), Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
 	}
 	r.judge(name)
 }
 
-// baseline records what a gate found before the patch.
+// baseline records what a check found before the patch.
 func (r *results) baseline(name string, out outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.base[name] = out
 	// The syntax check of the old text is a part of its gate, not a run.
-	if name != gateSyntax {
-		e := Event{Gate: name, Baseline: true, Done: true, Verdict: out.Verdict, Seconds: out.Seconds, Detail: out.Detail}
-		if !r.ran[name] {
-			// The time is that of an earlier run: who watches this one has not waited.
-			e.Seconds, e.Detail = 0, "known from before"
-		}
-		r.emit(e)
+	if name != checkSyntax {
+		r.compared(gateOfCheck(name))
 	}
 	r.judge(name)
 }
 
-// proven records which gates have not proved themselves, and why.
+// compared tells when the last check of a gate has its baseline.
+func (r *results) compared(gate string) {
+	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "known from before"}
+	var parts []Gate
+	for _, c := range checksOf(gate) {
+		out, ok := r.base[c.name]
+		if _, skipped := r.skipped[c.name]; !ok && !skipped {
+			return
+		}
+		// The time of an earlier run is not told: who watches this one has not
+		// waited.
+		if r.ran[c.name] {
+			parts = append(parts, gateOf(gate, out))
+		}
+	}
+	if len(parts) > 0 {
+		g := together(parts)
+		e.Verdict, e.Seconds, e.Detail = g.Verdict, g.Seconds, g.Detail
+	}
+	r.tell("done", e)
+}
+
+// proven records which checks have not proved themselves, and why.
 func (r *results) proven(reasons map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.proof = reasons
-	for _, name := range gateOrder {
-		r.judge(name)
+	for _, c := range allChecks() {
+		r.judge(c.name)
 	}
 }
 
-// judge gives a gate its verdict when everything is there, and does nothing
+// judge gives a check its verdict when everything is there, and does nothing
 // otherwise, so that it may be called whenever something has come. It is called
 // with mu held.
 func (r *results) judge(name string) {
@@ -153,23 +182,103 @@ func (r *results) judge(name string) {
 	if !have || done || skipped || cand.Verdict != Infra && (!compared || r.proof == nil) {
 		return
 	}
-	g, reason := judge(r.defs[name], base, cand, r.proof[name], r.diff)
+	def := checkNamed(name)
+	g, reason := judge(def, base, cand, r.proof[name], r.diff)
 	if reason != "" {
 		r.skipped[name] = reason
-		r.emit(Event{Gate: name, Done: true, Seconds: cand.Seconds, Detail: "skipped: " + reason})
-		return
+	} else {
+		g.Name, g.Tool = def.gate, toolVersion(name, r.request.Versions)
+		r.judged[name] = g
 	}
-	g.Name, g.Tool = name, toolVersion(name, r.request.Versions)
-	r.judged[name] = g
-	r.emit(Event{Gate: name, Done: true, Verdict: g.Verdict, Seconds: g.Seconds, Detail: g.Detail})
+	r.ended(def.gate)
 }
 
-// judge is the table of what may come together. It decides on one gate, or gives
+// ended tells when the last check of a gate is judged or left out.
+func (r *results) ended(gate string) {
+	took := 0.0
+	for _, c := range checksOf(gate) {
+		_, judged := r.judged[c.name]
+		if _, skipped := r.skipped[c.name]; !judged && !skipped {
+			return
+		}
+		took += r.cand[c.name].Seconds
+	}
+	e := Event{Gate: gate, Done: true, Seconds: took}
+	if g, reason := r.gate(gate); reason != "" {
+		e.Detail = "skipped: " + reason
+	} else {
+		e.Verdict, e.Detail = g.Verdict, g.Detail
+	}
+	r.tell("done", e)
+}
+
+// gate is the judgement of a gate, all of its checks together, or the reason why
+// it is left out. A check that could not judge is named beside those that did.
+func (r *results) gate(name string) (g Gate, reason string) {
+	var parts []Gate
+	var reasons, unjudged []string
+	for _, c := range checksOf(name) {
+		part, ok := r.judged[c.name]
+		reason, skipped := r.skipped[c.name]
+		switch {
+		case skipped:
+			if _, ran := r.cand[c.name]; ran {
+				unjudged = append(unjudged, c.name+" "+reason)
+			}
+			if !slices.Contains(reasons, reason) {
+				reasons = append(reasons, reason)
+			}
+		case ok:
+			parts = append(parts, part)
+		default:
+			// Nothing may be taken for a pass that was never judged.
+			parts = append(parts, gateOf(name, infra("the gate came to no judgement")))
+		}
+	}
+	if len(parts) == 0 {
+		return Gate{}, strings.Join(reasons, "; ")
+	}
+	g = together(parts)
+	for _, text := range unjudged {
+		g.Detail += "; " + text
+	}
+	return g, ""
+}
+
+// together makes one gate of what its checks say. The weightiest verdict counts,
+// and its detail comes first.
+func together(parts []Gate) Gate {
+	g := Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []Finding{}}
+	if parts[0].Verdict == "" && g.Verdict == Pass {
+		g.Verdict = "" // a baseline is no judgement
+	}
+	var details, others, outputs, tools []string
+	for _, p := range parts {
+		if p.Verdict == g.Verdict {
+			details = append(details, p.Detail)
+		} else {
+			others = append(others, p.Detail)
+		}
+		outputs, tools = append(outputs, p.Output), append(tools, p.Tool)
+		g.Findings = append(g.Findings, p.Findings...)
+		g.Seconds, g.Old, g.Fixed, g.Peak = g.Seconds+p.Seconds, g.Old+p.Old, g.Fixed+p.Fixed, max(g.Peak, p.Peak)
+	}
+	g.Detail, g.Tool = present(append(details, others...), "; "), present(tools, ", ")
+	g.Output = tail(present(outputs, "\n"), maxTail)
+	return g
+}
+
+// present joins the texts that are not empty.
+func present(texts []string, between string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), between)
+}
+
+// judge is the table of what may come together. It decides on one check, or gives
 // the reason why it is left out: it could not judge the workspace before the
 // patch either.
-func judge(def gateDef, base, cand outcome, unproven string, d diff) (Gate, string) {
+func judge(def check, base, cand outcome, unproven string, d diff) (Gate, string) {
 	infra := func(detail string) (Gate, string) {
-		g := gateOf(def.name, cand)
+		g := gateOf(def.gate, cand)
 		g.Verdict, g.Detail = Infra, detail
 		return g, ""
 	}
@@ -203,16 +312,11 @@ func (s *session) report() Report {
 	defer r.mu.Unlock()
 	report := Report{Changeset: r.final, Gates: []Gate{}, Skipped: []Skip{}}
 	for _, name := range gateOrder {
-		if reason, ok := r.skipped[name]; ok {
+		if g, reason := r.gate(name); reason != "" {
 			report.Skipped = append(report.Skipped, Skip{name, reason})
-			continue
+		} else {
+			report.Gates = append(report.Gates, g)
 		}
-		g, ok := r.judged[name]
-		if !ok {
-			// Nothing may be taken for a pass that was never judged.
-			g = gateOf(name, infra("the gate came to no judgement"))
-		}
-		report.Gates = append(report.Gates, g)
 	}
 	report.Verdict = overall(report.Gates)
 	if len(r.notes) > 0 && len(report.Gates) > 0 {

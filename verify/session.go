@@ -109,21 +109,21 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	cand := newView(s.req.Base, s.req.Changeset)
 	r := s.results
 	if reason := formatApplies(s.req.Changeset); reason != "" {
-		r.skip(gateFormat, reason)
+		r.skip(checkFormat, reason)
 	}
 	if len(touched(cand)) == 0 {
-		r.skip(gateSyntax, "no touched file has a parser")
+		r.skip(checkSyntax, "no touched file has a parser")
 	}
 	var err error
 	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
-	groups := map[string][]gateDef{}
-	for _, def := range gateTable() {
+	groups := map[string][]check{}
+	for _, def := range checks() {
 		reason := s.reason(def, cand)
 		switch {
-		case def.name == gateSmoke && err != nil:
+		case def.name == checkProgram && err != nil:
 			// Which program it is cannot be told, so nobody knows that it works.
-			r.baseline(gateSmoke, outcome{})
-			r.candidate(gateSmoke, infra("%v", err))
+			r.baseline(checkProgram, outcome{})
+			r.candidate(checkProgram, infra("%v", err))
 		case reason != "":
 			r.skip(def.name, reason)
 		default:
@@ -149,15 +149,15 @@ func (s *session) plan(stop context.CancelFunc) []job {
 }
 
 // reason says why a gate has nothing to do on either side, or "".
-func (s *session) reason(def gateDef, cand view) string {
-	if def.name == gateSmoke {
+func (s *session) reason(def check, cand view) string {
+	if def.name == checkProgram {
 		if len(s.after.args) > 0 {
 			return ""
 		}
 		return "no entry point: name the program with [smoke] command in agent.toml"
 	}
 	reason := def.applies(cand)
-	if reason != "" && def.name == gateTests {
+	if reason != "" && def.gate == gateTests {
 		reason = def.applies(s.base) // tests that the patch deleted are missed
 	}
 	return reason
@@ -200,7 +200,7 @@ func (s *session) settle(cs workspace.Changeset) {
 
 // static runs the candidate's static gates in one box. When there is nothing to
 // format the bytes are final at once, and the programs need not wait for it.
-func (s *session) static(ctx context.Context, defs []gateDef, stop context.CancelFunc) {
+func (s *session) static(ctx context.Context, defs []check, stop context.CancelFunc) {
 	format := formatApplies(s.req.Changeset) == ""
 	syntax := len(touched(newView(s.req.Base, s.req.Changeset))) > 0
 	if !format {
@@ -211,9 +211,9 @@ func (s *session) static(ctx context.Context, defs []gateDef, stop context.Cance
 	}
 	err := s.withBox(ctx, s.req.Snapshot, groupStatic, func(box *sandbox.Box) {
 		if format {
-			s.results.begin(gateFormat, false)
+			s.results.begin(checkFormat, false)
 			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
-			s.results.candidate(gateFormat, out)
+			s.results.candidate(checkFormat, out)
 			s.settle(cs)
 		}
 		s.check(ctx, box, defs, syntax, stop)
@@ -222,16 +222,16 @@ func (s *session) static(ctx context.Context, defs []gateDef, stop context.Cance
 		return
 	}
 	if format {
-		s.results.candidate(gateFormat, infra("%v", err))
+		s.results.candidate(checkFormat, infra("%v", err))
 		s.settle(s.req.Changeset)
 	}
 	s.staticInfra(err, defs, syntax)
 }
 
 // staticInfra records that the gates behind the formatter could not work.
-func (s *session) staticInfra(err error, defs []gateDef, syntax bool) {
+func (s *session) staticInfra(err error, defs []check, syntax bool) {
 	if syntax {
-		s.results.candidate(gateSyntax, infra("%v", err))
+		s.results.candidate(checkSyntax, infra("%v", err))
 	}
 	for _, def := range defs {
 		s.results.candidate(def.name, infra("%v", err))
@@ -242,7 +242,7 @@ func (s *session) staticInfra(err error, defs []gateDef, syntax bool) {
 // the base's configuration. Syntax sees the whole patch, the configuration files
 // in it as well; they are taken back before lint and types, after ruff has been
 // asked whether it would accept them.
-func (s *session) check(ctx context.Context, box runner, defs []gateDef, syntax bool, stop context.CancelFunc) {
+func (s *session) check(ctx context.Context, box runner, defs []check, syntax bool, stop context.CancelFunc) {
 	if err := box.Apply(ctx, s.final); err != nil {
 		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, syntax)
 		return
@@ -271,7 +271,7 @@ func (s *session) check(ctx context.Context, box runner, defs []gateDef, syntax 
 		s.results.begin(def.name, false)
 		out := def.run(ctx, b)
 		// They are the linter's words, whichever verdict it comes to.
-		if def.name == gateLint {
+		if def.name == checkRuff {
 			out.Findings = append(out.Findings, refused...)
 		}
 		s.results.candidate(def.name, out)
@@ -282,7 +282,7 @@ func (s *session) check(ctx context.Context, box runner, defs []gateDef, syntax 
 // were before: the base stands in the same box, read-only, so that this baseline
 // costs nothing on a good day. It reports whether the programs are worth starting.
 func (s *session) syntax(ctx context.Context, b bench) bool {
-	s.results.begin(gateSyntax, false)
+	s.results.begin(checkSyntax, false)
 	out := runSyntax(ctx, b, work, touched(b.view))
 	before := outcome{}
 	if len(out.Findings) > 0 {
@@ -297,8 +297,8 @@ func (s *session) syntax(ctx context.Context, b bench) bool {
 			before = runSyntax(ctx, s.bench(b.box, s.base, entry{}), snapshotDir, old)
 		}
 	}
-	s.results.baseline(gateSyntax, before)
-	s.results.candidate(gateSyntax, out)
+	s.results.baseline(checkSyntax, before)
+	s.results.candidate(checkSyntax, out)
 	fresh, _, _ := compare(before.Findings, out.Findings, newDiff(s.final, b.view))
 	return len(fresh) == 0
 }
@@ -319,7 +319,7 @@ func tryConfig(ctx context.Context, b bench, config workspace.Changeset) []Findi
 // program runs one gate that executes the candidate's code, in a box of its own.
 // The box starts while the formatter still works, and is used once the bytes are
 // final. When ctx ends nothing is recorded: the reason is told elsewhere.
-func (s *session) program(ctx context.Context, def gateDef) {
+func (s *session) program(ctx context.Context, def check) {
 	err := s.withBox(ctx, s.req.Snapshot, def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:

@@ -32,7 +32,8 @@ type ending struct {
 	Signal string `json:"signal,omitempty"`
 	// Still there when the watch was over, as a server is.
 	Running bool `json:"running,omitempty"`
-	// Running, and with more than half a processor's time: a loop, not a wait.
+	// Running, and at work for more than half of the time, or ready for it on a
+	// machine that has other things to do: a loop, not a wait.
 	Busy bool `json:"busy,omitempty"`
 	// What its crash reports say, each once, volatile parts removed.
 	Crashes []string `json:"crashes,omitempty"`
@@ -99,7 +100,7 @@ func (e ending) crashed() bool { return !e.Running && (e.Exit != 0 || e.Signal !
 // readEnding reads exit status and crash reports of a program.
 func readEnding(res guest.Result) ending {
 	e := ending{Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut}
-	e.Busy = e.Running && res.Wall > 0 && res.CPU > res.Wall/2
+	e.Busy = e.Running && res.Wall > 0 && res.CPU+res.Waited > res.Wall/2
 	// A running program is ended by the watch, not by itself.
 	if e.Running {
 		e.Exit, e.Signal = 0, "" // how it took the order to end is not judged

@@ -17,8 +17,8 @@ import (
 func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) ([]Gate, error) {
 	req.Changeset = workspace.Changeset{}
 	s := newSession(v, req, emit)
-	var defs []gateDef
-	for _, def := range gateTable() {
+	var defs []check
+	for _, def := range checks() {
 		if def.group == groupStatic && def.applies(s.base) == "" {
 			defs = append(defs, def)
 		}
@@ -35,12 +35,18 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 		return nil, err
 	}
 	var gates []Gate
-	for _, def := range defs {
-		if out, ok := known[def.name]; ok {
-			gates = append(gates, Gate{
-				Name: def.name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: append([]Finding{}, out.Findings...),
-				Detail: out.Detail, Tool: toolVersion(def.name, req.Versions),
-			})
+	for _, name := range gateOrder {
+		var parts []Gate
+		for _, def := range defs {
+			if out, ok := known[def.name]; ok && def.gate == name {
+				g := gateOf(name, out)
+				g.Findings, g.Output = append(g.Findings, out.Findings...), ""
+				g.Tool = toolVersion(def.name, req.Versions)
+				parts = append(parts, g)
+			}
+		}
+		if len(parts) > 0 {
+			gates = append(gates, together(parts))
 		}
 	}
 	return gates, nil

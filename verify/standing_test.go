@@ -16,7 +16,7 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	cache := newMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	req := s.req
-	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"lint": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "types": {}}`)
+	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
 	v := &Verifier{Boxes: closedEngine{started}, Cache: cache}
 	gates, err := v.Findings(t.Context(), req, nil)
 	if err != nil || len(gates) != 2 || gates[0].Name != gateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {

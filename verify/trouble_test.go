@@ -61,8 +61,8 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 	cache := newMemory()
 	// The row says that the finding which the patch brings was there before.
 	cache.rows[st.baselineKey(s.base.Digest(), groupStatic)] = []byte(`{
-		"lint": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "y = nothing"}]},
-		"types": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "y = nothing"}]}}`)
+		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "y = nothing"}]},
+		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "y = nothing"}]}}`)
 	cache.rows[st.proofKey()] = []byte("true")
 	s.verifier.Cache = cache
 	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\ny = nothing\n"}), Pass)
@@ -216,8 +216,8 @@ func TestGateNamesItsTool(t *testing.T) {
 	t.Parallel()
 	versions := map[string]string{"ruff": "0.16.1", "mypy": "mypy 1.15.0", "node": "20.19.2", "python3": "3.13.5"}
 	for name, want := range map[string]string{
-		gateLint: "ruff 0.16.1", gateFormat: "ruff 0.16.1", gateTypes: "mypy 1.15.0",
-		gateSyntax: "python3 3.13.5, node 20.19.2", gateTests: "", gateSmoke: "",
+		checkRuff: "ruff 0.16.1", checkFormat: "ruff 0.16.1", checkMypy: "mypy 1.15.0", checkShell: "",
+		checkSyntax: "python3 3.13.5, node 20.19.2", checkPytest: "", checkProgram: "",
 	} {
 		if got := toolVersion(name, versions); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

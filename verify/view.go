@@ -81,6 +81,21 @@ func (v view) read(p string) ([]byte, error) {
 	return v.base.ReadFile(p)
 }
 
+// executable returns the text of the file at p if it may be started and is not
+// too large for a script, and nothing otherwise.
+func (v view) executable(p string) ([]byte, error) {
+	if c, ok := v.changed[p]; ok {
+		if c.Mode&0o111 == 0 {
+			return nil, nil
+		}
+		return c.After, nil
+	}
+	if e, ok := v.base.Lookup(p); !ok || e.Mode&0o111 == 0 || e.Size > maxScript {
+		return nil, nil
+	}
+	return v.read(p)
+}
+
 // python reports whether the workspace holds a Python source file.
 func (v view) python() bool { return slices.ContainsFunc(v.paths(), isPython) }
 
@@ -140,7 +155,7 @@ func renames(cs workspace.Changeset) map[string]string {
 // staticConfig names the files that configure the static gates, in any directory.
 var staticConfig = map[string]bool{
 	"ruff.toml": true, ".ruff.toml": true, "pyproject.toml": true,
-	"mypy.ini": true, ".mypy.ini": true, "setup.cfg": true,
+	"mypy.ini": true, ".mypy.ini": true, "setup.cfg": true, ".shellcheckrc": true, "shellcheckrc": true,
 }
 
 // splitConfig separates the changes to the static gates' configuration from

@@ -109,11 +109,11 @@ func TestTheWireFormat(t *testing.T) {
 			Answer{Problem: "p", Result: Result{
 				Exit: -1, Signal: "SIGKILL", TimedOut: true, OOM: true, Killed: true,
 				Stdout: Output{Head: []byte("h"), Tail: []byte("t"), Dropped: 9}, Stderr: Output{Head: []byte{}},
-				Files: map[string][]byte{"/c": []byte("f")}, Wall: 1, CPU: 2, PeakBytes: 3, Survivors: 4,
+				Files: map[string][]byte{"/c": []byte("f")}, Wall: 1, CPU: 2, Waited: 5, PeakBytes: 3, Survivors: 4,
 			}},
 			`{"result":{"exit":-1,"signal":"SIGKILL","timed_out":true,"oom":true,"killed":true,` +
 				`"stdout":{"head":"aA==","tail":"dA==","dropped":9},"stderr":{"head":""},` +
-				`"files":{"/c":"Zg=="},"wall":1,"cpu":2,"peak_bytes":3,"survivors":4},"problem":"p"}`,
+				`"files":{"/c":"Zg=="},"wall":1,"cpu":2,"waited":5,"peak_bytes":3,"survivors":4},"problem":"p"}`,
 		},
 	}
 	for _, test := range tests {

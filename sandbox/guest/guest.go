@@ -150,6 +150,9 @@ type Result struct {
 	Wall time.Duration `json:"wall"`
 	// CPU is the user and system time of all its processes.
 	CPU time.Duration `json:"cpu"`
+	// Waited is how long those that the deadline found alive had been ready
+	// to run and had no processor; 0 where the kernel does not tell.
+	Waited time.Duration `json:"waited"`
 	// PeakBytes is the peak memory of the box so far, the files in its
 	// file systems in memory included.
 	PeakBytes int64 `json:"peak_bytes"`

@@ -96,7 +96,7 @@ func (a Answer) Check(c Command) error {
 	if r.Exit < -1 || r.Exit > 255 || len(r.Signal) > 16 || (r.Exit == -1) != (r.Signal != "") {
 		return fmt.Errorf("answer to %s: exit status %d with signal %q", c.Args[0], r.Exit, r.Signal)
 	}
-	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
+	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.Waited < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
 		return fmt.Errorf("answer to %s: figures that cannot be", c.Args[0])
 	}
 	return nil

@@ -24,6 +24,7 @@ func TestAnswerCheckRefusesWhatWasNotAskedFor(t *testing.T) {
 		"killed box":          func(r *Result) { r.Killed = true },
 		"negative survivors":  func(r *Result) { r.Survivors = -1 },
 		"negative processor":  func(r *Result) { r.CPU = -1 },
+		"negative wait":       func(r *Result) { r.Waited = -1 },
 		"negative peak":       func(r *Result) { r.PeakBytes = -1 },
 		"negative wall":       func(r *Result) { r.Wall = -1 },
 		"longer than allowed": func(r *Result) { r.Wall = c.Timeout + c.Grace + 2*time.Minute },

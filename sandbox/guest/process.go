@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type processes struct {
 	endedAt time.Time
 	// Set by reap; to be read after none.
 	cpu time.Duration
+	// Set by end.
+	waited time.Duration
 }
 
 // watch starts to wait for every process. The goroutine ends when none
@@ -77,6 +80,7 @@ func (p *processes) end(ctx context.Context, timeout, grace time.Duration) (time
 		within(ctx, p.none, settleTime)
 	} else {
 		timedOut = true
+		p.waited = p.delay()
 		_ = unix.Kill(-p.main, unix.SIGTERM)
 		within(ctx, p.none, grace)
 	}
@@ -125,22 +129,50 @@ func (p *processes) killAll() {
 // others counts the living processes besides this one and the command's
 // own.
 func (p *processes) others() int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0
-	}
 	count := 0
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() || pid == p.main {
+	for _, pid := range visible() {
+		if pid == strconv.Itoa(p.main) {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err == nil && alive(string(stat)) {
 			count++
 		}
 	}
 	return count
+}
+
+// visible lists the processes besides this one, by their numbers.
+func visible() []string {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []string
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() {
+			pids = append(pids, entry.Name())
+		}
+	}
+	return pids
+}
+
+// delay sums how long the threads of all processes besides this one have
+// waited for a processor: the second figure of schedstat, in nanoseconds (see
+// the kernel's Documentation/scheduler/sched-stats.rst).
+func (p *processes) delay() time.Duration {
+	var sum time.Duration
+	for _, pid := range visible() {
+		files, _ := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if fields := strings.Fields(string(text)); err == nil && len(fields) > 1 {
+				ns, _ := strconv.ParseInt(fields[1], 10, 64) // what is no number counts for nothing
+				sum += time.Duration(max(ns, 0))
+			}
+		}
+	}
+	return sum
 }
 
 // alive tells from the content of /proc/PID/stat whether a process is

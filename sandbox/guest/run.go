@@ -43,6 +43,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 		Files:     collect(c.Collect),
 		Wall:      procs.endedAt.Sub(started),
 		CPU:       procs.cpu,
+		Waited:    procs.waited,
 		PeakBytes: after.peak,
 		Survivors: survivors,
 	}

@@ -1,0 +1,125 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"agent/sandbox/guest"
+)
+
+// shellBatch is how many scripts one shellcheck reads: their names are
+// arguments, of which a command may have a bounded number of bytes.
+const shellBatch = 400
+
+// shebang matches the first line of a script that shellcheck has a dialect for.
+var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
+
+// maxScript is the size in bytes up to which a file without an extension is
+// looked into: a program is not a script.
+const maxScript = 1 << 20
+
+// shellScripts lists the scripts of a view: by name, or by the first line of an
+// executable file without an extension.
+func shellScripts(v view) []string {
+	return slices.DeleteFunc(v.paths(), func(p string) bool {
+		switch path.Ext(p) {
+		case ".sh", ".bash", ".ksh", ".dash":
+			return false
+		case "":
+			text, err := v.executable(p)
+			return err != nil || !shebang.Match(text)
+		}
+		return true
+	})
+}
+
+// shellApplies gives the reason why shellcheck has nothing to do, or "".
+func shellApplies(v view) string {
+	if len(shellScripts(v)) == 0 {
+		return "the workspace has no shell script"
+	}
+	return ""
+}
+
+// shellCommand is shellcheck on scripts. Warnings are what is almost always a
+// mistake; where the workspace configures the tool, all that it asks for counts.
+// What a script sources is not followed: it is a script of its own here, or not
+// of this workspace.
+func shellCommand(b bench, scripts []string) guest.Command {
+	args := []string{b.tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
+	// Asked of the base, like everything about configuration.
+	if !slices.ContainsFunc(view{base: b.view.base}.paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+		args = append(args, "--severity", "warning")
+	}
+	args = append(args, "--")
+	for _, p := range scripts {
+		args = append(args, "./"+p)
+	}
+	return guest.Command{Args: args, Dir: work, MaxOutput: maxToolOutput}
+}
+
+// shellConfig names the files that configure shellcheck.
+var shellConfig = map[string]bool{".shellcheckrc": true, "shellcheckrc": true}
+
+// runShell runs shellcheck over every script of the workspace.
+func runShell(ctx context.Context, b bench) outcome {
+	total := outcome{Detail: "shellcheck over the workspace"}
+	for batch := range slices.Chunk(shellScripts(b.view), shellBatch) {
+		res, out, done := b.command(ctx, shellCommand(b, batch))
+		if !done {
+			return out
+		}
+		found, err := parseShell(res)
+		if err != nil {
+			out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of shellcheck: %v", err)
+			return out
+		}
+		total.Findings = append(total.Findings, found...)
+		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
+		total.Output = tail(clean(whole(res.Stderr)), maxTail)
+	}
+	total.Findings = newSources(b.view).fill(total.Findings)
+	return total
+}
+
+// A shellAnswer is what shellcheck prints with --format json1, the fields that
+// are used here.
+type shellAnswer struct {
+	Comments []struct {
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"comments"`
+}
+
+// parseShell reads shellcheck's findings. Status 0 must come with none and
+// status 1 with some; any other says that a file was not read.
+func parseShell(res guest.Result) ([]Finding, error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	var answer shellAnswer
+	d := json.NewDecoder(bytes.NewReader(res.Stdout.Head))
+	if err := d.Decode(&answer); err != nil {
+		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+	}
+	var found []Finding
+	for _, c := range answer.Comments {
+		found = append(found, Finding{
+			File: relative(c.File, work), Line: max(c.Line, 0), Column: max(c.Column, 0),
+			Rule: "SC" + strconv.Itoa(c.Code), Message: shorten(c.Message),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+	}
+	return found, nil
+}
