@@ -162,7 +162,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
-		"sandbox run --allow ":     "ci git dependencies tooling agent secret",
+		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type",
 		"sandbox run --yes --no":   "--no-feature --no-promote",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",

@@ -42,7 +42,7 @@ func (c *cmdline) editCommand() *cli.Command {
 			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"},
+			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type) in advance; may be repeated [$AGENT_ALLOW]"},
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
 			jsonFlag(),
 		},

@@ -70,7 +70,7 @@ func modelFlags() []cli.Flag {
 
 // allowFlag approves kinds of changes in advance.
 func allowFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret) in advance; may be repeated [$AGENT_ALLOW]"}
+	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type) in advance; may be repeated [$AGENT_ALLOW]"}
 }
 
 // sandboxLoop runs the loop and prints each run as it ends.

@@ -378,7 +378,9 @@ func (s settings) on(name string) bool {
 }
 
 // holdKinds are the kinds of change that may be approved in advance.
-func holdKinds() []string { return []string{"ci", "git", "dependencies", "tooling", "agent", "secret"} }
+func holdKinds() []string {
+	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type"}
+}
 
 // allowKinds returns the kinds of change approved in advance.
 func (s settings) allowKinds() ([]string, error) {

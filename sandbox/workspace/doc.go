@@ -34,7 +34,10 @@
 //
 // A Changeset is the only form in which a change travels. Check refuses what
 // may never be written; Holds names what a person must see, and which of it
-// must not be written without approval. Reverse gives the changeset that
+// must not be written without approval: also where the text makes a check
+// weaker, by a suppression, a test that tests less, a type that lets everything
+// through. That is read off the lines, without running anything, and counted
+// over the whole changeset, so that moving is no weakening. Reverse gives the changeset that
 // undoes it, so an undo takes the same road with the same checks.
 //
 // # Promoting

@@ -14,7 +14,8 @@ import (
 // Makefile, a conftest.py, a Dockerfile) and is listed at the checkpoint.
 type Hold struct {
 	Path string `json:"path"`
-	// "ci", "git", "dependencies", "tooling", "agent", "secret".
+	// "ci", "git", "dependencies", "tooling", "agent", "secret", "suppression",
+	// "weaker-test", "weaker-type".
 	Kind string `json:"kind"`
 	// A sentence for the person who approves.
 	Reason string `json:"reason"`
@@ -102,8 +103,10 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 // Holds lists the changes of cs that a person should see: CI definitions, git
 // attributes and modules, code owners, dependency manifests and lock files,
 // tool configuration, editor and agent hooks, agent.toml, the deletion or
-// emptying of an entry page, and lines that introduce a credential. Those with
-// Block are not to be written without approval.
+// emptying of an entry page, lines that introduce a credential, and what makes
+// checks weaker: suppressions, tests that test less, and types and handlers
+// that let everything through. Those with Block are not to be written without
+// approval.
 func (cs Changeset) Holds() []Hold {
 	var holds []Hold
 	for _, c := range cs.sorted() {
@@ -120,7 +123,7 @@ func (cs Changeset) Holds() []Hold {
 		}
 		holds = append(holds, c.secretHolds()...)
 	}
-	return holds
+	return append(holds, cs.weakHolds()...)
 }
 
 // ruleFor finds the first rule that fits name.

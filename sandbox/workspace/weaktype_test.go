@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// weakerTypes are changes after which more is let through.
+var weakerTypes = []textChange{
+	{"a.py", "def f(x: int, y: str) -> str:\n    pass\n", "def f(x: Any, y: str) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x: int) -> Any:\n    pass\n"},
+	{"a.py", "def f(\n    x: dict[str, int],\n) -> str:\n    pass\n", "def f(\n    x: typing.Any,\n) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int = 1):\n    pass\n", "def f(x: Any = 1):\n    pass\n"},
+	{"a.py", "class A:\n    name: str = \"\"\n", "class A:\n    name: Any = \"\"\n"},
+	{"a.py", "x: list[int] = []\n", "x: Any = []\n"},
+	{"a.ts", "function f(x: string, y?: number): string {\n", "function f(x: any, y?: number): string {\n"},
+	{"a.ts", "function f(x: string): Promise<string> {\n", "function f(x: string): any {\n"},
+	{"a.ts", "interface A {\n  name?: string;\n}\n", "interface A {\n  name?: any;\n}\n"},
+	{"a.tsx", "const f = (x: Props) => x\n", "const f = (x: any) => x\n"},
+	{"a.ts", "const x: Map<string, number> = g();\n", "const x: any = g();\n"},
+	{"a.ts", "const y = save(user);\n", "const y = save(user as any);\n"},
+	{"a.ts", "return user;\n", "return user as unknown as Admin;\n"},
+	{"a.ts", "user.name = 1;\n", "(user as any).name = 1;\n"},
+	{"a.go", "func F(x int, y string) string {\n", "func F(x any, y string) string {\n"},
+	{"a.go", "func F(x int) string {\n", "func F(x int) interface{} {\n"},
+	{"a.go", "func (s *S) F(x *T) {\n", "func (s *S) F(x interface{}) {\n"},
+	{"a.go", "type T struct {\n\tName string `json:\"name\"`\n}\n", "type T struct {\n\tName any `json:\"name\"`\n}\n"},
+	{"a.py", "try:\n    f()\nexcept ValueError:\n    pass\n", "try:\n    f()\nexcept Exception:\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept:\n    # never mind\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept BaseException as e: ...\n"},
+	{"a.py", "f()\n", "with contextlib.suppress(Exception):\n    f()\n"},
+	{"a.ts", "f();\n", "try { f(); } catch {}\n"},
+	{"a.ts", "f();\n", "try {\n  f();\n} catch (e) {\n  // never mind\n}\n"},
+	{"a.ts", "try {\n  f();\n} catch (e) {\n  log(e);\n}\n", "try {\n  f();\n} catch (e) {\n}\n"},
+	{"a.ts", "await f();\n", "await f().catch(() => {});\n"},
+}
+
+// sameTypes are changes after which no more is let through, or which are
+// everyday work.
+var sameTypes = []textChange{
+	{"a.py", "def f(x):\n    pass\n", "def f(x: Any):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def f(x: int, y: Any):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def f(x: object):\n    pass\n"},
+	{"a.py", "def f(x: dict):\n    pass\n", "def f(x: dict[str, Any]):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def g(x: Any):\n    pass\n"},
+	{"a.py", "x = 1\n", "x = \"x: Any\"\n"},
+	{"a.py", "def f(x: int, y: Any):\n    pass\n", "def f(y: Any, x: int):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\ndef g(y: Any):\n    pass\n", "def g(y: Any):\n    pass\ndef f(x: int):\n    pass\n"},
+	{"a.py", "if x: pass\nelse: f()\n", "if x:\n    pass\nelse:\n    g(Any)\n"},
+	{"a.ts", "const y = save(user);\n", "const y = save(user as Admin);\n"},
+	{"a.ts", "const y = 1;\n", "const y = 1;\nconst z = f() as any;\n"},
+	{"a.ts", "function f(x: string) {\n", "function f(x: unknown) {\n"},
+	{"a.ts", "function f(x) {\n", "function f(x: any) {\n"},
+	{"a.test.ts", "const y = save(user);\n", "const y = save(user as any);\n"},
+	{"a.ts", "f(); // y\n", "f(); // as any, x: any\n"},
+	{"a.ts", "const x = any ? a : b;\n", "const x = c ? a : any;\n"},
+	{"a.go", "func F(x int) {\n", "func F(x int, opts ...any) {\n"},
+	{"a.go", "func F(x int) {\n", "func F[T any](x T) {\n"},
+	{"a.go", "return x\n", "return any(x)\n"},
+	{"a.py", "try:\n    f()\nexcept Exception:\n    pass\n", "try:\n    f()\n    g()\nexcept Exception:\n    pass\n"},
+	{"a.py", "try:\n    f()\nexcept Exception:\n    pass\n", "try:\n    f()\nexcept OSError:\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept Exception as e:\n    log(e)\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept KeyError:\n    pass\n"},
+	{"a.py", "f()\n", "x = \"\"\"\nexcept:\n    pass\n\"\"\"\n"},
+	{"a.ts", "f();\n", "try { f(); } catch (e) { log(e); }\n"},
+	{"a.ts", "f();\n", "try { f(); } catch { return null; }\n"},
+	{"a.ts", "f();\n", "f().catch(log);\n"},
+	{"a.md", "x: int\n", "x: Any\n"},
+}
+
+func TestAWiderTypeIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerTypes {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], kindWeakerType) {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.after, c.before, got)
+		}
+		if got := weakOf(create(c.name, c.after)); len(got) > 0 {
+			t.Errorf("a new %s: %q: %q", c.name, c.after, got)
+		}
+	}
+}
+
+func TestEverydayTypesAreNotHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range sameTypes {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+	}
+}
+
+func TestAWiderTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	cs := Changeset{Changes: []Change{{
+		Op: Rename, From: "a.py", Path: "b.py", Before: []byte("def f(x: int):\n    pass\n"), After: []byte("import os\ndef f(x: Any):\n    pass\n"),
+	}}}
+	want := []string{"weaker-type b.py Line 2 lets any type through where it was specific: def f(x: Any):"}
+	if got := weakOf(cs); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
