@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"agent/orchestrator/run"
 	"agent/verify"
@@ -222,6 +226,43 @@ func sarifPlaceOf(f verify.Finding) sarifPlace {
 		p.Region = &sarifRegion{Line: f.Line, Column: max(f.Column, 0)}
 	}
 	return p
+}
+
+// checkSarif reports a file that --sarif cannot write, before anything is
+// done.
+func checkSarif(name string) error {
+	const next = "name a file in a directory that exists: --sarif FILE"
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil {
+		return usage(next, "--sarif: %w", err)
+	} else if !info.IsDir() {
+		return usage(next, "--sarif: %s is not a directory", filepath.Dir(name))
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return usage(next, "--sarif: %s is a directory", name)
+	}
+	return nil
+}
+
+// deliver reports the result of a run, and writes what was found to the
+// file that --sarif names. The exit code stays the run's own.
+func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) error {
+	reported := c.report(doc, set.on("json"))
+	name := ctx.String("sarif")
+	if name == "" {
+		return reported
+	}
+	var text bytes.Buffer
+	err := printJSON(&text, newSarif(doc))
+	if err == nil {
+		err = os.WriteFile(name, text.Bytes(), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintf(c.stderr, "agent: the findings were not written: %s\nnext: `agent runs show %s --sarif` prints them\n", cleanLine(err.Error()), doc.Run)
+	}
+	return reported
 }
 
 // sarifMessage makes text of unknown origin a message: braces are doubled,

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -207,6 +208,23 @@ func TestSarifOfRunsWithoutGates(t *testing.T) {
 	two := oneGate(verify.Gate{Tool: "python3 3.12.3, node 22.1"})
 	if got := newSarif(two).Runs[0].Tool.Driver; got.Name != "python3, node" || got.Version != "3.12.3, 22.1" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestASarifFileIsCheckedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, fits := range map[string]bool{
+		"": true, "new.sarif": true, file: true, filepath.Join(dir, "new.sarif"): true,
+		dir: false, filepath.Join(dir, "none", "x"): false, filepath.Join(file, "x"): false,
+	} {
+		if err := checkSarif(name); (err == nil) != fits {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 
