@@ -12,6 +12,13 @@ alter table run
 create index run_iteration on run (iteration) where iteration is not null;
 create index run_directive on run (workspace) where directive is not null;
 
+-- The same shape of a finding everywhere: see verify.Finding. An empty help is
+-- that of a rule whose page is not known.
+alter table finding
+    add column fixable boolean not null default false,
+    add column help text not null default '',
+    add column old boolean not null default false; -- it was there before the patch
+
 -- One row for each request. It holds the identifier of a key, never a key.
 create table model_call (
     id             bigint      generated always as identity primary key,
@@ -152,6 +159,24 @@ create table proposal (
     at        timestamptz not null default clock_timestamp()
 );
 create index proposal_workspace on proposal (workspace, id);
+
+create or replace view v_gates as
+select g.run, g.candidate, g.n, g.name as gate, g.verdict, g.seconds,
+    (select count(*) from finding f where (f.run, f.candidate, f.gate) = (g.run, g.candidate, g.n) and not f.old) as findings,
+    g.old, g.fixed, g.tool, g.peak_bytes, g.detail, g.output
+from gate g;
+comment on column v_gates.old is 'Findings that were there before and are not held against the patch; v_findings lists the first 100';
+
+create or replace view v_findings as
+select f.run, f.candidate, g.name as gate, f.file, f.line, f.col, f.rule, f.message, f.source,
+    f.old, f.fixable, nullif(f.help, '') as help
+from finding f join gate g on (g.run, g.candidate, g.n) = (f.run, f.candidate, f.gate);
+comment on view v_findings is 'What exactly did a gate have against a patch, and what was there before it? One row for each finding.';
+comment on column v_findings.line is 'From 1, 0 when the finding belongs to no line';
+comment on column v_findings.col is 'Column of the line, from 1, 0 when the tool names none';
+comment on column v_findings.old is 'True when it was there before the patch and is not held against it; the first 100 of a gate are listed';
+comment on column v_findings.fixable is 'True when the tool offers a repair that does not change what the program does';
+comment on column v_findings.help is 'Address of what the tool''s makers say of the rule, null when none is known';
 
 create view v_model_calls as
 select c.id as call,

@@ -2,6 +2,9 @@ package verify
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"regexp"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -98,6 +101,18 @@ func key(f Finding) findingKey {
 	return findingKey{f.Rule, f.File, unnumbered(f.Message), f.Source}
 }
 
+// Fingerprint identifies a finding across runs, as hexadecimal digits: like the
+// comparison with the baseline it leaves out the line and the column, which
+// change with every edit above. Equal findings of one file share one.
+func (f Finding) Fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{f.Rule, f.File, unnumbered(f.Message), f.Source} {
+		// With its length in front no part runs into the next.
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
 // compare tells what of the candidate's findings is new, how many were there
 // before, and how many of the baseline's are gone. Equal findings count as
 // often as they occur.
@@ -170,11 +185,33 @@ func (d diff) twin(f Finding, gone []Finding) int {
 	return -1
 }
 
+// maxOld is how many old findings of one gate are listed. An old code base has
+// thousands, which say nothing about the patch.
+const maxOld = 100
+
+// stale lists the first findings of a candidate that are not among fresh, which
+// compare has taken from them in their order.
+func stale(cand, fresh []Finding) []Finding {
+	list := []Finding{}
+	for _, f := range cand {
+		if len(fresh) > 0 && fresh[0] == f {
+			fresh = fresh[1:]
+			continue
+		}
+		if len(list) == maxOld {
+			break
+		}
+		f.Old = true
+		list = append(list, f)
+	}
+	return list
+}
+
 // gateOf begins a Gate with what an outcome tells by itself. Its verdict is
 // set when the tool did not get to judge.
 func gateOf(name string, out outcome) Gate {
 	return Gate{
-		Name: name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: []Finding{},
+		Name: name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: []Finding{}, OldFindings: []Finding{},
 		Detail: out.Detail, Output: out.Output, Peak: out.Peak,
 	}
 }
@@ -189,6 +226,7 @@ func judgeFindings(base, cand outcome, d diff) Gate {
 	}
 	fresh, old, fixed := compare(base.Findings, cand.Findings, d)
 	g.Findings, g.Old, g.Fixed = append(g.Findings, fresh...), old, fixed
+	g.OldFindings = stale(cand.Findings, fresh)
 	g.Verdict = Pass
 	// A tool that the patch keeps from judging has found nothing, which is not
 	// the same as that there is nothing to find.

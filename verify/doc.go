@@ -36,7 +36,8 @@
 // file (renames followed), message without line numbers, and source line; or
 // when it stands on a line that the patch rewrote and the old text of just that
 // place had it too. What cannot be judged before the patch and after it for the same
-// reason is skipped with that reason.
+// reason is skipped with that reason. Old findings are counted, and the first 100
+// of a gate are listed beside the new ones.
 //
 // # Configuration comes from the base revision
 //

@@ -108,6 +108,13 @@ type ruffLine struct {
 		Row    int `json:"row"`
 		Column int `json:"column"`
 	} `json:"location"`
+	// How it would repair the finding; null when it cannot.
+	Fix *struct {
+		// "safe" keeps what the program does, "unsafe" and "display" may not.
+		Applicability string `json:"applicability"`
+	} `json:"fix"`
+	// The page of the rule; null for an error of syntax.
+	URL string `json:"url"`
 }
 
 // parseRuff reads ruff's findings. Status 0 must come with none and status 1
@@ -132,6 +139,7 @@ func parseRuff(res guest.Result) ([]Finding, error) {
 		found = append(found, Finding{
 			File: relative(l.Filename, work), Line: max(l.Location.Row, 0), Column: max(l.Location.Column, 0),
 			Rule: l.Code, Message: shorten(l.Message),
+			Fixable: l.Fix != nil && l.Fix.Applicability == "safe", Help: link(l.URL),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {

@@ -26,6 +26,9 @@ func ended(status int, stdout, stderr []byte) guest.Result {
 	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
 }
 
+// ruffRules is where ruff says that its rules are explained.
+const ruffRules = "https://docs.astral.sh/ruff/rules/"
+
 func TestRuffFindingsAreRead(t *testing.T) {
 	t.Parallel()
 	got, err := parseRuff(ended(1, golden(t, "ruff.jsonl"), nil))
@@ -33,10 +36,10 @@ func TestRuffFindingsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Finding{
-		{File: "caller.py", Line: 1, Column: 8, Rule: "F401", Message: "`os` imported but unused"},
-		{File: "caller.py", Line: 5, Column: 14, Rule: "F821", Message: "Undefined name `nothing`"},
-		{File: "lib.py", Line: 5, Column: 5, Rule: "F811", Message: "Redefinition of unused `f` from line 1: `f` redefined here"},
-		{File: "src/pkg/m.py", Line: 1, Column: 8, Rule: "F401", Message: "`nosuch` imported but unused"},
+		{File: "caller.py", Line: 1, Column: 8, Rule: "F401", Message: "`os` imported but unused", Fixable: true, Help: ruffRules + "unused-import"},
+		{File: "caller.py", Line: 5, Column: 14, Rule: "F821", Message: "Undefined name `nothing`", Help: ruffRules + "undefined-name"},
+		{File: "lib.py", Line: 5, Column: 5, Rule: "F811", Message: "Redefinition of unused `f` from line 1: `f` redefined here", Help: ruffRules + "redefined-while-unused"},
+		{File: "src/pkg/m.py", Line: 1, Column: 8, Rule: "F401", Message: "`nosuch` imported but unused", Fixable: true, Help: ruffRules + "unused-import"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -94,11 +97,11 @@ func TestMypyFindingsAreRead(t *testing.T) {
 		t.Fatal(err, blocked)
 	}
 	want := []Finding{
-		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`},
-		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`},
-		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`},
-		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`},
-		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`},
+		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`, Help: mypyDocs + ".html#code-no-redef"},
+		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`, Help: mypyDocs + ".html#code-return-value"},
+		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`, Help: mypyDocs + ".html#code-import-not-found"},
+		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`, Help: mypyDocs + ".html#code-arg-type"},
+		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`, Help: mypyDocs + ".html#code-name-defined"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -108,7 +111,7 @@ func TestMypyFindingsAreRead(t *testing.T) {
 func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 	t.Parallel()
 	got, blocked, err := parseMypy(ended(2, golden(t, "mypy-blocked.txt"), nil))
-	want := []Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}}
+	want := []Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
 		t.Error(d, err, blocked)
 	}

@@ -248,7 +248,7 @@ func (r *results) gate(name string) (g Gate, reason string) {
 // together makes one gate of what its checks say. The weightiest verdict counts,
 // and its detail comes first.
 func together(parts []Gate) Gate {
-	g := Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []Finding{}}
+	g := Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []Finding{}, OldFindings: []Finding{}}
 	if parts[0].Verdict == "" && g.Verdict == Pass {
 		g.Verdict = "" // a baseline is no judgement
 	}
@@ -261,6 +261,7 @@ func together(parts []Gate) Gate {
 		}
 		outputs, tools = append(outputs, p.Output), append(tools, p.Tool)
 		g.Findings = append(g.Findings, p.Findings...)
+		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), maxOld-len(g.OldFindings))]...)
 		g.Seconds, g.Old, g.Fixed, g.Peak = g.Seconds+p.Seconds, g.Old+p.Old, g.Fixed+p.Fixed, max(g.Peak, p.Peak)
 	}
 	g.Detail, g.Tool = present(append(details, others...), "; "), present(tools, ", ")

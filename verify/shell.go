@@ -116,6 +116,7 @@ func parseShell(res guest.Result) ([]Finding, error) {
 		found = append(found, Finding{
 			File: relative(c.File, work), Line: max(c.Line, 0), Column: max(c.Column, 0),
 			Rule: "SC" + strconv.Itoa(c.Code), Message: shorten(c.Message),
+			Help: "https://www.shellcheck.net/wiki/SC" + strconv.Itoa(c.Code),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {

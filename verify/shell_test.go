@@ -53,7 +53,7 @@ func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
-		if len(found) == 1 && (found[0].File != "a b.sh" || found[0].Rule != "SC2154" || found[0].Line != 2 || found[0].Column != 7) {
+		if len(found) == 1 && (found[0].File != "a b.sh" || found[0].Rule != "SC2154" || found[0].Line != 2 || found[0].Column != 7 || !strings.HasSuffix(found[0].Help, "/SC2154")) {
 			t.Errorf("%s: %+v", name, found[0])
 		}
 	}

@@ -241,6 +241,7 @@ func judgeTests(base, cand outcome, d diff) Gate {
 		switch {
 		case r.bad() && known && old.bad() && (old.Outcome != "error" || sameMessage(old.Message, r.Message)):
 			g.Old++
+			g.OldFindings = d.oldTest(g.OldFindings, r)
 		case r.bad():
 			g.Findings = append(g.Findings, d.testFinding(r))
 		case known && old.bad() && r.Outcome == "passed":
@@ -287,6 +288,16 @@ func (d diff) lostTests(base []testResult, after map[string]testResult) []Findin
 		}
 	}
 	return found
+}
+
+// oldTest appends a test that failed before to list, unless that is full.
+func (d diff) oldTest(list []Finding, r testResult) []Finding {
+	if len(list) == maxOld {
+		return list
+	}
+	f := d.testFinding(r)
+	f.Old = true
+	return append(list, f)
 }
 
 // testFinding tells of one failing test, at the place where it failed.

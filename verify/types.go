@@ -95,7 +95,7 @@ func parseMypy(res guest.Result) (found []Finding, blocked string, err error) {
 		}
 		found = append(found, Finding{
 			File: relative(l.File, work), Line: max(l.Line, 0), Column: max(l.Column+1, 0),
-			Rule: l.Code, Message: shorten(l.Message),
+			Rule: l.Code, Message: shorten(l.Message), Help: mypyHelp(l.Code),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
@@ -123,7 +123,7 @@ func parseBlocked(stderr, stdout string) (found []Finding, blocked string, err e
 		if m[1] == "mypy" {
 			file = "" // its own name in front of what is wrong with an option
 		}
-		found = append(found, Finding{File: file, Line: number, Column: column, Rule: m[5], Message: shorten(m[4])})
+		found = append(found, Finding{File: file, Line: number, Column: column, Rule: m[5], Message: shorten(m[4]), Help: mypyHelp(m[5])})
 	}
 	if len(found) == 0 {
 		return nil, "", fmt.Errorf("exit status 2: %s", firstLine(stderr))

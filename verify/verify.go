@@ -38,6 +38,13 @@ type Finding struct {
 	// The line of the file, without its indentation. It is what recognises a
 	// finding after an edit above it has moved it.
 	Source string `json:"source,omitempty"`
+	// The tool offers a repair that does not change what the program does.
+	Fixable bool `json:"fixable,omitempty"`
+	// An https address of what the tool's makers say of the rule; "" when none
+	// is known for certain.
+	Help string `json:"help,omitempty"`
+	// It was there before the patch and is not held against it.
+	Old bool `json:"old,omitempty"`
 }
 
 // A Gate is the result of one verification step on a candidate.
@@ -50,6 +57,9 @@ type Gate struct {
 	Findings []Finding `json:"findings"`
 	// Findings that were there before and are not held against the patch.
 	Old int `json:"old"`
+	// The first 100 of them, in the shape of the new ones. The smoke gate, which
+	// judges a whole program, only counts.
+	OldFindings []Finding `json:"old_findings"`
 	// Findings of the baseline that are gone.
 	Fixed int `json:"fixed"`
 	// A sentence: what ran, or why it is infra and what to do about it.

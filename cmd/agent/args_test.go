@@ -166,7 +166,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --yes --no":   "--no-feature --no-promote",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --json --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --sarif --json --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {

@@ -321,7 +321,7 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 			return
 		}
 		defer f.board.yield()()
-		ended, reported = doc, c.report(*doc, set.on("json"))
+		ended, reported = doc, c.deliver(ctx, set, *doc)
 	}
 	res := f.loop.Run(ctx.Context, req, start)
 	f.board.close()

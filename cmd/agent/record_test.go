@@ -183,7 +183,7 @@ func TestTheRecordIsShownToPrograms(t *testing.T) {
 		if (doc.Promotion != nil) != (id == promotedRun) {
 			t.Errorf("%s has the promotion %+v", id, doc.Promotion)
 		}
-		for _, list := range []string{"candidates", "gates", "findings", "skipped", "holds", "edits"} {
+		for _, list := range []string{"candidates", "gates", "findings", "old_findings", "skipped", "holds", "edits"} {
 			if strings.Contains(text, fmt.Sprintf("%q: null", list)) {
 				t.Errorf("%s: %s is null and not an empty list", id, list)
 			}

@@ -43,9 +43,13 @@ func (c *cmdline) runsCommand() *cli.Command {
 			},
 			{
 				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
-				Description: about + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run"),
-				Flags:       []cli.Flag{jsonFlag()},
-				Action:      c.runsShow,
+				Description: about + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
+					"agent runs show --sarif > findings.sarif", "for a code host or an editor"),
+				Flags: []cli.Flag{
+					jsonFlag(),
+					&cli.BoolFlag{Name: "sarif", Usage: "print the findings on the last candidate as SARIF 2.1.0", DisableDefaultText: true},
+				},
+				Action: c.runsShow,
 			},
 			{
 				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
@@ -250,6 +254,9 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Bool("sarif") && ctx.Bool("json") {
+		return usage("give one of them", "--sarif and --json exclude each other")
+	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		d, err := s.named(ctx.Context, ctx.Args().First())
 		if err != nil {
@@ -259,7 +266,10 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if set.on("json") {
+		switch {
+		case ctx.Bool("sarif"):
+			return printJSON(c.stdout, newSarif(v.Document))
+		case set.on("json"):
 			return printJSON(c.stdout, v)
 		}
 		return c.printRun(v)

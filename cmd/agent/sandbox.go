@@ -84,6 +84,7 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
 			allowFlag(),
+			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
 			jsonFlag(),
 		}),
 		Action: c.sandboxRun,
@@ -96,6 +97,9 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
+		return err
+	}
+	if err := checkSarif(ctx.String("sarif")); err != nil {
 		return err
 	}
 	req, err := c.request(ctx, set)
@@ -129,7 +133,7 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 	// last frame stands above it.
 	doc := s.runner(board.event).Run(ctx.Context, req)
 	board.close()
-	reported := c.report(doc, set.on("json"))
+	reported := c.deliver(ctx, set, doc)
 	// The change is made and told; whom it concerns is found out after.
 	if doc.Promotion != nil {
 		if err := s.ripple(ctx.Context, doc, req.Exclude); err != nil {

@@ -27,6 +27,7 @@ const (
 //	types
 //	  shop/report.py:12:5: arg-type Argument 1 to "total" …
 //	      │ total(1, 2)
+//	      https://mypy.readthedocs.io/en/stable/error_code_list.html#code-arg-type
 //
 //	patch: the patch failed: types: 2 findings
 //	next: mend the patch and run again
@@ -197,8 +198,8 @@ func (s summary) gate(g verify.Gate) {
 	}
 }
 
-// finding prints one finding as file:line: rule message, as editors
-// jump to, with the line of source below.
+// finding prints one finding as file:line:column: rule message, as editors
+// jump to, with the line of source below, and what explains the rule.
 func (s summary) finding(f verify.Finding) {
 	// A finding may belong to no file, or to no line of it.
 	at := cleanLine(f.File)
@@ -217,12 +218,18 @@ func (s summary) finding(f verify.Finding) {
 	}
 	// A message of several lines stays below its place in the file.
 	message := strings.ReplaceAll(clean(strings.TrimSpace(f.Message)), "\n", "\n      ")
-	fmt.Fprintf(s.w, "  %s%s%s\n", at, s.palette.warn(rule), message)
-	if f.Source == "" {
-		return
+	if f.Fixable {
+		message += s.palette.dim(" (fixable)")
 	}
-	for _, line := range strings.Split(strings.TrimRight(f.Source, "\n"), "\n") {
-		s.line("      │ " + cleanTabs(line))
+	fmt.Fprintf(s.w, "  %s%s%s\n", at, s.palette.warn(rule), message)
+	if f.Source != "" {
+		for _, line := range strings.Split(strings.TrimRight(f.Source, "\n"), "\n") {
+			s.line("      │ " + cleanTabs(line))
+		}
+	}
+	// Whole at any width: a cut address leads nowhere.
+	if f.Help != "" {
+		fmt.Fprintf(s.w, "      %s\n", s.palette.dim(cleanLine(f.Help)))
 	}
 }
 

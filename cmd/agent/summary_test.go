@@ -21,8 +21,8 @@ func aRejected() run.Document {
 			Gates: []verify.Gate{
 				{Name: "format", Verdict: verify.Pass, Seconds: 0.1, Tool: "ruff 0.16.1"},
 				{Name: "types", Verdict: verify.Fail, Seconds: 1.94, Old: 3, Fixed: 1, Tool: "mypy 1.15.0", Findings: []verify.Finding{
-					{File: "shop/report.py", Line: 12, Column: 5, Rule: "arg-type", Message: "Argument 1 to \"total\" has incompatible type", Source: "total(1, 2)"},
-					{Message: "found in no file \x1b[31m"},
+					{File: "shop/report.py", Line: 12, Column: 5, Rule: "arg-type", Message: "Argument 1 to \"total\" has incompatible type", Source: "total(1, 2)", Help: "https://mypy.readthedocs.io/en/stable/error_code_list.html#code-arg-type"},
+					{Message: "found in no file \x1b[31m", Fixable: true, Help: "https://a.example/\x1b]0;owned\x07"},
 				}},
 				{
 					Name: "smoke", Verdict: verify.Fail, Seconds: 0.8, Detail: "exit status 1",

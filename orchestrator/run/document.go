@@ -17,6 +17,7 @@ func (c Candidate) Document() DocumentCandidate {
 	}
 	for _, g := range c.Gates {
 		g.Findings = append([]verify.Finding{}, g.Findings...)
+		g.OldFindings = append([]verify.Finding{}, g.OldFindings...)
 		d.Gates = append(d.Gates, g)
 	}
 	return d

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -67,10 +68,11 @@ func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates 
 			id, candidate, i + 1, clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
 			clean(g.Detail), clean(g.Output), clean(g.Tool), g.Peak,
 		})
-		for j, f := range g.Findings {
+		// New ones first, then the old ones that the gate lists.
+		for j, f := range slices.Concat(g.Findings, g.OldFindings) {
 			found = append(found, []any{
 				id, candidate, i + 1, j + 1, clean(f.File), f.Line, f.Column,
-				clean(f.Rule), clean(f.Message), clean(f.Source),
+				clean(f.Rule), clean(f.Message), clean(f.Source), f.Fixable, clean(f.Help), j >= len(g.Findings),
 			})
 		}
 	}
@@ -83,7 +85,7 @@ func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates 
 	}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"finding"}, []string{
 		"run", "candidate", "gate", "n", "file", "line", "col",
-		"rule", "message", "source",
+		"rule", "message", "source", "fixable", "help", "old",
 	}, pgx.CopyFromRows(found))
 	return err
 }
@@ -128,16 +130,23 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, err
 // findings adds the findings of a run to the gates of its candidates.
 func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
 	rows, err := tx.Query(ctx, `
-		select candidate, gate, file, line, col, rule, message, source
+		select candidate, gate, file, line, col, rule, message, source, fixable, help, old
 		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})
 	if err != nil {
 		return err
 	}
 	var candidate, gate int
 	var f verify.Finding
-	_, err = pgx.ForEachRow(rows, []any{&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source}, func() error {
+	into := []any{
+		&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source, &f.Fixable, &f.Help, &f.Old,
+	}
+	_, err = pgx.ForEachRow(rows, into, func() error {
 		g := &list[candidate-1].Gates[gate-1]
-		g.Findings = append(g.Findings, f)
+		if f.Old {
+			g.OldFindings = append(g.OldFindings, f)
+		} else {
+			g.Findings = append(g.Findings, f)
+		}
 		return nil
 	})
 	return err

@@ -297,9 +297,10 @@ func candidate() run.Candidate {
 			{
 				Name: "lint", Verdict: verify.Fail, Seconds: 1.5, Old: 3, Fixed: 1, Detail: "ran ruff", Output: "F821", Tool: "ruff 0.16.1", Peak: 1 << 33,
 				Findings: []verify.Finding{
-					{File: "shop/stock.py", Line: 12, Column: 4, Rule: "F821", Message: "undefined name", Source: "retrun x"},
+					{File: "shop/stock.py", Line: 12, Column: 4, Rule: "F821", Message: "undefined name", Source: "retrun x", Fixable: true, Help: "https://docs.example/F821"},
 					{Message: "of no file"},
 				},
+				OldFindings: []verify.Finding{{File: "shop/tax.py", Line: 3, Rule: "F401", Message: "unused", Old: true}},
 			},
 		},
 	}
@@ -322,6 +323,23 @@ func TestCandidatesComeBackWhole(t *testing.T) {
 	}
 }
 
+// What --json prints of a finding can be asked for in SQL.
+func TestFindingsAreRowsOfTheSameShape(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	must(t, db.Create(t.Context(), record("01run")))
+	must(t, db.SaveCandidate(t.Context(), "01run", 1, candidate()))
+	const row = `select string_agg(concat_ws(' ', gate, file, line, col, rule, message, source, fixable, old, help), '; ' order by old, line desc) from v_findings`
+	want := "lint shop/stock.py 12 4 F821 undefined name retrun x t f https://docs.example/F821; " +
+		"lint  0 0  of no file  f f; lint shop/tax.py 3 0 F401 unused  f t"
+	if got := value(t, url, row); got != want {
+		t.Errorf("the rows are\n%s, want\n%s", got, want)
+	}
+	if got := value(t, url, `select concat(findings, ' ', old) from v_gates where gate = 'lint'`); got != "2 3" {
+		t.Errorf("new and old: %s", got)
+	}
+}
+
 func TestAnyBytesCanBeRecorded(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -336,7 +354,7 @@ func TestAnyBytesCanBeRecorded(t *testing.T) {
 		Skipped: []verify.Skip{{Name: dirty, Reason: dirty}}, Holds: []workspace.Hold{{Path: dirty, Reason: dirty}},
 		Gates: []verify.Gate{{
 			Name: dirty, Verdict: verify.Fail, Detail: dirty, Output: dirty, Tool: dirty,
-			Findings: []verify.Finding{{File: dirty, Rule: dirty, Message: dirty, Source: dirty}},
+			Findings: []verify.Finding{{File: dirty, Rule: dirty, Message: dirty, Source: dirty, Help: dirty}},
 		}},
 	}))
 	must(t, db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.RolledBack, Approved: dirty}))
@@ -350,7 +368,7 @@ func TestAnyBytesCanBeRecorded(t *testing.T) {
 	c, g := d.Candidates[0], d.Candidates[0].Gates[0]
 	for i, got := range []string{
 		d.Workspace, d.Intent, d.Owner, d.States[1].Note, c.Diff, c.Thought, c.Skipped[0].Reason, c.Holds[0].Path,
-		g.Name, g.Output, g.Findings[0].File, g.Findings[0].Source, d.Promotion.Approved, d.Error.Message, d.Error.Kind,
+		g.Name, g.Output, g.Findings[0].File, g.Findings[0].Source, g.Findings[0].Help, d.Promotion.Approved, d.Error.Message, d.Error.Kind,
 	} {
 		if got != mended {
 			t.Errorf("text %d: got %q, want %q", i, got, mended)

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// SARIF 2.1.0 is the OASIS standard in which tools hand findings to code
+// hosts and editors. Only what those read is written; the names are the
+// standard's own, and its sections are named where a rule needs one.
+const (
+	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	sarifVersion = "2.1.0"
+
+	// sarifRoot stands for the workspace. Its place on this machine is
+	// not told: the document is read on others.
+	sarifRoot = "SRCROOT"
+)
+
+// A sarifLog is the document.
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+// A sarifRun is what one tool said. Results is never null, which would
+// mean that the tool did not look.
+type sarifRun struct {
+	Tool struct {
+		Driver sarifDriver `json:"driver"`
+	} `json:"tool"`
+	Automation  sarifID             `json:"automationDetails"`
+	Invocations []sarifInvocation   `json:"invocations"`
+	Bases       map[string]sarifDir `json:"originalUriBaseIds"`
+	// ColumnKind is how ruff counts columns.
+	ColumnKind string        `json:"columnKind"`
+	Results    []sarifResult `json:"results"`
+}
+
+// A sarifDriver is a tool, with the rules that it has results of.
+type sarifDriver struct {
+	Name    string      `json:"name"`
+	Version string      `json:"version,omitempty"`
+	Rules   []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID   string `json:"id"`
+	Help string `json:"helpUri,omitempty"`
+}
+
+type sarifID struct {
+	ID string `json:"id"`
+}
+
+type sarifDir struct {
+	Description sarifText `json:"description"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+// A sarifInvocation is one gate. One that did not get to judge is no
+// success, so that its empty list does not read as good news.
+type sarifInvocation struct {
+	Successful    bool          `json:"executionSuccessful"`
+	Notifications []sarifNotice `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotice struct {
+	Level   string    `json:"level"`
+	Message sarifText `json:"message"`
+}
+
+// A sarifResult is one finding.
+type sarifResult struct {
+	Rule         string            `json:"ruleId"`
+	RuleIndex    int               `json:"ruleIndex"`
+	Level        string            `json:"level"`
+	Message      sarifText         `json:"message"`
+	Locations    []sarifLocation   `json:"locations,omitempty"`
+	Fingerprints map[string]string `json:"partialFingerprints"`
+	Baseline     string            `json:"baselineState"`
+	Properties   sarifProperties   `json:"properties"`
+}
+
+type sarifProperties struct {
+	Gate    string `json:"gate"`
+	Fixable bool   `json:"fixable"`
+	Source  string `json:"source,omitempty"`
+}
+
+type sarifLocation struct {
+	Physical sarifPlace `json:"physicalLocation"`
+}
+
+type sarifPlace struct {
+	Artifact struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId"`
+	} `json:"artifactLocation"`
+	Region *sarifRegion `json:"region,omitempty"`
+}
+
+type sarifRegion struct {
+	Line   int `json:"startLine"`
+	Column int `json:"startColumn,omitempty"`
+}
+
+// newSarif writes what the gates said of the last candidate of a run: the
+// one that was promoted, or that ended it. The others are other texts, whose
+// lines mean nothing beside it.
+func newSarif(d run.Document) sarifLog {
+	log := sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{}}
+	if len(d.Candidates) == 0 {
+		return log
+	}
+	// One run for each tool, whichever gates it served.
+	at := map[string]int{}
+	for _, g := range d.Candidates[len(d.Candidates)-1].Gates {
+		i, ok := at[g.Tool]
+		if !ok {
+			i = len(log.Runs)
+			at[g.Tool] = i
+			log.Runs = append(log.Runs, newSarifRun(d.Run, g.Tool))
+		}
+		log.Runs[i].add(g)
+	}
+	return log
+}
+
+// newSarifRun begins the run of a tool, given as in verify.Gate. What no
+// tool is named for, such as the smoke test, the agent itself has found.
+func newSarifRun(id, tool string) sarifRun {
+	r := sarifRun{
+		// What stands before the last slash is the category under which a
+		// code host compares one run with the next (3.17.3).
+		Automation: sarifID{"agent/" + id}, Invocations: []sarifInvocation{},
+		Bases:      map[string]sarifDir{sarifRoot: {sarifText{"The root of the workspace."}}},
+		ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
+	}
+	var names, versions []string
+	for _, program := range strings.Split(tool, ", ") {
+		name, version, _ := strings.Cut(program, " ")
+		names, versions = append(names, name), append(versions, version)
+	}
+	r.Tool.Driver = sarifDriver{Name: strings.Join(names, ", "), Version: strings.Join(versions, ", "), Rules: []sarifRule{}}
+	if tool == "" {
+		r.Tool.Driver.Name = "agent"
+	}
+	return r
+}
+
+// add adds a gate with its findings, the old ones as well.
+func (r *sarifRun) add(g verify.Gate) {
+	call, level := sarifInvocation{}, "error"
+	switch g.Verdict {
+	case verify.Pass, verify.Fail:
+		call.Successful = true
+	case verify.Policy:
+		// A person may still want it.
+		call.Successful, level = true, "warning"
+	}
+	if g.Verdict != verify.Pass && len(g.Findings) == 0 {
+		call.Notifications = []sarifNotice{{level, sarifMessage(fmt.Sprintf("%s: %s: %s", g.Name, g.Verdict, g.Detail))}}
+	}
+	r.Invocations = append(r.Invocations, call)
+	for _, f := range g.Findings {
+		r.result(g.Name, level, "new", f)
+	}
+	for _, f := range g.OldFindings {
+		r.result(g.Name, "error", "unchanged", f)
+	}
+}
+
+// result adds one finding of a gate.
+func (r *sarifRun) result(gate, level, state string, f verify.Finding) {
+	// Code hosts refuse a result without a rule.
+	id := f.Rule
+	if id == "" {
+		id = gate
+	}
+	res := sarifResult{
+		Rule: id, RuleIndex: r.rule(id, f.Help), Level: level, Message: sarifMessage(f.Message), Baseline: state,
+		Fingerprints: map[string]string{"finding/v1": f.Fingerprint()},
+		Properties:   sarifProperties{Gate: gate, Fixable: f.Fixable, Source: f.Source},
+	}
+	// A refused patch may name any path; one outside of the workspace has
+	// no place in a document of it.
+	if filepath.IsLocal(f.File) {
+		res.Locations = []sarifLocation{{sarifPlaceOf(f)}}
+	}
+	r.Results = append(r.Results, res)
+}
+
+// rule returns the index of a rule, which it adds when it is new.
+func (r *sarifRun) rule(id, help string) int {
+	rules := &r.Tool.Driver.Rules
+	for i, known := range *rules {
+		if known.ID == id {
+			return i
+		}
+	}
+	*rules = append(*rules, sarifRule{id, help})
+	return len(*rules) - 1
+}
+
+// sarifPlaceOf returns where a finding with a file is. The path becomes a
+// relative reference (RFC 3986), everything else than plain characters
+// percent-encoded.
+func sarifPlaceOf(f verify.Finding) sarifPlace {
+	var p sarifPlace
+	p.Artifact.URI, p.Artifact.Base = (&url.URL{Path: f.File}).String(), sarifRoot
+	if f.Line > 0 {
+		p.Region = &sarifRegion{Line: f.Line, Column: max(f.Column, 0)}
+	}
+	return p
+}
+
+// checkSarif reports a file that --sarif cannot write, before anything is
+// done.
+func checkSarif(name string) error {
+	const next = "name a file in a directory that exists: --sarif FILE"
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil {
+		return usage(next, "--sarif: %w", err)
+	} else if !info.IsDir() {
+		return usage(next, "--sarif: %s is not a directory", filepath.Dir(name))
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return usage(next, "--sarif: %s is a directory", name)
+	}
+	return nil
+}
+
+// deliver reports the result of a run, and writes what was found to the
+// file that --sarif names. The exit code stays the run's own.
+func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) error {
+	reported := c.report(doc, set.on("json"))
+	name := ctx.String("sarif")
+	if name == "" {
+		return reported
+	}
+	var text bytes.Buffer
+	err := printJSON(&text, newSarif(doc))
+	if err == nil {
+		err = os.WriteFile(name, text.Bytes(), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintf(c.stderr, "agent: the findings were not written: %s\nnext: `agent runs show %s --sarif` prints them\n", cleanLine(err.Error()), doc.Run)
+	}
+	return reported
+}
+
+// sarifMessage makes text of unknown origin a message: braces are doubled,
+// since a single pair is a placeholder (3.11.5), and what would be read as
+// a link is taken apart (3.11.6).
+func sarifMessage(text string) sarifText {
+	return sarifText{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(clean(text))}
+}

@@ -1,0 +1,53 @@
+package verify
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// link returns raw when it is an https address that may be shown and followed,
+// else "". A tool's own word is not enough: it works on what a patch brought.
+func link(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(raw) > maxMessage {
+		return ""
+	}
+	// An address is plain ASCII (RFC 3986); anything else only looks like one.
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return raw
+}
+
+// mypyDocs is where mypy's documentation lists its codes, one anchor each, on
+// two pages: those that it checks by default, and those to be switched on.
+const mypyDocs = "https://mypy.readthedocs.io/en/stable/error_code_list"
+
+// The codes with an anchor on the first page. mypy's output names no address,
+// so only what stands there is linked.
+var mypyDefault = strings.Fields(`
+	abstract annotation-unchecked arg-type assert-type assignment attr-defined await-not-async call-arg call-overload
+	dict-item empty-body exit-return func-returns-value has-type import import-not-found import-untyped index list-item
+	literal-required method-assign misc name-defined name-match no-overload-impl no-redef operator overload-cannot-match
+	overload-overlap override prop-decorator return return-value safe-super str-bytes-safe str-format syntax
+	top-level-await truthy-function type-abstract type-var typeddict-item typeddict-readonly-mutated
+	typeddict-unknown-key union-attr unused-coroutine used-before-def valid-newtype valid-type var-annotated`)
+
+// And those on the second.
+var mypyOptional = strings.Fields(`
+	comparison-overlap explicit-override ignore-without-code mutable-override narrowed-type-not-subtype no-any-return
+	no-any-unimported no-untyped-call no-untyped-def possibly-undefined redundant-cast redundant-expr redundant-self
+	truthy-bool truthy-iterable type-arg unimported-reveal unreachable unused-awaitable unused-ignore`)
+
+// mypyHelp returns the address of what mypy's documentation says of a code, ""
+// for one that it does not list.
+func mypyHelp(code string) string {
+	switch {
+	case slices.Contains(mypyDefault, code):
+		return mypyDocs + ".html#code-" + code
+	case slices.Contains(mypyOptional, code):
+		return mypyDocs + "2.html#code-" + code
+	}
+	return ""
+}
