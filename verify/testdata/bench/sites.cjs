@@ -199,11 +199,31 @@ function arity(module) {
   });
 }
 
+// interfaces counts how often the project declares a type by a name, and holds
+// those interfaces that want something no array has.
+const interfaces = new Map();
+
+function collect(module) {
+  for (const n of module.tree.statements) {
+    if (!ts.isInterfaceDeclaration(n) && !ts.isTypeAliasDeclaration(n) && !ts.isClassDeclaration(n)) continue;
+    const name = n.name?.text;
+    const wants = ts.isInterfaceDeclaration(n) && n.members.some((m) => ts.isPropertySignature(m) && !m.questionToken && m.name.getText() !== "length");
+    interfaces.set(name, interfaces.has(name) ? false : wants);
+  }
+}
+
+// refuses reports whether a parameter of that type certainly takes no array of arrays.
+function refuses(type, f) {
+  if (!type || scalars.has(type.kind)) return Boolean(type);
+  const name = ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName) && type.typeName.text;
+  return Boolean(name && interfaces.get(name) && !f.typeParameters?.some((p) => p.name.text === name));
+}
+
 function wrongType(module) {
   if (!input.typed) return;
   calls(module, (call, from, f) =>
     call.arguments.forEach((argument, i) => {
-      if (from !== module && f.parameters[i]?.type && scalars.has(f.parameters[i].type.kind)) {
+      if (from !== module && refuses(f.parameters[i]?.type, f)) {
         add("wrong type across files", module, [[argument.getStart(), argument.getEnd(), "[[]]"]], ["types"]);
       }
     }),
@@ -289,6 +309,7 @@ function added(module) {
 
 const wanted = new Set([...modules.values()].flatMap((m) => imports(m).map(({ from, name }) => from.file + " " + name)));
 const first = started();
+for (const module of modules.values()) collect(module);
 for (const module of modules.values()) {
   for (const kind of [syntax, undefinedName, arity, wrongType, failing, layout, renamed, added]) kind(module);
   removed(module, wanted);
