@@ -12,9 +12,9 @@ DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test test-ollama lint bench bench-edit clean
+.PHONY: help build setup demo test test-ollama lint bench bench-edit bench-verify clean
 help: ## say what there is to make
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## build bin/agent, with its guest inside
 	$(STATIC) -o $(GUEST) ./cmd/guest
@@ -55,6 +55,9 @@ bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wron
 	@cases=$$(mktemp) && trap 'rm -f "$$cases"' EXIT && \
 	python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' $(EDIT_DEV) > "$$cases" && \
 	AGENT_EDIT_CASES="$$cases" $(GO) test -tags bench -run '^(TestNearMissesAreShown|TestTheRecordedRefusalsTeach|TestRecordedCasesLeaveTheWorkUntouched)$$' -count 1 -v ./orchestrator/edit
+
+bench-verify: setup ## faults and harmless edits planted in real projects; AGENT_BENCH_VERIFY_N=1 is a quick look
+	$(GO) test -tags bench -run '^(TestArchiveOfAnotherDigestIsRefused|TestPlacesOfMutations|TestBenchVerify)$$' -count 1 -timeout 180m -v ./verify
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

@@ -1,0 +1,213 @@
+//go:build bench
+
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+const (
+	// perKind is the number of mutations of one kind in one project.
+	perKind = 4
+	// atOnce is how many candidates are judged at the same time.
+	atOnce = 2
+	// patience is each gate's timeout: an endless loop costs this much.
+	patience = time.Minute
+	// defaultSeed is the seed when AGENT_BENCH_VERIFY_SEED names none.
+	defaultSeed = 20
+)
+
+// TestBenchVerify mutations faults and harmless edits in real projects and prints
+// what the gates made of them. A target that is missed says MISS and fails
+// nothing; that a project cannot be fetched, or does not pass as it is, does.
+//
+//	AGENT_BENCH_VERIFY_N         mutations of a kind in a project, for a quick look
+//	AGENT_BENCH_VERIFY_SEED      chooses other places
+//	AGENT_BENCH_VERIFY_PROJECTS  a regular expression for their names
+func TestBenchVerify(t *testing.T) {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("AGENT_BENCH_VERIFY_N"), strconv.Itoa(perKind)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("AGENT_BENCH_VERIFY_SEED"), strconv.Itoa(defaultSeed)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := regexp.Compile(os.Getenv("AGENT_BENCH_VERIFY_PROJECTS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("seed %d, %d of a kind in each project\n\n", seed, n)
+	var all []trial
+	for _, p := range projects {
+		if names.MatchString(p.name) {
+			t.Run(p.name, func(t *testing.T) { all = append(all, benchProject(t, p, n, seed)...) })
+		}
+	}
+	printTrials(all)
+}
+
+// A trial is one mutation and what became of it.
+type trial struct {
+	project  project
+	mutation mutation
+	report   Report
+	seconds  float64
+	result   string
+}
+
+// The results of a trial. A fault is caught, missed, or nobody could see it; a
+// harmless edit is passed or refused.
+const (
+	caught    = "caught"
+	missed    = "missed"
+	noGate    = "no gate" // each gate that should see it does not know the language
+	unseeable = "unseeable"
+	passed    = "passed"
+	refused   = "refused"
+	// Infra judges nothing: it is a defect of the bench or of a gate.
+	troubled = "trouble"
+)
+
+// benchProject judges the chosen mutations of one project, on one snapshot and
+// with one baseline.
+func benchProject(t *testing.T, p project, n int, seed uint64) []trial {
+	files := p.files(t)
+	s := newSite(t, files)
+	s.config = Config{Smoke: Smoke{Command: p.smoke, Seconds: 5}, Timeout: patience}
+	// The first judgement makes the baseline for all that follow.
+	if !s.sound(t) {
+		return nil
+	}
+	name := fnv.New64a()
+	name.Write([]byte(p.name))
+	chosen := choose(p.places(t, files), n, rand.New(rand.NewPCG(seed, name.Sum64())))
+	// Outside the trials: what fails before says what fails anew.
+	failing := sync.OnceValue(func() []string { return s.failures(t, p.tongue, workspace.Changeset{}) })
+
+	trials := make([]trial, len(chosen))
+	slots := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, c := range chosen {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			trials[i] = s.try(t, p, c, c.apply(files[c.File]), failing)
+		})
+	}
+	wg.Wait()
+	return trials
+}
+
+// sound reports whether the project passes with a patch that adds a text file,
+// and tells what its gates do.
+func (s *site) sound(t *testing.T) bool {
+	started := time.Now()
+	report, err := s.verifier.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	t.Logf("baseline in %.1f s:%s", time.Since(started).Seconds(), outline(report))
+	if report.Verdict != Pass {
+		t.Errorf("the project as it is: verdict %s", report.Verdict)
+	}
+	return report.Verdict == Pass
+}
+
+// try judges one mutation. failing are the tests that fail in the base.
+func (s *site) try(t *testing.T, p project, c mutation, after string, failing func() []string) trial {
+	cs := change(t, s.base, map[string]string{c.File: after})
+	started := time.Now()
+	report, err := s.verifier.Verify(t.Context(), s.request(cs), nil)
+	if err != nil {
+		t.Error(err)
+		return trial{project: p, mutation: c, result: troubled}
+	}
+	r := trial{project: p, mutation: c, report: report, seconds: time.Since(started).Seconds()}
+	r.result = resultOf(c, report)
+	// A fault that no test covers can be told from one that the gate overlooked
+	// by the tests alone, run without the gate.
+	if r.result == missed && c.Kind == "failing test" && p.tongue.tests != nil && slices.Equal(failing(), s.failures(t, p.tongue, cs)) {
+		r.result = unseeable
+	}
+	return r
+}
+
+// resultOf says what the report of a mutation means.
+func resultOf(c mutation, report Report) string {
+	harmless := slices.Contains(harmlessKinds, c.Kind)
+	switch {
+	case report.Verdict == Infra:
+		return troubled
+	case harmless && report.Verdict == Pass:
+		return passed
+	case harmless:
+		return refused
+	case report.Verdict != Pass:
+		return caught
+	case !slices.ContainsFunc(c.Gates, func(gate string) bool { return looked(report, gate) }):
+		return noGate
+	}
+	return missed
+}
+
+// looked reports whether a gate is there for what the mutation is about. One that
+// was kept from judging by the workspace is there too: its silence is a miss.
+func looked(report Report, gate string) bool {
+	for _, skip := range report.Skipped {
+		if skip.Name == gate {
+			return strings.HasPrefix(skip.Reason, "not judged") || strings.HasSuffix(skip.Reason, "as before the patch")
+		}
+	}
+	return true
+}
+
+// failures runs the project's tests in a box of its own and lists those that fail.
+func (s *site) failures(t *testing.T, language tongue, cs workspace.Changeset) []string {
+	box, err := s.lab.engine.Start(t.Context(), sandbox.Spec{
+		Image: s.snapshot.ID, Run: "verify-test", Purpose: "bench", Lease: time.Now().Add(10 * time.Minute),
+	})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer box.Close()
+	if err := box.Apply(t.Context(), cs); err != nil {
+		t.Error(err)
+		return nil
+	}
+	res, err := box.Run(t.Context(), guest.Command{
+		Args: append([]string{"/usr/bin/env", "--"}, language.tests...), Dir: work, Timeout: patience, MaxOutput: maxToolOutput,
+		Env: map[string]string{"PYTHONPATH": work + "/src"},
+	})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var failing []string
+	for line := range strings.Lines(clean(whole(res.Stdout))) {
+		if strings.HasPrefix(line, language.failure) {
+			// The reason, after the dash, may hold an address or a time.
+			test, _, _ := strings.Cut(strings.TrimSpace(line), " - ")
+			failing = append(failing, test)
+		}
+	}
+	slices.Sort(failing)
+	return append(failing, fmt.Sprintf("exit status %d", res.Exit))
+}
