@@ -96,3 +96,15 @@ func TestChangeOfModeAloneIsKept(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A patch of nothing but layout is undone by the formatter: nothing is left to
+// be checked, and nothing is wrong.
+func TestPatchThatTheFormatterUndoesPasses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"a.py": "x = 1\n\n\ny = 2\n"})
+	r := s.verify(t, map[string]string{"a.py": "x = 1\n\n\n\ny = 2\n"})
+	expect(t, r, Pass)
+	if !r.Changeset.Empty() {
+		t.Errorf("%+v is left", r.Changeset)
+	}
+}

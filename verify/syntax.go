@@ -42,6 +42,10 @@ type syntaxAnswer struct {
 // runSyntax checks the files at paths below dir. Files without a parser are
 // counted, not judged: that nobody can read a format says nothing about a patch.
 func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome {
+	// The formatter may have undone all of a patch.
+	if len(paths) == 0 {
+		return outcome{Detail: "no touched file is left"}
+	}
 	cmd, err := syntaxCommand(b.tools, dir, paths)
 	if err != nil {
 		return infra("list the files for the syntax check: %v", err)

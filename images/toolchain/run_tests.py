@@ -129,7 +129,12 @@ def main():
         roots.append(os.path.join(recorder.root, "src"))
     sys.path[:0] = roots
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start
-    return pytest.main(sys.argv[2:], plugins=[recorder])
+    try:
+        return pytest.main(sys.argv[2:], plugins=[recorder])
+    finally:
+        # Where warnings are errors, a file that is left open would have the last
+        # word, over what pytest itself said.
+        recorder.out.close()
 
 
 if __name__ == "__main__":
