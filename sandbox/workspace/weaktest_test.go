@@ -39,6 +39,10 @@ var weakerTests = []textChange{
 	{"a_test.go", goTest("if cart.Total() != 3 {\n\t\tt.Errorf(\"got %d\", cart.Total())\n\t}\n\tif cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}"), goTest("if cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}")},
 	{"a_test.go", goTest("require.NoError(t, cart.Add(1))\n\tassert.Equal(t, 3, cart.Total())"), goTest("require.NoError(t, cart.Add(1))")},
 	{"a_test.go", goTest("if err := cart.Add(1); err != nil {\n\t\tt.Fatal(err)\n\t}"), goTest("cart.Add(1)")},
+	{"test_a.py", pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)\nassert g()"), pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)")},
+	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
+	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
+	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
 	// One that is always true.
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert True")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1")},
