@@ -43,8 +43,8 @@ var suppressed = map[string][]string{
 	"a.ts": {
 		"// eslint-disable-next-line", "f() // eslint-disable-line no-console", "/* eslint-disable */", "/* eslint-disable no-console -- why */",
 		"/*\n eslint-disable */", "// @ts-ignore", "/// @ts-ignore", "// @ts-expect-error: why", "// @ts-nocheck", "/* @ts-ignore */", "/**\n * @ts-ignore */",
-		"// biome-ignore lint/suspicious/noExplicitAny: why", "/* istanbul ignore next */", "/* c8 ignore next 3 */", "{/* eslint-disable-next-line */}",
-		"x = \"'\"; // eslint-disable-line", "x = /['\"`]/; // @ts-ignore", "x = `${a}`; // @ts-ignore", "x = `${{a: `}`}}`; // @ts-ignore", "x = a / b; // @ts-ignore",
+		"// biome-ignore lint/suspicious/noExplicitAny: why", "/* istanbul ignore next */", "/* istanbul ignore file */", "/* v8 ignore start */", "// biome-ignore-all lint: why", "/* c8 ignore next 3 */", "{/* eslint-disable-next-line */}",
+		"x = \"'\"; // eslint-disable-line", "x = /['\"`]/; // @ts-ignore", "x = /[/`]/; // @ts-ignore", "x = `${a}`; // @ts-ignore", "x = `${{a: `}`}}`; // @ts-ignore", "x = a / b; // @ts-ignore",
 		"if (x) /`/.test(y); // @ts-ignore", "<a>don't</a> // @ts-ignore", "<br /> // @ts-ignore", "<A b={c} /> // @ts-ignore", "x = '`'; // @ts-ignore",
 		"return /'/ // @ts-ignore", "x = y => /`/ // @ts-ignore",
 	},
@@ -175,6 +175,40 @@ func TestASuppressionMayMoveWithinTheChangeset(t *testing.T) {
 	from := Changeset{Changes: []Change{{Op: Rename, From: "a.txt", Path: "a.py", Before: []byte(line), After: []byte(line)}}}
 	if got := kindsOf(from); got != kindSuppression {
 		t.Errorf("a text file that becomes code: %q", got)
+	}
+}
+
+func TestOneSuppressionMakesUpForOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []textChange{
+		{"a.py", "x = 1  # noqa\n", "x = 1  # noqa: E501\ny = 1  # noqa: W291\n"},
+		{"a.py", "x = 1  # noqa: E501, W291\n", "x = 1  # noqa: E501\ny = 1  # noqa: W291\n"},
+		{"a.py", "x = 1  # noqa: E501\n", "x = 1  # type: ignore\n"},
+	} {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 {
+			t.Errorf("%q to %q: %q", c.before, c.after, got)
+		}
+	}
+}
+
+func TestAStrayBacktickHidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"<p>a ` b</p>\n// @ts-ignore\n", "x = `${a\n// @ts-ignore\n", "x = `\n// @ts-ignore\n"} {
+		if got := kindsOf(create("a.tsx", text)); got != kindSuppression {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// TestAMarkWithoutAnEndIsLookedForOnce gives lines as long as a change may
+// write. Reading on from each mark to the end would not come to an end in the
+// time that a test has.
+func TestAMarkWithoutAnEndIsLookedForOnce(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"'\\", "=[/", "\"\\", "`${"} {
+		if got := lex(script, strings.Repeat(unit, MaxContent/len(unit))); len(got) != 1 {
+			t.Errorf("%q: %d lines", unit, len(got))
+		}
 	}
 }
 

@@ -19,10 +19,10 @@ type block struct {
 	code []string
 	// What it asserts itself, and all else that it does.
 	assertions []statement
-	others     []string
+	others     []statement
 }
 
-// A statement is one assertion.
+// A statement is one statement of a line of code, without space around it.
 type statement struct {
 	line int
 	code string
@@ -166,7 +166,7 @@ func record(open []*block, f sourceFile, i int, code string) {
 		if testForms[f.lang].assertion.MatchString(part) {
 			owner.assertions = append(owner.assertions, statement{i, part})
 		} else if part != "" {
-			owner.others = append(owner.others, part)
+			owner.others = append(owner.others, statement{i, part})
 		}
 	}
 }
@@ -186,10 +186,11 @@ var calls = regexp.MustCompile(`(\w+)\s*\(`)
 // known by their name.
 func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
 	known := map[string]bool{}
-	for _, code := range before.others {
-		known[code] = true
+	for _, s := range before.others {
+		known[s.code] = true
 	}
-	for _, code := range b.others {
+	for _, s := range b.others {
+		code := s.code
 		if known[code] {
 			continue
 		}

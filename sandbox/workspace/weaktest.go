@@ -63,7 +63,8 @@ func testHolds(before, after []sourceFile) []Hold {
 		{"keeps a test from counting", skipsIn},
 		{"asserts what is always true", alwaysIn},
 	} {
-		marks, _ := surplus(each(before, part.in), each(after, part.in), byLine, byFile, byForm)
+		marks, gone := surplus(each(before, part.in), each(after, part.in), byLine, byFile, byForm)
+		marks = now.ofOld(old, softer(gone, marks))
 		holds = append(holds, holdsOf(kindWeakerTest, part.what, marks)...)
 	}
 	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm)
@@ -84,10 +85,8 @@ func skipsIn(f sourceFile) (list []mark) {
 		switch {
 		case forms.skip != nil && forms.skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
-		// A new test that needs a database may say so: nothing that was
-		// tested before is lost.
 		case !f.created && forms.maybe.MatchString(code):
-			list = append(list, f.mark(i, "skip", "", false))
+			list = append(list, f.mark(i, "skip", maybe, false))
 		}
 	}
 	return list
@@ -117,6 +116,53 @@ func (s *suite) read(f sourceFile) {
 		s.texts = append(s.texts, strings.TrimSpace(line.code))
 	}
 }
+
+// maybe stands for the codes of a mark that skips a test on a condition, or
+// where it is reached.
+const maybe = "maybe"
+
+// softer drops the conditions that took the place of a skip without one.
+func softer(gone, marks []mark) []mark {
+	hard := 0
+	for _, m := range gone {
+		if m.codes != maybe {
+			hard++
+		}
+	}
+	return slices.DeleteFunc(marks, func(m mark) bool {
+		if m.codes == maybe {
+			hard--
+		}
+		return m.codes == maybe && hard >= 0
+	})
+}
+
+// ofOld drops the conditions and calls by which a test may be skipped when the
+// test is new: that it needs a database may be said, and nothing that was
+// tested before is lost.
+func (s *suite) ofOld(old suite, marks []mark) []mark {
+	type place struct {
+		path string
+		line int
+	}
+	fresh, was := map[place]bool{}, old.byName()
+	for _, b := range s.blocks {
+		if len(was[b.name]) > 0 {
+			continue
+		}
+		for _, o := range b.others {
+			fresh[place{b.file.path, o.line + 1}] = true
+		}
+		// What is written above a test belongs to it.
+		for i := b.from - 1; i >= max(0, b.from-mostAbove) && strings.HasPrefix(strings.TrimSpace(b.file.lines[i].code), "@"); i-- {
+			fresh[place{b.file.path, i + 1}] = true
+		}
+	}
+	return slices.DeleteFunc(marks, func(m mark) bool { return m.codes == maybe && fresh[place{m.path, m.line}] })
+}
+
+// mostAbove bounds the decorators of a test.
+const mostAbove = 20
 
 // empties returns the tests without a body.
 func (s *suite) empties() (list []mark) {

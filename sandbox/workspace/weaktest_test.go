@@ -39,6 +39,10 @@ var weakerTests = []textChange{
 	{"a_test.go", goTest("if cart.Total() != 3 {\n\t\tt.Errorf(\"got %d\", cart.Total())\n\t}\n\tif cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}"), goTest("if cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}")},
 	{"a_test.go", goTest("require.NoError(t, cart.Add(1))\n\tassert.Equal(t, 3, cart.Total())"), goTest("require.NoError(t, cart.Add(1))")},
 	{"a_test.go", goTest("if err := cart.Add(1); err != nil {\n\t\tt.Fatal(err)\n\t}"), goTest("cart.Add(1)")},
+	{"test_a.py", pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)\nassert g()"), pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)")},
+	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
+	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
+	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
 	// One that is always true.
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert True")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1")},
@@ -66,6 +70,7 @@ var weakerTests = []textChange{
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "it.only(", 1)},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "xit(", 1)},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "describe(", "describe.skip(", 1)},
+	{"test_a.py", "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert cart.total()"), "@pytest.mark.skip\n" + pyTest("assert cart.total()")},
 	{"a.test.ts", "", "it.todo('adds');\n"},
 	{"a.test.ts", "test('a', () => { expect(f()).toBe(1) });\n", "test('a', { skip: true }, () => { expect(f()).toBe(1) });\n"},
 	{"a_test.go", goTest("cart.Check(t)"), goTest("t.Skip(\"later\")\n\tcart.Check(t)")},
@@ -113,6 +118,7 @@ var sameTests = []textChange{
 	{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)\n\tlexer.Skip(2)")},
 	// What was so before is not new.
 	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skip(reason=\"slow\")\n" + pyTest("assert f()")},
+	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert f()")},
 	{"a.test.ts", strings.Replace(jsTest("f();"), "it(", "it.skip(", 1), jsTest("f();")},
 	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
 	// No test.
@@ -166,6 +172,13 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 	} {
 		if got := weakOf(create(name, text)); len(got) > 0 {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+	more := textChange{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)") + strings.Replace(goTest("t.Skip()"), "TestTotal", "TestMore", 1)}
+	py := textChange{"test_a.py", pyTest("assert f()"), pyTest("assert f()") + "@pytest.mark.skipif(x)\n@pytest.mark.slow\ndef test_more():\n    pytest.importorskip(\"a\")\n    assert f()\n"}
+	for _, c := range []textChange{more, py} {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%s: %q", c.name, got)
 		}
 	}
 	if got := kindsOf(create("a.test.js", strings.Replace(jsTest("expect(f()).toBe(1)"), "it(", "it.only(", 1))); got != kindWeakerTest {

@@ -199,7 +199,7 @@ func swallowsIn(f sourceFile) (list []mark) {
 		switch f.lang {
 		case python:
 			found = suppressAll.MatchString(code)
-			if m := broadExcept.FindStringSubmatch(code); m != nil && !line.inside {
+			if m := broadExcept.FindStringSubmatch(code); m != nil {
 				body := m[1]
 				if body == "" {
 					body = f.codeAfter(i)

@@ -66,6 +66,8 @@ var sameTypes = []textChange{
 	{"a.ts", "f();\n", "try { f(); } catch (e) { log(e); }\n"},
 	{"a.ts", "f();\n", "try { f(); } catch { return null; }\n"},
 	{"a.ts", "f();\n", "f().catch(log);\n"},
+	{"a.go", "switch x.(type) {\ncase int:\n", "switch x.(type) {\ncase any:\n"},
+	{"a.py", "def f():\n    x: int = 1\n    x: Any = 2\n", "def f():\n    x: Any = 2\n    x: int = 1\n"},
 	{"a.md", "x: int\n", "x: Any\n"},
 }
 
