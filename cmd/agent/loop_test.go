@@ -170,9 +170,10 @@ func TestALoopIsKilledInEveryPhase(t *testing.T) {
 	whole.agent(t, append(command, whole.work)...)
 	after, paid := codeOf(t, whole.work), len(whole.model.Requests())
 	command = append(command, h.work)
-	for _, marker := range []string{
+	markers := []string{
 		"planning", "target gemini", "proposing", "propose/1 gemini", "verifying", "promoting", "promoted", "bring the ledger", "memory/UM gemini",
-	} {
+	}
+	for _, marker := range markers {
 		h.killAt(t, marker, command...)
 		command = []string{"sandbox", "loop", "--resume", "--yes", "--workspace", h.work}
 	}
@@ -181,9 +182,9 @@ func TestALoopIsKilledInEveryPhase(t *testing.T) {
 		t.Errorf("the tree is\n%s\nwant\n%s", got, after)
 	}
 	// A question that is under way when the process dies is asked again: there
-	// is no answer yet.
-	if n := len(h.model.Requests()); n < paid || n > paid+3 {
-		t.Errorf("%d requests, want %d and at most three that were cut off", n, paid)
+	// is no answer yet. One may follow the marker before the kill does.
+	if n := len(h.model.Requests()); n < paid || n > paid+len(markers) {
+		t.Errorf("%d requests, want %d and at most one for each of %d kills", n, paid, len(markers))
 	}
 	for query, want := range map[string]string{
 		"select string_agg(phase || ' ' || outcome, ', ') from v_iterations":                                       "settled promoted",

@@ -44,10 +44,10 @@ func (c *cmdline) runsCommand() *cli.Command {
 			{
 				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
 				Description: about + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
-					"agent runs show --sarif > findings.sarif", "for a code host or an editor"),
+					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
 				Flags: []cli.Flag{
 					jsonFlag(),
-					&cli.BoolFlag{Name: "sarif", Usage: "print the findings on the last candidate as SARIF 2.1.0", DisableDefaultText: true},
+					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
 				},
 				Action: c.runsShow,
 			},
@@ -254,7 +254,13 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("sarif") && ctx.Bool("json") {
+	sarif := ctx.String("sarif")
+	if sarif != "-" {
+		if err := checkSarif(sarif); err != nil {
+			return err
+		}
+	}
+	if sarif != "" && ctx.Bool("json") {
 		return usage("give one of them", "--sarif and --json exclude each other")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
@@ -267,8 +273,10 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 			return err
 		}
 		switch {
-		case ctx.Bool("sarif"):
+		case sarif == "-":
 			return printJSON(c.stdout, newSarif(v.Document))
+		case sarif != "":
+			return writeSarif(sarif, v.Document)
 		case set.on("json"):
 			return printJSON(c.stdout, v)
 		}

@@ -99,7 +99,9 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSarif(ctx.String("sarif")); err != nil {
+	if name := ctx.String("sarif"); name == "-" {
+		return usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
+	} else if err := checkSarif(name); err != nil {
 		return err
 	}
 	req, err := c.request(ctx, set)

@@ -254,15 +254,23 @@ func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) erro
 	if name == "" {
 		return reported
 	}
+	if err := writeSarif(name, doc); err != nil {
+		fmt.Fprintf(c.stderr, "agent: %s\nnext: `agent runs show %s --sarif -` prints them\n", cleanLine(err.Error()), doc.Run)
+	}
+	return reported
+}
+
+// writeSarif writes what was found in a run to a file.
+func writeSarif(name string, doc run.Document) error {
 	var text bytes.Buffer
 	err := printJSON(&text, newSarif(doc))
 	if err == nil {
 		err = os.WriteFile(name, text.Bytes(), 0o644)
 	}
 	if err != nil {
-		fmt.Fprintf(c.stderr, "agent: the findings were not written: %s\nnext: `agent runs show %s --sarif` prints them\n", cleanLine(err.Error()), doc.Run)
+		return infra("name another file: --sarif FILE", "write the findings: %w", err)
 	}
-	return reported
+	return nil
 }
 
 // sarifMessage makes text of unknown origin a message: braces are doubled,
