@@ -102,7 +102,7 @@ func TestFindingsBecomeSarif(t *testing.T) {
 		name    string
 		results int
 		rules   int
-	}{{"ruff", 0, 0}, {"mypy", 3, 2}, {"agent", 1, 1}} {
+	}{{"ruff", 0, 0}, {"mypy", 4, 2}, {"agent", 1, 1}} {
 		got := r.Runs[i]
 		if *got.Tool.Driver.Name != want.name || got.Results == nil || len(got.Results) != want.results || len(got.Tool.Driver.Rules) != want.rules {
 			t.Errorf("run %d is of %s with %d results of %d rules, want %+v", i, *got.Tool.Driver.Name, len(got.Results), len(got.Tool.Driver.Rules), want)

@@ -180,11 +180,17 @@ func (s summary) gate(g verify.Gate) {
 	if len(g.Findings) > 0 {
 		fmt.Fprintf(s.w, "\n%s\n", s.palette.bold(g.Name))
 	}
+	helped := map[string]bool{}
 	for i, f := range g.Findings {
 		if i == shownFindings {
 			fmt.Fprintf(s.w, "  … and %d more: see `agent runs show --json`\n", len(g.Findings)-i)
 			break
 		}
+		// What explains a rule is said once.
+		if helped[f.Help] {
+			f.Help = ""
+		}
+		helped[f.Help] = true
 		s.finding(f)
 	}
 	// What a passing program printed is of no interest here.
