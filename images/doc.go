@@ -6,7 +6,8 @@
 //	agent-base:<spec>       a root file system of Debian       base.toml
 //	agent-toolchain:<spec>  the gates' tools and the guest     toolchain.toml, toolchain/
 //	agent-postgres:<spec>   the database of the record         postgres.toml, postgres/
-//	agent-snapshot:<key>    the toolchain with one workspace at /snapshot
+//	agent-deps:<digest>     the toolchain with what a workspace depends on at /deps
+//	agent-snapshot:<key>    one of these with one workspace at /snapshot
 //
 // A tag is made from the digest of all that decides the content, so that a
 // changed specification, another guest, or another tree is another tag, and finding is one inspect. The base
@@ -23,6 +24,9 @@
 //
 // # Inside the toolchain
 //
+//	/usr/lib/agent/npm/NAME   archives of npm, with links in /usr/local/bin: tsc pyright biome npm pnpm yarn
+//	/usr/lib/agent/go/run     how a gate starts Go and staticcheck
+//	/usr/lib/agent/go-cache   the standard library compiled, vetted and tested, for that
 //	/agent/guest     the guest, process 1 of every box, in the last layer
 //	/agent/*         the files of toolchain/, read-only
 //	/snapshot        empty here, the workspace in a snapshot
@@ -31,6 +35,33 @@
 // The user is 10001:10001 with /tmp for a home. No file has a setuid or setgid bit, no package list is left, and
 // the environment is PATH alone. There is no entry point: whoever starts a box says what runs.
 // The facts of the Postgres image stand at the top of postgres/entrypoint.sh.
+//
+// # Dependencies
+//
+// Install makes the image of what a workspace depends on. It is named by the digest of the toolchain, the registries and
+// what ReadDependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock files
+// become addresses in the user's registry; what has no place there is noted and not installed. Packages run no code of
+// their own. A box finds them so:
+//
+//	/deps/node/<directory>/node_modules   by a link in /work/<directory>, which Snapshot lays beside the files
+//	/deps/python                          at the end of every interpreter's path, after the gates' own
+//	/deps/go                              the cache of modules, which /usr/lib/agent/go/run sets
+//
+// # Go in a box
+//
+// A gate runs `/usr/lib/agent/go/run go vet -json ./...` and, in the place of go, staticcheck. The program sets all of
+// Go's environment (steps/go_run.sh) and gives the box a cache of links to that of the image, some 5,000 in
+// /tmp, where 64 MiB are then nearly free: a small module is built, vetted and tested in under a second each, and in
+// 120 MB of memory. What the workspace brings is compiled there, so that a large one needs a larger /tmp. There is no
+// cgo, no race detector and no network: modules that are neither vendored nor installed (see Dependencies) are missing. Other build flags than
+// -json and -cover compile the standard library anew, which takes a minute.
+//
+// # Where tools come from
+//
+// Debian's packages come from the mirror that the base uses. The engine itself fetches the archives of npm, from the
+// registry of NPM_CONFIG_REGISTRY or ~/.npmrc, and refuses any whose SHA-256 is not the recipe's. The Go
+// tools come through GOPROXY, from the environment or go's own file, are held by the go.sum in the recipe, and trust the
+// machine's certificates (SSL_CERT_FILE). No password is read or sent, so these settings decide nothing but the way.
 //
 // # Snapshots
 //

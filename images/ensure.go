@@ -54,8 +54,8 @@ func versions(labels map[string]string) map[string]string {
 }
 
 // ensure finds the image or builds it. Processes that want the same wait for
-// each other, and the later ones find it: hence the second look, under the lock. The toolchain takes some 30
-// seconds and 470 MB from nothing, and one or two seconds when only the guest has changed.
+// each other, and the later ones find it: hence the second look, under the lock. The toolchain takes some two
+// minutes and 1 GB from nothing, and one or two seconds when only the guest has changed.
 func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	img, err := b.find(ctx, r)
 	if !errors.Is(err, ErrAbsent) {
@@ -73,15 +73,21 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	if err := b.ensureBase(ctx, r.base); err != nil {
 		return Image{}, err
 	}
-	mounts := map[string]fsutil.FS{"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest)}
+	src, err := b.host.sources()
+	if err != nil {
+		return Image{}, err
+	}
+	mounts := map[string]fsutil.FS{
+		"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest), caSource: newTreeFS(src.ca),
+	}
 	var moved string
 	plan := func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
-		root, config, err := r.plan(ctx, c)
+		root, config, err := r.plan(ctx, c, src)
 		moved = config.Labels[labelMoved]
 		return root, config, err
 	}
 	if err := b.solve(ctx, r.ref(), mounts, plan); err != nil {
-		return Image{}, err
+		return Image{}, src.explain(err)
 	}
 	// The step that noticed says so too, but not when the engine had it in its cache.
 	if moved != "" {
@@ -90,9 +96,9 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	return b.find(ctx, r)
 }
 
-// plan lays out the image: packages, users, files, guest. What changes most often comes last, so that a new
+// plan lays out the image: packages, other tools, users, files, guest. What changes most often comes last, so that a new
 // guest, which every release and every hour of work on it brings, costs one small layer.
-func (r *recipe) plan(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.State, ocispecs.ImageConfig, error) {
 	none := func(err error) (llb.State, ocispecs.ImageConfig, error) {
 		return llb.State{}, ocispecs.ImageConfig{}, err
 	}
@@ -104,10 +110,13 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client) (llb.State, ocispec
 		llb.WithCustomName(r.stepName("take "+r.base.ref())))
 	root = root.AddEnv("PATH", buildPath)
 	args := append([]string{r.Prepare, strings.Join(r.Suites, " ")}, r.packageArgs()...)
-	// The host's network: the engine's bridge may be missing, and nothing here runs code of a workspace. This is
-	// the only step with any network.
+	// The host's network: the engine's bridge may be missing, and nothing here runs code of a workspace. Only this
+	// step and the fetching of Go's modules have any network.
 	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args,
 		llb.Network(llb.NetModeHost)).Root()
+	if root, err = r.addTools(c, root, src); err != nil {
+		return none(err)
+	}
 	root = step(root, r.stepName("set up users and directories"), stepMark, r.Setup, nil, llb.Network(llb.NetModeNone)).Root()
 	labels, err := r.askVersions(ctx, c, root)
 	if err != nil {

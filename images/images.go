@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -35,6 +36,7 @@ type Builder struct {
 	Progress io.Writer
 
 	engine  Engine
+	host    host          // whose settings say where packages come from
 	showing sync.Mutex    // held while writing to Progress
 	quiet   time.Duration // how long a build goes on unseen; see quietFor
 }
@@ -43,7 +45,7 @@ type Builder struct {
 //
 // guest may be nil where no toolchain is asked for.
 func New(engine Engine, guest []byte, progress io.Writer) *Builder {
-	return &Builder{Guest: guest, Progress: progress, engine: engine, quiet: quietFor}
+	return &Builder{Guest: guest, Progress: progress, engine: engine, host: host{os.Getenv, os.ReadFile}, quiet: quietFor}
 }
 
 // An Image is one built image.
@@ -51,6 +53,11 @@ type Image struct {
 	ID       string            // sha256:…
 	Ref      string            // the tag
 	Versions map[string]string // tool to version, as recorded when it was built
+	// Installed names what was installed on the toolchain, "" for nothing; see Install.
+	Installed string
+
+	// What every snapshot on this image links to, by path in the workspace.
+	links map[string]string
 }
 
 // The names of the images that Ensure makes.
@@ -105,7 +112,8 @@ type Tree interface {
 	Open(path string) (io.ReadCloser, error)
 }
 
-// Snapshot returns an image of the toolchain with tree at /snapshot, owned by root and read-only for others.
+// Snapshot returns an image of the toolchain, or of what Install made of it, with tree at /snapshot, owned by
+// root and read-only for others.
 // It is content-addressed: the same tree on the same toolchain is found, not built.
 // workspace is a label (the absolute path) by which older snapshots are pruned.
 //
@@ -115,7 +123,7 @@ func (b *Builder) Snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	return b.snapshot(ctx, toolchain, tree, workspace)
 }
 
-// Prune removes all but the newest keep snapshots of each workspace, and
+// Prune removes all but the newest keep snapshots of each workspace, dependencies that no snapshot stands on, and
 // toolchain and Postgres images that no specification names any more. It returns what it removed, as IDs. An
 // image that a container uses, or that has a second tag, stays. What these images and workspaces left in the
 // engine's build cache goes too.

@@ -47,6 +47,8 @@ type recipe struct {
 	Prepare    string            // script before the packages
 	Setup      string            // script after them
 	Packages   map[string]string // Debian package to pinned version, "" for any
+	NPM        []archive         // tools of Node and its kind
+	Go         goModule          // tools of Go, and the caches that Go needs in a box
 	Tools      map[string]string // tool to the command that tells its version
 
 	name   string
@@ -91,8 +93,13 @@ func load(name string, guest []byte) (*recipe, error) {
 	if name == Toolchain {
 		r.guest = memTree{{path: "guest", content: guest, mode: 0o755}}
 	}
+	for _, a := range r.NPM {
+		if err := a.check(); err != nil {
+			return nil, fmt.Errorf("read specification %s.toml: %w", name, err)
+		}
+	}
 	parts := []string{b.digest, hash(text), r.files.Digest(), r.guest.Digest()}
-	for _, step := range []string{packagesStep, versionsStep} {
+	for _, step := range r.steps() {
 		script, err := specs.ReadFile(step)
 		if err != nil {
 			return nil, err
@@ -158,7 +165,7 @@ func (r *recipe) packageArgs() []string {
 }
 
 // sortedKeys returns the keys of m in the order of their bytes.
-func sortedKeys(m map[string]string) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

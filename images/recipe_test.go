@@ -62,7 +62,10 @@ func TestEveryPackageIsPinnedAndEveryToolIsAsked(t *testing.T) {
 		}
 	}
 	tools := mustLoad(t, Toolchain, nil).Tools
-	for _, want := range []string{"python3", "ruff", "ty", "mypy", "pytest", "node", "ctags", "shellcheck", "git"} {
+	for _, want := range []string{
+		"python3", "ruff", "ty", "mypy", "pytest", "node", "ctags", "shellcheck", "git",
+		"go", "staticcheck", "tsc", "pyright", "biome", "npm", "pnpm", "yarn",
+	} {
 		if tools[want] == "" {
 			t.Errorf("the version of %s is not recorded", want)
 		}

@@ -60,7 +60,7 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	labels[labelWorkspace] = workspace
 	labels[labelTaken] = time.Now().UTC().Format(time.RFC3339Nano)
 	source := workspaceSource(workspace)
-	if err := b.freeze(ctx, ref, source, tree, snapshotPlan(toolchain, labels, source)); err != nil {
+	if err := b.freeze(ctx, ref, source, tree, toolchain.links, snapshotPlan(toolchain, labels, source)); err != nil {
 		return Image{}, fmt.Errorf("take the snapshot of %s: %w", workspace, err)
 	}
 	img, err = b.findSnapshot(ctx, ref, toolchain, tree)
@@ -75,10 +75,10 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 
 // freeze builds the snapshot, and ends with the first error of the tree's
 // readers, which BuildKit would pass on as mere text if at all.
-func (b *Builder) freeze(ctx context.Context, ref, source string, tree Tree, p plan) error {
+func (b *Builder) freeze(ctx context.Context, ref, source string, tree Tree, links map[string]string, p plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	files := newTreeFS(tree)
+	files := newTreeFS(withLinks(tree, links))
 	files.broke = cancel
 	err := b.solve(ctx, ref, map[string]fsutil.FS{source: files}, p)
 	if readErr := files.firstError(); readErr != nil && err == nil {
@@ -97,7 +97,7 @@ func (b *Builder) findSnapshot(ctx context.Context, ref string, toolchain Image,
 	if id == "" || labels[labelSnapshot] != tree.Digest() {
 		return Image{}, fmt.Errorf("snapshot %s: %w", ref, ErrAbsent)
 	}
-	return Image{ID: id, Ref: ref, Versions: toolchain.Versions}, nil
+	return Image{ID: id, Ref: ref, Versions: toolchain.Versions, Installed: toolchain.Installed}, nil
 }
 
 // toolchainLabels returns the labels that a snapshot takes over, after a look that the
@@ -215,6 +215,11 @@ func (b *Builder) dropSnapshots(ctx context.Context, label string, drop func(s s
 // after both.
 func (b *Builder) prune(ctx context.Context, keep int) ([]string, error) {
 	removed, err := b.pruneSnapshots(ctx, labelSnapshot, max(keep, 0), "")
+	if err != nil {
+		return removed, err
+	}
+	gone, err := b.pruneInstalled(ctx)
+	removed = append(removed, gone...)
 	if err != nil {
 		return removed, err
 	}

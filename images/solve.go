@@ -24,6 +24,9 @@ import (
 )
 
 // A plan says what an image consists of, once the client that solves it is known.
+//
+// It is called by BuildKit, in the middle of a build: only then is it known what
+// the engine can do, and for which processor it builds.
 type plan func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error)
 
 // solve builds the image that p describes inside the engine and tags it ref,
@@ -38,6 +41,8 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 		return err
 	}
 	defer client.Close()
+	// The host's network is allowed for the build as a whole; which steps use it
+	// is the plan's to say.
 	opt := bk.SolveOpt{
 		Exports:             []bk.ExportEntry{{Type: "moby", Attrs: map[string]string{"name": ref}}},
 		LocalMounts:         mounts,
@@ -60,6 +65,8 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 		res.AddMeta(exptypes.ExporterImageConfigKey, text)
 		return res, nil
 	}
+	// Both goroutines end with the build: the client closes the status when it is
+	// done, and the display follows it to the end.
 	tail := &logTail{}
 	status := make(chan *bk.SolveStatus)
 	group, gctx := errgroup.WithContext(ctx)
@@ -78,6 +85,9 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 }
 
 // dial opens BuildKit's API as the engine embeds it: no second daemon runs.
+//
+// The connection belongs to one build. The engine's own client carries it, so
+// whatever way the engine is reached by is the way to BuildKit, too.
 func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
 	c, err := bk.New(ctx, "",
 		bk.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -93,6 +103,9 @@ func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
 }
 
 // evaluate solves one state to its end.
+//
+// Without Evaluate BuildKit would put the work off until the export, and a broken
+// step would be reported as trouble with the export.
 func evaluate(ctx context.Context, c gateway.Client, state llb.State) (*gateway.Result, error) {
 	p, err := platform(c)
 	if err != nil {
@@ -159,11 +172,15 @@ func (b *Builder) display(ctx context.Context, ch chan *bk.SolveStatus) error {
 	}
 	d, err := progressui.NewDisplay(b.Progress, progressui.AutoMode)
 	if err != nil {
+		// Lines may go to a log that other builds of this process are writing to
+		// as well.
 		d, err = progressui.NewDisplay(&lockedWriter{mu: &b.showing, w: b.Progress}, progressui.PlainMode)
 	}
 	if err != nil {
 		return err
 	}
+	// The display takes a channel and cannot be handed what was held back, so
+	// both go through one, the oldest first.
 	all := make(chan *bk.SolveStatus)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -195,6 +212,7 @@ const quietFor = 2 * time.Second
 // hold takes messages from ch for that long. going is false when the build
 // ended meanwhile; else the messages are what is to be shown first.
 func hold(ch <-chan *bk.SolveStatus, d time.Duration) (held []*bk.SolveStatus, going bool) {
+	// Without patience everything is shown from the first step on.
 	if d <= 0 {
 		return nil, true
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"agent/sandbox"
@@ -74,44 +76,45 @@ func (s *store) save(ctx context.Context, key string, v any) error {
 // the cache, or in a box of its own. A gate that has nothing to do there has
 // nothing against it.
 func (s *session) baseline(ctx context.Context, group string, defs []check) {
-	key := s.store.baselineKey(s.req.Base.Digest(), group)
+	key := s.store.baselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
 	known := map[string]outcome{}
-	ok, err := s.store.load(ctx, key, &known)
-	if err != nil {
+	if _, err := s.store.load(ctx, key, &known); err != nil {
+		known = nil
 		s.results.note(fmt.Sprintf("baseline not read from the cache: %v", err))
 	}
-	if ok && complete(known, defs) {
-		for _, def := range defs {
-			s.results.baseline(def.name, known[def.name])
-		}
-		return
+	if known == nil { // a row that says null
+		known = map[string]outcome{}
 	}
-	known = map[string]outcome{}
-	// A row of an older shape, or one that a run with fewer gates has written,
-	// is made anew as a whole: the groups are small.
+	// A row may lack checks: those that this workspace did not need before, or that
+	// came to no judgement that time.
 	var todo []check
 	for _, def := range defs {
-		if def.name == checkProgram && len(s.before.args) == 0 || def.applies != nil && def.applies(s.base) != "" {
+		out, ok := known[def.name]
+		switch {
+		case ok:
+			s.results.baseline(def.name, out)
+		case def.name == checkProgram && len(s.before.args) == 0 || def.applies != nil && def.applies(s.base) != "":
 			s.results.baseline(def.name, outcome{})
-			// It belongs to the row all the same, or that would never be complete.
-			known[def.name] = outcome{}
-			continue
+		default:
+			todo = append(todo, def)
 		}
-		todo = append(todo, def)
 	}
 	if len(todo) == 0 {
 		return // not worth a row: it costs nothing to find out again
 	}
-	err = s.withBox(ctx, s.req.Snapshot, "baseline-"+group, func(box *sandbox.Box) {
-		for _, def := range todo {
+	err := s.withBox(ctx, s.req.Snapshot, "baseline-"+group, func(box *sandbox.Box) {
+		for i, def := range todo {
 			s.results.begin(def.name, true)
-			out := def.run(ctx, s.bench(box, s.base, s.before))
+			out := def.run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))
 			// What a cancelled command left behind is no outcome.
 			if ctx.Err() != nil {
 				return
 			}
 			known[def.name] = out
 			s.results.baseline(def.name, out)
+			if err := s.types.keep(ctx, out.types); err != nil {
+				s.results.note(err.Error())
+			}
 		}
 	})
 	if err != nil && ctx.Err() == nil {
@@ -121,32 +124,23 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 		}
 		return
 	}
-	if ctx.Err() == nil && lasting(known) {
-		if err := s.store.save(ctx, key, known); err != nil {
+	if lasting := lasting(known); ctx.Err() == nil && len(lasting) > 0 {
+		if err := s.store.save(ctx, key, lasting); err != nil {
 			s.results.note(fmt.Sprintf("baseline not kept: %v", err))
 		}
 	}
 }
 
-// complete reports whether there is an outcome for every gate.
-func complete(known map[string]outcome, defs []check) bool {
-	for _, def := range defs {
-		if _, ok := known[def.name]; !ok {
-			return false
+// lasting returns the outcomes that would be the same another time: trouble, a
+// deadline or the memory of a busy machine may be gone then.
+func lasting(known map[string]outcome) map[string]outcome {
+	kept := map[string]outcome{}
+	for name, out := range known {
+		if out.Verdict == "" {
+			kept[name] = out
 		}
 	}
-	return true
-}
-
-// lasting reports whether outcomes would be the same another time: trouble,
-// a deadline or the memory of a busy machine may be gone then.
-func lasting(known map[string]outcome) bool {
-	for _, out := range known {
-		if out.Verdict != "" {
-			return false
-		}
-	}
-	return true
+	return kept
 }
 
 // keepAsBaseline stores the candidate's own outcomes as the baseline of the
@@ -164,29 +158,45 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	groups := map[string]map[string]outcome{}
-	for _, def := range checks() {
+	for _, def := range append(checks(), r.own...) {
 		out, ok := r.cand[def.name]
 		if _, judged := r.judged[def.name]; !ok || !judged {
 			continue // skipped: what was not judged is no measure for others
 		}
-		if def.name == checkProgram && !s.sameEntry(v) {
+		if def.name == checkProgram && !s.sameEntry(v) || r.repetitions[def.name] != nil {
+			continue // what failed by chance must not count as failing from now on
+		}
+		if !s.sawAll(def, final) {
 			continue
 		}
 		if groups[def.group] == nil {
 			groups[def.group] = map[string]outcome{}
 		}
 		groups[def.group][def.name] = out
+		if err := s.types.keep(ctx, out.types); err != nil {
+			r.notes = append(r.notes, err.Error())
+		}
 	}
 	for group, known := range groups {
-		// A group of which a gate was skipped is stored in part; baseline sees
-		// that the row is not complete.
-		if !lasting(known) {
+		// A group of which a check was skipped is stored in part, and made whole by
+		// whoever needs it.
+		if known = lasting(known); len(known) == 0 {
 			continue
 		}
-		if err := s.store.save(ctx, s.store.baselineKey(next.Digest(), group), known); err != nil {
+		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {
 			r.notes = append(r.notes, fmt.Sprintf("result not kept as the next baseline: %v", err))
 		}
 	}
+}
+
+// sawAll reports whether a check has judged all of a changeset: none of it is code
+// inside its tool, which stayed as it was, and to eslint none of it says which
+// files there are to lint.
+func (s *session) sawAll(def check, final workspace.Changeset) bool {
+	own, rest := def.unplug(s.base, newView(s.req.Base, final), final)
+	return own.Empty() && (def.group != groupESLint || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
+		return path.Base(c.Path) == ".gitignore" || path.Base(c.Path) == "package.json"
+	}))
 }
 
 // sameEntry reports whether the workspace after the patch would be started as

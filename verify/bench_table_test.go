@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A tally is one line of a table: what became of some trials.
-type tally struct {
+// A tableRow is one line of a table: what became of some trials.
+type tableRow struct {
 	name   string
 	counts map[string]int
 	total  int
@@ -20,8 +20,8 @@ type tally struct {
 }
 
 // count sums up the trials that are wanted.
-func count(name string, harmless bool, all []trial, wanted func(trial) bool) tally {
-	y := tally{name: name, counts: map[string]int{}, harmless: harmless}
+func count(name string, harmless bool, all []tryout, wanted func(tryout) bool) tableRow {
+	y := tableRow{name: name, counts: map[string]int{}, harmless: harmless}
 	for _, r := range all {
 		if wanted(r) {
 			y.counts[r.result]++
@@ -34,7 +34,7 @@ func count(name string, harmless bool, all []trial, wanted func(trial) bool) tal
 
 // String is the line. 99 of 100 faults that can be seen must be caught, and no
 // harmless edit refused; trouble counts against both.
-func (y tally) String() string {
+func (y tableRow) String() string {
 	c := y.counts
 	seen := c[caught] + c[missed] + c[troubled]
 	target, ok := "≥ 99 %", 100*c[caught] >= 99*seen
@@ -54,13 +54,13 @@ func (y tally) String() string {
 		c[unseeable], c[noGate], c[refused], c[troubled], y.seconds/float64(max(1, y.total)), target, mark)
 }
 
-// printTrials prints a line for each kind and for each language, and below
+// printTryouts prints a line for each kind and for each language, and below
 // them, one by one, what went wrong.
-func printTrials(all []trial) {
+func printTryouts(all []tryout) {
 	fmt.Println("| kind | planted | caught | missed | unseeable | no gate | falsely refused | trouble | seconds each | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
 	for _, kind := range slices.Concat(faultKinds, harmlessKinds) {
-		fmt.Println(count(kind, slices.Contains(harmlessKinds, kind), all, func(r trial) bool { return r.mutation.Kind == kind }))
+		fmt.Println(count(kind, slices.Contains(harmlessKinds, kind), all, func(r tryout) bool { return r.mutation.Kind == kind }))
 	}
 	var languages, names []string
 	for _, r := range all {
@@ -69,13 +69,13 @@ func printTrials(all []trial) {
 	slices.Sort(languages)
 	for _, language := range slices.Compact(languages) {
 		for _, harmless := range []bool{false, true} {
-			fmt.Println(count(language+map[bool]string{false: ", faults", true: ", harmless"}[harmless], harmless, all, func(r trial) bool {
+			fmt.Println(count(language+map[bool]string{false: ", faults", true: ", harmless"}[harmless], harmless, all, func(r tryout) bool {
 				return r.project.tongue.name == language && r.harmless() == harmless
 			}))
 		}
 	}
-	fmt.Println(count("all faults", false, all, func(r trial) bool { return !r.harmless() }))
-	fmt.Println(count("all harmless edits", true, all, trial.harmless))
+	fmt.Println(count("all faults", false, all, func(r tryout) bool { return !r.harmless() }))
+	fmt.Println(count("all harmless edits", true, all, tryout.harmless))
 	slices.Sort(names)
 	names = slices.Compact(names)
 	fmt.Printf("\nin %d projects: %s\n", len(names), strings.Join(names, ", "))
@@ -84,17 +84,23 @@ func printTrials(all []trial) {
 	}
 }
 
-// harmless reports whether the trial is that of a harmless edit.
-func (r trial) harmless() bool { return slices.Contains(harmlessKinds, r.mutation.Kind) }
+// harmless reports whether the tryout is that of a harmless edit.
+func (r tryout) harmless() bool { return slices.Contains(harmlessKinds, r.mutation.Kind) }
 
-// print tells of a trial that did not end as it should, with the reason.
-func (r trial) print() {
+// print tells of a tryout that did not end as it should, with the reason.
+func (r tryout) print() {
 	m := r.mutation
 	where := fmt.Sprintf("%s, %s, %s:%d", r.project.name, m.Kind, m.File, m.Line)
 	expected := func(g Gate) bool { return slices.Contains(m.Gates, g.Name) && g.Verdict != Pass }
 	switch {
 	case r.result == missed || r.result == refused || r.result == troubled:
 		fmt.Printf("\n%s: %s%s\n", r.result, where, outline(r.report))
+	case r.result == noGate:
+		why := "nothing in the image runs this language"
+		if len(m.Gates) > 0 {
+			why = "the project has nothing for " + strings.Join(m.Gates, " or ")
+		}
+		fmt.Printf("\nno gate: %s: %s\n", where, why)
 	case r.result == unseeable:
 		fmt.Printf("\nunseeable: %s: the same tests fail as before\n", where)
 	case r.result == caught && !slices.ContainsFunc(r.report.Gates, expected):

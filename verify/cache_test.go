@@ -39,7 +39,7 @@ func TestTroubleIsNeverKept(t *testing.T) {
 	for _, group := range []string{groupStatic, groupSmoke, groupTests} {
 		var defs []check
 		for _, def := range checks() {
-			if def.group == group {
+			if def.group == group && (def.applies == nil || def.applies(s.base) == "") {
 				defs = append(defs, def)
 			}
 		}
@@ -50,7 +50,7 @@ func TestTroubleIsNeverKept(t *testing.T) {
 			}
 		}
 	}
-	s.proof(t.Context())
+	s.proof(t.Context(), allChecks())
 	if len(s.results.proof) != len(allChecks()) {
 		t.Errorf("not proved: %q", s.results.proof)
 	}
@@ -67,30 +67,30 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 	base := scan(t, map[string]string{"a.py": "x = 1\n"})
 	cache := newMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
-	cache.rows[s.store.proofKey()] = []byte("true")
+	cache.rows[s.store.proofKey()] = allProved()
 	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
-	s.baseline(t.Context(), groupStatic, checks()[:3])
-	s.proof(t.Context())
+	s.baseline(t.Context(), groupStatic, []check{ruffCheck, shellCheck, mypyCheck})
+	s.proof(t.Context(), allChecks())
 	if len(*started) != 0 || s.results.base[checkRuff].Blocked != "b" || len(s.results.base[checkMypy].Findings) != 1 || s.results.proof == nil {
 		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
 	}
 }
 
-func TestHalfARowIsNoRow(t *testing.T) {
+func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 	t.Parallel()
 	base := scan(t, map[string]string{"a.py": "x = 1\n"})
 	for name, row := range map[string]string{
-		"one gate": `{"ruff": {}, "mypy": {}}`, "null": "null", "list": "[]", "cut": `{"ruff": {}, "mypy": {`, "empty": "", "other gates": `{"program": {}, "pytest": {}}`,
+		"one check is missing": `{"shellcheck": {}, "mypy": {}}`, "null": "null", "list": "[]", "cut": `{"ruff": {}, "mypy": {`, "empty": "", "other gates": `{"program": {}, "pytest": {}}`,
 	} {
 		cache := newMemory()
 		s, started := offline(base, cache, workspace.Changeset{})
 		cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(row)
-		for _, proved := range []string{"false", "null", "1", ""} {
+		for _, proved := range []string{"true", "null", `["ruf"]`, `{"ruff": true}`, ""} {
 			cache.rows[s.store.proofKey()] = []byte(proved)
-			s.proof(t.Context())
+			s.proof(t.Context(), allChecks())
 		}
-		s.baseline(t.Context(), groupStatic, checks()[:3])
-		if len(*started) != 5 || s.results.base[checkRuff].Verdict != Infra {
+		s.baseline(t.Context(), groupStatic, []check{ruffCheck, shellCheck, mypyCheck})
+		if len(*started) != 6 || s.results.base[checkRuff].Verdict != Infra {
 			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[checkRuff])
 		}
 	}
@@ -100,7 +100,7 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 	t.Parallel()
 	// The patch brings the first Python file, program and test of all.
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
-	s, started := offline(scan(t, map[string]string{"index.html": ""}), nil, cs)
+	s, started := offline(scan(t, map[string]string{"notes.txt": ""}), nil, cs)
 	s.plan(func() {})
 	for _, def := range checks() {
 		s.baseline(t.Context(), def.group, []check{def})
@@ -137,7 +137,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		{"all well", []workspace.Change{edit}, good, all},
 		{"nothing changed", nil, good, nil},
 		{"configuration changed", []workspace.Change{edit, {Op: workspace.Create, Path: "ruff.toml"}}, good, nil},
-		{"types in trouble", []workspace.Change{edit}, with(checkMypy, outcome{Verdict: Infra}), []string{groupSmoke, groupTests}},
+		{"types in trouble", []workspace.Change{edit}, with(checkMypy, outcome{Verdict: Infra}), all},
 		{"tests late", []workspace.Change{edit}, with(checkPytest, outcome{Verdict: Timeout}), []string{groupSmoke, groupStatic}},
 		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
 	} {
@@ -159,6 +159,22 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		}
 		if slices.Sort(got); !slices.Equal(got, c.want) {
 			t.Errorf("%s: kept %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
+	for name, unseen := range map[string][]string{
+		"a.py": nil, "plug.py": {checkMypy}, "rules.js": {checkESLint}, "web/package.json": {checkESLint}, ".gitignore": {checkESLint},
+	} {
+		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, After: []byte("x = 2\n"), Mode: 0o644}}}
+		s, _ := offline(base, nil, cs)
+		for _, def := range checks() {
+			if saw := s.sawAll(def, cs); saw == slices.Contains(unseen, def.name) {
+				t.Errorf("%s saw all of a change to %s: %v", def.name, name, saw)
+			}
 		}
 	}
 }
@@ -208,30 +224,33 @@ func TestKeysAreDistinct(t *testing.T) {
 func TestPlanNamesEveryGateOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name    string
-		files   map[string]string
-		patch   workspace.Change
-		skipped string
-		jobs    int // static, programs, their baselines, proof
+		name   string
+		files  map[string]string
+		patch  workspace.Change
+		wanted string // the checks, in their order
+		jobs   int    // static, programs, their baselines, proof
 	}{
-		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "shellcheck", 7},
-		{"text only", map[string]string{"a.txt": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "mypy parsers program pytest ruff ruff format shellcheck", 2},
-		{"text beside a program", map[string]string{"main.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "parsers pytest ruff format shellcheck", 5},
-		{"last test deleted", map[string]string{"test_a.py": ""}, workspace.Change{Op: workspace.Delete, Path: "test_a.py"}, "mypy parsers program ruff ruff format shellcheck", 4},
-		{"shell", map[string]string{"run.sh": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "mypy program pytest ruff ruff format", 3},
-		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "mypy pytest ruff ruff format shellcheck", 4},
+		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "ruff format, parsers, ruff, mypy, program, pytest", 7},
+		{"text only", map[string]string{"a.txt": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "", 2},
+		{"text beside a program", map[string]string{"main.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.txt"}, "ruff, mypy, program", 5},
+		{"last test deleted", map[string]string{"test_a.py": ""}, workspace.Change{Op: workspace.Delete, Path: "test_a.py"}, "pytest", 4},
+		{"shell", map[string]string{"run.sh": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, shellcheck, biome", 3},
+		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, biome, typescript, program", 5},
+		{"library", map[string]string{"shop/__init__.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, ruff, biome, mypy, imports", 5},
 	} {
 		s, _ := offline(scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
 		jobs := s.plan(func() {})
-		var skipped []string
 		for name, reason := range s.results.skipped {
-			if skipped = append(skipped, name); reason == "" {
+			if reason == "" {
 				t.Errorf("%s: no reason for %s", c.name, name)
 			}
 		}
-		slices.Sort(skipped)
-		if got := strings.Join(skipped, " "); got != c.skipped || len(jobs) != c.jobs {
-			t.Errorf("%s: %d boxes, skipped %s", c.name, len(jobs), got)
+		var wanted []string
+		for _, def := range s.results.wanted() {
+			wanted = append(wanted, def.name)
+		}
+		if got := strings.Join(wanted, ", "); got != c.wanted || len(jobs) != c.jobs {
+			t.Errorf("%s: %d boxes, wanted %s", c.name, len(jobs), got)
 		}
 		if jobs[0].program || jobs[len(jobs)-1].program {
 			t.Errorf("%s: a syntax error would end the static gates or the proof", c.name)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -92,10 +93,17 @@ func unnumbered(message string) string { return lineNumbers.ReplaceAllString(mes
 // because it changes with everything above.
 type findingKey struct{ rule, file, message, source string }
 
+// ofWorkspace names the rules that tell a fact of the whole workspace: that a
+// module is not installed, in the words of mypy, pyright and ty, and that a name
+// comes from somewhere out of sight.
+var ofWorkspace = map[string]bool{
+	"import-not-found": true, "reportMissingImports": true, "unresolved-import": true, "undeclared-name": true,
+}
+
 // key gives the identity of a finding. That a module is not installed is one
 // fact, however many files import it.
 func key(f Finding) findingKey {
-	if f.Rule == "import-not-found" {
+	if ofWorkspace[f.Rule] {
 		return findingKey{rule: f.Rule, message: f.Message}
 	}
 	return findingKey{f.Rule, f.File, unnumbered(f.Message), f.Source}
@@ -119,25 +127,33 @@ func (f Finding) Fingerprint() string {
 func compare(base, cand []Finding, d diff) (fresh []Finding, old, fixed int) {
 	// A multiset: each finding of the baseline excuses one of the candidate.
 	left := map[findingKey][]Finding{}
-	absent := map[findingKey]bool{} // missing modules of the baseline
+	absent := map[findingKey]bool{} // missing modules and names of the baseline
 	for _, f := range base {
 		if to, ok := d.moved[f.File]; ok {
 			f.File = to
 		}
 		k := key(f)
 		left[k] = append(left[k], f)
-		absent[k] = f.Rule == "import-not-found"
+		absent[k] = ofWorkspace[f.Rule]
 	}
-	for _, f := range cand {
-		k := key(f)
-		// The order matters: counted first, so that fixed is right as well.
-		switch {
-		case len(left[k]) > 0:
-			left[k] = left[k][1:]
-			old++
-		case absent[k]:
-			old++
-		default:
+	excused := make([]bool, len(cand))
+	// Of equal findings those are excused first that stand where the patch wrote
+	// nothing: what is shown is the line that it brought.
+	for _, written := range []bool{false, true} {
+		for i, f := range cand {
+			if d.wrote(f) != written {
+				continue
+			}
+			k := key(f)
+			// The order matters: counted first, so that fixed is right as well.
+			if excused[i] = len(left[k]) > 0 || absent[k]; excused[i] {
+				left[k] = left[k][min(1, len(left[k])):]
+				old++
+			}
+		}
+	}
+	for i, f := range cand {
+		if !excused[i] {
 			fresh = append(fresh, f) // in the tool's order, which is by place
 		}
 	}
@@ -147,6 +163,11 @@ func compare(base, cand []Finding, d diff) (fresh []Finding, old, fixed int) {
 		gone = append(gone, list...)
 	}
 	return d.sameplace(fresh, gone, old)
+}
+
+// wrote reports whether a finding stands on a line that the patch wrote.
+func (d diff) wrote(f Finding) bool {
+	return slices.ContainsFunc(d.hunks[f.File], func(r region) bool { return f.Line >= r.newFrom && f.Line < r.newTo })
 }
 
 // sameplace takes back the findings that stand in a rewritten place which had

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 )
 
@@ -63,6 +64,22 @@ func TestOldFindingOnARewrittenLineStaysOld(t *testing.T) {
 	fresh, _, fixed = compare(base, cand[1:], d)
 	if len(fresh) != 1 || fixed != 1 {
 		t.Errorf("%+v %d", fresh, fixed)
+	}
+}
+
+// Of findings that are all alike the one on the patch's own line is the new one.
+func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
+	t.Parallel()
+	d := diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "a\nx = 1\nb\nx = 1\nc\nx = 1\n")
+	at := func(line int) Finding { return Finding{File: "a.py", Line: line, Rule: "F841", Source: "x = 1"} }
+	fresh, old, _ := compare([]Finding{at(2), at(4)}, []Finding{at(2), at(4), at(6)}, d)
+	if len(fresh) != 1 || fresh[0].Line != 6 || old != 2 {
+		t.Errorf("behind the old ones: %+v, %d old", fresh, old)
+	}
+	d = diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "c\nx = 1\nd\na\nx = 1\nb\nx = 1\n")
+	fresh, old, _ = compare([]Finding{at(2), at(4)}, []Finding{at(2), at(5), at(7)}, d)
+	if len(fresh) != 1 || fresh[0].Line != 2 || old != 2 {
+		t.Errorf("before the old ones: %+v, %d old", fresh, old)
 	}
 }
 
@@ -212,7 +229,8 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 		{"report, then exit 0", end(ending{}), end(ending{Crashes: []string{"OSError: x"}, Where: Finding{Message: "OSError: x"}}), Fail},
 		{"report while running", end(running), end(ending{Running: true, Crashes: []string{"OSError: x"}}), Fail},
 		{"endless loop", end(ending{}), end(ending{Running: true, Busy: true}), Timeout},
-		{"now a quiet server", end(ending{}), end(running), Pass},
+		{"now a quiet server", end(ending{}), end(ending{Running: true, Ports: []guest.Port{{Port: 80}}}), Pass},
+		{"only waits now", end(ending{}), end(running), Fail},
 		{"command not found, ever", end(ending{Exit: 127}), end(ending{Exit: 127}), Infra},
 		{"command not found now", end(ending{}), end(ending{Exit: 127}), Fail},
 		{"out of memory", end(ending{}), outcome{Verdict: OOM}, OOM},

@@ -10,12 +10,18 @@
 //
 // In the order of a report:
 //
-//	format   ruff format, on touched Python files that were formatted before
+//	format   ruff format and gofmt, on touched files that were formatted before
 //	syntax   a parser per language, on touched files; nothing is executed
-//	lint     ruff check and shellcheck, over the whole workspace
-//	types    mypy, over the whole workspace
-//	smoke    the program starts and is watched
-//	tests    pytest, every test
+//	lint     ruff check, shellcheck, biome, go vet, staticcheck, the workspace's own
+//	         eslint and the references of static pages, over the whole workspace
+//	types    mypy, or the project's choice of ty and pyright, and the compilers of
+//	         TypeScript and Go, over the whole workspace
+//	smoke    the program starts and is watched, a server is asked; without a
+//	         program what others may import is imported
+//	tests    pytest, node --test, go test and the workspace's own vitest, jest and
+//	         mocha, every test
+//
+// Behind them come the gates that the workspace defines: see CustomGate.
 //
 // A gate is made of checks, one for each tool: every check is run, compared
 // with its own baseline, proved on its own planted faults and judged for
@@ -39,11 +45,21 @@
 // reason is skipped with that reason. Old findings are counted, and the first 100
 // of a gate are listed beside the new ones.
 //
+// A tool of Go sees a package only when all that it imports compiles. What it says
+// of a package that it could not see before is old, but for the lines that the
+// patch wrote; a package that it sees no more, with no finding that says why, is
+// infra. Each go.mod is a module by itself, with the go.work that uses it.
+//
+// A few failing tests that passed before are repeated on both sides: one that fails
+// in some repeats without the patch and passes in some with it fails by chance, and
+// is told as old.
+//
 // # Configuration comes from the base revision
 //
 // When a patch touches the configuration of a static gate, lint and types run
 // with the configuration as it was; syntax checks the new file, and lint checks
 // that the tool accepts it. So a patch cannot switch off what would refuse it.
+// Plugins that the configuration of mypy names stand as they were, too.
 // Smoke and tests see the workspace exactly as the patch leaves it.
 //
 // # Fail closed
@@ -60,6 +76,10 @@
 //
 //	static            format, syntax, lint, types of the candidate
 //	smoke, tests      one each; they wait for the formatter's bytes
+//	unaided-tests     the tests and their helpers as before, on the patched
+//	                  program; only when the patch touches either
+//	eslint            the workspace's own, for its configuration is code
+//	gate-NAME         one for each gate of the workspace's own, the same way
 //	baseline-…        the same on the unpatched snapshot, unless cached
 //	proof             the planted faults, on the bare toolchain, unless cached
 //
@@ -75,7 +95,12 @@
 // approve must be able to rely on the rest being proved.
 //
 // Policy is the verdict for a patch that leaves less proved than before: it
-// removes tests or skips them. Those that failed before count too.
+// removes tests or skips them. Those that failed before count too. So does a test
+// that passes with the patch's own conftest.py, fixtures, plugins or configuration
+// only, and fails on the patched program with what was there before. When the patch
+// rewrote nothing but the test itself, that is no verdict but a hold: what the
+// program is to do may have changed. A test that fails because what it calls has
+// another name now is not counted there.
 //
 // # Cache
 //
@@ -83,16 +108,101 @@
 //
 //	baseline/<snapshot digest>/<toolchain image>/<definitions and configuration>/<group>
 //	proof/<toolchain image>/<definitions>
+//	types/<workspace's place>/<toolchain image>/<definitions and configuration>
 //
-// Only judgements are kept: what was late, out of memory or infra is tried again
+// The last is no result: it is what mypy knows of the files' types, which it
+// checks against the files' hashes; see typeCache. Of the others
+// only judgements are kept: what was late, out of memory or infra is tried again
 // next time. After a pass the candidate's own results are kept as the baseline of
 // the workspace that it becomes. A cache that does not answer makes a run slower,
 // never wrong.
+//
+// # Python
+//
+// The whole workspace is linted and typed, since a name that is removed breaks the
+// files that import it. ruff's own default rules apply where the workspace says
+// nothing: faults, no opinions on style. mypy looks into functions without
+// annotations too, and takes module names from where a file lies. A project that
+// configures pyright or ty and not mypy is judged by these. The entry point is
+// started as a user would start it; a workspace that has none is a library, and
+// its packages are imported, each in an interpreter of its own. pytest runs every
+// test, those of unittest in files with other names as well, with no plugin that
+// the workspace does not name.
+//
+// # JavaScript and TypeScript
+//
+// TypeScript is judged by each tsconfig.json at the base revision, JavaScript by
+// a short list of faults that are certain whatever its types are. A package
+// that is not installed is one fact for the whole workspace, and what the
+// compiler says only for lack of its types is left out; see the heads of
+// images/toolchain/typescript.cjs and typescript_certain.cjs. A name that nothing
+// declares (undeclared-name) is such a fact as well: where the workspace had used it
+// before, it comes from out of sight.
+//
+// vitest, jest, mocha and eslint are the workspace's own, as node finds them from a
+// package.json that names them. Scripts of the kinds test and lint say with which
+// options: they are read, never run. eslint's script, its configuration and the files
+// that this imports come from the base; packages of the workspace that it imports by
+// name do not, nor does what package.json says of eslint. None of these tools can be
+// proved on planted faults in an image that lacks them: a planted package, which
+// reports as they do, proves how they are found, started and read. For the rest
+// their reports must count what they list and fit the exit status, and what ran
+// before must run again. A tool that is not installed is no verdict, but a reason.
+//
+// # Go
+//
+// gofmt keeps a file formatted that was. The compiler reports all errors of
+// packages and of their tests, not only the first ten; go vet and staticcheck
+// (its SA rules, or what staticcheck.conf of the base asks for) then look at the
+// packages that compile. The program is built, which is no start: only what
+// the built program does counts as a crash. go test is asked for events, and
+// tests are told apart by directory and name. The caches of the image are linked
+// into the box, so that the standard library is never compiled again. No command
+// has a network or another toolchain; what go.mod asks for and nothing has
+// installed keeps Go's checks from judging, with a sentence that says so.
+//
+// # Other files
+//
+// Shell scripts are parsed by bash and linted by shellcheck. CSS, JSON, TOML,
+// YAML and XML are read by real parsers, with bounds on depth, size and
+// expansion; HTML by a tokenizer that knows which faults no browser mends.
+// A file that a template engine will read first is left out, with that as the
+// reason. References of static pages are followed only in a workspace that
+// nothing builds or serves, where a file's place is its address.
+//
+// # Monorepos
+//
+// Each go.mod, tsconfig.json and package.json is a root of its own, with the tools'
+// working directory there, while findings are told by their path in the workspace.
+// Python has one root, the workspace's.
+//
+// # Dependencies
+//
+// What the lock files name is in the box already, in a layer below the
+// snapshot (package images), and nothing in a box can fetch more. The layer is in
+// the keys of the cache. Plugins of pytest among them are not loaded.
+//
+// # A new check
+//
+// A language's file declares a variable of type check and the lists of gates.go
+// name it. It needs:
+//
+//	run      a command with absolute paths, read strictly: exit status, output and
+//	         findings must agree, or the outcome is infra
+//	applies  why there is nothing to do in a workspace, for the report
+//	config   the names of files by which the tool is configured
+//	planted  files with faults and files without, for prove
+//	inert    set only where the tool runs nothing of the workspace
+//
+// TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
+// then ask for it by themselves. What it makes of an unpatched workspace is the
+// baseline, so a check that finds much in old code refuses nobody.
 //
 // # Limits
 //
 // Test code runs in pytest's own process and could forge the record of its
 // results; that the tests which passed before must pass again, one by one, makes a
 // forgery cost more than a false "passed". A program that behaves for as long
-// as it is watched passes the smoke test.
+// as it is watched passes the smoke test, and a server is watched for little
+// longer than until it answers.
 package verify

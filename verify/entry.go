@@ -19,6 +19,8 @@ type entry struct {
 	path string
 	// The command, its program as an absolute path; empty when there is none.
 	args []string
+	// The command of Go that makes the program first, nil where nothing needs to.
+	build []string
 	// Besides the configured variables.
 	env map[string]string
 }
@@ -29,6 +31,9 @@ func (e entry) String() string {
 		return "nothing"
 	}
 	args := slices.Clone(e.args)
+	if len(e.build) > 0 {
+		return shorten("go run " + e.build[len(e.build)-1])
+	}
 	args[0] = path.Base(args[0])
 	// env and its "--" are how it is started, not what a person configured.
 	if args[0] == "env" {
@@ -62,7 +67,8 @@ func chooseEntries(base, cand view, tools toolPaths, cfg Smoke) (before, after e
 
 // findEntry finds the program by convention, in this order: the configured
 // command; main.py or app.py at the root; the __main__.py of a package at the
-// root or in src; the shallowest file with a main guard, tests and build
+// root or in src; the Go package at the root, or the only one in cmd, when it is a
+// program; the shallowest file with a main guard, tests and build
 // scripts left out; server.js, app.js or index.js at the root.
 func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
 	if len(cfg.Command) > 0 {
@@ -80,6 +86,10 @@ func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
 		if path.Base(p) == "__main__.py" && dir != "." && dir != "src" && !strings.Contains(dir, "/") && !aside(p) {
 			return startFile(v, tools, p), nil
 		}
+	}
+	// Before the scripts, which in a workspace of Go are its tools.
+	if p := goEntry(v); p != "" {
+		return startFile(v, tools, p), nil
 	}
 	p, err := guarded(v, paths)
 	if err != nil || p != "" {
@@ -192,6 +202,8 @@ func startFile(v view, tools toolPaths, p string) entry {
 	case ".js":
 		// node resolves what it requires from the file, so it needs no path.
 		return entry{path: p, args: []string{tools.Node, p}}
+	case ".go":
+		return startGo(p)
 	}
 	e := entry{path: p, args: []string{tools.Python, "-B", "-u"}, env: pythonPath(v)}
 	dir := path.Dir(p)

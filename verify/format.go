@@ -11,12 +11,50 @@ import (
 	"agent/sandbox/workspace"
 )
 
+// A formatter is one language's.
+type formatter struct {
+	name string
+	// owns reports whether it formats the file at p.
+	owns func(p string) bool
+	// command formats one text from standard input to standard output by the
+	// configuration that holds at its path.
+	command func(tools toolPaths, name string, data []byte) guest.Command
+	// refuses reports that it does not accept the text or its configuration, which
+	// another gate says in its own words.
+	refuses func(res guest.Result) bool
+	// style decides for files that the patch creates: 1 when they are formatted.
+	style func(b bench, ctx context.Context) (int, outcome)
+}
+
+// formatters lists them. Other languages keep their style.
+func formatters() []formatter {
+	return []formatter{
+		{name: "ruff format", owns: isPython, command: formatCommand, refuses: ruffUnparsed, style: bench.newFilesFormatted},
+		gofmt,
+	}
+}
+
+// formatterOf is the one for the file at p.
+func formatterOf(p string) (f formatter, ok bool) {
+	list := formatters()
+	i := slices.IndexFunc(list, func(f formatter) bool { return f.owns(p) })
+	if i < 0 {
+		return formatter{}, false
+	}
+	return list[i], true
+}
+
+// ruffUnparsed reports that ruff refuses a configuration, an old one perhaps that
+// this ruff does not know, or cannot parse the text. The first is the workspace's
+// own affair, and unformatted is no fault.
+func ruffUnparsed(res guest.Result) bool {
+	_, refused := ruffRefuses(res)
+	return refused || res.Exit == 2 && strings.Contains(clean(whole(res.Stderr)), "Failed to parse")
+}
+
 // formatCommand formats one file from standard input to standard output by
 // the configuration that holds at its path.
 func formatCommand(tools toolPaths, name string, data []byte) guest.Command {
-	if data == nil {
-		data = []byte{} // nil would mean /dev/null, which is as empty
-	}
 	return guest.Command{
 		Args: []string{
 			tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--force-exclude", "--stdin-filename", name, "-",
@@ -34,21 +72,23 @@ func formatStyle(tools toolPaths) guest.Command {
 	}
 }
 
-// formatApplies gives the reason why there is nothing to format, or "". Other
-// languages keep their style: there is no formatter for them here.
+// formatApplies gives the reason why there is nothing to format, or "".
 func formatApplies(cs workspace.Changeset) string {
 	if slices.ContainsFunc(cs.Changes, formattable) {
 		return ""
 	}
-	return "the patch touches no Python file"
+	return "the patch touches no Python file and no Go file"
 }
 
-// formattable reports whether c leaves a Python file behind.
-func formattable(c workspace.Change) bool { return c.Op != workspace.Delete && isPython(c.Path) }
+// formattable reports whether c leaves a file behind that has a formatter.
+func formattable(c workspace.Change) bool {
+	_, ok := formatterOf(c.Path)
+	return ok && c.Op != workspace.Delete
+}
 
 // runFormat formats the touched files that were formatted before the patch,
-// and a new file when the workspace has formatted files or no Python file at
-// all, in a box that still holds the base. A file whose old text ruff would
+// and a new file when the workspace has formatted files of its language or none at
+// all, in a box that still holds the base. A file whose old text the formatter would
 // have changed keeps its style, so that the diff shows nothing but the patch.
 // It returns the changeset with the formatted bytes.
 //
@@ -58,7 +98,7 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 	final := workspace.Changeset{}
 	var sum outcome
 	files, changed := 0, 0
-	style := -1 // of new files: not asked, no, yes
+	styles := map[string]int{} // of new files by formatter, where it was asked
 	for _, c := range cs.Changes {
 		if !formattable(c) {
 			final.Changes = append(final.Changes, c)
@@ -69,8 +109,11 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 		var wanted bool
 		var out outcome
 		if c.Op == workspace.Create {
-			if style < 0 {
-				style, out = b.newFilesFormatted(ctx)
+			f, _ := formatterOf(c.Path)
+			style, asked := styles[f.name]
+			if !asked {
+				style, out = f.style(b, ctx)
+				styles[f.name] = style
 			}
 			wanted = style == 1
 		} else {
@@ -126,31 +169,29 @@ func (b bench) modeChanged(c workspace.Change) bool {
 	return !ok || e.Mode.Perm() != c.Mode.Perm()
 }
 
-// format runs the formatter once. It returns data as ruff formats it; nil when ruff cannot parse it, which
-// the syntax gate will say in its own words.
+// format runs the formatter of a file once. It returns data as that formats it; nil
+// when it does not accept it.
 func (b bench) format(ctx context.Context, name string, data []byte) ([]byte, outcome) {
-	res, out, done := b.command(ctx, formatCommand(b.tools, name, data))
-	if !done {
-		return nil, out
+	f, ok := formatterOf(name)
+	if !ok {
+		return nil, outcome{} // an old path with another extension
 	}
-	text := clean(whole(res.Stderr))
-	// Not infra: an old configuration that this ruff does not know is the
-	// workspace's own affair, and unformatted is no fault.
-	if _, refused := ruffRefuses(res); refused {
-		return nil, out // the lint gate says so
+	if data == nil {
+		data = []byte{} // nil would mean /dev/null, which is as empty
 	}
+	res, out, done := b.command(ctx, f.command(b.tools, name, data))
 	switch {
+	case !done, f.refuses(res):
+		return nil, out
 	case res.Exit == 0 && res.Stdout.Dropped == 0:
 		return append([]byte{}, res.Stdout.Head...), out
-	case res.Exit == 2 && strings.Contains(text, "Failed to parse"):
-		return nil, out
 	}
 	out.Verdict = Infra
-	out.Detail = fmt.Sprintf("ruff format %s: exit status %d: %s", name, res.Exit, firstLine(text))
+	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.name, name, res.Exit, firstLine(clean(whole(res.Stderr))))
 	return nil, out
 }
 
-// newFilesFormatted decides for files that the patch creates: 1 when the
+// newFilesFormatted decides for Python files that the patch creates: 1 when the
 // workspace has a formatted Python file or none at all, else 0.
 func (b bench) newFilesFormatted(ctx context.Context) (int, outcome) {
 	// The first Python file of a workspace sets the style, so it starts clean.

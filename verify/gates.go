@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ const (
 	gateTests  = "tests"
 )
 
-// gateOrder is that order.
+// gateOrder is that order. The gates that the workspace defines come after them.
 var gateOrder = []string{gateFormat, gateSyntax, gateLint, gateTypes, gateSmoke, gateTests}
 
 // The names of the checks: the tools behind the gates.
@@ -34,9 +35,24 @@ const (
 	checkSyntax  = "parsers"
 	checkRuff    = "ruff"
 	checkShell   = "shellcheck"
+	checkLinks   = "links"
+	checkBiome   = "biome"
+	checkScript  = "typescript"
 	checkMypy    = "mypy"
+	checkPyright = "pyright"
+	checkTy      = "ty"
 	checkProgram = "program"
+	checkImports = "imports"
 	checkPytest  = "pytest"
+	checkNode    = "node"
+	checkGoTypes = "go build"
+	checkVet     = "go vet"
+	checkStatic  = "staticcheck"
+	checkGoTests = "go test"
+	checkVitest  = "vitest"
+	checkJest    = "jest"
+	checkMocha   = "mocha"
+	checkESLint  = "eslint"
 )
 
 // The groups of gates that share a box, and so a cached baseline.
@@ -44,6 +60,7 @@ const (
 	groupStatic = "static"
 	groupSmoke  = "smoke"
 	groupTests  = "tests"
+	groupESLint = "eslint"
 )
 
 // work is the workspace's place in a box.
@@ -51,7 +68,7 @@ const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "4"
+const definitions = "7"
 
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
@@ -59,16 +76,26 @@ const definitions = "4"
 type toolPaths struct {
 	// The tools as the distribution installs them. Env finds a configured
 	// command in the box's PATH.
-	Ruff, Mypy, Python, Node, Env, Shellcheck string
-	// The project's own scripts, which the image carries.
-	Syntax, Tests string
+	Ruff, Mypy, Ty, Python, Node, Env, Shellcheck, Gofmt string
+	// The directory of the packages of npm, and one of them.
+	Packages, Pyright string
+	// The project's own scripts, which the image carries. Go runs a command of Go
+	// with its caches and variables.
+	Syntax, Tests, Types, Links, Go string
+	// Those for JavaScript and TypeScript, and what biome goes by where the
+	// workspace says nothing.
+	Script, NodeReporter, Biome string
 }
 
 // toolchain is the layout of the image.
 var toolchain = toolPaths{
-	Ruff: "/usr/bin/ruff", Mypy: "/usr/bin/mypy", Python: "/usr/bin/python3",
+	Ruff: "/usr/bin/ruff", Mypy: "/usr/bin/mypy", Ty: "/usr/bin/ty", Python: "/usr/bin/python3",
 	Node: "/usr/bin/node", Env: "/usr/bin/env", Shellcheck: "/usr/bin/shellcheck",
-	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py",
+	Gofmt:    "/usr/lib/go-1.26/bin/gofmt",
+	Packages: "/usr/lib/agent/npm", Pyright: "/usr/lib/agent/npm/pyright/index.js",
+	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Types: "/agent/types_cache.py", Links: "/agent/links.py",
+	Go:     "/usr/lib/agent/go/run",
+	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", Biome: "/agent/biome.json",
 }
 
 // A runner is a box as the gates see it. *sandbox.Box is one. A gate neither
@@ -90,6 +117,10 @@ type bench struct {
 	smoke Smoke
 	// Of the smoke gate.
 	entry entry
+	// Of mypy; nil where its cache is neither used nor kept.
+	types *typeCache
+	// Of the tests gate: the IDs of the only tests to run; nil for all.
+	only []string
 }
 
 // An outcome is what a gate found on one side, base or candidate. It is kept
@@ -100,15 +131,21 @@ type outcome struct {
 	// Infra, Timeout or OOM when the tool did not get to judge.
 	Verdict Verdict `json:"verdict,omitempty"`
 	// Why the workspace itself kept the tool from judging all of it.
-	Blocked string  `json:"blocked,omitempty"`
-	Detail  string  `json:"detail,omitempty"`
-	Output  string  `json:"output,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"`
-	Peak    int64   `json:"peak,omitempty"`
+	Blocked string `json:"blocked,omitempty"`
+	// The parts of the workspace that it did not see, as patterns: see goScope.
+	Unjudged []string `json:"unjudged,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+	Output   string   `json:"output,omitempty"`
+	Seconds  float64  `json:"seconds,omitempty"`
+	Peak     int64    `json:"peak,omitempty"`
 	// Of the tests gate only, in the order in which they ran.
 	Tests []testResult `json:"tests,omitempty"`
-	// Of the smoke gate only; nil when the program was not started.
+	// Of the smoke gate only, in the order of their names.
+	Imports []importResult `json:"imports,omitempty"`
+	// Of the smoke gate and of the workspace's own; nil when nothing was started.
 	Ending *ending `json:"ending,omitempty"`
+	// Of mypy only: its cache, when that is worth a row of its own.
+	types []byte
 }
 
 // infra is the outcome of a gate that could not work.
@@ -128,26 +165,60 @@ type check struct {
 	run   func(ctx context.Context, b bench) outcome
 	// applies gives the reason why the gate has nothing to do in a view, or "".
 	applies func(v view) string
-	// judge says what the candidate's outcome means next to the baseline's.
+	// judge says what the candidate's outcome means next to the baseline's. No
+	// verdict, with the reason as the detail, leaves the check out.
 	judge func(base, cand outcome, d diff) Gate
+	// It runs no code of the workspace, so what it leaves in its box can be trusted.
+	inert bool
+	// It heeds bench.only, so that tests that may fail by chance can be repeated.
+	repeats bool
+	// The programs behind it, by their names in Request.Versions.
+	tools []string
+	// Base names of the files that configure it: these come from the base
+	// revision. Nil for a check that sees the workspace as the patch leaves it.
+	config []string
+	// inside lists the files that run inside the tool: those of the first view,
+	// the base, and what the second would have in their place. They come from the
+	// base revision too. Nil for a tool without plugins.
+	inside func(base, cand view) []string
+	// The files of its proof, by path: prove runs the check on them in an empty box
+	// and says what it did not do as it must. See proof.go.
+	planted map[string]string
+	prove   func(ctx context.Context, b bench) error
 }
 
 // checks lists those that have a baseline, by gate and, within a box, in the
 // order in which they run. What may run workspace code comes last in its box.
+// Each language's file lists its own.
 func checks() []check {
-	python := func(v view) string {
-		if v.python() {
-			return ""
-		}
-		return "the workspace has no Python file"
+	return slices.Concat(
+		lintChecks(), typeChecks(),
+		[]check{{
+			name: checkProgram, gate: gateSmoke, group: groupSmoke, run: runSmoke, judge: judgeSmoke,
+			planted: plantedSmoke, prove: proveSmoke, // applies when there is an entry: see session.plan
+		}, importCheck},
+		testChecks(),
+	)
+}
+
+// lintChecks lists the linters.
+func lintChecks() []check {
+	return []check{ruffCheck, shellCheck, linkCheck, vetCheck, staticCheck, biomeCheck, eslintCheck}
+}
+
+// typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
+// the last.
+func typeChecks() []check {
+	return []check{goTypesCheck, scriptCheck, tyCheck, pyrightCheck, mypyCheck}
+}
+
+// testChecks lists the test runners, each with a box of its own.
+func testChecks() []check {
+	list := []check{pytestCheck, nodeCheck, goTestCheck}
+	for _, r := range packageRunners() {
+		list = append(list, r.check())
 	}
-	return []check{
-		{checkRuff, gateLint, groupStatic, runLint, python, judgeFindings},
-		{checkShell, gateLint, groupStatic, runShell, shellApplies, judgeFindings},
-		{checkMypy, gateTypes, groupStatic, runTypes, python, judgeFindings},
-		{checkProgram, gateSmoke, groupSmoke, runSmoke, nil, judgeSmoke}, // applies when there is an entry: see session.plan
-		{checkPytest, gateTests, groupTests, runTests, testsApply, judgeTests},
-	}
+	return list
 }
 
 // allChecks lists every check in the order of a report. Format and syntax have
@@ -156,14 +227,12 @@ func checks() []check {
 // in the same box.
 func allChecks() []check {
 	return append([]check{
-		{name: checkFormat, gate: gateFormat, group: groupStatic, judge: judgeFindings},
-		{name: checkSyntax, gate: gateSyntax, group: groupStatic, judge: judgeFindings},
+		{name: checkFormat, gate: gateFormat, group: groupStatic, judge: judgeFindings, tools: []string{"ruff", "go"}, prove: proveFormat},
+		{
+			name: checkSyntax, gate: gateSyntax, group: groupStatic, judge: judgeFindings, tools: []string{"python3", "node", "go"},
+			planted: plantedSyntax, prove: proveSyntax,
+		},
 	}, checks()...)
-}
-
-// checksOf lists the checks of a gate, in the order of the table.
-func checksOf(gate string) []check {
-	return slices.DeleteFunc(allChecks(), func(c check) bool { return c.gate != gate })
 }
 
 // checkNamed is the check of that name, the zero check for none.
@@ -176,9 +245,6 @@ func checkNamed(name string) check {
 	return check{}
 }
 
-// gateOfCheck names the gate that a check belongs to.
-func gateOfCheck(name string) string { return checkNamed(name).gate }
-
 // definitionDigest identifies everything that shapes an outcome besides the
 // snapshot and the image, so that it can stand in a cache key. It covers the whole
 // configuration for every gate, although the linter does not care how long the
@@ -190,7 +256,8 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 		Smoke       Smoke
 		Limits      sandbox.Limits
 		Timeout     time.Duration
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Timeout})
+		Gates       []CustomGate `json:",omitempty"`
+	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Timeout, cfg.Gates})
 	if err != nil {
 		return "" // not possible: the struct holds plain values
 	}
@@ -199,23 +266,10 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// toolOf names the programs behind a check, as Request.Versions does.
-func toolOf(name string) []string {
-	switch name {
-	case checkFormat:
-		return []string{"ruff"}
-	case checkSyntax:
-		return []string{"python3", "node"}
-	case checkProgram:
-		return nil // the workspace's own
-	}
-	return []string{name}
-}
-
 // toolVersion is the Gate.Tool of a check, "" when the version is not known.
 func toolVersion(name string, versions map[string]string) string {
 	var known []string
-	for _, tool := range toolOf(name) {
+	for _, tool := range checkNamed(name).tools {
 		if v := versions[tool]; v != "" {
 			// Some tools print their own name with the version, some do not.
 			known = append(known, tool+" "+strings.TrimPrefix(v, tool+" "))
@@ -231,6 +285,7 @@ func (b bench) command(ctx context.Context, cmd guest.Command) (res guest.Result
 	if cmd.Timeout == 0 {
 		cmd.Timeout = b.timeout
 	}
+	cmd.Env = withoutCaches(cmd.Env)
 	tool := cmd.Args[0]
 	start := time.Now()
 	res, err := b.box.Run(ctx, cmd)
@@ -256,6 +311,17 @@ func (b bench) command(ctx context.Context, cmd guest.Command) (res guest.Result
 		return res, out, true
 	}
 	return res, out, false
+}
+
+// withoutCaches adds to an environment what keeps Python from believing byte
+// code that lies in the workspace: it says itself which source it was made of.
+func withoutCaches(env map[string]string) map[string]string {
+	env = maps.Clone(env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["PYTHONPYCACHEPREFIX"] = "/tmp/pycache"
+	return env
 }
 
 // missing says that a tool is not in the image, and the cure.

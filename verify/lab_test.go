@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
@@ -152,11 +153,17 @@ func scan(t *testing.T, files map[string]string) *workspace.Manifest {
 // newSite makes a workspace of files and snapshots it.
 func newSite(t *testing.T, files map[string]string) *site {
 	t.Helper()
+	return newSiteOn(t, newLab(t).toolchain, files)
+}
+
+// newSiteOn is newSite on an image with dependencies.
+func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site {
+	t.Helper()
 	l := newLab(t)
 	base := scan(t, files)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	snapshot, err := l.builder.Snapshot(t.Context(), l.toolchain, manifestTree{base}, base.Root)
+	snapshot, err := l.builder.Snapshot(t.Context(), image, manifestTree{base}, base.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +208,7 @@ func change(t *testing.T, base *workspace.Manifest, files map[string]string) wor
 // request is the judgement of one changeset on the site.
 func (s *site) request(cs workspace.Changeset) Request {
 	return Request{
-		Run: "verify-test", Lease: time.Now().Add(10 * time.Minute), Snapshot: s.snapshot.ID, Toolchain: s.lab.toolchain.ID,
+		Run: "verify-test", Lease: time.Now().Add(10 * time.Minute), Snapshot: s.snapshot.ID, Installed: s.snapshot.Installed, Toolchain: s.lab.toolchain.ID,
 		Versions: s.lab.toolchain.Versions, Base: s.base, Changeset: cs, Config: s.config,
 	}
 }
@@ -272,4 +279,17 @@ func withTimeout(cfg Config) Config {
 // proofKey is where the proof of this lab's image is kept.
 func (l *lab) proofKey() string {
 	return newStore(nil, l.toolchain.ID, toolchain, Config{}).proofKey()
+}
+
+// allProved is the row of a cache in which every check has proved itself.
+func allProved() []byte {
+	var names []string
+	for _, c := range allChecks() {
+		names = append(names, c.name)
+	}
+	row, err := json.Marshal(names)
+	if err != nil {
+		panic(err)
+	}
+	return row
 }

@@ -22,6 +22,25 @@ const maxToolOutput = guest.MaxKept
 // opinions on style, for which no patch to a foreign workspace is refused.
 const lintRules = "E4,E7,E9,F"
 
+// ruffCheck lints Python.
+var ruffCheck = check{
+	name: checkRuff, gate: gateLint, group: groupStatic, run: runLint, applies: pythonApplies, judge: judgeFindings,
+	tools: []string{"ruff"}, inert: true, config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
+	planted: map[string]string{
+		"undefined.py": "def area(r):\n    return pi * r * r\n",
+		"sound.py":     plantedSound,
+	},
+	prove: proves(runLint, map[string]string{"undefined.py": "F821"}),
+}
+
+// pythonApplies gives the reason why a tool of Python has nothing to do, or "".
+func pythonApplies(v view) string {
+	if v.python() {
+		return ""
+	}
+	return "the workspace has no Python file"
+}
+
 // lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore
 // names are checked too: the snapshot has none but those that git tracks, and a patch
 // could otherwise hide a file.

@@ -252,7 +252,7 @@ func TestSplitPatchHasTheSameFilesAsTheWhole(t *testing.T) {
 		c, r := newView(&workspace.Manifest{}, config), newView(&workspace.Manifest{}, rest)
 		for _, p := range []string{"a.py", "b/ruff.toml", "c.txt", "mypy.ini", "d/pyproject.toml", "e.py", "setup.cfg"} {
 			part, other := c, r
-			if !staticConfig[p[strings.LastIndexByte(p, '/')+1:]] {
+			if !staticConfig(p) {
 				part, other = r, c
 			}
 			if part.has(p) != whole.has(p) || part.gone[p] != whole.gone[p] || other.has(p) || other.gone[p] {

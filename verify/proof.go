@@ -4,135 +4,152 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
 
-// The planted files. Each gate must find its fault and must leave the sound
-// files alone, or nothing that it says in this image counts. The faults of
-// syntax come last, since no other tool could work next to them.
-var (
-	// The faults of lint, types, smoke and tests, which parse.
-	plantedPrograms = map[string]string{
-		"sound.py":         "\"\"\"A sound file.\"\"\"\n\n\ndef double(n: int) -> int:\n    return 2 * n\n\n\nprint(double(21))\n",
-		"undefined.py":     "def area(r):\n    return pi * r * r\n",
-		"caller.py":        "from sound import double\n\ntotal = double(\"21\")\n",
-		"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
-		"test_planted.py":  "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n",
-		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
-		"control/clean.sh": "#!/bin/sh\nname=$1\necho \"$name\"\n",
-		"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
-	}
-	// One fault a language, each of which every parser of it refuses.
-	plantedSyntax = map[string]string{
-		"bad.py":   "def f(:\n    pass\n",
-		"bad.json": "{\"a\": 1,}\n",
-		"bad.toml": "a = [1\n",
-		"bad.css":  "a { color: red;\n",
-		"bad.js":   "const = 1;\n",
-		"bad.mjs":  "export const = 1;\n",
-		"bad.sh":   "if true; then\n",
-	}
-	// What a parser that is too strict or too old stumbles over.
-	plantedSound = map[string]string{
-		"good.py":   "def f():\n    pass\n",
-		"good.json": "{\"a\": [1, null]}\n",
-		"good.toml": "a = [1]\n",
-		"good.css":  "@media print { a:hover { color: red } }\n",
-		"good.js":   "const one = 1;\n",
-		"good.mjs":  "import a from \"./b.mjs\";\nexport const two = await a;\n",
-		"good.sh":   "if true; then :; fi\n",
-	}
-)
+// plantedSound is a module that no tool has anything against.
+const plantedSound = "\"\"\"A sound file.\"\"\"\n\n\ndef double(n: int) -> int:\n    return 2 * n\n\n\nprint(double(21))\n"
 
-// plant makes a changeset of new files. The sets have no path in common.
-func plant(files ...map[string]string) workspace.Changeset {
+// plantedSyntax holds one fault a language, each of which every parser of it
+// refuses, and what a parser that is too strict or too old stumbles over.
+var plantedSyntax = map[string]string{
+	"bad.py":   "def f(:\n    pass\n",
+	"bad.json": "{\"a\": 1,}\n",
+	"bad.toml": "a = [1\n",
+	"bad.css":  "a { color: red;\n",
+	"bad.js":   "const = 1;\n",
+	"bad.mjs":  "export const = 1;\n",
+	"bad.sh":   "if true; then\n",
+	"bad.go":   "package bad\n\nfunc f( {\n",
+	"bad.ts":   "const a: = 1;\n",
+	"bad.jsx":  "const a = <b>;\n",
+	"bad.yaml": "a: [1\n",
+	"bad.xml":  "<a><b></a>\n",
+	"bad.html": "<a href=\"x>a</a><p class=\"b\">b</p>\n",
+
+	"good.py":   "def f():\n    pass\n",
+	"good.json": "{\"a\": [1, null]}\n",
+	"good.toml": "a = [1]\n",
+	"good.css":  "@media print { a:hover { color: red } }\n",
+	"good.js":   "const one = 1;\n",
+	"good.mjs":  "import a from \"./b.mjs\";\nexport const two = await a;\n",
+	"good.sh":   "if true; then :; fi\n",
+	"good.go":   "package good\nfunc f[T any](t T) (n int) {\n\tfor n = range 3 { }\n\treturn undefined }\n",
+	"good.ts":   "enum A { B }\nexport const a = <T,>(b: T): T => b satisfies T;\n",
+	"good.tsx":  "export const a = <b c={1}>d</b>;\n",
+	"good.yaml": "a: !Ref b\nc: &d [1]\n---\ne: {\"f\":1}\n",
+	"good.xml":  "<?xml version=\"1.0\"?>\n<a><b/></a>\n",
+	"good.html": "<!DOCTYPE html>\n<html><body><p @click=\"a > 'b'\">a<p>b &lt; c<br></body></html>\n",
+}
+
+// plantedSmoke are programs that crash and programs that do not, one of them a server.
+var plantedSmoke = map[string]string{
+	"sound.py":         plantedSound,
+	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
+	"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
+	"server.py": "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(204)\n        self.end_headers()\n\n\n" +
+		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
+}
+
+// plant makes a changeset of new files.
+func plant(files map[string]string) workspace.Changeset {
 	var cs workspace.Changeset
-	for _, set := range files {
-		for p, text := range set {
-			cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text), Mode: 0o644})
-		}
+	for p, text := range files {
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text), Mode: 0o644})
 	}
 	sortChanges(cs.Changes)
 	return cs
 }
 
-// proof finds out whether every gate works in this toolchain image: from the
-// cache, or on the planted files in a box of the bare image. It runs beside the
-// candidate, so that the first run after a new image is hardly slower; the gates
-// are judged when it is done. Only a full proof is kept.
-func (s *session) proof(ctx context.Context) {
-	proved := false
-	ok, err := s.store.load(ctx, s.store.proofKey(), &proved)
-	if err != nil {
+// proof finds out whether the checks of this session work in this toolchain
+// image: from the cache, or on planted files in a box of the bare image. Each must
+// find its fault and must leave the sound files alone, or nothing that it says in
+// this image counts. It runs beside the candidate, so that the first run after a
+// new image is hardly slower; the checks are judged when it is done. A check that
+// nothing in the workspace needs is not proved, and so costs no one anything.
+func (s *session) proof(ctx context.Context, wanted []check) {
+	var known []string // names of the checks that are proved
+	if _, err := s.store.load(ctx, s.store.proofKey(), &known); err != nil {
+		known = nil
 		s.results.note(fmt.Sprintf("proof not read from the cache: %v", err))
 	}
-	if ok && proved {
-		s.results.proven(map[string]string{})
-		return
-	}
 	reasons := map[string]string{}
-	err = s.withBox(ctx, s.req.Toolchain, "proof", func(box *sandbox.Box) {
-		reasons = prove(ctx, s.bench(box, view{}, entry{}))
-	})
-	if err != nil {
-		for _, c := range allChecks() {
-			reasons[c.name] = fmt.Sprintf("not proved on planted faults: %v", err)
+	todo := slices.DeleteFunc(slices.Clone(wanted), func(c check) bool { return slices.Contains(known, c.name) })
+	if len(todo) > 0 {
+		err := s.withBox(ctx, s.req.Toolchain, "proof", func(box *sandbox.Box) {
+			reasons = prove(ctx, s.bench(box, view{}, entry{}), todo)
+		})
+		if err != nil {
+			for _, c := range todo {
+				reasons[c.name] = fmt.Sprintf("not proved on planted faults: %v", err)
+			}
 		}
 	}
 	s.results.proven(reasons)
-	if len(reasons) == 0 && ctx.Err() == nil {
-		if err := s.store.save(ctx, s.store.proofKey(), true); err != nil {
-			s.results.note(fmt.Sprintf("proof not kept: %v", err))
+	if ctx.Err() != nil || len(reasons) == len(todo) {
+		return
+	}
+	for _, c := range todo {
+		if reasons[c.name] == "" {
+			known = append(known, c.name)
 		}
+	}
+	slices.Sort(known)
+	if err := s.store.save(ctx, s.store.proofKey(), known); err != nil {
+		s.results.note(fmt.Sprintf("proof not kept: %v", err))
 	}
 }
 
-// prove runs every gate on the planted files in an empty box. It returns, for
-// each gate that did not do as it must, the reason.
-func prove(ctx context.Context, b bench) map[string]string {
+// prove runs checks on their planted files in an empty box, one after the other:
+// the files of each are taken away again, since a tool reads all that it finds. It
+// returns, for each check that did not do as it must, the reason.
+func prove(ctx context.Context, b bench, list []check) map[string]string {
 	reasons := map[string]string{}
-	programs, syntax := plant(plantedPrograms), plant(plantedSyntax, plantedSound)
 	// The workspace's own program and variables must not reach the planted ones.
 	b.smoke = Smoke{}
-	b.view = newView(&workspace.Manifest{}, programs)
-	if err := b.box.Apply(ctx, programs); err != nil {
-		for _, c := range allChecks() {
+	for i, c := range list {
+		// Each check has the box to itself: files of another one would be
+		// findings in the wrong place.
+		files := plant(c.planted)
+		b.view = newView(&workspace.Manifest{}, files)
+		if err := b.box.Apply(ctx, files); err != nil {
 			reasons[c.name] = fmt.Sprintf("not proved: plant faults: %v", err)
+			continue
 		}
-		return reasons
-	}
-	steps := []struct {
-		name string
-		do   func(context.Context, bench) error
-	}{
-		{checkFormat, proveFormat},
-		{checkRuff, proveLint},
-		{checkShell, proveShell},
-		{checkMypy, proveTypes},
-		{checkPytest, proveTests},
-		{checkProgram, proveSmoke},
-		{checkSyntax, proveSyntax},
-	}
-	for _, step := range steps {
-		if step.name == checkSyntax {
-			// Only now: mypy and pytest would not get past the broken files.
-			if err := b.box.Apply(ctx, syntax); err != nil {
-				reasons[checkSyntax] = fmt.Sprintf("not proved: plant faults: %v", err)
-				break
+		if err := c.prove(ctx, b); err != nil {
+			reasons[c.name] = fmt.Sprintf("did not prove itself on planted faults: %v; rebuild the toolchain with: agent images build", err)
+		}
+		if err := b.box.Apply(ctx, files.Reverse()); err != nil {
+			// The box is of no use to the rest.
+			for _, next := range list[i+1:] {
+				reasons[next.name] = fmt.Sprintf("not proved: take the planted faults of %s away: %v", c.name, err)
 			}
-			b.view = newView(&workspace.Manifest{}, syntax)
-		}
-		if err := step.do(ctx, b); err != nil {
-			reasons[step.name] = fmt.Sprintf("did not prove itself on planted faults: %v; rebuild the toolchain with: agent images build", err)
+			break
 		}
 	}
 	return reasons
 }
 
+// proves makes a proof of a check that gives findings: these, by file and rule,
+// and no other.
+func proves(run func(context.Context, bench) outcome, want map[string]string) func(context.Context, bench) error {
+	return func(ctx context.Context, b bench) error {
+		out := run(ctx, b)
+		if err := judgedBy(out); err != nil {
+			return err
+		}
+		return exactly(out.Findings, want)
+	}
+}
+
 // judgedBy turns an outcome that is no judgement into an error.
+//
+// A proof must not pass on a tool that did not run: no findings would be what a
+// sound file gives as well.
 func judgedBy(out outcome) error {
 	if out.Verdict != "" {
 		return errors.New(out.Detail)
@@ -163,47 +180,25 @@ func exactly(found []Finding, want map[string]string) error {
 	return nil
 }
 
-// proveFormat wants a file formatted with its line endings kept, and a formatted
-// one left alone.
+// proveFormat wants a file of each language formatted, with its line endings kept
+// where the formatter does, and a formatted one left alone.
 func proveFormat(ctx context.Context, b bench) error {
-	for text, want := range map[string]string{"x   =  [ 1,2 ]\r\n": "x = [1, 2]\r\n", "x = 1\n": "x = 1\n"} {
-		got, out := b.format(ctx, "planted.py", []byte(text))
+	for _, c := range []struct{ name, text, want string }{
+		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
+		{"planted.py", "x = 1\n", "x = 1\n"},
+		{"planted.go", "package  planted\nvar x  = []int{1,2}\n", "package planted\n\nvar x = []int{1, 2}\n"},
+		{"planted.go", plantedGo, plantedGo},
+	} {
+		// The formatters are asked for one text at a time, as by the gate itself.
+		got, out := b.format(ctx, c.name, []byte(c.text))
 		if out.Verdict != "" {
 			return errors.New(out.Detail)
 		}
-		if string(got) != want {
-			return fmt.Errorf("ruff format makes %q of %q", got, text)
+		if string(got) != c.want {
+			return fmt.Errorf("formatting %s makes %q of %q", c.name, got, c.text)
 		}
 	}
 	return nil
-}
-
-// proveLint wants the undefined name and nothing else.
-func proveLint(ctx context.Context, b bench) error {
-	out := runLint(ctx, b)
-	if err := judgedBy(out); err != nil {
-		return err
-	}
-	return exactly(out.Findings, map[string]string{"undefined.py": "F821"})
-}
-
-// proveShell wants the variable that nobody assigns and nothing else.
-func proveShell(ctx context.Context, b bench) error {
-	out := runShell(ctx, b)
-	if err := judgedBy(out); err != nil {
-		return err
-	}
-	return exactly(out.Findings, map[string]string{"unassigned.sh": "SC2154"})
-}
-
-// proveTypes wants the wrong argument in the caller, whose declaration is in
-// another file.
-func proveTypes(ctx context.Context, b bench) error {
-	out := runTypes(ctx, b)
-	if err := judgedBy(out); err != nil {
-		return err
-	}
-	return exactly(out.Findings, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"})
 }
 
 // proveTests wants one test passed and one failed, which a runner that only looks
@@ -225,9 +220,11 @@ func proveTests(ctx context.Context, b bench) error {
 	return nil
 }
 
-// proveSmoke starts a program that crashes and one that does not.
+// proveSmoke starts programs that crash and that do not, and wants the server
+// among them seen and asked: where the box does not show what listens, no server
+// could be told from a program that only waits.
 func proveSmoke(ctx context.Context, b bench) error {
-	for file, want := range map[string]Verdict{"crash.py": Fail, "sound.py": Pass, "control/clean.js": Pass} {
+	for file, want := range map[string]Verdict{"crash.py": Fail, "sound.py": Pass, "control/clean.js": Pass, "server.py": Pass} {
 		b.entry = startFile(b.view, b.tools, file)
 		out := runSmoke(ctx, b)
 		if out.Verdict != "" {
@@ -236,6 +233,9 @@ func proveSmoke(ctx context.Context, b bench) error {
 		g := judgeSmoke(outcome{}, out, diff{})
 		if g.Verdict != want {
 			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
+		}
+		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
+			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
 		}
 		// A report without its place would be of no use to whoever must mend it.
 		if want == Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
@@ -255,7 +255,8 @@ func proveSyntax(ctx context.Context, b bench) error {
 	want := map[string]string{}
 	for file, rule := range map[string]string{
 		"bad.py": "python", "bad.json": "json", "bad.toml": "toml", "bad.css": "css",
-		"bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell",
+		"bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell", "bad.go": "go", "bad.ts": "typescript", "bad.jsx": "typescript",
+		"bad.yaml": "yaml", "bad.xml": "xml", "bad.html": "html",
 	} {
 		want[file] = rule + "-syntax"
 	}

@@ -2,8 +2,10 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -90,40 +92,130 @@ func works() map[string]guest.Result {
 		`{"kind": "finished", "status": 1}`, "",
 	}, "\n")
 	var faults, files []string
-	for file, rule := range map[string]string{"bad.py": "python", "bad.json": "json", "bad.toml": "toml", "bad.css": "css", "bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell"} {
+	for file, rule := range map[string]string{"bad.py": "python", "bad.json": "json", "bad.toml": "toml", "bad.css": "css", "bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell", "bad.ts": "typescript", "bad.jsx": "typescript", "bad.yaml": "yaml", "bad.xml": "xml", "bad.html": "html"} {
 		faults = append(faults, fmt.Sprintf(`{"file": %q, "rule": "%s-syntax", "message": "m"}`, file, rule))
-		files = append(files, fmt.Sprintf("%q, %q", file, strings.Replace(file, "bad", "good", 1)))
+		files = append(files, fmt.Sprintf("%q, %q", file, strings.Replace(strings.Replace(file, "bad", "good", 1), ".jsx", ".tsx", 1)))
 	}
 	answer := fmt.Sprintf(`{"findings": [%s], "checked": [%s]}`, strings.Join(faults, ","), strings.Join(files, ","))
+	links := `{"findings": [{"file": "about.html", "rule": "broken-link"}, {"file": "part.html", "rule": "broken-fragment"},` +
+		` {"file": "style/main.css", "rule": "broken-link"}], "checked": ["1", "2", "3", "4", "5", "6"]}`
 	tests := ended(1, nil, nil)
 	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record)}
-	return map[string]guest.Result{
-		"json-lines":   ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
-		"mypy":         ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
-		"shellcheck":   ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
-		"run_tests.py": tests,
-		"syntax.py":    ended(0, []byte(answer), nil),
-		"crash.py":     ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
-		"sound.py":     ended(0, []byte("42\n"), nil),
-		"clean.js":     ended(0, []byte("42\n"), nil),
+	var lint, types []string
+	for file, rule := range map[string]string{
+		"constant.js": "correctness/noConstAssign", "nan.ts": "correctness/useIsNan", "unit.css": "correctness/noUnknownUnit", "twice.json": "suspicious/noDuplicateObjectKeys",
+	} {
+		lint = append(lint, fmt.Sprintf(`{"severity": "error", "category": "lint/%s", "location": {"path": %q}}`, rule, file))
 	}
+	for file, rule := range map[string]string{
+		"project/src/caller.ts": "TS2345", "undefined.js": "undeclared-name", "gone.js": "TS2305", "project/src/elements.ts": "undeclared-name",
+	} {
+		types = append(types, fmt.Sprintf(`{"file": %q, "rule": %q}`, file, rule))
+	}
+	checked, err := json.Marshal(slices.Sorted(maps.Keys(scriptCheck.planted)))
+	if err != nil {
+		panic(err)
+	}
+	node := ended(1, nil, nil)
+	node.Files = map[string][]byte{nodeRecord: []byte(strings.Join([]string{
+		`{"kind": "test", "id": "planted.test.mjs::true", "outcome": "passed"}`, `{"kind": "test", "id": "planted.test.mjs::false", "outcome": "failed"}`,
+		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
+	}, "\n"))}
+	answers := map[string]guest.Result{
+		"gofmt":             ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
+		"list":              ended(0, []byte(plantedPackages), nil),
+		"vet":               ended(0, []byte(vetted), nil),
+		"staticcheck":       ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
+		"-find":             ended(0, []byte(plantedDirs), nil),
+		"test":              ended(1, []byte(plantedTests), nil),
+		"json-lines":        ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
+		"mypy":              ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
+		"gitlab":            ended(1, []byte(tyAnswer), nil),
+		"--outputjson":      ended(1, []byte(pyrightAnswer), nil),
+		"shellcheck":        ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
+		"run_tests.py":      tests,
+		"syntax.py":         ended(0, []byte(answer), nil),
+		"links.py":          ended(0, []byte(links), nil),
+		"crash.py":          ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
+		"sound.py":          ended(0, []byte("42\n"), nil),
+		"clean.js":          ended(0, []byte("42\n"), nil),
+		"server.py":         {Settled: true, Ports: []guest.Port{{Port: 8000, Status: 204}}},
+		"sound":             ended(exitImported, nil, nil),
+		"broken":            ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
+		"quits":             ended(0, nil, nil),
+		"faulty.js":         ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
+		"biome":             ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
+		"typescript.cjs":    ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
+		"node_reporter.mjs": node,
+	}
+	linted := ended(1, nil, nil)
+	linted.Files = map[string][]byte{"/tmp/agent-eslint-0.json": []byte(plantedESLint)}
+	answers["agent-eslint-0.json"] = linted
+	answers["eslint"] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	for _, r := range packageRunners() {
+		ran := ended(1, nil, nil)
+		ran.Files = map[string][]byte{"/tmp/agent-" + r.name + "-0.json": []byte(r.planted)}
+		answers["agent-"+r.name+"-0.json"] = ran
+		answers[r.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	}
+	return answers
 }
 
-// proving maps each check to the answer that its proof rests on.
+// What the go command says of the planted packages, on one line each, and go vet
+// of those that compile.
+const (
+	plantedPackages = `"planted/nowhere" "" "" true 0 "absent/absent.go:3:8" "package planted/nowhere is not in std"
+"planted/absent" "/work/absent" "" false 1 "" ""
+"planted/caller" "/work/caller" "" false 0 "" "# planted/caller\ncaller/caller.go:5:26: cannot use \"21\"\n"
+"planted/sound" "/work/sound" "" false 0 "" ""
+"planted/sound_test [planted/sound.test]" "/work/sound" "planted/sound" false 0 "" "# planted/sound_test\nsound/call_test.go:5:9: not enough arguments\n"
+"planted/fault" "/work/fault" "" false 0 "" ""
+`
+	vetted = `{"planted/fault": {
+	"assign": [{"posn": "/work/fault/fault.go:4:2", "message": "m"}], "tests": [{"posn": "/work/fault/fault_test.go:5:1", "message": "m"}]
+}}`
+	plantedDirs = `"planted" "/work" "" false 0 "" ""
+"planted/no" "/work/no" "" false 0 "" ""
+"planted/end" "/work/end" "" false 0 "" ""
+"planted/skip" "/work/skip" "" false 0 "" ""
+`
+	plantedTests = `{"Action":"fail","Package":"planted/no","FailedBuild":"planted/no"}
+{"Action":"run","Package":"planted","Test":"TestTrue"}
+{"Action":"pass","Package":"planted","Test":"TestTrue"}
+{"Action":"fail","Package":"planted","Test":"TestFalse"}
+{"Action":"fail","Package":"planted"}
+{"Action":"skip","Package":"planted/skip","Test":"TestSkipped"}
+{"Action":"pass","Package":"planted/skip"}
+{"Action":"fail","Package":"planted/end"}
+`
+)
+
+// proving maps checks to the answer that the proof of each rests on alone.
 var proving = map[string]string{
-	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py",
+	checkVet: "vet", checkStatic: "staticcheck", checkGoTests: "test", checkLinks: "links.py",
+	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkTy: "gitlab", checkPyright: "--outputjson",
+	checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
+	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
+	checkVitest: "agent-vitest-0.json", checkJest: "agent-jest-0.json", checkMocha: "agent-mocha-0.json",
+	checkESLint: "agent-eslint-0.json",
 }
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	t.Parallel()
 	b, box := replayed(works())
-	reasons := prove(t.Context(), b)
+	reasons := prove(t.Context(), b, allChecks())
 	if len(reasons) != 1 || reasons[checkFormat] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
-	// Files that do not parse come when all others are done.
-	if len(box.applied) != 2 || !slices.ContainsFunc(box.applied[1].Changes, func(c workspace.Change) bool { return c.Path == "bad.py" }) {
-		t.Errorf("planted %+v", box.applied)
+	// Each has its own files, which are gone before the next begins.
+	if len(box.applied) != 2*len(allChecks()) {
+		t.Fatalf("planted %+v", box.applied)
+	}
+	for i := 0; i < len(box.applied); i += 2 {
+		planted, gone := box.applied[i], box.applied[i+1]
+		if len(planted.Changes) != len(gone.Changes) || slices.ContainsFunc(gone.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete }) {
+			t.Errorf("planted %+v, taken away %+v", planted, gone)
+		}
 	}
 }
 
@@ -145,10 +237,27 @@ func TestGateIsNotProvedByAnythingButItsFault(t *testing.T) {
 			answers := works()
 			answers[tool] = spoil
 			b, _ := replayed(answers)
-			reasons := prove(t.Context(), b)
+			reasons := prove(t.Context(), b, allChecks())
 			if !strings.Contains(reasons[gate], "agent images build") || len(reasons) != 2 {
 				t.Errorf("%s %s: not proved are %q", tool, name, reasons)
 			}
+		}
+	}
+}
+
+// Where the box does not show what listens, a server cannot be judged.
+func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
+	t.Parallel()
+	for name, seen := range map[string]guest.Result{
+		"nothing":   {TimedOut: true},
+		"no answer": {TimedOut: true, Ports: []guest.Port{{Port: 8000}}},
+		"another":   {Settled: true, Ports: []guest.Port{{Port: 8001, Status: 204}}},
+	} {
+		answers := works()
+		answers["server.py"] = seen
+		b, _ := replayed(answers)
+		if reasons := prove(t.Context(), b, []check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
+			t.Errorf("%s: %q", name, reasons)
 		}
 	}
 }
@@ -157,7 +266,7 @@ func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
 	b, box := replayed(works())
 	box.err = errors.New("no space")
-	if reasons := prove(t.Context(), b); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.ran) != 0 {
+	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.ran) != 0 {
 		t.Errorf("%q", reasons)
 	}
 }

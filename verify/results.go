@@ -18,6 +18,8 @@ import (
 // Everything is kept by check; what is told and reported is the gate.
 type results struct {
 	request Request
+	// The checks that the workspace defines; each is a gate of its own.
+	own []check
 
 	mu sync.Mutex
 	// Called with mu held: one at a time, and in the order of the facts.
@@ -27,6 +29,11 @@ type results struct {
 	// The checks that ran on the unpatched snapshot this time; what of base is
 	// not in here was known.
 	ran map[string]bool
+	// By check of tests, where the patch touches what tests are made of.
+	trials map[string]*trial
+	// Tests that may fail by chance, and what came of their repeats.
+	suspects    map[string][]suspect
+	repetitions map[string]*repetition
 	// Check to the reason why it is not proven; nil until the proof is done.
 	proof map[string]string
 	// Why a check does not apply, or could not judge. A check is in here, in
@@ -46,8 +53,9 @@ func newResults(emit func(Event), req Request) *results {
 		emit = func(Event) {}
 	}
 	r := &results{
-		request: req, emit: emit, told: map[string]bool{},
+		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]outcome{}, base: map[string]outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]Gate{},
+		trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
 	}
 	r.base[checkFormat] = outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -70,7 +78,7 @@ func (r *results) begin(name string, baseline bool) {
 	if baseline {
 		r.ran[name] = true
 	}
-	r.tell("began", Event{Gate: gateOfCheck(name), Baseline: baseline})
+	r.tell("began", Event{Gate: r.named(name).gate, Baseline: baseline})
 }
 
 // tell emits an event unless one of its kind has been told of that side of that
@@ -98,12 +106,22 @@ func (r *results) skip(name, reason string) {
 	r.skipped[name] = reason
 }
 
+// wanted lists the checks that are not skipped and can be proved.
+func (r *results) wanted() []check {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(allChecks(), func(c check) bool {
+		_, skipped := r.skipped[c.name]
+		return skipped
+	})
+}
+
 // unparsed takes the programs out of the report: a touched file does not parse.
 // Whatever they had to say would only repeat it in other words.
 func (r *results) unparsed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range checks() {
+	for _, c := range r.all() {
 		if c.group == groupStatic {
 			continue
 		}
@@ -122,7 +140,7 @@ func (r *results) candidate(name string, out outcome) {
 	r.cand[name] = out
 	// Otherwise nothing would be seen of it for as long as the baseline takes.
 	if _, ok := r.base[name]; !ok && out.Verdict != Infra {
-		r.tell("waits", Event{Gate: gateOfCheck(name), Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
+		r.tell("waits", Event{Gate: r.named(name).gate, Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
 	}
 	r.judge(name)
 }
@@ -134,7 +152,7 @@ func (r *results) baseline(name string, out outcome) {
 	r.base[name] = out
 	// The syntax check of the old text is a part of its gate, not a run.
 	if name != checkSyntax {
-		r.compared(gateOfCheck(name))
+		r.compared(r.named(name).gate)
 	}
 	r.judge(name)
 }
@@ -143,7 +161,7 @@ func (r *results) baseline(name string, out outcome) {
 func (r *results) compared(gate string) {
 	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "known from before"}
 	var parts []Gate
-	for _, c := range checksOf(gate) {
+	for _, c := range r.checksOf(gate) {
 		out, ok := r.base[c.name]
 		if _, skipped := r.skipped[c.name]; !ok && !skipped {
 			return
@@ -166,7 +184,7 @@ func (r *results) proven(reasons map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.proof = reasons
-	for _, c := range allChecks() {
+	for _, c := range r.all() {
 		r.judge(c.name)
 	}
 }
@@ -179,15 +197,28 @@ func (r *results) judge(name string) {
 	base, compared := r.base[name]
 	_, done := r.judged[name]
 	_, skipped := r.skipped[name]
-	if !have || done || skipped || cand.Verdict != Infra && (!compared || r.proof == nil) {
+	if !have || done || skipped || cand.Verdict != Infra && (!compared || r.proof == nil || r.trials[name].waits()) {
 		return
 	}
-	def := checkNamed(name)
+	def, again := r.named(name), r.repetitions[name]
+	base, cand = again.excuse(base, cand)
 	g, reason := judge(def, base, cand, r.proof[name], r.diff)
+	if def.repeats && reason == "" && again == nil {
+		if list := suspects(g, base, cand, r.diff); len(list) > 0 {
+			r.suspects[name] = list
+			return
+		}
+	}
 	if reason != "" {
 		r.skipped[name] = reason
 	} else {
+		g = r.trials[name].judge(g, base, cand, r.diff)
 		g.Name, g.Tool = def.gate, toolVersion(name, r.request.Versions)
+		for _, list := range [][]Finding{g.Findings, g.OldFindings} {
+			for i := range list {
+				list[i].Tool = name
+			}
+		}
 		r.judged[name] = g
 	}
 	r.ended(def.gate)
@@ -196,7 +227,7 @@ func (r *results) judge(name string) {
 // ended tells when the last check of a gate is judged or left out.
 func (r *results) ended(gate string) {
 	took := 0.0
-	for _, c := range checksOf(gate) {
+	for _, c := range r.checksOf(gate) {
 		_, judged := r.judged[c.name]
 		if _, skipped := r.skipped[c.name]; !judged && !skipped {
 			return
@@ -217,15 +248,19 @@ func (r *results) ended(gate string) {
 func (r *results) gate(name string) (g Gate, reason string) {
 	var parts []Gate
 	var reasons, unjudged []string
-	for _, c := range checksOf(name) {
+	for _, c := range r.checksOf(name) {
 		part, ok := r.judged[c.name]
 		reason, skipped := r.skipped[c.name]
 		switch {
 		case skipped:
-			if _, ran := r.cand[c.name]; ran {
+			_, ran := r.cand[c.name]
+			if ran && len(unjudged) == 0 {
+				reasons = nil // of those that did not apply beside it nobody wants to hear
+			}
+			if ran {
 				unjudged = append(unjudged, c.name+" "+reason)
 			}
-			if !slices.Contains(reasons, reason) {
+			if (ran || len(unjudged) == 0) && !slices.Contains(reasons, reason) {
 				reasons = append(reasons, reason)
 			}
 		case ok:
@@ -300,10 +335,14 @@ func judge(def check, base, cand outcome, unproven string, d diff) (Gate, string
 			return g, ""
 		}
 		return Gate{}, "not judged: already before the patch, " + base.Blocked
-	case cand.Verdict == "" && base.Verdict != "" && def.group == groupStatic:
+	case cand.Verdict == "" && base.Verdict != "" && (def.group == groupStatic || def.group == groupESLint):
 		return Gate{}, "not judged: already before the patch, " + base.Detail
 	}
-	return def.judge(base, cand, d), ""
+	g := def.judge(base, cand, d)
+	if g.Verdict == "" {
+		return Gate{}, g.Detail // no judgement comes of the two
+	}
+	return g, ""
 }
 
 // report puts the judgements in order.
@@ -312,11 +351,16 @@ func (s *session) report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	report := Report{Changeset: r.final, Gates: []Gate{}, Skipped: []Skip{}}
-	for _, name := range gateOrder {
+	for _, name := range r.gates() {
 		if g, reason := r.gate(name); reason != "" {
 			report.Skipped = append(report.Skipped, Skip{name, reason})
 		} else {
 			report.Gates = append(report.Gates, g)
+		}
+	}
+	for _, c := range checks() {
+		if t := r.trials[c.name]; t != nil {
+			report.Holds = append(report.Holds, t.holds...)
 		}
 	}
 	report.Verdict = overall(report.Gates)

@@ -11,6 +11,8 @@ const (
 	// spare is what the gates and the program may write besides the
 	// workspace: the size of /work for a small one.
 	spare = 256 << 20
+	// buildRoom is the size of /tmp where Go builds programs and tests in it.
+	buildRoom = 512 << 20
 	// spareInodes is the same in files.
 	spareInodes = 50_000
 )
@@ -21,6 +23,9 @@ const (
 func roomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest int64
 	for _, e := range base.Entries {
+		if lim.Tmp == 0 && isGo(e.Path) {
+			lim.Tmp = buildRoom
+		}
 		// Every file takes whole pages.
 		bytes += (e.Size + pageSize - 1) / pageSize * pageSize
 		largest = max(largest, e.Size)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type session struct {
 	tools   toolPaths
 	results *results
 	store   *store
+	types   *typeCache
 
 	base view
 	// The program of each side.
@@ -58,6 +60,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 		settled: make(chan struct{}), final: req.Changeset,
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
+	s.types = req.typesFor(newTypeCache(s.store, s.base))
 	s.results = newResults(emit, req)
 	return s
 }
@@ -101,6 +104,7 @@ func (s *session) run(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	s.repeat(ctx)
 }
 
 // plan decides which gates apply and lists the boxes that they need, the
@@ -117,13 +121,15 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	var err error
 	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
 	groups := map[string][]check{}
-	for _, def := range checks() {
+	for _, def := range append(checks(), r.own...) {
 		reason := s.reason(def, cand)
 		switch {
 		case def.name == checkProgram && err != nil:
 			// Which program it is cannot be told, so nobody knows that it works.
 			r.baseline(checkProgram, outcome{})
 			r.candidate(checkProgram, infra("%v", err))
+		case def.name == checkImports && (err != nil || len(s.after.args) > 0):
+			r.skip(checkImports, "the program is started instead")
 		case reason != "":
 			r.skip(def.name, reason)
 		default:
@@ -133,19 +139,27 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	// The static box is first, since it fixes the bytes for which the programs
 	// wait; then the programs, which take longest; then what can be cached.
 	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[groupStatic], stop) }}}
-	for _, group := range []string{groupSmoke, groupTests} {
+	// Of every check of the workspace's own too, which has a group to itself.
+	programs, all := []string{groupSmoke, groupTests, groupESLint}, []string{groupStatic, groupTests, groupSmoke, groupESLint}
+	for _, def := range r.own {
+		programs, all = append(programs, def.group), append(all, def.group)
+	}
+	for _, group := range programs {
 		for _, def := range groups[group] {
 			jobs = append(jobs, job{true, func(ctx context.Context) { s.program(ctx, def) }})
 		}
 	}
-	for _, group := range []string{groupStatic, groupTests, groupSmoke} {
+	for _, def := range s.trials(groups[groupTests]) {
+		jobs = append(jobs, job{true, func(ctx context.Context) { s.unaided(ctx, def) }})
+	}
+	for _, group := range all {
 		// Without programs there is nothing to compare theirs with; lint and
 		// types are still wanted, for the findings next to the syntax error.
 		if defs := groups[group]; len(defs) > 0 {
 			jobs = append(jobs, job{group != groupStatic, func(ctx context.Context) { s.baseline(ctx, group, defs) }})
 		}
 	}
-	return append(jobs, job{false, s.proof})
+	return append(jobs, job{false, func(ctx context.Context) { s.proof(ctx, r.wanted()) }})
 }
 
 // reason says why a gate has nothing to do on either side, or "".
@@ -209,7 +223,7 @@ func (s *session) static(ctx context.Context, defs []check, stop context.CancelF
 			return
 		}
 	}
-	err := s.withBox(ctx, s.req.Snapshot, groupStatic, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched().Snapshot, groupStatic, func(box *sandbox.Box) {
 		if format {
 			s.results.begin(checkFormat, false)
 			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
@@ -256,7 +270,7 @@ func (s *session) check(ctx context.Context, box runner, defs []check, syntax bo
 	if len(defs) == 0 {
 		return
 	}
-	config, rest := splitConfig(s.final)
+	config, judged := splitConfig(s.final)
 	var refused []Finding
 	if !config.Empty() {
 		// In this order: ruff is asked while the new files still stand there.
@@ -265,11 +279,11 @@ func (s *session) check(ctx context.Context, box runner, defs []check, syntax bo
 			s.staticInfra(fmt.Errorf("put the configuration back: %w", err), defs, false)
 			return
 		}
-		b.view = newView(s.req.Base, rest)
+		b.view = newView(s.req.Base, judged)
 	}
-	for _, def := range defs {
+	for i, def := range defs {
 		s.results.begin(def.name, false)
-		out := def.run(ctx, b)
+		out := s.unplugged(ctx, def, s.warm(b, defs[:i]), judged)
 		// They are the linter's words, whichever verdict it comes to.
 		if def.name == checkRuff {
 			out.Findings = append(out.Findings, refused...)
@@ -320,18 +334,19 @@ func tryConfig(ctx context.Context, b bench, config workspace.Changeset) []Findi
 // The box starts while the formatter still works, and is used once the bytes are
 // final. When ctx ends nothing is recorded: the reason is told elsewhere.
 func (s *session) program(ctx context.Context, def check) {
-	err := s.withBox(ctx, s.req.Snapshot, def.group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched().Snapshot, def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():
 			return
 		}
-		if err := box.Apply(ctx, s.final); err != nil {
+		cs := s.seenBy(def)
+		if err := box.Apply(ctx, cs); err != nil {
 			s.results.candidate(def.name, infra("apply the patch: %v", err))
 			return
 		}
 		s.results.begin(def.name, false)
-		out := def.run(ctx, s.bench(box, newView(s.req.Base, s.final), s.after))
+		out := def.run(ctx, s.bench(box, newView(s.req.Base, cs), s.after))
 		if ctx.Err() == nil {
 			s.results.candidate(def.name, out)
 		}
@@ -340,4 +355,17 @@ func (s *session) program(ctx context.Context, def check) {
 	if err != nil && ctx.Err() == nil {
 		s.results.candidate(def.name, infra("%v", err))
 	}
+}
+
+// seenBy is what a check in a box of its own sees of the final changeset: all of
+// it, but for one with a configuration, which stays as it was with all that it
+// reads.
+func (s *session) seenBy(def check) workspace.Changeset {
+	if def.config == nil {
+		return s.final
+	}
+	_, rest := splitConfig(s.final)
+	_, rest = def.unplug(s.base, newView(s.req.Base, rest), rest)
+	_, rest = splitChanges(rest, func(p string) bool { return path.Base(p) == ".gitignore" })
+	return rest
 }

@@ -13,6 +13,17 @@ import (
 	"agent/sandbox/guest"
 )
 
+// shellCheck lints shell scripts.
+var shellCheck = check{
+	name: checkShell, gate: gateLint, group: groupStatic, run: runShell, applies: shellApplies, judge: judgeFindings,
+	tools: []string{"shellcheck"}, inert: true, config: []string{".shellcheckrc", "shellcheckrc"},
+	planted: map[string]string{
+		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
+		"control/clean.sh": "#!/bin/sh\nname=$1\necho \"$name\"\n",
+	},
+	prove: proves(runShell, map[string]string{"unassigned.sh": "SC2154"}),
+}
+
 // shellBatch is how many scripts one shellcheck reads: their names are
 // arguments, of which a command may have a bounded number of bytes.
 const shellBatch = 400
@@ -72,8 +83,8 @@ func runShell(ctx context.Context, b bench) outcome {
 	total := outcome{Detail: "shellcheck over the workspace"}
 	for batch := range slices.Chunk(shellScripts(b.view), shellBatch) {
 		res, out, done := b.command(ctx, shellCommand(b, batch))
-		if !done {
-			return out
+		if total = add(total, out); !done {
+			return total
 		}
 		found, err := parseShell(res)
 		if err != nil {
@@ -81,7 +92,6 @@ func runShell(ctx context.Context, b bench) outcome {
 			return out
 		}
 		total.Findings = append(total.Findings, found...)
-		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		total.Output = tail(clean(whole(res.Stderr)), maxTail)
 	}
 	total.Findings = newSources(b.view).fill(total.Findings)

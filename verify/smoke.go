@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +14,8 @@ import (
 
 // How long the program is watched, and how long it may take to end when it is
 // told to. A server has come up or fallen over within ten seconds; what a program
-// does later is for the tests.
+// does later is for the tests. One that answers is not watched longer than that
+// takes: see guest.Watch.
 const (
 	smokeTime  = 10 * time.Second
 	smokeGrace = 2 * time.Second
@@ -32,18 +31,38 @@ type ending struct {
 	Signal string `json:"signal,omitempty"`
 	// Still there when the watch was over, as a server is.
 	Running bool `json:"running,omitempty"`
+	// Running, and it was ready for its work: it answered, or wrote the text that
+	// is configured. It was not watched any longer then.
+	Settled bool `json:"settled,omitempty"`
+	// What makes it ready is configured.
+	Asked bool `json:"asked,omitempty"`
+	// Those on which it listened at the end of the watch.
+	Ports []guest.Port `json:"ports,omitempty"`
 	// Running, and at work for more than half of the time, or ready for it on a
 	// machine that has other things to do: a loop, not a wait.
 	Busy bool `json:"busy,omitempty"`
 	// What its crash reports say, each once, volatile parts removed.
 	Crashes []string `json:"crashes,omitempty"`
+	// It ended with the status that means a wrong command line, and showed the right one.
+	Usage bool `json:"usage,omitempty"`
+	// How long it ran, the processor time of all its processes, and how many
+	// bytes it wrote on both streams.
+	Wall  time.Duration `json:"wall,omitempty"`
+	CPU   time.Duration `json:"cpu,omitempty"`
+	Wrote int64         `json:"wrote,omitempty"`
 	// The last crash with a place in the workspace, else the last one.
 	Where Finding `json:"where"`
+	// The last report of an exception, be it one that was caught.
+	Told Finding `json:"told"`
 }
 
 // smokeCommand starts the program as the guest's own child, with no shell
 // between them whose status would stand for the program's. Its input is empty.
-func smokeCommand(b bench) guest.Command {
+func smokeCommand(b bench) (guest.Command, error) {
+	watch, err := b.smoke.watch()
+	if err != nil {
+		return guest.Command{}, err
+	}
 	seconds := smokeTime
 	if s := time.Duration(b.smoke.Seconds) * time.Second; s > 0 {
 		seconds = min(s, smokeTime)
@@ -55,7 +74,7 @@ func smokeCommand(b bench) guest.Command {
 	}
 	// What is configured wins, PYTHONPATH included.
 	maps.Copy(env, b.smoke.Env)
-	return guest.Command{Args: b.entry.args, Dir: work, Env: env, Timeout: seconds, Grace: smokeGrace}
+	return guest.Command{Args: b.entry.args, Dir: work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
 }
 
 // runSmoke starts the program and watches it. Processes that it leaves behind
@@ -65,8 +84,16 @@ func runSmoke(ctx context.Context, b bench) outcome {
 	if len(b.entry.args) == 0 {
 		return outcome{}
 	}
-	cmd := smokeCommand(b)
+	made, built := b.build(ctx)
+	if !built {
+		return made
+	}
+	cmd, err := smokeCommand(b)
+	if err != nil {
+		return infra("[smoke] %v", err)
+	}
 	res, out, _ := b.command(ctx, cmd)
+	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
 	switch {
 	case out.Verdict == OOM || res.Killed:
 		return out // no ending was seen, only that of the box
@@ -77,17 +104,22 @@ func runSmoke(ctx context.Context, b bench) outcome {
 	// or a signal is not for a tool.
 	out.Verdict = ""
 	end := readEnding(res)
+	end.Asked = b.smoke.Ready != ""
 	out.Ending = &end
 	out.Detail = fmt.Sprintf("%s: %s", b.entry, end)
-	end.Where.Source = newSources(b.view).line(end.Where.File, end.Where.Line)
+	lines := newSources(b.view)
+	end.Where.Source = lines.line(end.Where.File, end.Where.Line)
+	end.Told.Source = lines.line(end.Told.File, end.Told.Line)
 	return out
 }
 
 // String tells an ending to people.
 func (e ending) String() string {
-	switch {
+	switch ports := served(e.Ports); {
+	case e.Settled:
+		return strings.TrimPrefix(ports+", still running when it was ready", ", ")
 	case e.Running:
-		return "still running when the watch was over"
+		return strings.TrimSuffix("still running when the watch was over, "+ports, ", ")
 	case e.Signal != "":
 		return "ended by " + e.Signal
 	}
@@ -99,84 +131,55 @@ func (e ending) crashed() bool { return !e.Running && (e.Exit != 0 || e.Signal !
 
 // readEnding reads exit status and crash reports of a program.
 func readEnding(res guest.Result) ending {
-	e := ending{Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut}
-	e.Busy = e.Running && res.Wall > 0 && res.CPU+res.Waited > res.Wall/2
+	e := ending{
+		Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut || res.Settled, Settled: res.Settled, Ports: res.Ports,
+		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr),
+	}
+	e.Busy = res.TimedOut && res.Wall > 0 && e.CPU > res.Wall/2
 	// A running program is ended by the watch, not by itself.
 	if e.Running {
 		e.Exit, e.Signal = 0, "" // how it took the order to end is not judged
 	}
-	seen := map[string]bool{}
-	for _, report := range crashReports(clean(whole(res.Stderr))) {
+	text := clean(whole(res.Stderr))
+	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+clean(whole(res.Stdout)))
+	lines := strings.Split(text, "\n")
+	reports := crashReports(text)
+	own := lastOwn(reports)
+	for i, report := range reports {
+		e.Told = report.Finding
+		// What a program caught it may tell as it likes: only the end of one that
+		// did not end well is a crash, and what the runtime says of its parts. Of a
+		// chain of exceptions that is the last: nobody caught that one.
+		if !report.part && (i != own || !e.crashed() || !report.ends(lines)) {
+			continue
+		}
 		text := volatile.ReplaceAllString(report.Message, "N")
-		// The last report inside the workspace is the one to look at: in a chain of
-		// exceptions it is the one that nobody caught.
-		if !seen[text] {
-			seen[text] = true
+		if !slices.Contains(e.Crashes, text) {
 			e.Crashes = append(e.Crashes, text)
 		}
 		if report.File != "" || e.Where.File == "" {
-			e.Where = report
+			e.Where = report.Finding
 		}
 	}
 	return e
 }
 
+// The statuses of a wrong command line: that of most programs, and that of BSD's
+// sysexits.h.
+const (
+	exitUsage    = 2
+	exitBSDUsage = 64
+)
+
+// usageText is how the right one is shown.
+var usageText = regexp.MustCompile(`(?im)^\s*usage\b`)
+
+// written counts all the bytes of a stream.
+func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.Dropped }
+
 // volatile is what differs between two runs of the same crash: addresses,
 // times, ports, process numbers.
 var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
-
-// What a runtime's report of an uncaught exception looks like.
-var (
-	traceback = "Traceback (most recent call last):"
-	frame     = regexp.MustCompile(`^\s+File "([^"]+)", line (\d+)`)
-	exception = regexp.MustCompile(`^(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?::|$| \[)`)
-	nodePlace = regexp.MustCompile(`^(?:file://)?(/work/[^:\n]+):(\d+)$`)
-)
-
-// crashReports finds the reports in what a program wrote to its standard error:
-// Python's tracebacks with the exception after them, and lines that begin with
-// the name of an error, which is how node ends a report. An indented line, or
-// such a word further on, is only text. Standard output is not looked at: what a
-// program prints there is its own business.
-func crashReports(text string) []Finding {
-	var found []Finding
-	var at Finding // the last place inside the workspace
-	inTrace := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if m := frame.FindStringSubmatch(line); m != nil {
-			if file := relative(m[1], work); file != "" {
-				at.File = file
-				at.Line, _ = strconv.Atoi(m[2])
-			}
-			continue
-		}
-		// node names the place before the report, and no function with it.
-		if m := nodePlace.FindStringSubmatch(line); m != nil {
-			at.File = relative(m[1], work)
-			at.Line, _ = strconv.Atoi(m[2])
-			continue
-		}
-		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
-		switch {
-		case strings.HasSuffix(line, traceback):
-			inTrace, at = true, Finding{}
-		case line == "" || indented:
-			// Source lines and carets between the frames.
-		case inTrace || exception.MatchString(line):
-			rule, _, _ := strings.Cut(line, ":")
-			at.Rule, at.Message = path.Base(shorten(rule)), shorten(line)
-			// The place belongs to this report alone.
-			found = append(found, at)
-			inTrace, at = false, Finding{}
-		}
-	}
-	if inTrace { // cut off: the report is one all the same
-		at.Rule, at.Message = "traceback", traceback
-		found = append(found, at)
-	}
-	return found
-}
 
 // judgeSmoke holds against the patch what the unpatched program did not do. So a
 // program that needs arguments, a network or a key, and ends with a message about
@@ -202,20 +205,33 @@ func judgeSmoke(base, cand outcome, _ diff) Gate {
 		}
 	}
 	differs := now.Exit != then.Exit || now.Signal != then.Signal || then.Running
+	// A new program may want to be called otherwise.
+	asks := base.Ending == nil && now.Usage
+	broken, isBroken := serverTrouble(base.Ending, now)
 	g.Verdict = Pass
 	switch {
 	case now.Exit == exitNotFound && then.Exit == exitNotFound:
 		// A configured command that is not there proves nothing about any patch.
 		g.Verdict = Infra
 		g.Detail += ": the command is not in the box: correct [smoke] command in agent.toml"
-	case len(fresh) > 0 || now.crashed() && differs:
+	case len(fresh) > 0 || now.crashed() && differs && !asks:
 		g.Verdict = Fail
 		g.Findings = append(g.Findings, smokeFinding(now, g))
 	case now.Running && now.Busy && base.Ending != nil && !then.Running && !then.crashed():
 		g.Verdict = Timeout
 		g.Findings = append(g.Findings, Finding{
-			Rule: "endless", Message: "the program ended by itself before the patch; now it runs busily without an end",
+			Rule: ruleEndless, Message: "the program ended by itself before the patch; now it runs busily without an end",
 		})
+	case isBroken:
+		g.Verdict = Fail
+		g.Findings = append(g.Findings, broken)
+	case onlyWaits(base.Ending, now):
+		g.Verdict = Fail
+		g.Findings = append(g.Findings, Finding{
+			Rule: ruleWait, Message: "the program did its work and ended before the patch; now it only waits, without output",
+		})
+	case asks:
+		g.Detail += ", with a text on how to call it"
 	case now.crashed():
 		g.Old = max(g.Old, 1)
 		g.Detail += ", as before the patch"
@@ -226,14 +242,14 @@ func judgeSmoke(base, cand outcome, _ diff) Gate {
 // smokeFinding points at the crash, or says how the program ended when it
 // left no report.
 func smokeFinding(e ending, g Gate) Finding {
-	if e.Where.Message != "" {
+	if len(e.Crashes) > 0 {
 		return e.Where
 	}
 	message := "the program did not run as before: " + e.String()
 	if last := firstLine(lastLine(g.Output)); last != "" {
 		message += ": " + last
 	}
-	return Finding{Rule: "exit", Message: shorten(message)}
+	return Finding{Rule: ruleExit, Message: shorten(message)}
 }
 
 // lastLine is the last line of text that says something.

@@ -26,7 +26,7 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 	known := map[string]outcome{}
 	if s.boxes == nil {
 		// A cache that does not answer knows nothing.
-		_, _ = s.store.load(ctx, s.store.baselineKey(req.Base.Digest(), groupStatic), &known)
+		_, _ = s.store.load(ctx, s.store.baselineKey(standing(req.Base.Digest(), req.Installed), groupStatic), &known)
 	} else {
 		s.baseline(ctx, groupStatic, defs)
 		known = s.results.base

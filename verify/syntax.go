@@ -41,33 +41,56 @@ type syntaxAnswer struct {
 
 // runSyntax checks the files at paths below dir. Files without a parser are
 // counted, not judged: that nobody can read a format says nothing about a patch.
+// Those of Go are left to their own parser.
 func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome {
 	// The formatter may have undone all of a patch.
 	if len(paths) == 0 {
 		return outcome{Detail: "no touched file is left"}
 	}
+	var golang, others []string
+	for _, p := range paths {
+		if isGo(p) {
+			golang = append(golang, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	out := b.goSyntax(ctx, dir, golang)
+	known := len(golang)
+	if out.Verdict == "" && len(others) > 0 {
+		rest, checked := b.syntax(ctx, dir, others)
+		rest.Findings = append(out.Findings, rest.Findings...)
+		rest.Seconds, rest.Peak = rest.Seconds+out.Seconds, max(rest.Peak, out.Peak)
+		out, known = rest, known+checked
+	}
+	if out.Verdict == "" {
+		out.Output, out.Detail = "", fmt.Sprintf("%d of %d touched files have a parser", known, len(paths))
+	}
+	return out
+}
+
+// syntax asks the checker about files, and tells how many of them have a parser.
+func (b bench) syntax(ctx context.Context, dir string, paths []string) (outcome, int) {
 	cmd, err := syntaxCommand(b.tools, dir, paths)
 	if err != nil {
-		return infra("list the files for the syntax check: %v", err)
+		return infra("list the files for the syntax check: %v", err), 0
 	}
 	res, out, done := b.command(ctx, cmd)
 	if !done {
-		return out
+		return out, 0
 	}
 	answer, err := parseSyntax(res, len(paths))
 	if err != nil {
 		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
-		return out
+		return out, 0
 	}
 	// Findings besides the trouble may be right, but what else was missed is open.
 	if len(answer.Trouble) > 0 {
 		out.Verdict, out.Detail = Infra, shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
-		return out
+		return out, 0
 	}
-	out.Output = ""
 	out.Findings = newSources(b.view).fill(answer.Findings)
-	out.Detail = fmt.Sprintf("%d of %d touched files have a parser", len(answer.Checked), len(paths))
-	return out
+	return out, len(answer.Checked)
 }
 
 // parseSyntax reads the checker's answer, which must account for every file.
@@ -94,6 +117,9 @@ func parseSyntax(res guest.Result, files int) (syntaxAnswer, error) {
 var parsed = map[string]bool{
 	".py": true, ".pyi": true, ".pyw": true, ".json": true, ".jsonc": true, ".code-workspace": true,
 	".webmanifest": true, ".toml": true, ".css": true, ".js": true, ".mjs": true, ".cjs": true, ".sh": true, ".bash": true,
+	".go":   true,
+	".yaml": true, ".yml": true, ".xml": true, ".svg": true, ".xhtml": true, ".xsd": true, ".xsl": true, ".xslt": true,
+	".html": true, ".htm": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true, ".jsx": true,
 }
 
 // touched lists the files that the candidate writes and that a parser may exist

@@ -12,6 +12,14 @@ import (
 	"agent/sandbox/guest"
 )
 
+// pytestCheck runs Python's tests.
+var pytestCheck = check{
+	name: checkPytest, gate: gateTests, group: groupTests, run: runTests, applies: testsApply, judge: judgeTests,
+	tools: []string{"pytest"}, repeats: true,
+	planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
+	prove:   proveTests,
+}
+
 // record is where the recorder of run_tests.py writes in the box. The guest
 // collects it when the session is over; the text on the terminal is for people.
 const record = "/tmp/agent-tests.jsonl"
@@ -26,6 +34,8 @@ type testResult struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message,omitempty"`
+	// It fails because of the tests in it, which tell why themselves.
+	Within bool `json:"within,omitempty"`
 }
 
 // bad reports whether the test counts as failing.
@@ -47,7 +57,7 @@ func isTest(p string) bool {
 
 // testsApply gives the reason why there are no tests to run, or "".
 func testsApply(v view) string {
-	if slices.ContainsFunc(v.paths(), isTest) {
+	if slices.ContainsFunc(v.paths(), isTest) || len(unittests(v)) > 0 {
 		return ""
 	}
 	return "the workspace has no test files (test_*.py, *_test.py)"
@@ -58,13 +68,22 @@ func testsApply(v view) string {
 // say. Plugins are not loaded by themselves, since which ones the image happens
 // to hold is no business of the workspace.
 func testsCommand(b bench) guest.Command {
+	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+	if named := unittests(b.view); len(named) > 0 {
+		env[envTestFiles] = strings.Join(named, "\n")
+	}
+	args := []string{
+		b.tools.Python, "-B", b.tools.Tests, record, "-q", "--continue-on-collection-errors", "--maxfail=0",
+		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
+	}
+	if len(b.only) > 0 {
+		// pytest would else count IDs from the directory that the tests have in common.
+		args = append(append(args, "--rootdir="+work), b.only...)
+	}
 	return guest.Command{
-		Args: []string{
-			b.tools.Python, "-B", b.tools.Tests, record, "-q", "--continue-on-collection-errors", "--maxfail=0",
-			"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
-		},
+		Args:    args,
 		Dir:     work,
-		Env:     map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+		Env:     env,
 		Collect: []string{record},
 	}
 }
@@ -219,7 +238,7 @@ const (
 )
 
 // testPolicy holds the rules whose verdict is Policy.
-var testPolicy = map[string]bool{ruleTestRemoved: true, ruleTestSkipped: true}
+var testPolicy = map[string]bool{ruleTestRemoved: true, ruleTestSkipped: true, ruleTestHelper: true}
 
 // judgeTests compares the two sides test by test, by node ID: a failure that was
 // there before is old, however its message reads. A module that could not even be
@@ -242,6 +261,8 @@ func judgeTests(base, cand outcome, d diff) Gate {
 		case r.bad() && known && old.bad() && (old.Outcome != "error" || sameMessage(old.Message, r.Message)):
 			g.Old++
 			g.OldFindings = d.oldTest(g.OldFindings, r)
+		case r.bad() && r.Within:
+			// A test in it fails that did not fail before either.
 		case r.bad():
 			g.Findings = append(g.Findings, d.testFinding(r))
 		case known && old.bad() && r.Outcome == "passed":
@@ -270,13 +291,14 @@ func judgeTests(base, cand outcome, d diff) Gate {
 }
 
 // lostTests reports the tests of the baseline that have no result now. Those
-// of a module that could not be collected are lost with it: its own error tells.
+// of a module that could not be collected, or of a package that does not build, are
+// lost with it: its own error tells.
 func (d diff) lostTests(base []testResult, after map[string]testResult) []Finding {
 	var found []Finding
 	for _, old := range base {
 		id := d.newID(old.ID)
 		file, _, isTest := strings.Cut(id, "::") // or a module that was not collected
-		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" {
+		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" || after[path.Dir(file)].Outcome == "error" {
 			continue
 		}
 		// A person who deletes a test means it; one that vanishes from a file that

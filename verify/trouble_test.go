@@ -44,7 +44,7 @@ func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 	for name, row := range map[string]string{"garbage": "{", "of an older shape": "{\"lint\": {}}"} {
 		cache := newMemory()
 		cache.rows[key] = []byte(row)
-		cache.rows[st.proofKey()] = []byte("true")
+		cache.rows[st.proofKey()] = allProved()
 		s.verifier.Cache = cache
 		r := s.verify(t, map[string]string{"lib.py": "x = nothing\ny = 1\n"})
 		expect(t, r, Pass)
@@ -61,11 +61,11 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 	cache := newMemory()
 	// The row says that the finding which the patch brings was there before.
 	cache.rows[st.baselineKey(s.base.Digest(), groupStatic)] = []byte(`{
-		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "y = nothing"}]},
-		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "y = nothing"}]}}`)
-	cache.rows[st.proofKey()] = []byte("true")
+		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "return nothing"}]},
+		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "return nothing"}]}}`)
+	cache.rows[st.proofKey()] = allProved()
 	s.verifier.Cache = cache
-	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\ny = nothing\n"}), Pass)
+	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\n\n\ndef y() -> int:\n    return nothing\n"}), Pass)
 }
 
 func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
 	cache := newMemory()
-	cache.rows[s.lab.proofKey()] = []byte("true")
+	cache.rows[s.lab.proofKey()] = allProved()
 	s.verifier.Cache = cache
 	var mu sync.Mutex // is never waited for: events come one at a time
 	begun, done, baseline := map[string]int{}, map[string]Verdict{}, map[string]bool{}

@@ -8,9 +8,23 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"agent/sandbox/guest"
 )
+
+// mypyCheck checks the types of Python. The planted caller passes a wrong
+// argument to a function whose declaration is in another file.
+var mypyCheck = check{
+	name: checkMypy, gate: gateTypes, group: groupStatic, run: runTypes, applies: typesApply(checkMypy), judge: judgeFindings,
+	tools: []string{"mypy"}, config: mypyConfig, inside: typePlugins,
+	planted: map[string]string{
+		"sound.py":     plantedSound,
+		"undefined.py": "def area(r):\n    return pi * r * r\n",
+		"caller.py":    "from sound import double\n\ntotal = double(\"21\")\n",
+	},
+	prove: proves(runTypes, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"}),
+}
 
 // typesCommand is mypy over the whole workspace. Module names come from where
 // a file lies, so that two scripts of one name in two directories do not
@@ -21,7 +35,7 @@ func typesCommand(b bench) guest.Command {
 	cmd := guest.Command{
 		Args: []string{
 			b.tools.Mypy, "--output", "json", "--no-error-summary", "--check-untyped-defs", "--explicit-package-bases",
-			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", "/tmp/mypy", ".",
+			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", typesDir, "--no-sqlite-cache", ".",
 		},
 		Dir: work, MaxOutput: maxToolOutput,
 	}
@@ -31,10 +45,28 @@ func typesCommand(b bench) guest.Command {
 	return cmd
 }
 
-// runTypes runs mypy and reads its findings. A plugin that the workspace's
-// configuration names runs inside mypy: that is workspace code, which is why this
-// gate is the last one in its box and why nothing but findings leaves it.
+// runTypes runs mypy with what it knows from an earlier box, if there is
+// anything, and packs what it knows now.
 func runTypes(ctx context.Context, b bench) outcome {
+	start := time.Now()
+	warm := b.types.unpack(ctx, b)
+	out := runMypy(ctx, b)
+	// What it was given to know must never be what it stumbles over.
+	if warm && (out.Verdict == Infra || out.Blocked != "") {
+		b.types.forget(ctx, b)
+		out = runMypy(ctx, b)
+	}
+	if out.Verdict == "" && out.Blocked == "" {
+		out.types = b.types.pack(ctx, b)
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return out
+}
+
+// runMypy runs mypy and reads its findings. A plugin that the workspace's
+// configuration names runs inside mypy: that is workspace code, which is why this
+// gate is the last one in its box and why nothing but findings leaves it then.
+func runMypy(ctx context.Context, b bench) outcome {
 	res, out, done := b.command(ctx, typesCommand(b))
 	if !done {
 		return out

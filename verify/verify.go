@@ -32,6 +32,8 @@ type Finding struct {
 	Line int `json:"line,omitempty"`
 	// From 1; 0 when the tool names none.
 	Column int `json:"column,omitempty"`
+	// The check that found it, as "ruff"; a gate is made of several.
+	Tool string `json:"tool,omitempty"`
 	// The tool's code, as "F821" or "arg-type".
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
@@ -49,7 +51,8 @@ type Finding struct {
 
 // A Gate is the result of one verification step on a candidate.
 type Gate struct {
-	// One of edit, format, syntax, lint, types, smoke, tests.
+	// One of edit, format, syntax, lint, types, smoke, tests, or the name of a
+	// gate that the workspace defines.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
 	Seconds float64 `json:"seconds"`
@@ -85,6 +88,9 @@ type Report struct {
 	// With the format gate's output: these bytes were judged, so only these
 	// may be promoted.
 	Changeset workspace.Changeset
+	// What a person should see although every gate passed: tests that the patch
+	// rewrote, and that fail on it as they were.
+	Holds []workspace.Hold
 }
 
 // Smoke says how the smoke test starts the program.
@@ -95,6 +101,10 @@ type Smoke struct {
 	// How long it is watched; 0 means 10, and more counts as 10.
 	Seconds int               `toml:"seconds"`
 	Env     map[string]string `toml:"env"`
+	// What shows that the program is ready for its work: a path that it answers,
+	// as "/health"; the same on one port, as "port:8080/health"; or a text that it
+	// writes. When empty "/" on any port. Once ready it is not watched any longer.
+	Ready string `toml:"ready"`
 }
 
 // Config is what a workspace may set, from the base revision of its agent.toml.
@@ -104,6 +114,8 @@ type Config struct {
 	Limits sandbox.Limits
 	// For each gate but smoke; 0 means 5 minutes.
 	Timeout time.Duration
+	// The workspace's own, after the built-in ones; see CheckGates.
+	Gates []CustomGate
 }
 
 // A Launcher starts boxes. *sandbox.Engine is one.
@@ -135,7 +147,13 @@ type Request struct {
 	Lease time.Time
 	// Image ID with the base at /snapshot.
 	Snapshot string
-	// Image ID that Snapshot stands on; proofs run in it and are cached by it.
+	// Names the dependencies that are installed below Snapshot, "" for none.
+	Installed string
+	// What the candidate's boxes stand on when the patch changes the
+	// dependencies and may; the zero value for Snapshot.
+	Patched Layer
+	// Image ID that Snapshot stands on, without dependencies; proofs run in it
+	// and are cached by it.
 	Toolchain string
 	// Tool versions of Toolchain.
 	Versions map[string]string

@@ -238,7 +238,7 @@ func TestPatchOfTextNeedsNoBox(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"notes.txt": "one\n"})
 	v := &Verifier{Boxes: nil, Cache: s.lab.cache} // a start would crash
-	s.lab.cache.rows[s.lab.proofKey()] = []byte("true")
+	s.lab.cache.rows[s.lab.proofKey()] = allProved()
 	r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"notes.txt": "two\n"})), nil)
 	if err != nil || r.Verdict != Pass || len(r.Gates) != 0 || len(r.Skipped) != len(gateOrder) {
 		t.Errorf("%v %+v", err, r)
@@ -289,7 +289,7 @@ func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
 	}
 	cache.saves, cache.loads = nil, nil
 	s.verify(t, map[string]string{"stock.py": stock + "\nTWO = 2\n"})
-	if len(cache.loads) != 4 {
-		t.Errorf("a warm run reads three baselines and the proof, not %q", cache.loads)
+	if len(cache.loads) != 5 {
+		t.Errorf("a warm run reads three baselines, the proof and what mypy knows, not %q", cache.loads)
 	}
 }

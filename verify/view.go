@@ -152,25 +152,31 @@ func renames(cs workspace.Changeset) map[string]string {
 	return moved
 }
 
-// staticConfig names the files that configure the static gates, in any directory.
-var staticConfig = map[string]bool{
-	"ruff.toml": true, ".ruff.toml": true, "pyproject.toml": true,
-	"mypy.ini": true, ".mypy.ini": true, "setup.cfg": true, ".shellcheckrc": true, "shellcheckrc": true,
+// staticConfig reports whether a file configures a static gate, in whatever
+// directory it lies.
+func staticConfig(p string) bool {
+	return slices.ContainsFunc(checks(), func(c check) bool { return slices.Contains(c.config, path.Base(p)) })
 }
 
 // splitConfig separates the changes to the static gates' configuration from
-// the rest. A rename between the two is taken apart: otherwise a source file that
-// begins or ends as configuration would be put back with it and never be checked.
+// the rest.
 func splitConfig(cs workspace.Changeset) (config, rest workspace.Changeset) {
+	return splitChanges(cs, staticConfig)
+}
+
+// splitChanges separates the changes to certain files from the rest. A rename
+// between the two is taken apart: otherwise a source file that begins or ends as
+// configuration would be put back with it and never be checked.
+func splitChanges(cs workspace.Changeset, such func(p string) bool) (those, rest workspace.Changeset) {
 	add := func(c workspace.Change) {
-		if staticConfig[path.Base(c.Path)] {
-			config.Changes = append(config.Changes, c)
+		if such(c.Path) {
+			those.Changes = append(those.Changes, c)
 		} else {
 			rest.Changes = append(rest.Changes, c)
 		}
 	}
 	for _, c := range cs.Changes {
-		if c.Op != workspace.Rename || staticConfig[path.Base(c.Path)] == staticConfig[path.Base(c.From)] {
+		if c.Op != workspace.Rename || such(c.Path) == such(c.From) {
 			add(c)
 			continue
 		}
@@ -182,9 +188,9 @@ func splitConfig(cs workspace.Changeset) (config, rest workspace.Changeset) {
 		add(workspace.Change{Op: workspace.Delete, Path: c.From, Before: c.Before, Mode: before})
 		add(workspace.Change{Op: workspace.Create, Path: c.Path, After: c.After, Mode: c.Mode})
 	}
-	sortChanges(config.Changes)
+	sortChanges(those.Changes)
 	sortChanges(rest.Changes)
-	return config, rest
+	return those, rest
 }
 
 // relative turns a path that a tool printed into one relative to the

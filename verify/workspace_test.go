@@ -20,8 +20,8 @@ func skipped(r Report, name string) string {
 
 func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"index.html": "<p>hello</p>\n", "style.css": "p { color: red }\n"})
-	r := s.verify(t, map[string]string{"style.css": "p { color: blue }\n"})
+	s := newSite(t, map[string]string{"notes.toml": "a = 1\n"})
+	r := s.verify(t, map[string]string{"notes.toml": "a = 2\n"})
 	expect(t, r, Pass)
 	for name, want := range map[string]string{
 		gateFormat: "no Python file", gateLint: "no Python file", gateTypes: "no Python file",
@@ -58,7 +58,7 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 		t.Errorf("detail %q", g.Detail)
 	}
 	r = s.verify(t, map[string]string{"server.js": "require('./nowhere');\n"})
-	expect(t, r, Fail, gateSmoke)
+	expect(t, r, Fail, gateTypes, gateSmoke)
 	if f := find(t, r, gateSmoke).Findings[0]; !strings.Contains(f.Message, "Cannot find module './nowhere'") {
 		t.Errorf("finding %+v", f)
 	}
@@ -84,8 +84,8 @@ func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 func TestSmokeIsWatchedTenSecondsAtMost(t *testing.T) {
 	t.Parallel()
 	for seconds, want := range map[int]string{0: "10s", 3: "3s", 10: "10s", 600: "10s", -1: "10s"} {
-		cmd := smokeCommand(bench{smoke: Smoke{Seconds: seconds}, entry: entry{args: []string{"/bin/true"}}})
-		if cmd.Timeout.String() != want || cmd.Grace != smokeGrace {
+		cmd, err := smokeCommand(bench{smoke: Smoke{Seconds: seconds}, entry: entry{args: []string{"/bin/true"}}})
+		if err != nil || cmd.Timeout.String() != want || cmd.Grace != smokeGrace {
 			t.Errorf("%d seconds: %s", seconds, cmd.Timeout)
 		}
 	}
@@ -124,7 +124,7 @@ func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 func TestFileIsNotHiddenFromTheLinterByAnIgnoreFile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
-	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "x = nothing\n"})
+	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "def f():\n    return nothing\n"})
 	expect(t, r, Fail, gateLint, gateTypes)
 }
 

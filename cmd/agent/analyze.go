@@ -200,8 +200,17 @@ func (l lookout) Ensure(ctx context.Context, name string) (images.Image, error) 
 	return l.builder.Find(ctx, name)
 }
 
+// Install implements run.Snapshotter. What is cached is known by what would be
+// installed, so nothing is.
+func (l lookout) Install(_ context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error) {
+	if l.builder == nil {
+		return toolchain, nil
+	}
+	return l.builder.Planned(toolchain, d)
+}
+
 // Snapshot implements run.Snapshotter. What is cached is known by the
 // digest of the workspace, so no snapshot is needed.
-func (l lookout) Snapshot(context.Context, images.Image, images.Tree, string) (images.Image, error) {
-	return images.Image{}, nil
+func (l lookout) Snapshot(_ context.Context, installed images.Image, _ images.Tree, _ string) (images.Image, error) {
+	return images.Image{Installed: installed.Installed}, nil
 }

@@ -162,11 +162,11 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
-		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type",
-		"sandbox run --yes --no":   "--no-feature --no-promote",
+		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test unseen protected",
+		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --sarif --json --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {

@@ -31,6 +31,7 @@ func TestBench(t *testing.T) {
 	benchManifest(t)
 	benchLedger(t)
 	benchEdit(t)
+	benchTypes(t)
 }
 
 // row prints one line of the table: both in seconds, the target a bound on
@@ -53,8 +54,13 @@ func median(t *testing.T, n int, f func()) time.Duration {
 		f()
 		times = append(times, time.Since(started))
 	}
+	return middle(times)
+}
+
+// middle is the middle one of several times.
+func middle(times []time.Duration) time.Duration {
 	slices.Sort(times)
-	return times[n/2]
+	return times[len(times)/2]
 }
 
 // benchWarmRun times whole runs of the command on a small workspace whose

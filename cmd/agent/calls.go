@@ -54,6 +54,9 @@ type callRow struct {
 }
 
 // newCallRow translates a request of the store.
+//
+// A request without an end has no end in the row, and one without a price no
+// cost: a zero would be added up by whoever reads it.
 func newCallRow(e store.Exchange) callRow {
 	row := callRow{
 		Call: e.Number, Step: e.Step, Attempt: e.Attempt, Purpose: e.Purpose, Template: e.Template, Vendor: e.Vendor, Model: e.Model,
@@ -64,6 +67,8 @@ func newCallRow(e store.Exchange) callRow {
 		row.Ended = &e.Ended
 	}
 	if e.Priced {
+		// The store counts in millionths, so that sums are exact; people and
+		// scripts read the unit of the prices.
 		cost := float64(e.Cost) / 1e6
 		row.Cost = &cost
 	}
@@ -71,6 +76,9 @@ func newCallRow(e store.Exchange) callRow {
 }
 
 // showCalls prints the requests of one run.
+//
+// Requests of every attempt are listed, those that failed and those that another
+// model answered in the end: all of them may have cost something.
 func (c *cmdline) showCalls(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -107,6 +115,9 @@ func (c *cmdline) showCalls(ctx *cli.Context) error {
 
 // print prints a request on one line, a second one for an error, and with
 // text what was said on both sides.
+//
+// Whatever a model or a vendor wrote is cleaned before it is printed; the JSON
+// has it word for word.
 func (r callRow) print(w io.Writer, text bool, p palette) {
 	fmt.Fprintf(w, "%s %s\n", p.bold(cleanLine(fmt.Sprintf("%s %s/%s", r.Step, r.Vendor, r.Model))), cleanLine(r.line()))
 	if r.ErrorKind != "" {
@@ -128,6 +139,8 @@ func (r callRow) print(w io.Writer, text bool, p palette) {
 }
 
 // line says when a request was made, what it took and how it ended.
+//
+// A tilde marks numbers that no vendor has measured.
 func (r callRow) line() string {
 	about := ""
 	if r.Usage.In.Estimated || r.Usage.Out.Estimated {

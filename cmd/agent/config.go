@@ -31,19 +31,31 @@ const maxConfig = 64 << 10
 //	command = "python3 serve.py"
 //	seconds = 5
 //	env = { PORT = "8080" }
+//	ready = "/health"
 //
 //	[limits]
 //	memory = "512MiB"
 //	cpus = 1.5
 //	pids = 64
 //
+//	[dependencies]
+//	install = false
+//
+//	[protect]
+//	paths = ["migrations/**", "LICENSE"]
+//
 //	[budget]
 //	requests = 20
 //	time = "10m"
 type fileConfig struct {
-	Smoke   smokeConfig  `toml:"smoke"`
-	Limits  limitsConfig `toml:"limits"`
-	Budget  budgetConfig `toml:"budget"`
+	Smoke        smokeConfig        `toml:"smoke"`
+	Limits       limitsConfig       `toml:"limits"`
+	Budget       budgetConfig       `toml:"budget"`
+	Dependencies dependenciesConfig `toml:"dependencies"`
+	Protect      struct {
+		Paths []string `toml:"paths"` // patterns; a change of what they name waits for --allow protected
+	} `toml:"protect"`
+	Gates   []gateConfig `toml:"gate"`    // gates of the workspace's own
 	Exclude []string     `toml:"exclude"` // patterns left out of the snapshot
 	Timeout string       `toml:"timeout"` // of each gate but smoke, as "90s"
 }
@@ -63,6 +75,7 @@ type smokeConfig struct {
 	Command any               `toml:"command"` // a string for the shell, or an array of arguments
 	Seconds int               `toml:"seconds"`
 	Env     map[string]string `toml:"env"`
+	Ready   string            `toml:"ready"` // a path, "port:8080/path", or a text that it writes
 }
 
 // A limitsConfig bounds each box.
@@ -70,6 +83,13 @@ type limitsConfig struct {
 	Memory any     `toml:"memory"` // "512MiB", or bytes
 	CPUs   float64 `toml:"cpus"`
 	PIDs   int64   `toml:"pids"`
+}
+
+// A dependenciesConfig says what is installed for the boxes. A workspace
+// may switch off, and only the user may switch on.
+type dependenciesConfig struct {
+	Install *bool `toml:"install"`
+	Scripts *bool `toml:"scripts"` // packages run code of their own then
 }
 
 // parseConfig reads a workspace's agent.toml. A key that is not known
@@ -123,7 +143,13 @@ func (c fileConfig) values() (map[string]string, error) {
 	set("limits.cpus", strconv.FormatFloat(c.Limits.CPUs, 'g', -1, 64))
 	set("limits.pids", strconv.FormatInt(c.Limits.PIDs, 10))
 	set("smoke.seconds", strconv.Itoa(c.Smoke.Seconds))
+	set("smoke.ready", c.Smoke.Ready)
 	c.Budget.values(set)
+	for name, on := range map[string]*bool{"dependencies.install": c.Dependencies.Install, "dependencies.scripts": c.Dependencies.Scripts} {
+		if on != nil {
+			set(name, strconv.FormatBool(*on))
+		}
+	}
 	// A size is a number or a text; TOML has no type for either.
 	switch memory := c.Limits.Memory.(type) {
 	case nil:
@@ -136,15 +162,23 @@ func (c fileConfig) values() (map[string]string, error) {
 	}
 	// The command is checked here, where the error can still name its
 	// key.
-	command, err := commandArgs(c.Smoke.Command)
+	command, err := commandArgs("smoke.command", c.Smoke.Command)
 	if err != nil {
 		return nil, err
 	}
+	gates, err := gatesText(c.Gates)
+	if err != nil {
+		return nil, err
+	}
+	set("gate", gates)
 	if len(command) > 0 {
 		set("smoke.command", list(command))
 	}
 	if len(c.Exclude) > 0 {
 		set("exclude", list(c.Exclude))
+	}
+	if len(c.Protect.Paths) > 0 {
+		set("protect.paths", list(c.Protect.Paths))
 	}
 	if len(c.Smoke.Env) > 0 {
 		env, err := json.Marshal(c.Smoke.Env)
@@ -174,12 +208,12 @@ func (c userConfig) values() (map[string]string, error) {
 	return v, nil
 }
 
-// commandArgs returns the arguments of a command: a text is for the
+// commandArgs returns the arguments of the command under key: a text is for the
 // shell of the box.
-func commandArgs(command any) ([]string, error) {
+func commandArgs(key string, command any) ([]string, error) {
 	// An array is run as it is, with no shell between; a text is what
 	// people type.
-	wrong := errors.New("smoke.command: give a text for the shell, or an array of texts")
+	wrong := fmt.Errorf("%s: give a text for the shell, or an array of texts", key)
 	switch command := command.(type) {
 	case nil:
 		return nil, nil

@@ -49,6 +49,7 @@ timeout = "90s"
 command = ["python3", "serve.py"]
 seconds = 4
 env = { PORT = "8080" }
+ready = "port:8080/health"
 
 [limits]
 memory = "512MiB"
@@ -69,7 +70,7 @@ pids = 64
 		t.Fatal(err)
 	}
 	want := verify.Config{
-		Smoke:   verify.Smoke{Command: []string{"python3", "serve.py"}, Seconds: 4, Env: map[string]string{"PORT": "8080"}},
+		Smoke:   verify.Smoke{Command: []string{"python3", "serve.py"}, Seconds: 4, Env: map[string]string{"PORT": "8080"}, Ready: "port:8080/health"},
 		Limits:  sandbox.Limits{Memory: 512 << 20, CPUs: 1.5, PIDs: 64},
 		Timeout: 90 * time.Second,
 	}
@@ -87,7 +88,7 @@ func TestACommandOfOneTextIsForTheShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := commandArgs(conf.Smoke.Command)
+	args, err := commandArgs("smoke.command", conf.Smoke.Command)
 	if diff := cmp.Diff([]string{"/bin/sh", "-c", "cd app && python3 main.py"}, args); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -168,6 +169,14 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 		{"", "[limits]\ncpus = -1", run.ExitUsage, "limits.cpus"},
 		{"", "timeout = \"soon\"", run.ExitUsage, "timeout"},
 		{"", "[limits]\npids = -3", run.ExitUsage, "limits.pids"},
+		{"", "[smoke]\nready = \"/up now\"", run.ExitUsage, "smoke.ready"},
+		{"", "[smoke]\nready = \"/up\"", run.ExitDone, ""},
+		{"", "[protect]\npaths = [\"a/**\"]", run.ExitDone, ""},
+		{"", "[dependencies]\ninstall = false", run.ExitDone, ""},
+		{"", "[dependencies]\nscripts = true", run.ExitApproval, "dependencies.scripts"},
+		{"[dependencies]\ninstall = false", "[dependencies]\ninstall = true", run.ExitApproval, "dependencies.install"},
+		{"[dependencies]\nscripts = true", "[dependencies]\nscripts = true", run.ExitDone, ""},
+		{"", "[protect]\npaths = [\"!a\"]", run.ExitUsage, "protect.paths"},
 	} {
 		env, dir := home(t, c.user, c.ws)
 		got := commandIn(t, env, "config", "--workspace", dir)

@@ -9,6 +9,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/verify"
 )
 
 // editCommand applies a response with no gate behind it. It needs neither
@@ -42,7 +43,7 @@ func (c *cmdline) editCommand() *cli.Command {
 			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type) in advance; may be repeated [$AGENT_ALLOW]"},
+			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"},
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
 			jsonFlag(),
 		},
@@ -65,6 +66,10 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	protect, err := set.protection()
+	if err != nil {
+		return err
+	}
 	dir := set["workspace"].text
 	if err := checkDirectory(dir); err != nil {
 		return err
@@ -75,7 +80,7 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 	}
 	e := &editing{
 		cmdline: c, dir: resolved(dir), exclude: unlist(set["exclude"].text), patch: patch, target: ctx.String("file"),
-		allow: allow, write: ctx.Bool("write"), json: set.on("json"),
+		protect: protect, allow: allow, write: ctx.Bool("write"), json: set.on("json"),
 	}
 	// From here on an error is reported in the shape that was asked for,
 	// with what is known by then.
@@ -107,7 +112,8 @@ type editing struct {
 	dir     string
 	exclude []string // patterns of what is left out, as for a run
 	patch   []byte
-	target  string   // the file that a block without a name means
+	target  string // the file that a block without a name means
+	protect *workspace.Protection
 	allow   []string // kinds of hold that were approved in advance
 	write   bool
 	json    bool
@@ -131,7 +137,7 @@ func (e *editing) run(ctx context.Context) error {
 	if err != nil {
 		return e.unread(err)
 	}
-	cs, err := e.apply(base)
+	cs, err := e.apply(ctx, base)
 	if err != nil {
 		return err
 	}
@@ -158,7 +164,7 @@ func (e *editing) run(ctx context.Context) error {
 //
 // A refusal is the patch's fault and exits with 1, for a script that asks the
 // model again; whatever concerns the disk exits with 3, which asking does not mend.
-func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
+func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspace.Changeset, error) {
 	const next = "mend what is named, then run again"
 	cs, applied, err := run.Edit(base, e.patch, e.target)
 	var forbidden *run.ForbiddenError
@@ -177,7 +183,9 @@ func (e *editing) apply(base *workspace.Manifest) (workspace.Changeset, error) {
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
-	e.doc.Holds = append(e.doc.Holds, cs.Holds()...)
+	for _, holds := range [][]workspace.Hold{cs.Holds(), e.protect.Holds(cs), verify.Holds(base, cs), base.Unseen(ctx, cs)} {
+		e.doc.Holds = append(e.doc.Holds, holds...)
+	}
 	for name, other := range base.Collisions(cs) {
 		fmt.Fprintf(e.stderr, "note: %s is the same as %s on file systems that fold names\n", cleanLine(name), cleanLine(other))
 	}

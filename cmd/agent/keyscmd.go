@@ -47,10 +47,14 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// A shell variable that was not set; taken for no flag, nothing would be
+	// forgotten and nobody told.
 	if ctx.IsSet("forget") && ctx.String("forget") == "" {
 		return usage("see `agent keys` for the keys that are known", "--forget names no key")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
+		// One moment for all of them: two keys whose rest ends together must not
+		// be told apart by the time that printing takes.
 		rows, err := s.knownKeys(ctx.Context, set, time.Now())
 		if err != nil {
 			return err
@@ -71,6 +75,9 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 
 // knownKeys lists the keys of every vendor that are configured, or were
 // used before. now tells which of them rest.
+//
+// They come in the order of their vendors; a key that is no longer configured is
+// listed too, since its state comes back into force with it.
 func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([]keyRow, error) {
 	rows := []keyRow{}
 	configured, err := llm.ParseKeys(set["gemini.keys"].text)
@@ -97,6 +104,9 @@ func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([
 }
 
 // newKeyRow translates the state of a key.
+//
+// A rest that is over needs no action of anybody: the key is ready, whatever the
+// record still says of the reason.
 func newKeyRow(st llm.KeyState, configured bool, now time.Time) keyRow {
 	row := keyRow{Vendor: st.Vendor, Key: st.Key, State: "ready", Configured: configured}
 	if !st.Used.IsZero() {
@@ -112,6 +122,9 @@ func newKeyRow(st llm.KeyState, configured bool, now time.Time) keyRow {
 }
 
 // forgetKey has a key used again. One that nobody knows is a mistyped one.
+//
+// The rows are those that the list would show, so whatever is seen there can be
+// named here.
 func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id string) error {
 	// A vendor that needs no key rests as a whole, and is named itself.
 	at := slices.IndexFunc(rows, func(r keyRow) bool { return r.Key == id || r.Key == "" && r.Vendor == id })
@@ -127,6 +140,9 @@ func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id s
 }
 
 // printKeys prints the keys as a table.
+//
+// Times are local: a person compares them with a clock. In JSON they carry their
+// zone.
 func (c *cmdline) printKeys(rows []keyRow) error {
 	shown := func(t *time.Time) string {
 		if t == nil {

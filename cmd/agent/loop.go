@@ -50,6 +50,7 @@ func (c *cmdline) loopCommand() *cli.Command {
 		}, modelFlags(), []cli.Flag{
 			yesFlag("write what passed without asking"),
 			allowFlag(),
+			noInstallFlag(),
 			jsonFlag(),
 		}),
 		Action: c.sandboxLoop,
@@ -57,6 +58,9 @@ func (c *cmdline) loopCommand() *cli.Command {
 }
 
 // modelFlags say who is asked and what it may cost.
+//
+// They are text, also where they mean a number: the same values come from the
+// environment and from files, and all are checked in one place.
 func modelFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 8) [$AGENT_CANDIDATES]"},
@@ -69,8 +73,19 @@ func modelFlags() []cli.Flag {
 }
 
 // allowFlag approves kinds of changes in advance.
+//
+// The kinds are spelt out in the help, since a person meets them first in a
+// refusal, and then looks here.
 func allowFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type) in advance; may be repeated [$AGENT_ALLOW]"}
+	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"}
+}
+
+// noInstallFlag leaves out what the workspace depends on.
+//
+// Whoever says so gets gates that do not see what is imported; for a workspace
+// whose lock files cannot be installed that is better than none.
+func noInstallFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-install", Usage: "install nothing that the workspace depends on; else what its lock files name is installed once, in an image [$AGENT_INSTALL=false]", DisableDefaultText: true}
 }
 
 // sandboxLoop runs the loop and prints each run as it ends.
@@ -85,6 +100,8 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 	}
 	req, err := c.baseRequest(set)
 	if err == nil && ctx.String("replay") == "" {
+		// Asked before anything is built: without a model the loop could only
+		// fail, minutes later. A replay asks none.
 		err = set.checkAnyModel(ctx.Context)
 	}
 	if err != nil {
@@ -100,6 +117,8 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 			f.loop.Rest = 0 // it is for the vendor's sake
 		}
 		asJSON := set.on("json")
+		// The board is taken off the terminal while something is printed, and
+		// drawn again below it.
 		f.loop.Tell = func(r run.Round, doc *run.Document) {
 			defer f.board.yield()()
 			c.tellRound(r, doc, asJSON)
@@ -111,6 +130,9 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 }
 
 // loopStart reads what the loop is told.
+//
+// A loop that is resumed has its order on record; one that is replayed gets the
+// order of the recorded loop later, see recording.
 func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
 	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
@@ -127,6 +149,8 @@ func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
 			return start, usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
 		}
 	}
+	// Most often a shell variable that was not set. Without a goal the loop would
+	// do something else, and pay for it.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
 		return start, usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
@@ -154,6 +178,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 		return nil, fmt.Errorf("build the toolchain image: %w", err)
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
+	// A replay that names no loop ends here, before a board is drawn.
 	recorded, err := s.recording(ctx, start)
 	if err != nil {
 		return nil, err
@@ -183,6 +208,9 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 }
 
 // follow brings the ledger up to date with what is in a workspace now.
+//
+// found gets the files that use what has changed. It is called before the new
+// state counts, so what it records is not lost if it fails.
 func (s *session) follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
 	base, err := workspace.Scan(ctx, dir, exclude, workspace.Limits{})
 	if err != nil {
@@ -210,6 +238,9 @@ func (s *session) ripple(ctx context.Context, doc run.Document, exclude []string
 }
 
 // export writes what people read of the record into the workspace.
+//
+// Both are written even when one of them cannot be: they are copies for people,
+// and the record is what counts.
 func (s *session) export(ctx context.Context, dir string) error {
 	return errors.Join(run.ExportMemory(ctx, s.db, dir), run.ExportHistory(ctx, s.db, dir))
 }
@@ -239,6 +270,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 		}
 		var recs []recorded
 		for _, it := range list {
+			// One that ended before it had a plan has nothing to repeat.
 			if it.Plan != nil {
 				recs = append(recs, recorded{it.Plan, it.ID})
 			}
@@ -255,6 +287,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 	if err != nil {
 		return nil, err
 	}
+	// A run with a patch has gates and files on record, but no question.
 	if plan == nil {
 		return nil, usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
 	}
@@ -290,6 +323,9 @@ func (s *session) crews(set settings, before *sender, recs []recorded) (func(run
 }
 
 // replays returns who answers each iteration as the recorded one was.
+//
+// The chains are opened before the first iteration, so that a record which cannot
+// be read is told at once and not in the middle of a loop.
 func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
 	chains := make([]*llm.Chain, len(recs))
 	for i, rec := range recs {
@@ -299,6 +335,7 @@ func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded)
 		}
 	}
 	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+		// An iteration beyond the record gets the last one of it.
 		n := min(it.Order.Done, len(recs)-1)
 		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
 		return run.Crew{Engineer: engineer, Planner: run.RecordedPlan(recs[n].plan)}
@@ -326,6 +363,7 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 	res := f.loop.Run(ctx.Context, req, start)
 	f.board.close()
 	switch {
+	// No run came to its end, so no document tells the reason.
 	case ended == nil && res.Error != nil:
 		return problemFault(*res.Error, res.Exit)
 	case res.Error != nil && ended.Error == nil:
@@ -336,6 +374,9 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 }
 
 // problemFault is the fault of a problem that no document tells.
+//
+// It keeps kind, hint and exit code, so that a script sees the same whether the
+// problem came up before the run or in it.
 func problemFault(p run.Problem, exit int) error {
 	return &fault{exit: exit, kind: p.Kind, next: p.Next, err: errors.New(p.Message)}
 }
@@ -357,6 +398,9 @@ func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
 }
 
 // printLine prints v as one line of JSON.
+//
+// The loop prints one document a line, as they come; a reader need not wait for
+// the end. Code and diffs stay legible, since nothing is escaped for HTML.
 func printLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -364,6 +408,9 @@ func printLine(w io.Writer, v any) error {
 }
 
 // reportLoop prints what the loop did and ends with its exit code.
+//
+// A reader that went away is no error of the loop: what was promoted is promoted,
+// and the exit code says how it ended.
 func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
 	if asJSON {
 		if err := printLine(c.stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {

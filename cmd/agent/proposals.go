@@ -66,6 +66,9 @@ type proposalRow struct {
 }
 
 // newProposalRow translates a kept proposal.
+//
+// The order of the fields is that of the type: one that is put between them
+// breaks this line, which is meant.
 func newProposalRow(p run.KeptProposal) proposalRow {
 	return proposalRow{p.ID, p.Kind, p.State, p.Workspace, p.Path, p.Goal, p.Text, p.Reason, string(p.Patch), p.Run, p.At}
 }
@@ -77,10 +80,12 @@ func (c *cmdline) proposalsList(ctx *cli.Context) error {
 		return err
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
+		// By the name that the record uses, whatever way the person is at it.
 		found, err := s.db.Proposals(ctx.Context, resolved(set["workspace"].text))
 		if err != nil {
 			return err
 		}
+		// Never nil: a list without entries is [] in JSON, and not null.
 		rows := []proposalRow{}
 		for _, p := range found {
 			rows = append(rows, newProposalRow(p))
@@ -106,6 +111,7 @@ func (c *cmdline) proposalsList(ctx *cli.Context) error {
 
 // headline is the beginning of a reason, for a line of its own.
 func headline(text string) string {
+	// With the columns before it, about two lines of a narrow terminal.
 	const most = 72
 	// A reason begins with the gate, or says all in one line.
 	first, rest, _ := strings.Cut(text, "\n")
@@ -117,6 +123,9 @@ func headline(text string) string {
 }
 
 // proposal returns the proposal that an argument or a flag names.
+//
+// Numbers count over all workspaces of a database, so one is enough to name it.
+// Settled proposals are found too; the caller decides whether that will do.
 func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, error) {
 	const next = "see `agent proposals list`"
 	n, err := strconv.ParseInt(name, 10, 64)
@@ -131,6 +140,9 @@ func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, 
 }
 
 // proposalsShow prints one proposal, settled or not.
+//
+// All of its text was written by a model or taken from a file, so it is cleaned
+// of what would move the cursor before it is printed.
 func (c *cmdline) proposalsShow(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -165,6 +177,8 @@ func (c *cmdline) proposalsShow(ctx *cli.Context) error {
 }
 
 // proposalsDrop settles a proposal that nobody wants.
+//
+// It is marked and stays in the record.
 func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -194,6 +208,9 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 
 // resume makes the request one that takes the proposal of that name up
 // again. Only an open one of this very workspace can be.
+//
+// A proposal for another workspace is refused even where its patch would apply:
+// it was judged in the other one.
 func (s *session) resume(ctx context.Context, name string, set settings, req run.Request) (run.Request, error) {
 	p, err := s.proposal(ctx, name)
 	if err != nil {

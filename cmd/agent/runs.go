@@ -62,6 +62,9 @@ func (c *cmdline) runsCommand() *cli.Command {
 }
 
 // A runRow is a run as `runs list --json` prints it.
+//
+// Names and order of the fields are what scripts rely on: fields are added and
+// never renamed.
 type runRow struct {
 	Run       string         `json:"run"`
 	State     run.State      `json:"state"`
@@ -113,6 +116,7 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		// Never nil, so that JSON has a list in any case.
 		rows := []runRow{}
 		for _, r := range found {
 			rows = append(rows, newRunRow(r))
@@ -134,6 +138,8 @@ func (c *cmdline) printRuns(rows []runRow) error {
 	// The table is made whole first: a tabwriter does not know how wide
 	// a line may be.
 	var text strings.Builder
+	// Two spaces between columns, and no tabs: what is copied from a terminal
+	// stays aligned.
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
 	for _, r := range rows {
@@ -161,6 +167,9 @@ func (c *cmdline) printRuns(rows []runRow) error {
 
 // resolved returns dir as the record names it: absolute, links
 // resolved.
+//
+// A directory that is gone has runs in the record all the same; its name is then
+// taken as it was given.
 func resolved(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -208,6 +217,9 @@ type shownRun struct {
 }
 
 // A shownState is one state that a run was in.
+//
+// States come in the order in which they were entered; the last is the one that
+// the run is in.
 type shownState struct {
 	State run.State `json:"state"`
 	At    time.Time `json:"at"`
@@ -249,6 +261,9 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 }
 
 // runsShow prints all that is known of one run.
+//
+// Where the SARIF goes is checked before the database is asked, as everything
+// that a person may have mistyped.
 func (c *cmdline) runsShow(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -285,6 +300,8 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 }
 
 // printRun prints a recorded run for people.
+//
+// Seconds are counted from the start of the run, and not from state to state.
 func (c *cmdline) printRun(v shownRun) error {
 	// The result looks as it did when the run ended, with the way there
 	// above it.
@@ -340,6 +357,9 @@ func (c *cmdline) runsDiff(ctx *cli.Context) error {
 func (c *cmdline) printDiff(diff string) error {
 	return printTo(c.stdout, func(w io.Writer) error {
 		switch {
+		// Painted and cleaned for eyes; cleaned alone for a terminal without
+		// colours; and untouched for programs, as bytes that were cleaned might
+		// not apply.
 		case c.rich(c.stdout):
 			diffView{palette: c.palette(c.stdout)}.print(w, diff)
 		case terminal(c.stdout) != nil:

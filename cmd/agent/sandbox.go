@@ -84,6 +84,7 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			yesFlag("write what passed without asking"),
 			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
 			allowFlag(),
+			noInstallFlag(),
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
 			jsonFlag(),
 		}),
@@ -114,6 +115,7 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 				return err
 			}
 		}
+		// A proposal that had no patch yet, or a goal: a model has to be asked.
 		if req.Patch == nil {
 			return c.iterate(ctx, set, s, req)
 		}
@@ -178,9 +180,14 @@ func (c *cmdline) baseRequest(set settings) (run.Request, error) {
 	if err != nil {
 		return run.Request{}, err
 	}
+	protect, err := set.protection()
+	if err != nil {
+		return run.Request{}, err
+	}
 	allow, err := set.allowKinds()
 	return run.Request{
-		Workspace: dir, Exclude: unlist(set["exclude"].text), Allow: allow, NoPromote: set.on("no_promote"), Config: config,
+		Workspace: dir, Exclude: unlist(set["exclude"].text), Protect: protect, Allow: allow, NoPromote: set.on("no_promote"), Config: config,
+		NoInstall: !set.on("dependencies.install"), InstallScripts: set.on("dependencies.scripts"),
 	}, err
 }
 
@@ -275,6 +282,8 @@ func (c *cmdline) report(doc run.Document, asJSON bool) error {
 // A boxRow is a box as `sandbox ls --json` prints it. Live tells
 // whether the process that started it still runs; one whose process is
 // dead is removed by the next command.
+//
+// A lease is the time until which a box is surely wanted.
 type boxRow struct {
 	ID      string    `json:"id"`
 	Run     string    `json:"run"`

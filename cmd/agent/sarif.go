@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -129,20 +132,56 @@ func newSarif(d run.Document) sarifLog {
 	// One run for each tool, whichever gates it served.
 	at := map[string]int{}
 	for _, g := range d.Candidates[len(d.Candidates)-1].Gates {
-		i, ok := at[g.Tool]
-		if !ok {
-			i = len(log.Runs)
-			at[g.Tool] = i
-			log.Runs = append(log.Runs, newSarifRun(d.Run, g.Tool))
+		versions := sarifTools(g)
+		for _, tool := range slices.Sorted(maps.Keys(versions)) {
+			i, ok := at[tool]
+			if !ok {
+				i = len(log.Runs)
+				at[tool] = i
+				log.Runs = append(log.Runs, newSarifRun(d.Run, tool, versions[tool]))
+			}
+			log.Runs[i].add(g, tool)
 		}
-		log.Runs[i].add(g)
 	}
 	return log
 }
 
-// newSarifRun begins the run of a tool, given as in verify.Gate. What no
-// tool is named for, such as the smoke test, the agent itself has found.
-func newSarifRun(id, tool string) sarifRun {
+// sarifTools are the tools behind a gate with their versions, "" where none is
+// known. What no tool is named for, such as a gate that did not run, the agent
+// itself tells.
+func sarifTools(g verify.Gate) map[string]string {
+	tools := map[string]string{}
+	for _, program := range strings.Split(g.Tool, ", ") {
+		if name, version, _ := strings.Cut(program, " "); name != "" {
+			tools[name] = version
+		}
+	}
+	for _, f := range slices.Concat(g.Findings, g.OldFindings) {
+		if _, ok := tools[sarifTool(g, f)]; !ok {
+			tools[sarifTool(g, f)] = ""
+		}
+	}
+	if len(tools) == 0 {
+		tools[sarifAgent] = ""
+	}
+	return tools
+}
+
+// sarifAgent is the tool where there is no other.
+const sarifAgent = "agent"
+
+// sarifTool names the tool of a finding. Records of older versions tell it only
+// where a gate has just one.
+func sarifTool(g verify.Gate, f verify.Finding) string {
+	only := ""
+	if !strings.Contains(g.Tool, ", ") {
+		only, _, _ = strings.Cut(g.Tool, " ")
+	}
+	return cmp.Or(f.Tool, only, sarifAgent)
+}
+
+// newSarifRun begins the run of a tool.
+func newSarifRun(id, tool, version string) sarifRun {
 	r := sarifRun{
 		// What stands before the last slash is the category under which a
 		// code host compares one run with the next (3.17.3).
@@ -150,20 +189,12 @@ func newSarifRun(id, tool string) sarifRun {
 		Bases:      map[string]sarifDir{sarifRoot: {sarifText{"The root of the workspace."}}},
 		ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 	}
-	var names, versions []string
-	for _, program := range strings.Split(tool, ", ") {
-		name, version, _ := strings.Cut(program, " ")
-		names, versions = append(names, name), append(versions, version)
-	}
-	r.Tool.Driver = sarifDriver{Name: strings.Join(names, ", "), Version: strings.Join(versions, ", "), Rules: []sarifRule{}}
-	if tool == "" {
-		r.Tool.Driver.Name = "agent"
-	}
+	r.Tool.Driver = sarifDriver{Name: tool, Version: version, Rules: []sarifRule{}}
 	return r
 }
 
-// add adds a gate with its findings, the old ones as well.
-func (r *sarifRun) add(g verify.Gate) {
+// add adds what a tool found for a gate, the old findings as well.
+func (r *sarifRun) add(g verify.Gate, tool string) {
 	call, level := sarifInvocation{}, "error"
 	switch g.Verdict {
 	case verify.Pass, verify.Fail:
@@ -177,10 +208,14 @@ func (r *sarifRun) add(g verify.Gate) {
 	}
 	r.Invocations = append(r.Invocations, call)
 	for _, f := range g.Findings {
-		r.result(g.Name, level, "new", f)
+		if sarifTool(g, f) == tool {
+			r.result(g.Name, level, "new", f)
+		}
 	}
 	for _, f := range g.OldFindings {
-		r.result(g.Name, "error", "unchanged", f)
+		if sarifTool(g, f) == tool {
+			r.result(g.Name, "error", "unchanged", f)
+		}
 	}
 }
 

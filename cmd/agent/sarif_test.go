@@ -206,7 +206,7 @@ func TestSarifOfRunsWithoutGates(t *testing.T) {
 		t.Errorf("%+v", r.Runs)
 	}
 	two := oneGate(verify.Gate{Tool: "python3 3.12.3, node 22.1"})
-	if got := newSarif(two).Runs[0].Tool.Driver; got.Name != "python3, node" || got.Version != "3.12.3, 22.1" {
+	if got := newSarif(two).Runs; len(got) != 2 || got[0].Tool.Driver.Name != "node" || got[1].Tool.Driver.Version != "3.12.3" {
 		t.Errorf("%+v", got)
 	}
 }

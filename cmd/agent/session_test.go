@@ -80,6 +80,16 @@ func TestTheEnvironmentSetsAPolicy(t *testing.T) {
 	if req, set, err = requested(t, env, "--patch", "-", "--no-promote=false", "--yes=false"); err != nil || req.NoPromote || set.on("yes") {
 		t.Errorf("the environment wins over the flags: %+v, %v", req, err)
 	}
+	if req.NoInstall || req.InstallScripts {
+		t.Errorf("the defaults of what is installed: %+v", req)
+	}
+	if req, _, err = requested(t, env, "--patch", "-", "--no-install"); err != nil || !req.NoInstall {
+		t.Errorf("--no-install: %+v, %v", req, err)
+	}
+	env["AGENT_INSTALL"], env["AGENT_INSTALL_SCRIPTS"] = "false", "true"
+	if req, _, err = requested(t, env, "--patch", "-"); err != nil || !req.NoInstall || !req.InstallScripts {
+		t.Errorf("by the environment: %+v, %v", req, err)
+	}
 }
 
 func TestTheUsersOwnFileIsCheckedToo(t *testing.T) {

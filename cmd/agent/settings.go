@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -39,6 +40,7 @@ func keys() []key {
 		{"no_promote", "no-promote", "AGENT_NO_PROMOTE", "false", "prove only"},
 		{"json", "json", "AGENT_JSON", "false", "print results as JSON"},
 		{"allow", "allow", "AGENT_ALLOW", "[]", "kinds of change approved in advance"},
+		{"protect.paths", "", "", "[]", "patterns of paths that need an approval of their own (--allow protected)"},
 		{"exclude", "", "AGENT_EXCLUDE", "[]", "patterns left out of the snapshot"},
 		{"timeout", "", "AGENT_TIMEOUT", "5m0s", "time limit of each gate but smoke"},
 		{"limits.memory", "", "AGENT_MEMORY", "", "memory of a box; empty: 1 GiB and the size of /work"},
@@ -46,7 +48,11 @@ func keys() []key {
 		{"limits.pids", "", "AGENT_PIDS", "256", "processes in a box"},
 		{"smoke.command", "", "", "[]", "how the smoke test starts the program; empty: found by convention"},
 		{"smoke.seconds", "", "", "10", "how long the smoke test watches"},
+		{"smoke.ready", "", "", "", "path, port:N/path or text that shows the program is up; empty: an answer to /"},
 		{"smoke.env", "", "", "{}", "environment of the smoke test"},
+		{"dependencies.install", "no-install", "AGENT_INSTALL", "true", "install what the workspace depends on, once for each state of its lock files"},
+		{"dependencies.scripts", "", "AGENT_INSTALL_SCRIPTS", "false", "let packages run code of their own while they are installed"},
+		{"gate", "", "", "[]", "gates of the workspace's own, after the built-in ones"},
 	}, modelKeys()...)
 }
 
@@ -89,12 +95,16 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 	}
 	// A switch that is neither on nor off must not be taken for off:
 	// AGENT_NO_PROMOTE=yes would promote.
-	for _, name := range []string{"yes", "no_promote", "json"} {
+	for _, name := range []string{"yes", "no_promote", "json", "dependencies.install", "dependencies.scripts"} {
 		if _, err := strconv.ParseBool(s[name].text); err != nil {
 			return nil, usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
 		}
 	}
 	if err := s.checkModels(); err != nil {
+		return nil, err
+	}
+	// A pattern that protects nothing must not go unnoticed in any command.
+	if _, err := s.protection(); err != nil {
 		return nil, err
 	}
 	_, err := s.verifyConfig()
@@ -158,7 +168,8 @@ func (s settings) overlay(ctx *cli.Context, getenv func(string) string) {
 		text := ctx.String(k.flag)
 		switch ctx.Value(k.flag).(type) {
 		case bool:
-			text = strconv.FormatBool(ctx.Bool(k.flag))
+			// A flag that says no switches off what is on without it.
+			text = strconv.FormatBool(ctx.Bool(k.flag) != (k.fallback == "true"))
 		case cli.StringSlice:
 			text = list(unlist(strings.Join(ctx.StringSlice(k.flag), ",")))
 		}
@@ -185,6 +196,11 @@ func (s settings) workspaceFile(outer settings) error {
 	if err != nil {
 		return usage("mend that line of "+path, "%s: %v", configName, err)
 	}
+	if own := values["gate"]; own != "" {
+		if values["gate"], err = addGates(outer["gate"].text, own); err != nil {
+			return err
+		}
+	}
 	// Compared with what holds without the file. That a flag or the
 	// environment wins over it makes no difference: a file that asks
 	// for more is refused as such, before somebody relies on it.
@@ -206,9 +222,19 @@ func (s settings) workspaceFile(outer settings) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range []string{"dependencies.install", "dependencies.scripts"} {
+		if inner.on(name) && !outer.on(name) {
+			return policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
+				"%s: %s is off without it", configName, name)
+		}
+	}
 	if wider := cmp.Or(wider(want, have), widerBudget(wantBudget, haveBudget)); wider != "" {
 		return policy("lower it in "+path+"; only the user configuration or the environment may raise it",
 			"%s: %s is more than the %s that holds without it", configName, wider, outer.heldText(wider))
+	}
+	// What the user protects stays protected in every workspace.
+	if own, ok := values["protect.paths"]; ok {
+		values["protect.paths"] = list(append(unlist(outer["protect.paths"].text), unlist(own)...))
 	}
 	s.set(values, path)
 	return nil
@@ -272,8 +298,10 @@ func (s settings) verifyConfig() (verify.Config, error) {
 		{"limits.cpus", func(t string) (err error) { c.Limits.CPUs, err = parsePositive(t); return err }},
 		{"limits.pids", func(t string) (err error) { c.Limits.PIDs, err = strconv.ParseInt(t, 10, 64); return err }},
 		{"smoke.seconds", func(t string) (err error) { c.Smoke.Seconds, err = strconv.Atoi(t); return err }},
+		{"smoke.ready", func(t string) error { c.Smoke.Ready = t; return c.Smoke.Check() }},
 		{"smoke.command", func(t string) error { c.Smoke.Command = unlist(t); return nil }},
 		{"smoke.env", func(t string) error { return json.Unmarshal([]byte(t), &c.Smoke.Env) }},
+		{"gate", func(t string) (err error) { c.Gates, err = parseGates(t); return err }},
 	} {
 		// Defaults are left zero: the packages that own them fill them
 		// in, so that they are written down once.
@@ -379,7 +407,17 @@ func (s settings) on(name string) bool {
 
 // holdKinds are the kinds of change that may be approved in advance.
 func holdKinds() []string {
-	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type"}
+	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type", "changed-test", "unseen", "protected"}
+}
+
+// protection returns what the configuration protects.
+func (s settings) protection() (*workspace.Protection, error) {
+	v := s["protect.paths"]
+	p, err := workspace.Protect(unlist(v.text))
+	if err != nil {
+		return nil, usage("mend that pattern", "protect.paths (%s): %w", v.origin, err)
+	}
+	return p, nil
 }
 
 // allowKinds returns the kinds of change approved in advance.

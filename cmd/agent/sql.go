@@ -45,6 +45,7 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 	// The query is one argument: its quoting is the shell's business.
 	query := strings.TrimSpace(ctx.Args().First())
 	return c.with(ctx.Context, set, false, func(s *session) error {
+		// Who does not know the views yet cannot ask anything.
 		if query == "" {
 			views, err := s.db.Views(ctx.Context)
 			if err != nil {
@@ -111,6 +112,9 @@ type rowPrinter interface {
 }
 
 // csvRows prints CSV; null is an empty field.
+//
+// It is for programs, so nothing is cleaned or cut: a spreadsheet gets what the
+// record has.
 type csvRows struct{ w *csv.Writer }
 
 // head prints the header, also for a result without rows.
@@ -142,6 +146,9 @@ func (p *csvRows) end() error {
 
 // jsonRows prints an array of objects, in the order of the columns.
 // Numbers, booleans and JSON stay what they are.
+//
+// Rows are written as they come and not gathered, so the array is closed by hand,
+// also after none.
 type jsonRows struct {
 	w       io.Writer
 	columns []store.Column
@@ -200,6 +207,9 @@ func (p *jsonRows) end() error {
 }
 
 // jsonValue translates a value that Postgres wrote as text.
+//
+// Text is quoted, and so is whatever JSON has no form for: a number that is none,
+// a date, an array of Postgres.
 func jsonValue(kind string, v *string) []byte {
 	if v == nil {
 		return []byte("null")

@@ -14,6 +14,9 @@ The outcome of a test is passed, failed, error (in its set-up or tear-down),
 skipped or xfailed; that of a collect record is error or skipped. Without the
 last record the session did not come to its end, whatever its exit status.
 
+AGENT_TEST_FILES names further files with tests, one a line, besides those that
+the workspace's own patterns match.
+
 The recorder is handed to pytest as an object, so nothing of this directory is
 importable by the tests.
 """
@@ -34,6 +37,11 @@ class Recorder:
         self.owner = os.getpid()
         self.worst = {}  # nodeid: record of the worst phase so far
         self.tests = 0
+        self.files = os.environ.pop("AGENT_TEST_FILES", "").splitlines()
+
+    def pytest_configure(self, config):
+        for path in self.files:
+            config.addinivalue_line("python_files", os.path.join(self.root, path))
 
     def write(self, kind, **fields):
         # A test may fork; only the process that pytest runs in records.

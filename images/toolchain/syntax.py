@@ -27,16 +27,29 @@ import tempfile
 import tomllib
 import warnings
 
+# Only the image's own directory is added, for the parts of this program.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syntax_answer import Skipped, Trouble, finding  # noqa: E402
+from syntax_html import check_html  # noqa: E402
+from syntax_markup import check_xml, check_yaml  # noqa: E402
+
 MAX_SIZE = 2 << 20  # bytes; larger files are data, not source
 TOOL_SECONDS = 20  # for one file, then the tool counts as not working
 NODE = "/usr/bin/node"
 BASH = "/bin/bash"
+# The compiler's parser reads what node does not, in one run for all files.
+COMPILED = re.compile(r"\.([cm]?ts|tsx|jsx)$")
+# Translations of Qt and films have the extension of TypeScript.
+OTHER_TS = re.compile(rb"\s*<(\?xml|!DOCTYPE)|[^\n]{,400}\x00", re.S)
+COMPILER = "/usr/lib/agent/npm/typescript"
+COMPILER_SCRIPT = "/agent/typescript.cjs"
 # -S leaves out Debian's directory of modules; the CSS parser lives there.
 MODULES = "/usr/lib/python3/dist-packages"
 
 # Files that are JSON with comments and trailing commas by their tools' own rules.
 JSONC = re.compile(
-    r"(^|/)(tsconfig[^/]*|jsconfig[^/]*|devcontainer|\.eslintrc|\.swcrc|api-extractor)\.json$"
+    r"(^|/)(tsconfig[^/]*|jsconfig[^/]*|devcontainer|pyrightconfig|\.eslintrc|\.swcrc|api-extractor)\.json$"
     r"|(^|/)\.vscode/[^/]+\.json$|\.jsonc$|\.code-workspace$"
 )
 
@@ -46,14 +59,6 @@ MODULE_ONLY = re.compile(
     r"|Cannot use 'import\.meta' outside a module"
     r"|await is only valid in async functions and the top level bodies of modules"
 )
-
-
-class Trouble(Exception):
-    """A tool that is missing or did not work: no word about the file."""
-
-
-def finding(rule, line, column, message):
-    return {"line": line or 0, "column": column or 0, "rule": rule, "message": message}
 
 
 def check_python(path, data):
@@ -248,6 +253,21 @@ def node_check(data, kind):
     return [finding("javascript-syntax", line, column, message[1])]
 
 
+def check_compiled(paths, answer):
+    """Check all files of TypeScript and JSX in one run of the compiler's parser."""
+    args = [NODE, COMPILER_SCRIPT, COMPILER, "syntax"]
+    try:
+        done = subprocess.run(args, input=json.dumps(paths).encode(), capture_output=True, timeout=3 * TOOL_SECONDS)
+        said = json.loads(done.stdout)
+        findings, checked = said["findings"], said["checked"]
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError) as e:
+        raise Trouble(f"typescript: {e}") from e
+    if done.returncode != (1 if findings else 0) or sorted(checked) != sorted(paths):
+        raise Trouble(f"typescript: exit status {done.returncode} with {len(findings)} findings in {len(checked)} files")
+    answer["findings"] += findings
+    answer["checked"] += checked
+
+
 def check_shell(path, data):
     code, stderr = run_tool([BASH, "--norc", "--noprofile", "-n", "--", os.path.abspath(path)])
     found = []
@@ -277,6 +297,16 @@ BY_EXTENSION = {
     ".cjs": check_javascript,
     ".sh": check_shell,
     ".bash": check_shell,
+    ".yaml": check_yaml,
+    ".yml": check_yaml,
+    ".xml": check_xml,
+    ".svg": check_xml,
+    ".xhtml": check_xml,
+    ".xsd": check_xml,
+    ".xsl": check_xml,
+    ".xslt": check_xml,
+    ".html": check_html,
+    ".htm": check_html,
 }
 
 
@@ -315,8 +345,12 @@ def read(path):
 
 def main():
     answer = {"findings": [], "checked": [], "skipped": [], "trouble": []}
+    compiled = []
     for path in json.load(sys.stdin):
         data, reason = read(path)
+        if data is not None and COMPILED.search(path) and not OTHER_TS.match(data):
+            compiled.append(path)
+            continue
         check = checker(path, data) if data is not None else None
         if check is None:
             answer["skipped"].append({"file": path, "reason": reason or "no parser for this kind of file"})
@@ -324,10 +358,18 @@ def main():
         try:
             for f in check(path, data):
                 answer["findings"].append({"file": path, **f})
+        except Skipped as e:
+            answer["skipped"].append({"file": path, "reason": str(e)})
+            continue
         except Trouble as e:
             if str(e) not in answer["trouble"]:
                 answer["trouble"].append(str(e))
         answer["checked"].append(path)
+    if compiled:
+        try:
+            check_compiled(compiled, answer)
+        except Trouble as e:
+            answer["trouble"].append(str(e))
     json.dump(answer, sys.stdout)
     sys.stdout.write("\n")
 

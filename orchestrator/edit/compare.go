@@ -9,10 +9,16 @@ import (
 
 // maxAligned bounds the lines of SEARCH that are aligned by content; longer
 // ones are compared line by line from the start.
+//
+// The table of an alignment has lines of SEARCH times lines of the window; at
+// this length it is some 50,000 cells, which takes no time to notice.
 const maxAligned = 200
 
 // An alignment pairs the lines of SEARCH with lines of the file that are equal
 // but for the space around them and Unicode punctuation.
+//
+// It only serves the message to whoever sent SEARCH. Nothing is ever applied at a
+// place that was found in this way.
 type alignment struct {
 	search []string // without outer blank lines
 	first  int      // the line of SEARCH, from 0, that search[0] is
@@ -33,6 +39,8 @@ func newAlignment(d *document, n near, search []string) *alignment {
 	for i := range a.at {
 		a.at[i] = -1
 	}
+	// So long a text is compared by position: one line more at its top makes all
+	// the rest differ, but the first difference is told right.
 	if len(a.search) > maxAligned {
 		for i := range a.at {
 			if l := n.lo + i; l < d.len() && plainKey(a.search[i]) == plainKey(d.line(l)) {
@@ -41,8 +49,13 @@ func newAlignment(d *document, n near, search []string) *alignment {
 		}
 		return a
 	}
+	// A quarter of the text may be missing or new. More than that, and it is
+	// hardly the text that was meant.
 	pad := min(2+len(a.search)/4, 20)
 	a.common(d, max(0, n.lo-pad), min(d.len(), n.hi+pad))
+	// Each line that tells implies where the text would begin if nothing were
+	// missing before it; the first one decides the beginning and the last one the
+	// end.
 	from, to := -1, -1
 	for i, l := range a.at {
 		if l >= 0 && tells(a.search[i]) {
@@ -66,6 +79,9 @@ func newAlignment(d *document, n near, search []string) *alignment {
 // common finds the longest common sequence of the lines of search and lines
 // [lo, hi) of the file, by the table of their lengths. A line that says
 // something counts for more than a brace, and a brace for more than nothing.
+//
+// The table is filled from the end, so that the walk from the front can choose at
+// each step. On a tie it leaves a line out rather than pair it.
 func (a *alignment) common(d *document, lo, hi int) {
 	file := make([]string, hi-lo)
 	for j := range file {
@@ -161,6 +177,9 @@ func (a *alignment) differences(d *document) string {
 // gap tells lines [i, j) of search and lines [f, g) of the file, between two
 // that are paired: in pairs when they are as many or as far as they resemble
 // one another, else singly.
+//
+// Blank lines are passed over on either side: they are no difference that a
+// person would name.
 func (a *alignment) gap(d *document, i, j, f, g int, tell func(mine, line int)) {
 	even := j-i == g-f
 	for i < j || f < g {
@@ -208,6 +227,9 @@ func (a *alignment) spacing(d *document, tell func(mine, line int)) {
 
 // akin reports whether two lines share a third of the bytes of their words,
 // so that one is likely to be the other, changed.
+//
+// The third is of the second line's words, so that a short line is not akin to
+// every long one that has its words.
 func akin(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
 	for _, w := range cuts(clip(plainUnicode(a), 2000)) {
@@ -264,6 +286,9 @@ func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 // lookAlike reports whether two differing pieces look the same or nearly so:
 // they differ in space or punctuation of other kinds, or one is ASCII and the
 // other has as many characters that are not.
+//
+// Such pieces are shown by signs and code points; as they are they would read as
+// "yours has x, the file x".
 func lookAlike(a, b string) bool {
 	squash := func(s string) string { return strings.Join(strings.Fields(plainUnicode(s)), "") }
 	if squash(a) == squash(b) {

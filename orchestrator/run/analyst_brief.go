@@ -135,12 +135,13 @@ func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, req R
 	if err != nil {
 		return "", fmt.Errorf("find the toolchain image: %w", err)
 	}
-	image, err := x.Images.Snapshot(ctx, tools, tree{base}, base.Root)
-	if err != nil {
-		return "", fmt.Errorf("find the snapshot: %w", err)
+	st := stage{base: base, tools: tools}
+	if act, err := st.build(ctx, x.Images, req, base.Root, func(string) {}); err != nil {
+		return "", fmt.Errorf("%s: %w", act, err)
 	}
 	gates, err := x.Inspector.Findings(ctx, verify.Request{
-		Run: x.Run, Lease: time.Now().Add(leaseFor), Snapshot: image.ID, Toolchain: tools.ID, Versions: tools.Versions, Base: base, Config: req.Config,
+		Run: x.Run, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Installed: st.image.Installed,
+		Toolchain: tools.ID, Versions: tools.Versions, Base: base, Config: req.Config,
 	}, func(e verify.Event) {
 		if x.Emit != nil {
 			x.Emit(Event{Gate: &e})

@@ -306,7 +306,7 @@ func (c *contest) lost() Ending {
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.rec.ID + "` shows every candidate; say more in --goal, or try another --model"
 	}
-	return lacking(end, last.absent)
+	return lacking(end, last.absent, last.cand.Holds)
 }
 
 // stopped is the ending of a run whose model gives no answer any more, or of

@@ -59,11 +59,18 @@ func notInstalled(name string) string {
 
 // lacking adds to the ending of a candidate that failed for want of a package
 // which one it is.
-func lacking(end Ending, name string) Ending {
-	if name != "" && end.Error != nil {
-		end.Error.Message += "; the package " + name + " is not installed in the box"
-		end.Error.Next = "do without " + name + ", or put the code that is needed into the workspace; " + end.Error.Next
+func lacking(end Ending, name string, holds []workspace.Hold) Ending {
+	if name == "" || end.Error == nil {
+		return end
 	}
+	end.Error.Message += "; the package " + name + " is not installed in the box"
+	// A patch that asks for packages was judged without those, as long as nobody
+	// approved them.
+	if touchesDependencies(holds) {
+		end.Error.Next = "run again with --allow dependencies, if what it installs is welcome, or do without " + name + "; " + end.Error.Next
+		return end
+	}
+	end.Error.Next = "do without " + name + ", or put the code that is needed into the workspace; " + end.Error.Next
 	return end
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"agent/images"
+
 	"agent/orchestrator/edit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -39,6 +41,9 @@ var kinds = map[string]struct {
 
 // endWith returns the ending that p asks for. A cancelled run ends in state
 // Cancelled whatever it was doing.
+//
+// A conflict has a state of its own as well: what the user has to do then is
+// another thing than after a failure, and lists of runs show the state only.
 func endWith(state State, p *Problem) Ending {
 	k := kinds[p.Kind]
 	switch p.Kind {
@@ -68,6 +73,10 @@ func unrecorded(end Ending, err error) Ending {
 // context that ended makes it a cancellation, or a run that was taken over.
 func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 	var gone *sandbox.UnavailableError
+	var lacking *images.InstallError
+	// The order matters: a run that was taken over has a cancelled context too,
+	// and an error of a box that is no more than the cancellation seen from
+	// inside must not read as trouble of the engine.
 	switch {
 	case errors.Is(context.Cause(ctx), ErrFenced) || errors.Is(err, ErrFenced):
 		return &Problem{
@@ -78,12 +87,17 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
 	case errors.As(err, &gone):
 		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
+	case errors.As(err, &lacking):
+		return &Problem{Kind: "infra", Message: act + ": " + lacking.Error(), Next: lacking.Next()}
 	}
 	return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
 }
 
 // refused judges a response that could not be applied: a path that may never
 // be written is a matter of policy, anything else the patch's own fault.
+//
+// One forbidden path decides for the whole response, whatever else is wrong with
+// it: mending the other blocks would not make it allowed.
 func refused(r *edit.Refusal) *Problem {
 	for _, p := range r.Problems {
 		if p.Kind == "path" {

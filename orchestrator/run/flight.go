@@ -33,6 +33,8 @@ type flight struct {
 	*Runner
 	rec Record
 	doc Document
+	// What the request protects.
+	protect *workspace.Protection
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
 

@@ -13,6 +13,9 @@ import (
 
 // round takes an iteration from where it stands to its end, or to where it has
 // to be tried again. doc is the run's, nil when that had ended before.
+//
+// It may be called with an iteration in any phase, and takes it on from there;
+// that is all there is to carrying on an interrupted loop.
 func (l *Loop) round(ctx context.Context, it *Iteration, req Request) (r Round, doc *Document, err error) {
 	l.tell(it.round(), nil)
 	if it.Phase == Work {
@@ -48,6 +51,8 @@ func (l *Loop) tell(r Round, doc *Document) {
 }
 
 // round describes the iteration to people.
+//
+// Without a plan that can be read there is no target yet, and no reason for it.
 func (it Iteration) round() Round {
 	r := Round{
 		Iteration: it.ID, N: it.Order.Done + 1, Of: it.Order.Iterations, Run: it.Run, Phase: it.Phase, Outcome: it.Outcome,
@@ -116,6 +121,7 @@ func (l *Loop) ended(ctx context.Context, it Iteration) (*Document, error) {
 			return nil, err
 		}
 		return &Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace, Promotion: p.Document()}, nil
+	// Proved and not to be promoted: the run has said all that it will.
 	case Done:
 		return &Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace}, nil
 	}
@@ -125,6 +131,9 @@ func (l *Loop) ended(ctx context.Context, it Iteration) (*Document, error) {
 }
 
 // fly does the iteration's run.
+//
+// The runner is copied for it: the loop's own has no iteration, and its crew
+// would not know whose plan to keep.
 func (l *Loop) fly(ctx context.Context, it *Iteration, req Request) Document {
 	runner := *l.Runner
 	runner.Crew = func(_ string, emit func(agent.Progress)) Crew {
@@ -166,6 +175,7 @@ func (k *keptPlan) Plan(ctx context.Context, base *workspace.Manifest, req Reque
 // current reports whether a brief quotes its target as it is.
 func current(base *workspace.Manifest, b agent.Brief) bool {
 	if _, there := base.Lookup(b.Target); !there {
+		// A file that is to be made is quoted as nothing.
 		return b.Code == ""
 	}
 	text, err := base.ReadFile(b.Target)

@@ -12,15 +12,23 @@ import (
 
 // checkpoint asks whether the proven candidate is promoted, and does it. No
 // ending means that the answer asks for another candidate.
+//
+// Nothing has been written when it asks, and nothing is written unless the answer
+// is Apply. It may wait for a person for as long as the approver does; the
+// heartbeat of the run goes on meanwhile.
 func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
 	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
 	if err := f.enter(ctx, AwaitingApproval, "every gate passed"); err != nil {
 		return stop(endWith(Failed, f.trouble(ctx, "record the run", err)))
 	}
+	// The state is entered all the same, so that the record shows how far the
+	// candidate came.
 	if req.NoPromote {
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
 	p.Run, p.Workspace = f.rec.ID, f.rec.Workspace
+	// An approver sees the run by its name: it shows it, and the person finds it
+	// again with it.
 	answer, err := req.Approver.Approve(ctx, p)
 	if err != nil {
 		return stop(endWith(Failed, f.trouble(ctx, "ask for approval", err)))
@@ -32,10 +40,14 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 	}
 	switch answer.Decision {
 	case Apply:
+		// Asked after the answer, since people take their time: between the
+		// snapshot and the answer hours may have gone by.
 		if end := f.drifted(ctx, req, base); end != nil {
 			return stop(*end)
 		}
 		return stop(f.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base))
+	// A run that was given its patch has no model to ask again, so Regenerate
+	// there falls through to the refusal.
 	case Regenerate, Reword, Amend:
 		if answer.Decision != Regenerate || p.Again {
 			return answer, nil
@@ -52,6 +64,9 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 }
 
 // skipped is the ending of a proven candidate that a person does not want.
+//
+// Its verdict stays Pass, for the gates did pass; that it was not wanted is the
+// state of the run.
 func (f *flight) skipped(by string) Ending {
 	end := endWith(Rejected, &Problem{
 		Kind: "policy", Message: "skipped by " + by,
@@ -70,6 +85,7 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 	var moving *workspace.ChangedError
 	var paths []string
 	switch {
+	// A file that changes while it is read has drifted, whatever it comes to.
 	case errors.As(err, &moving):
 		paths = []string{moving.Path}
 	case err != nil:
@@ -86,6 +102,9 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 }
 
 // changed lists the files and links of base that are not the same in now.
+//
+// Directories do not count: what matters of them is what lies in them. Times do
+// not either, since touching a file changes nothing that a gate has judged.
 func changed(base, now *workspace.Manifest) []string {
 	var paths []string
 	for _, was := range base.Entries {
@@ -107,6 +126,9 @@ func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
 }
 
 // allowFlags spells the flags that approve the holds of a patch.
+//
+// Each kind is named once, in the order of the holds, for a person to copy. Holds
+// that do not block need no flag.
 func allowFlags(holds []workspace.Hold) string {
 	text, seen := "", map[string]bool{}
 	for _, h := range holds {
@@ -124,6 +146,9 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	if err := f.enter(ctx, Promoting, count(len(p.Changeset.Changes), "file")); err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
 	}
+	// The order is what recovery relies on: journal and staged bytes, then the
+	// row that says Prepared, then the renames, then the row that says Committed.
+	// Killed between any two of them, the journal tells how to go on.
 	prepared, err := workspace.PrepareFrom(ctx, f.rec.Workspace, p.Changeset, f.rec.ID, base)
 	if err != nil {
 		return f.unplaced(ctx, err)
@@ -132,9 +157,13 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
 		return f.abandon(prepared, endWith(Failed, f.trouble(ctx, "record the promotion", err)))
 	}
+	// A minute is far more than the renames take. It is there for a database or a
+	// disk that hangs.
 	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err := prepared.Commit(steady); err != nil {
+		// Commit has put its files back by itself; what is left is to say so in
+		// the record.
 		end := f.unplaced(steady, err)
 		p.Status = RolledBack
 		if err := f.Store.SavePromotion(steady, f.rec.ID, f.rec.Token, p); err != nil {
@@ -161,6 +190,9 @@ func (f *flight) record(ctx context.Context, p Promotion) error {
 
 // takeBack undoes a promotion that could not be recorded: without evidence
 // nothing is promoted.
+//
+// The journal stays where the files could not be taken back either. The next
+// command finds it, and settles files and record together.
 func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
 	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
 	if err := prepared.Rollback(ctx); err != nil {
@@ -185,6 +217,9 @@ func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
 }
 
 // unplaced is the ending of a promotion that was put back.
+//
+// A file that somebody changed at the last moment is a conflict, which the person
+// can settle; anything else is the machine's.
 func (f *flight) unplaced(ctx context.Context, err error) Ending {
 	var conflict *workspace.ConflictError
 	if errors.As(err, &conflict) {
@@ -202,6 +237,8 @@ func (r *Runner) Undo(ctx context.Context, of Record, cs workspace.Changeset) Do
 		return f.close(endWith(Failed, problem))
 	}
 	return r.launch(ctx, Record{Workspace: dir, Intent: "undo " + of.ID}, func(ctx context.Context, f *flight) Ending {
+		// Without a base: permission bits that changed since the promotion do not
+		// stand in the way of its undoing, but changed bytes do.
 		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: cs.Reverse()}, nil)
 	})
 }

@@ -22,6 +22,8 @@ import (
 // Run takes one patch through the gate. The document is complete whatever
 // happened; its Exit is the exit code.
 func (r *Runner) Run(ctx context.Context, req Request) Document {
+	// A workspace that is not there has no run in the record: there is nothing
+	// that a record could name or a lock could protect.
 	dir, problem := resolve(req.Workspace)
 	if problem != nil {
 		f := &flight{Runner: r, doc: Document{Workspace: req.Workspace, Candidates: []DocumentCandidate{}}}
@@ -29,9 +31,13 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 	}
 	if req.Patch == nil {
 		rec := Record{Workspace: dir, Intent: intent(req), Iteration: req.Iteration}
-		return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending { return f.pursue(ctx, req) })
+		return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending {
+			f.protect = req.Protect
+			return f.pursue(ctx, req)
+		})
 	}
 	return r.launch(ctx, Record{Workspace: dir, Intent: "patch " + req.PatchName, Patch: req.Patch}, func(ctx context.Context, f *flight) Ending {
+		f.protect = req.Protect
 		return f.settleProposal(ctx, req, f.prove(ctx, req))
 	})
 }
@@ -48,6 +54,9 @@ func intent(req Request) string {
 }
 
 // resolve returns the absolute path of a workspace with its links resolved.
+//
+// Locks, journals and the record all go by this name, so two ways to write one
+// directory must come out as one.
 func resolve(dir string) (string, *Problem) {
 	usage := func(err error) *Problem {
 		return &Problem{Kind: "usage", Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
@@ -59,6 +68,7 @@ func resolve(dir string) (string, *Problem) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", usage(err)
 	}
+	// EvalSymlinks is content with a file, too.
 	info, err := os.Stat(abs)
 	if err != nil {
 		return "", usage(err)
@@ -74,6 +84,8 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 	if err := f.enter(ctx, Analyzing, "scan the workspace"); err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
 	}
+	// The candidate is made of every scan anew, so that what is judged and what
+	// the edits were found in are the same bytes.
 	var cand Candidate
 	st, end := f.freeze(ctx, req, func(base *workspace.Manifest) (end *Ending) {
 		cand, end = f.edit(ctx, req, base)
@@ -95,7 +107,7 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 		}
 		switch {
 		case cand.Verdict != verify.Pass:
-			return lacking(judged(cand), absent(cand, st.base.With(cand.Changeset)))
+			return lacking(judged(cand), absent(cand, st.base.With(cand.Changeset)), cand.Holds)
 		case cand.Changeset.Empty(): // the formatter put everything back
 			return endWith(Rejected, &Problem{
 				Kind: "patch", Message: "the patch changes nothing once it is formatted",
@@ -116,6 +128,8 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 // a response in place of the one in req, or one on top of changes.
 func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes workspace.Changeset, base *workspace.Manifest) (Candidate, *Ending) {
 	if a.Decision == Reword {
+		// A whole new response starts from the frozen workspace again, not from
+		// the candidate before.
 		req.Patch = a.Response
 		return f.edit(ctx, *req, base)
 	}
@@ -147,6 +161,8 @@ func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes work
 	case err != nil:
 		return cs, nil, fmt.Errorf("read the workspace: %w", err)
 	}
+	// One changeset from the host to the end of both: the gates and the promotion
+	// know of no steps in between.
 	if cs, err = changes.Then(cs); err == nil {
 		err = suit(base, cs)
 	}
@@ -162,16 +178,28 @@ func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes work
 // verify judges a candidate on a stage and fills in the judgement. n tells the
 // candidate from others that are judged at the same time, 0 when there are none.
 func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate, n int) error {
+	// A patch that changes what is to be installed is judged with that installed.
+	// Where this did not succeed the candidate has its verdict already.
+	patched, ok, err := f.reinstall(ctx, req, st, cand)
+	if err != nil || !ok {
+		return err
+	}
 	report, err := f.Verifier.Verify(ctx, verify.Request{
-		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Toolchain: st.tools.ID, Versions: st.tools.Versions,
-		Base: st.base, Changeset: cand.Changeset, Config: req.Config,
+		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Installed: st.image.Installed, Patched: patched,
+		Toolchain: st.tools.ID, Versions: st.tools.Versions, Base: st.base, Changeset: cand.Changeset, Config: req.Config,
 	}, func(e verify.Event) { f.emit(Event{Gate: &e, Candidate: n}) })
 	if err != nil {
 		return err
 	}
+	// The format gate may have changed the files: the changeset that counts from
+	// here on is the one of the report.
 	cand.Verdict, cand.Gates, cand.Skipped = report.Verdict, report.Gates, report.Skipped
 	f.seal(cand, report.Changeset)
-	return nil
+	// What only the whole workspace tells is asked of what may be promoted.
+	cand.Holds = append(cand.Holds, report.Holds...)
+	cand.Holds = append(cand.Holds, verify.Holds(st.base, report.Changeset)...)
+	cand.Holds = append(cand.Holds, st.base.Unseen(ctx, report.Changeset)...)
+	return ctx.Err()
 }
 
 // manyFiles is the size of a workspace, in entries, from which on its snapshot
@@ -182,6 +210,7 @@ const manyFiles = 5000
 type stage struct {
 	base         *workspace.Manifest
 	image, tools images.Image
+	dependencies images.Dependencies
 }
 
 // freeze scans the workspace and makes the snapshot. A workspace that changes
@@ -190,6 +219,8 @@ type stage struct {
 // may end the run before anything is built.
 func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspace.Manifest) *Ending) (stage, *Ending) {
 	stop := func(e Ending) (stage, *Ending) { return stage{}, &e }
+	// An editor that saves while the scan reads is common; one that never stops
+	// is not. After the last try the change is reported as it is.
 	for try := 1; ; try++ {
 		base, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
 		if err != nil {
@@ -210,16 +241,17 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 		if n := len(base.Entries); n > manyFiles {
 			f.emit(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is found again", n)})
 		}
-		image, err := f.Images.Snapshot(ctx, tools, tree{base}, f.rec.Workspace)
+		st := stage{base: base, tools: tools}
+		act, err := st.build(ctx, f.Images, req, f.rec.Workspace, func(note string) { f.emit(Event{Note: note}) })
 		var changed *workspace.ChangedError
 		if errors.As(err, &changed) && try < rescans {
 			f.emit(Event{Note: changed.Error() + "; scanning again"})
 			continue
 		}
 		if err != nil {
-			return stop(endWith(Failed, f.trouble(ctx, "make the snapshot", err)))
+			return stop(endWith(Failed, f.trouble(ctx, act, err)))
 		}
-		return stage{base: base, image: image, tools: tools}, nil
+		return st, nil
 	}
 }
 
@@ -275,11 +307,19 @@ func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest
 }
 
 // seal sets everything that follows from the candidate's changeset.
+//
+// Digest, diff and holds never outlive the changeset that they were made from.
+// Whoever changes one goes through here.
 func (f *flight) seal(cand *Candidate, cs workspace.Changeset) {
-	cand.Changeset, cand.Digest, cand.Diff, cand.Holds = cs, cs.Digest(), cs.Diff(), cs.Holds()
+	cand.Changeset, cand.Digest, cand.Diff = cs, cs.Digest(), cs.Diff()
+	cand.Holds = append(cs.Holds(), f.protect.Holds(cs)...)
 }
 
 // reject records a candidate that never reached a box.
+//
+// It is recorded like one that did: what was refused must be there to look at. A
+// store that does not take it makes the run fail instead, since a rejection
+// without a record cannot be shown.
 func (f *flight) reject(ctx context.Context, cand Candidate, p *Problem) (Candidate, *Ending) {
 	cand.Verdict = kinds[p.Kind].verdict
 	end := endWith(Rejected, p)
@@ -291,6 +331,8 @@ func (f *flight) reject(ctx context.Context, cand Candidate, p *Problem) (Candid
 
 // save records a judged candidate, in the store and in the document.
 func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
+	// The document is told even when the store is not there: it is what the
+	// caller has in hand at the end.
 	f.doc.Candidates = append(f.doc.Candidates, cand.Document())
 	if err := f.Store.SaveCandidate(ctx, f.rec.ID, f.rec.Token, cand); err != nil {
 		return f.trouble(ctx, "record the candidate", err)
@@ -338,6 +380,7 @@ func judged(cand Candidate) Ending {
 		Kind: "patch", Message: "the patch failed: " + because(cand, cand.Verdict),
 		Next: "mend the patch and run again; the workspace is untouched",
 	})
+	// Fail is the verdict of the kind; the candidate may have a nearer one.
 	end.Verdict = cand.Verdict
 	return end
 }
@@ -385,11 +428,14 @@ func keepModes(base *workspace.Manifest, cs workspace.Changeset) {
 		if !ok || c.Op == workspace.Create {
 			continue
 		}
+		// A changeset knows two modes, as git does. What the group or others may
+		// do is the host's, and an edit must not open or close it.
 		mode := old.Mode.Perm()
 		wants := c.Mode&0o111 != 0
 		switch {
 		case c.Op == workspace.Delete, wants == (mode&0o111 != 0):
 		case wants:
+			// Whoever may read it may run it, and nobody else.
 			mode |= mode & 0o444 >> 2
 			cs.Changes[i].OldMode = old.Mode.Perm()
 		default:

@@ -16,6 +16,8 @@ import (
 // runs. It returns the runs that it settled, in their final state. boxes may
 // be nil when no engine answers: then only the rest is settled.
 func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Record, error) {
+	// Boxes first: one that is still at work could write into what is settled
+	// below, and costs memory until it is gone.
 	if boxes != nil {
 		if _, err := boxes.Reap(ctx); err != nil {
 			return nil, fmt.Errorf("reap boxes: %w", err)
@@ -26,6 +28,9 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 		return nil, err
 	}
 	var settled []Record
+	// One run that is in other hands does not keep the others from being settled.
+	// One that cannot be settled does: its files are in an unknown state, and a
+	// person must see the reason.
 	for _, r := range open {
 		if !orphaned(r, time.Now()) {
 			continue
@@ -44,6 +49,9 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 
 // orphaned reports whether the process that works on r is dead: seen to be so
 // on this host, else by a heartbeat that is too old.
+//
+// A process of this host can be looked for, which is certain and quick. One on
+// another host can only be waited for.
 func orphaned(r Record, now time.Time) bool {
 	if alive, known := sandbox.Alive(r.Owner); known {
 		return !alive
@@ -53,6 +61,8 @@ func orphaned(r Record, now time.Time) bool {
 
 // settle brings one orphan to its end.
 func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
+	// The lock before the claim: a run that is alive holds it, and then nothing
+	// of its record may be taken from it.
 	lock, err := workspace.Acquire(r.Workspace)
 	if errors.Is(err, fs.ErrNotExist) {
 		lock, err = nil, nil // the workspace is gone: there is nothing to put right in it
@@ -63,6 +73,8 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	if lock != nil {
 		defer lock.Release() // nothing to lose: the descriptor was only read
 	}
+	// From the claim on the dead process is fenced off, should it turn out to be
+	// only very slow: its token is no longer the newest.
 	if r.Token, err = rec.Claim(ctx, r.ID, r.Token, sandbox.Owner()); err != nil {
 		return r, err
 	}
@@ -97,12 +109,15 @@ func settleFiles(ctx context.Context, s Store, r Record, end Ending) (Ending, er
 			end, status = outcome(journal)
 		}
 	}
+	// A run in any other state has no promotion on record that could be wrong.
 	if r.State == Promoting {
 		if err := s.SavePromotion(ctx, r.ID, r.Token, Promotion{Status: status}); err != nil {
 			return end, err
 		}
 	}
 	for _, journal := range found {
+		// Journals are dropped last. Killed before this, the next recovery reads
+		// them again and comes to the same end.
 		if err := discard(journal); err != nil {
 			return end, err
 		}
@@ -111,6 +126,9 @@ func settleFiles(ctx context.Context, s Store, r Record, end Ending) (Ending, er
 }
 
 // outcome translates what became of the files into the end of the run.
+//
+// A conflict means that some files were neither as before nor as after: a person
+// changed them since, and they were kept as that person left them.
 func outcome(j workspace.Recovery) (Ending, PromotionStatus) {
 	switch j.Outcome {
 	case workspace.Completed:

@@ -226,6 +226,7 @@ type Event struct {
 // Snapshotter makes images. *images.Builder is one.
 type Snapshotter interface {
 	Ensure(ctx context.Context, name string) (images.Image, error)
+	Install(ctx context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error)
 	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
 }
 
@@ -285,11 +286,17 @@ type Request struct {
 	// Exclude are patterns of what is left out of the snapshot, in the syntax of
 	// a .dockerignore file.
 	Exclude []string
+	// Protect names the paths that need an approval of their own, as the
+	// configuration said before the run; nil for none.
+	Protect *workspace.Protection
 	// Allow are the kinds of Hold that were approved in advance.
-	Allow     []string
-	NoPromote bool
-	Config    verify.Config
-	Approver  Approver
+	Allow []string
+	// NoInstall leaves out what the workspace depends on; InstallScripts lets
+	// it run code of its own while it is installed.
+	NoInstall, InstallScripts bool
+	NoPromote                 bool
+	Config                    verify.Config
+	Approver                  Approver
 }
 
 // A Document is the result of a run, printed by --json.

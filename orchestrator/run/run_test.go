@@ -26,6 +26,10 @@ func (frozen) Ensure(context.Context, string) (images.Image, error) {
 	return images.Image{ID: "sha256:tools"}, nil
 }
 
+func (frozen) Install(_ context.Context, toolchain images.Image, _ images.Dependencies) (images.Image, error) {
+	return toolchain, nil
+}
+
 func (frozen) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _ string) (images.Image, error) {
 	return images.Image{ID: "sha256:" + tree.Digest()}, nil
 }

@@ -15,6 +15,10 @@ import (
 // SaveCandidate records a candidate with its files, gates and findings, as the
 // next one of its run. The content of a candidate that was rejected is kept as
 // well: what was judged must be there to look at.
+//
+// Its rows are all or nothing, and fenced: a process whose run was taken over
+// records no more candidates. A run that has ended takes none either, see
+// ErrFinished.
 func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
 	act := "record a candidate of run " + id
 	files, err := db.saveFiles(ctx, act, c.Changeset)
@@ -45,6 +49,9 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 }
 
 // addCandidate inserts the candidate itself and returns its number in the run.
+//
+// The number is counted in the statement itself. The fence holds the row of the
+// run meanwhile, so no two get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
 	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought)}
 	for name, list := range lists {
@@ -72,7 +79,7 @@ func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates 
 		for j, f := range slices.Concat(g.Findings, g.OldFindings) {
 			found = append(found, []any{
 				id, candidate, i + 1, j + 1, clean(f.File), f.Line, f.Column,
-				clean(f.Rule), clean(f.Message), clean(f.Source), f.Fixable, clean(f.Help), j >= len(g.Findings),
+				clean(f.Rule), clean(f.Message), clean(f.Source), f.Fixable, clean(f.Help), j >= len(g.Findings), clean(f.Tool),
 			})
 		}
 	}
@@ -85,7 +92,7 @@ func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates 
 	}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"finding"}, []string{
 		"run", "candidate", "gate", "n", "file", "line", "col",
-		"rule", "message", "source", "fixable", "help", "old",
+		"rule", "message", "source", "fixable", "help", "old", "tool",
 	}, pgx.CopyFromRows(found))
 	return err
 }
@@ -128,9 +135,12 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, err
 }
 
 // findings adds the findings of a run to the gates of its candidates.
+//
+// The order is that in which they were recorded, so that a list read back is the
+// list that was judged.
 func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
 	rows, err := tx.Query(ctx, `
-		select candidate, gate, file, line, col, rule, message, source, fixable, help, old
+		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
 		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})
 	if err != nil {
 		return err
@@ -138,7 +148,7 @@ func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) e
 	var candidate, gate int
 	var f verify.Finding
 	into := []any{
-		&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source, &f.Fixable, &f.Help, &f.Old,
+		&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source, &f.Fixable, &f.Help, &f.Old, &f.Tool,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		g := &list[candidate-1].Gates[gate-1]

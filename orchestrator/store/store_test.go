@@ -297,7 +297,7 @@ func candidate() run.Candidate {
 			{
 				Name: "lint", Verdict: verify.Fail, Seconds: 1.5, Old: 3, Fixed: 1, Detail: "ran ruff", Output: "F821", Tool: "ruff 0.16.1", Peak: 1 << 33,
 				Findings: []verify.Finding{
-					{File: "shop/stock.py", Line: 12, Column: 4, Rule: "F821", Message: "undefined name", Source: "retrun x", Fixable: true, Help: "https://docs.example/F821"},
+					{File: "shop/stock.py", Line: 12, Column: 4, Tool: "ruff", Rule: "F821", Message: "undefined name", Source: "retrun x", Fixable: true, Help: "https://docs.example/F821"},
 					{Message: "of no file"},
 				},
 				OldFindings: []verify.Finding{{File: "shop/tax.py", Line: 3, Rule: "F401", Message: "unused", Old: true}},

@@ -13,6 +13,9 @@ import (
 
 // collect reads the files that exist. One that is not a regular file,
 // that lies behind a link, or that is too large counts as absent.
+//
+// It runs after the last process has gone, so nothing is changed while it is
+// read. What a missing file means is the caller's to judge.
 func collect(names []string) map[string][]byte {
 	if len(names) == 0 {
 		return nil

@@ -93,8 +93,8 @@ func TestTheWireFormat(t *testing.T) {
 		want    string
 	}{
 		{
-			Ready{Protocol: 1, Digest: "d", Files: 2, Dirs: 3, Links: 4, Bytes: 5, SeesOOM: true, Problem: "p"},
-			`{"protocol":1,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
+			Ready{Protocol: Protocol, Digest: "d", Files: 2, Dirs: 3, Links: 4, Bytes: 5, SeesOOM: true, Problem: "p"},
+			`{"protocol":2,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
 		},
 		{Patch{Delete: []string{"a"}}, `{"delete":["a"]}`},
 		{Applied{Deleted: 1, Written: 2, Problem: "p"}, `{"deleted":1,"written":2,"problem":"p"}`},
@@ -102,16 +102,19 @@ func TestTheWireFormat(t *testing.T) {
 			Command{
 				Args: []string{"/bin/x"}, Dir: "/d", Env: map[string]string{"A": "b"}, Stdin: []byte("in"),
 				Timeout: time.Second, Grace: time.Millisecond, MaxOutput: 7, Collect: []string{"/c"},
+				Watch: &Watch{Path: "/p", Port: 1, Text: "t", Settle: 2},
 			},
-			`{"args":["/bin/x"],"dir":"/d","env":{"A":"b"},"stdin":"aW4=","timeout":1000000000,"grace":1000000,"max_output":7,"collect":["/c"]}`,
+			`{"args":["/bin/x"],"dir":"/d","env":{"A":"b"},"stdin":"aW4=","timeout":1000000000,"grace":1000000,"max_output":7,"collect":["/c"],` +
+				`"watch":{"path":"/p","port":1,"text":"t","settle":2}}`,
 		},
 		{
 			Answer{Problem: "p", Result: Result{
-				Exit: -1, Signal: "SIGKILL", TimedOut: true, OOM: true, Killed: true,
+				Exit: -1, Signal: "SIGKILL", TimedOut: true, Settled: true, OOM: true, Killed: true,
+				Ports:  []Port{{Port: 1, Status: 200, Latency: 3}},
 				Stdout: Output{Head: []byte("h"), Tail: []byte("t"), Dropped: 9}, Stderr: Output{Head: []byte{}},
 				Files: map[string][]byte{"/c": []byte("f")}, Wall: 1, CPU: 2, Waited: 5, PeakBytes: 3, Survivors: 4,
 			}},
-			`{"result":{"exit":-1,"signal":"SIGKILL","timed_out":true,"oom":true,"killed":true,` +
+			`{"result":{"exit":-1,"signal":"SIGKILL","timed_out":true,"settled":true,"ports":[{"port":1,"status":200,"latency":3}],"oom":true,"killed":true,` +
 				`"stdout":{"head":"aA==","tail":"dA==","dropped":9},"stderr":{"head":""},` +
 				`"files":{"/c":"Zg=="},"wall":1,"cpu":2,"waited":5,"peak_bytes":3,"survivors":4},"problem":"p"}`,
 		},

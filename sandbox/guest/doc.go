@@ -13,6 +13,10 @@
 // means that the host has gone: the guest kills everything and exits,
 // so that no box outlives its owner.
 //
+// A Run may carry a Watch: then the guest looks for what listens in the box,
+// asks it by HTTP, and ends the command once that is ready. It reads one line of
+// an answer, which may be anything.
+//
 // The guest runs untrusted programs under its own user ID. It is safe
 // from them by three measures: it is not dumpable, so that nobody can
 // open its memory or its end of the stream through /proc; every signal

@@ -30,6 +30,8 @@ func fill(src, dst string, ready *Ready) error {
 	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	// Long enough that the walk does not wait for the workers in a directory of
+	// small files.
 	jobs := make(chan string, 1024)
 	var copied fillCount
 	var workers sync.WaitGroup
@@ -45,6 +47,8 @@ func fill(src, dst string, ready *Ready) error {
 		if err != nil {
 			return err
 		}
+		// When one worker has failed the walk ends; the others finish what is
+		// queued.
 		if err := copied.failure(); err != nil {
 			return err
 		}
@@ -54,6 +58,7 @@ func fill(src, dst string, ready *Ready) error {
 		}
 		return place(path, filepath.Join(dst, rel), rel, entry, jobs, ready)
 	})
+	// In any case, after an error too: the workers end when the channel does.
 	close(jobs)
 	workers.Wait()
 	ready.Files, ready.Bytes = int(copied.files.Load()), copied.bytes.Load()
@@ -89,6 +94,8 @@ func place(from, to, rel string, entry fs.DirEntry, jobs chan<- string, ready *R
 		jobs <- rel
 		return nil
 	}
+	// A socket, a pipe or a device: the scan takes none of them, so the snapshot
+	// is not what it should be.
 	return fmt.Errorf("%s in the snapshot is a %s", rel, entry.Type())
 }
 
@@ -98,6 +105,8 @@ type fillCount struct {
 	failed       atomic.Pointer[error]
 }
 
+// add takes in one file. The first error stays; those after it are mostly the
+// same again.
 func (c *fillCount) add(n int64, err error) {
 	if err != nil {
 		c.failed.CompareAndSwap(nil, &err)
@@ -128,6 +137,8 @@ func copyFile(src, dst string, buf []byte) (int64, error) {
 	if err := unix.Fstat(in, &st); err != nil {
 		return 0, &fs.PathError{Op: "stat", Path: src, Err: err}
 	}
+	// Private until its bytes are there. O_EXCL, since dst was empty: whatever
+	// stands there was not made by this copy.
 	out, err := unix.Open(dst, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return 0, &fs.PathError{Op: "create", Path: dst, Err: err}

@@ -35,6 +35,8 @@ type Command struct {
 	// absolute path, of 8 MiB each at most. Results come this way rather
 	// than out of text that anybody could have printed.
 	Collect []string `json:"collect,omitempty"`
+	// Watch ends the command when it is ready; nil lets it run.
+	Watch *Watch `json:"watch,omitempty"`
 }
 
 // The bounds of a Command. What is larger is refused before it runs.
@@ -93,6 +95,11 @@ func (c Command) Check() error {
 			return fmt.Errorf("command %s: collect %q: must be a clean absolute path", c.Args[0], name)
 		}
 	}
+	if c.Watch != nil {
+		if err := c.Watch.check(); err != nil {
+			return fmt.Errorf("command %s: %w", c.Args[0], err)
+		}
+	}
 	return c.checkStrings()
 }
 
@@ -134,6 +141,11 @@ type Result struct {
 	// TimedOut says that it was still running at Timeout. How it ended
 	// afterwards is told by Exit and Signal all the same.
 	TimedOut bool `json:"timed_out,omitempty"`
+	// Settled says that the Watch found it ready, and that it was told to
+	// end for that; as with TimedOut, how it did is told all the same.
+	Settled bool `json:"settled,omitempty"`
+	// Ports are those that the Watch saw last, by number.
+	Ports []Port `json:"ports,omitempty"`
 	// OOM says that the kernel killed something in the box for memory,
 	// be it a child of a command that itself ended well.
 	OOM bool `json:"oom,omitempty"`

@@ -8,7 +8,7 @@ import (
 
 // Protocol is the version of the frames and messages. Host and guest
 // must have the same.
-const Protocol = 1
+const Protocol = 2
 
 // Ready is the first thing that a guest says.
 type Ready struct {
@@ -95,6 +95,14 @@ func (a Answer) Check(c Command) error {
 	}
 	if r.Exit < -1 || r.Exit > 255 || len(r.Signal) > 16 || (r.Exit == -1) != (r.Signal != "") {
 		return fmt.Errorf("answer to %s: exit status %d with signal %q", c.Args[0], r.Exit, r.Signal)
+	}
+	if c.Watch == nil && (r.Settled || len(r.Ports) > 0) || r.Settled && r.TimedOut || len(r.Ports) > MaxPorts {
+		return fmt.Errorf("answer to %s: more was seen of it than was asked for", c.Args[0])
+	}
+	for _, p := range r.Ports {
+		if p.Port < 1 || p.Port > 65535 || p.Status < 0 || p.Status > 599 || p.Latency < 0 {
+			return fmt.Errorf("answer to %s: port %d with status %d", c.Args[0], p.Port, p.Status)
+		}
 	}
 	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.Waited < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
 		return fmt.Errorf("answer to %s: figures that cannot be", c.Args[0])

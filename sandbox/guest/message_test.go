@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,12 +28,34 @@ func TestAnswerCheckRefusesWhatWasNotAskedFor(t *testing.T) {
 		"negative wait":       func(r *Result) { r.Waited = -1 },
 		"negative peak":       func(r *Result) { r.PeakBytes = -1 },
 		"negative wall":       func(r *Result) { r.Wall = -1 },
+		"settled unasked":     func(r *Result) { r.Settled = true },
+		"ports unasked":       func(r *Result) { r.Ports = []Port{{Port: 80}} },
 		"longer than allowed": func(r *Result) { r.Wall = c.Timeout + c.Grace + 2*time.Minute },
 	} {
 		a := Answer{Result: Result{Stdout: Output{Head: make([]byte, 10)}, Files: map[string][]byte{"/tmp/a": nil}}}
 		change(&a.Result)
 		if err := a.Check(c); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestAnswerCheckRefusesWhatNoWatchSees(t *testing.T) {
+	c := Command{Args: []string{"/bin/x"}, Watch: &Watch{}}.WithDefaults()
+	for name, test := range map[string]struct {
+		result Result
+		ok     bool
+	}{
+		"honest":                {Result{Settled: true, Ports: []Port{{Port: 65535, Status: 599, Latency: 1}, {Port: 1}}}, true},
+		"late and settled":      {Result{Settled: true, TimedOut: true}, false},
+		"no port":               {Result{Ports: []Port{{}}}, false},
+		"a port that cannot be": {Result{Ports: []Port{{Port: 65536}}}, false},
+		"no status of HTTP":     {Result{Ports: []Port{{Port: 1, Status: 600}}}, false},
+		"an answer before":      {Result{Ports: []Port{{Port: 1, Latency: -1}}}, false},
+		"too many ports":        {Result{Ports: slices.Repeat([]Port{{Port: 1}}, MaxPorts+1)}, false},
+	} {
+		if err := (Answer{Result: test.result}).Check(c); (err == nil) != test.ok {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -17,6 +17,8 @@ type capture struct {
 	ring  []byte
 	next  int
 	total int64
+	// also is given all that is written; nil is nobody.
+	also func(p []byte)
 }
 
 func newCapture(limit int) *capture { return &capture{limit: limit} }
@@ -25,6 +27,9 @@ func newCapture(limit int) *capture { return &capture{limit: limit} }
 func (c *capture) Write(p []byte) (int, error) {
 	n := len(p)
 	c.total += int64(n)
+	if c.also != nil {
+		c.also(p)
+	}
 	if room := c.limit - len(c.head); room > 0 {
 		room = min(room, len(p))
 		c.head = append(c.head, p[:room]...)

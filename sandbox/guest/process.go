@@ -71,41 +71,60 @@ func (p *processes) reap() {
 	}
 }
 
-// end lets the command run for at most timeout, then asks it to stop,
-// and after grace kills everything. It returns when no process is left.
-// Survivors are those that outlived the command. The end of ctx kills
-// everything at once.
-func (p *processes) end(ctx context.Context, timeout, grace time.Duration) (timedOut bool, survivors int) {
-	if within(ctx, p.mainEnded, timeout) {
+// run lets the command run until it ends, or for at most timeout, or until
+// settled, and reports whether it ended by itself. The end of ctx is none.
+func (p *processes) run(ctx context.Context, settled <-chan struct{}, timeout time.Duration) (ended bool) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-p.mainEnded:
+	case <-settled:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	// It may have ended at the same moment as it was found ready.
+	return over(p.mainEnded)
+}
+
+// end waits for what an ended command has left to end by itself; one that
+// runs is asked to stop. After that everything is killed. It returns when no
+// process is left. Survivors are those that outlived the command. The end
+// of ctx kills everything at once.
+func (p *processes) end(ctx context.Context, ended bool, grace time.Duration) (survivors int) {
+	if ended {
 		within(ctx, p.none, settleTime)
 	} else {
-		timedOut = true
 		p.waited = p.delay()
 		_ = unix.Kill(-p.main, unix.SIGTERM)
 		within(ctx, p.none, grace)
 	}
-	select {
-	case <-p.none:
-		return timedOut, 0
-	default:
+	if over(p.none) {
+		return 0
 	}
 	survivors = p.others()
 	p.killAll()
-	return timedOut, survivors
+	return survivors
 }
 
-// within waits until done is closed, at most for d, and reports whether
-// it was.
-func within(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+// over reports whether done is closed.
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// within waits until done is closed, at most for d.
+func within(ctx context.Context, done <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-done:
-		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return false
 }
 
 // killAll kills every process that the guest can see, in whatever

@@ -25,18 +25,32 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
+	// Kills are counted for the whole box, so those of this command are the
+	// difference.
 	before := readMemory()
 	started := time.Now()
 	ch, err := start(c, score)
 	if err != nil {
 		return Result{}, err
 	}
+	// From here on the child may end at any moment. Nothing below may return
+	// before everything that it left behind is gone, or the next command would
+	// meet it.
 	procs := watch(ch.pid)
-	timedOut, survivors := procs.end(ctx, c.Timeout, c.Grace)
+	seen := observe(ctx, c.Watch, ch.finder)
+	ended := procs.run(ctx, seen.settled, c.Timeout)
+	// Before anything is told to end: what it closes then was open.
+	ports := seen.report()
+	survivors := procs.end(ctx, ended, c.Grace)
 	ch.drain()
 	after := readMemory()
+	// A program that was seen to do what was waited for was ended by us, which is
+	// neither a time-out nor a result of its own.
+	settled := !ended && over(seen.settled)
 	res := Result{
-		TimedOut:  timedOut,
+		TimedOut:  !ended && !settled,
+		Settled:   settled,
+		Ports:     ports,
 		OOM:       after.kills > before.kills,
 		Stdout:    ch.stdout.output(),
 		Stderr:    ch.stderr.output(),
@@ -52,6 +66,8 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 }
 
 // ending translates a wait status.
+//
+// A signal has no exit status; -1 is what no program can end with.
 func ending(status unix.WaitStatus) (exit int, signal string) {
 	if !status.Signaled() {
 		return status.ExitStatus(), ""
@@ -66,6 +82,8 @@ func ending(status unix.WaitStatus) (exit int, signal string) {
 type child struct {
 	pid            int
 	stdout, stderr *capture
+	// looks for the text of a Watch in both
+	finder *finder
 	// this side's ends
 	pipes   []*os.File
 	copying sync.WaitGroup
@@ -73,7 +91,13 @@ type child struct {
 
 // start forks the command in a session of its own.
 func start(c Command, score oomScore) (*child, error) {
-	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput)}
+	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput), finder: &finder{}}
+	if c.Watch != nil {
+		ch.finder.text = []byte(c.Watch.Text)
+	}
+	ch.stdout.also, ch.stderr.also = ch.finder.in(), ch.finder.in()
+	// The child's ends are closed on this side in any case: as long as one is
+	// open here, the output never comes to its end.
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -114,6 +138,9 @@ func start(c Command, score oomScore) (*child, error) {
 
 // openStdin returns what the child reads, and the end of a pipe to feed
 // it through when there is something to feed.
+//
+// Nothing and no bytes are different things: without content the program reads
+// /dev/null, and with an empty one a pipe that ends at once.
 func openStdin(content []byte) (stdin, feed *os.File, err error) {
 	if content == nil {
 		stdin, err = os.Open(os.DevNull)
@@ -145,6 +172,8 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
 		Dir: c.Dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
+	// With a score like the command's the guest could be taken in its place, and
+	// the box would be lost with the result.
 	if scoreErr := score.set("0"); err == nil && scoreErr != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, 0, nil)
@@ -158,6 +187,9 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 
 // environment returns exactly PATH, HOME, HOSTNAME, LANG and what was
 // declared.
+//
+// What the guest itself was started with is not handed on, but for PATH: a test
+// must not depend on how the box was made.
 func environment(declared map[string]string) ([]string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -187,6 +219,8 @@ func (ch *child) drain() {
 	ch.close()
 }
 
+// close gives this side's ends back. It may come after a feed has closed its own;
+// closing twice does no harm.
 func (ch *child) close() {
 	for _, f := range ch.pipes {
 		f.Close()

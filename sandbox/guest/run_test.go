@@ -73,6 +73,53 @@ func TestRunGivesEachStreamItsOutput(t *testing.T) {
 	}
 }
 
+// TestWatchSeesWhatListens runs its rows in one box, so that a port of one must not be seen in the next.
+func TestWatchSeesWhatListens(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	const fine, trouble = "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.0 503 Soon\r\n\r\n"
+	for name, test := range map[string]struct {
+		act     []string
+		watch   guest.Watch
+		settled bool
+		ports   []guest.Port
+		says    string
+	}{
+		"a server":              {act: []string{"serve", "127.0.0.1:8001", fine}, settled: true, ports: []guest.Port{{Port: 8001, Status: 204}}, says: "GET / HTTP/1.1"},
+		"on every address":      {act: []string{"serve", ":8002", fine}, settled: true, ports: []guest.Port{{Port: 8002, Status: 204}}},
+		"a path":                {act: []string{"serve", ":8003", fine}, watch: guest.Watch{Path: "/up?x=1"}, settled: true, ports: []guest.Port{{Port: 8003, Status: 204}}, says: "GET /up?x=1 HTTP/1.1"},
+		"that has to warm up":   {act: []string{"serve", ":8004", trouble, fine}, settled: true, ports: []guest.Port{{Port: 8004, Status: 204}}},
+		"in trouble":            {act: []string{"serve", ":8005", trouble}, ports: []guest.Port{{Port: 8005, Status: 503}}},
+		"that hangs up":         {act: []string{"serve", ":8006", "-"}, ports: []guest.Port{{Port: 8006}}},
+		"of something else":     {act: []string{"serve", ":8007", "220 mail\r\n"}, ports: []guest.Port{{Port: 8007}}},
+		"on another port":       {act: []string{"serve", ":8008", fine}, watch: guest.Watch{Port: 80}},
+		"nothing":               {act: []string{"sleep", "60000"}},
+		"a text in two pieces":  {act: []string{"announce", "re", "ady", "x"}, watch: guest.Watch{Text: "ready"}, settled: true},
+		"a text that is split":  {act: []string{"announce", "re", "a", "d"}, watch: guest.Watch{Text: "ready"}},
+		"a text, and not asked": {act: []string{"serve", ":8009", fine}, watch: guest.Watch{Text: "GET"}, ports: []guest.Port{{Port: 8009}}},
+		"ends while it settles": {act: []string{"sleep", "150"}},
+	} {
+		c := brief(test.act...)
+		if c.Timeout = 700 * time.Millisecond; test.settled {
+			c.Timeout = 10 * time.Second // never needed
+		}
+		test.watch.Settle = 200 * time.Millisecond
+		c.Watch = &test.watch
+		r := boxtest.RunCommand(t, box, c)
+		for i := range r.Ports {
+			if r.Ports[i].Status != 0 && r.Ports[i].Latency <= 0 {
+				t.Errorf("%s: an answer in no time", name)
+			}
+			r.Ports[i].Latency = 0
+		}
+		ended := name == "ends while it settles"
+		if r.Settled != test.settled || r.TimedOut == (test.settled || ended) || !slices.Equal(r.Ports, test.ports) || !strings.Contains(string(r.Stdout.Head), test.says) {
+			t.Errorf("%s: settled %v, timed out %v, ports %+v, said %s%s", name, r.Settled, r.TimedOut, r.Ports, r.Stdout.Head, r.Stderr.Head)
+		}
+	}
+	mustBeEmpty(t, box)
+}
+
 func TestRunFeedsStandardInput(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)

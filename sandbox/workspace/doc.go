@@ -37,7 +37,8 @@
 // must not be written without approval: also where the text makes a check
 // weaker, by a suppression, a test that tests less, a type that lets everything
 // through. That is read off the lines, without running anything, and counted
-// over the whole changeset, so that moving is no weakening. Reverse gives the changeset that
+// over the whole changeset, so that moving is no weakening. A Protection adds the
+// paths that a project names itself, and Manifest.Unseen those that git ignores. Reverse gives the changeset that
 // undoes it, so an undo takes the same road with the same checks.
 //
 // # Promoting

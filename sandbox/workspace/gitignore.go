@@ -85,27 +85,44 @@ func (g *ignored) load(ctx context.Context, root, rel string) error {
 // listIgnored returns what git ignores below dir, directories with a final
 // slash, sorted.
 func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
-	neutral, err := os.MkdirTemp("", "agent-git-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(neutral)
 	r, inRepo := findRepo(dir)
 	if !inRepo {
 		r = repo{top: dir}
 	}
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}
-	if exclude := filepath.Join(r.common, "info", "exclude"); inRepo {
-		if f, err := regular(exclude); err == nil {
-			f.Close()
-			args = append(args, "--exclude-from="+exclude)
-		}
+	if exclude, ok := r.exclude(); ok {
+		args = append(args, "--exclude-from="+exclude)
 	}
+	return listGit(ctx, bin, r, dir, args, nil)
+}
+
+// exclude is the repository's own file of what it ignores, if it has one.
+func (r repo) exclude() (file string, ok bool) {
+	if r.common == "" {
+		return "", false
+	}
+	file = filepath.Join(r.common, "info", "exclude")
+	f, err := regular(file)
+	if err != nil {
+		return "", false
+	}
+	f.Close()
+	return file, true
+}
+
+// listGit asks git one question about dir whose answer is a list of names, and
+// returns it sorted.
+func listGit(ctx context.Context, bin string, r repo, dir string, args []string, in []byte) ([]string, error) {
+	neutral, err := os.MkdirTemp("", "agent-git-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(neutral)
 	// The form of object names is a matter of the configuration that is not
 	// read; an index of the other form is refused, so both are tried.
-	out, err := askGit(ctx, bin, neutral, r, dir, false, args)
-	if err != nil && inRepo && ctx.Err() == nil {
-		if long, lerr := askGit(ctx, bin, neutral, r, dir, true, args); lerr == nil {
+	out, err := askGit(ctx, bin, neutral, r, dir, false, args, in)
+	if err != nil && r.dir != "" && ctx.Err() == nil {
+		if long, lerr := askGit(ctx, bin, neutral, r, dir, true, args, in); lerr == nil {
 			out, err = long, nil
 		}
 	}
@@ -118,8 +135,8 @@ func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
 }
 
 // askGit runs one question about dir. Git has no answer below a directory that
-// it ignores; dir is then a project of its own.
-func askGit(ctx context.Context, bin, neutral string, r repo, dir string, sha256 bool, args []string) ([]byte, error) {
+// it ignores; dir is then a project of its own. in is its standard input.
+func askGit(ctx context.Context, bin, neutral string, r repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
 	if err := prepareNeutral(neutral, r, sha256); err != nil {
 		return nil, err
 	}
@@ -134,7 +151,7 @@ func askGit(ctx context.Context, bin, neutral string, r repo, dir string, sha256
 		}
 	}
 	cmd := neutralGit(ctx, bin, neutral, r, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(in)
 	return output(cmd)
 }
 

@@ -15,7 +15,7 @@ import (
 type Hold struct {
 	Path string `json:"path"`
 	// "ci", "git", "dependencies", "tooling", "agent", "secret", "suppression",
-	// "weaker-test", "weaker-type".
+	// "weaker-test", "weaker-type", "changed-test", "unseen", "protected".
 	Kind string `json:"kind"`
 	// A sentence for the person who approves.
 	Reason string `json:"reason"`
@@ -38,6 +38,9 @@ var holdRules = []holdRule{
 	// Above all: a patch must not set the limits and exceptions by which it is
 	// judged, not even for the next run.
 	{"agent", "It configures the agent itself.", true, []string{"agent.toml", ".agent.toml"}},
+	unseenRule,
+	// Python starts these by itself, in every program and in every tool.
+	{"tooling", "Python runs it at the start of every program that finds it.", true, []string{"sitecustomize.py", "usercustomize.py"}},
 	// A workflow is code that runs elsewhere with write access and tokens. The
 	// box can neither prove nor contain it.
 	{"ci", "It runs on the build server, with that server's secrets.", true, []string{
@@ -92,7 +95,7 @@ var holdRules = []holdRule{
 	// These run in the box as well, so the gates have seen what they do there.
 	// They are shown because they also run where there is no box.
 	{"tooling", "It runs whenever the project is built or tested.", false, []string{
-		"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py", "sitecustomize.py", "usercustomize.py",
+		"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
 		"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
 	}},
 }
@@ -101,7 +104,8 @@ var holdRules = []holdRule{
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
 // Holds lists the changes of cs that a person should see: CI definitions, git
-// attributes and modules, code owners, dependency manifests and lock files,
+// attributes and modules, code owners, dependency manifests and lock files (with
+// the packages that change),
 // tool configuration, editor and agent hooks, agent.toml, the deletion or
 // emptying of an entry page, lines that introduce a credential, and what makes
 // checks weaker: suppressions, tests that test less, and types and handlers
@@ -112,7 +116,11 @@ func (cs Changeset) Holds() []Hold {
 	for _, c := range cs.sorted() {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {
 			if rule, ok := ruleFor(name); ok {
-				holds = append(holds, Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block})
+				h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
+				if list := packageChanges(c, name); rule.kind == "dependencies" && list != "" {
+					h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list
+				}
+				holds = append(holds, h)
 			}
 		}
 		emptied := c.Op == Delete || c.Op == Modify && len(c.After) == 0 && len(c.Before) > 0

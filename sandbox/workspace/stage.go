@@ -15,11 +15,16 @@ import (
 
 // plan works out what cs does to the host as it is now, without writing. It
 // returns the contents to stage, by index of the item.
+//
+// Files that differ are collected before any is reported, so that a person sees
+// at once what stands in the way. Anything else ends the plan where it is met.
 func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files [][]byte, err error) {
 	changes, err := cs.flatten()
 	if err != nil {
 		return nil, err
 	}
+	// Renames are taken apart: the host is asked path by path, and a rename is a
+	// path that goes and one that comes.
 	var conflicts []string
 	hosts := map[string]found{}
 	for _, c := range changes {
@@ -55,6 +60,7 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 			}
 		}
 		if c.existed && c.exists && host.is(it.After) {
+			// Bytes and bits come out as they were, so nothing would be written.
 			continue // nothing is to be done
 		}
 		if it.Slot, err = j.slotFor(len(j.Items), c.path, journalMount); err != nil {
@@ -68,6 +74,9 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 
 // fits reports whether what is on the host is what c was made from. A
 // directory in the way of a new file has been judged by inspect.
+//
+// Only content decides. A file that was written again with the same bytes is the
+// same file to whoever made the change.
 func (f found) fits(c pathChange) bool {
 	if c.existed {
 		return f.plain && f.meta.Digest == digest(c.before)
@@ -76,6 +85,9 @@ func (f found) fits(c pathChange) bool {
 }
 
 // knows reports whether the file has the permission bits that base has seen.
+//
+// Without a base, and for a path that base leaves out, nothing is known of the
+// bits, and they cannot have changed.
 func knows(base *Manifest, c pathChange, host found) bool {
 	// Somebody who made a file private since the snapshot has edited it, too.
 	if base == nil || !c.existed {
@@ -87,6 +99,9 @@ func knows(base *Manifest, c pathChange, host found) bool {
 
 // inspect looks at one path and the way to it. A link or device in the place
 // of a file, or a link on the way, is refused with a *PathError.
+//
+// It only looks, except that it notes in the journal which directories would have
+// to go for a file to take their place.
 func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 	refuse := func(format string, args ...any) (found, error) {
 		return found{}, &PathError{Path: c.path, Reason: fmt.Sprintf(format, args...)}
@@ -98,6 +113,8 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 		if r != '/' {
 			continue
 		}
+		// From the root down: the first thing that is no directory decides, and
+		// below it there is nothing to look at.
 		dir := c.path[:i]
 		st, err := j.tree.stat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -163,12 +180,17 @@ func (j *journal) clear(name string, changes []pathChange) error {
 			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file and holds more than the changeset deletes"}
 		}
 	}
+	// After its children: the list is in the order in which the directories can
+	// be removed.
 	meta, err := j.dirMeta(name)
 	j.Clear = append(j.Clear, meta)
 	return err
 }
 
 // dirMeta notes what it would take to make the directory name again.
+//
+// The mode is taken with the sticky bit and the one for the group, which a plain
+// permission mask would lose.
 func (j *journal) dirMeta(name string) (dirMeta, error) {
 	st, err := j.tree.stat(name)
 	return dirMeta{Path: name, Mode: st.Mode & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
@@ -184,12 +206,17 @@ func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
 			return m, nil
 		}
 	}
+	// There is nothing to take the owner from but the place. Who may not give
+	// files away keeps them, see own.
 	st, err := j.tree.stat(j.existing(path.Dir(c.path)))
 	m.UID, m.GID = int(st.Uid), int(st.Gid)
 	return m, err
 }
 
 // existing is the lowest directory at or above dir that is on the host.
+//
+// It ends at the root of the workspace, which the tree holds open and which is
+// therefore always there.
 func (j *journal) existing(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if st, err := j.tree.stat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -201,6 +228,9 @@ func (j *journal) existing(dir string) string {
 
 // slotFor places the staged file in the journal or, as a rename does not cross
 // mounts, beside its target.
+//
+// The name beside the target begins with slotPrefix and carries the run, so that
+// recovery and the next scan know it for what it is.
 func (j *journal) slotFor(i int, name string, journalMount [2]uint64) (string, error) {
 	dir := j.existing(path.Dir(name))
 	mount, err := j.tree.mount(dir)
@@ -212,6 +242,10 @@ func (j *journal) slotFor(i int, name string, journalMount [2]uint64) (string, e
 
 // planDirs lists the directories that the changes need and those that they
 // leave empty.
+//
+// Parents come first among those to be made and last among those to be removed.
+// Which of the directories are really empty in the end only the host can say, and
+// others may put files there meanwhile.
 func (j *journal) planDirs(changes []pathChange) error {
 	makes, removes := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
@@ -248,12 +282,16 @@ func (j *journal) planDirs(changes []pathChange) error {
 		}
 		j.Remove = append(j.Remove, meta)
 	}
+	// The reverse of their names puts what is below before what is above.
 	slices.SortFunc(j.Remove, func(a, b dirMeta) int { return cmp.Compare(b.Path, a.Path) })
 	return nil
 }
 
 // stage writes the new bytes into the slots, with mode and owner as they are
 // to be.
+//
+// Nothing that a user sees has changed when it returns, whatever comes of it: the
+// slots are in the journal, or hidden beside their targets.
 func (j *journal) stage(ctx context.Context, files [][]byte) error {
 	dirs := map[string]bool{}
 	for i := range j.Items {
@@ -274,6 +312,8 @@ func (j *journal) stage(ctx context.Context, files [][]byte) error {
 		}
 		dirs[path.Dir(it.Slot)] = true
 	}
+	// The names of the slots must be on the disk before anything is renamed:
+	// after a power cut they are all that recovery has.
 	for dir := range dirs {
 		if err := j.tree.sync(dir); err != nil {
 			return err
@@ -321,6 +361,9 @@ func own(f *os.File, uid, gid int) error {
 
 // makeDir makes a directory that the changeset needs; it may be there from
 // before a kill.
+//
+// A parent that has gone since the plan is a conflict: somebody removes what the
+// changeset wants to write into.
 func (j *journal) makeDir(name string) error {
 	err := j.tree.mkdir(name, newDirMode)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -344,6 +387,8 @@ func (j *journal) makeDir(name string) error {
 }
 
 // restoreDir makes a directory again that was removed; it may never have been.
+//
+// It never takes anything of the user's away.
 func (j *journal) restoreDir(d dirMeta) error {
 	err := j.tree.mkdir(d.Path, d.Mode)
 	if errors.Is(err, fs.ErrExist) {
@@ -375,6 +420,7 @@ func (j *journal) dressDir(d dirMeta) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
+	// The owner before the mode here, too, for the same reason as with files.
 	if err := own(f, d.UID, d.GID); err != nil {
 		return err
 	}

@@ -8,6 +8,9 @@ import (
 
 // A suppression is a comment or attribute that keeps a tool from reporting
 // something. Group 1 of form is what it keeps it from; without, everything.
+//
+// family is what a person knows it by: the forms of one family are counted
+// together, so that one may take the place of another without a hold.
 type suppression struct {
 	langs  []language
 	family string
@@ -24,7 +27,8 @@ var suppressions = slices.Concat(
 	suppressing([]language{python}, false, [][2]string{
 		{"noqa", `(?i)^noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
 		{"type: ignore", `^type:\s*ignore\b(?:\[([^\]]*)\])?`},
-		{"type: ignore", `^pyright:\s*ignore\b(?:\[([^\]]*)\])?`},
+		{"type: ignore", `^(?:pyright|ty|pyrefly):\s*ignore\b(?:\[([^\]]*)\])?`},
+		{"type: ignore", `^pyre-(?:ignore|fixme)\b(?:\[([^\]]*)\])?`},
 		{"pylint", `(?:^|\s)pylint:\s*disable(?:-next)?\s*=\s*([\w, -]+)`},
 		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
 		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
@@ -34,17 +38,23 @@ var suppressions = slices.Concat(
 		{"type: ignore", `^mypy:\s*ignore[-_]errors\b`},
 		{"type: ignore", `^mypy:\s*disable[-_]error[-_]code\s*=\s*(.*)`},
 		{"type: ignore", `^pyright:\s*(?:basic|standard)\b`},
+		{"type: ignore", `^(?:pyre-ignore-all-errors|pyrefly:\s*ignore-errors)\b`},
 		{"type: ignore", `^pyright:\s*(\w+)\s*=\s*(?:false|none)\b`},
 		{"pylint", `(?:^|\s)pylint:\s*skip-file`},
 	}),
 	suppressing([]language{script, markup}, false, [][2]string{
-		{"eslint", `^eslint-disable-(?:next-)?line\b(.*)`},
+		{"eslint", `^(?:eslint|oxlint)-disable-(?:next-)?line\b(.*)`},
+		{"tslint", `^tslint:disable-(?:next-)?line\b(.*)`},
+		{"deno-lint", `^deno-lint-ignore(?:\s(.*)|$)`},
 		{"typescript", `^@ts-(?:ignore|expect-error)\b`},
 		{"biome", `^biome-ignore\s+([^\s:]+)`},
 		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(next|if|else)\b`},
 	}),
 	suppressing([]language{script, markup}, true, [][2]string{
-		{"eslint", `^eslint-disable(?:\s(.*)|$|\*/)`},
+		{"eslint", `^(?:eslint|oxlint)-disable(?:\s(.*)|$|\*/)`},
+		{"eslint", `^eslint\s+([\w@/-]+)\s*:\s*["']?(?:0|off)\b`},
+		{"tslint", `^tslint:disable(?:\s|:|$|\*/)`},
+		{"deno-lint", `^deno-lint-ignore-file(?:\s(.*)|$)`},
 		{"typescript", `^@ts-nocheck\b`},
 		{"biome", `^biome-ignore-(?:all|start)\s+([^\s:]+)`},
 		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(?:file|start)\b`},
@@ -52,8 +62,13 @@ var suppressions = slices.Concat(
 	suppressing([]language{golang}, false, [][2]string{
 		{"nolint", `^nolint\b(?:\s*:\s*([\w,-]+))?`},
 		{"staticcheck", `^lint:ignore\s+(\S+)`},
+		{"nosec", `^#?nosec\b[:\s]*((?:G[0-9]+[,\s]*)*)`},
+		{"revive", `^revive:disable-(?:next-)?line\b(.*)`},
 	}),
-	suppressing([]language{golang}, true, [][2]string{{"staticcheck", `^lint:file-ignore\s+(\S+)`}}),
+	suppressing([]language{golang}, true, [][2]string{
+		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
+		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
+	}),
 	suppressing([]language{shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
 	suppressing([]language{css, markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
 	suppressing([]language{css, markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
@@ -70,6 +85,9 @@ var suppressions = slices.Concat(
 
 // suppressing makes the rows of forms that stand in comments: pairs of a
 // family and an expression.
+//
+// The expressions are compiled once, when the program starts; one that is
+// malformed ends it there and not in a run.
 func suppressing(langs []language, wide bool, forms [][2]string) (list []suppression) {
 	for _, f := range forms {
 		list = append(list, suppression{langs, f[0], regexp.MustCompile(f[1]), wide, false})
@@ -79,7 +97,7 @@ func suppressing(langs []language, wide bool, forms [][2]string) (list []suppres
 
 // suppressionMarks are what every suppression holds one of, in lower case: a
 // search for them spares most lines the expressions.
-var suppressionMarks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress"}
+var suppressionMarks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint"}
 
 // suppressionsIn returns the suppressions of a file.
 func suppressionsIn(f sourceFile) (list []mark) {
@@ -105,6 +123,8 @@ func suppressionsIn(f sourceFile) (list []mark) {
 }
 
 // find returns the codes of each time that a line holds the suppression.
+//
+// A line may hold several: for several tools, or the same in several comments.
 func (s suppression) find(lang language, line sourceLine) (found []string) {
 	if s.code {
 		// Codes may be strings, which the code of a line no longer has.
@@ -130,6 +150,9 @@ func (s suppression) find(lang language, line sourceLine) (found []string) {
 }
 
 // bodies returns what may be a directive in a comment, without the marks.
+//
+// In Python each part after a "#" may be one; elsewhere a comment is one
+// directive or none.
 func bodies(lang language, note string) []string {
 	switch {
 	case lang == python:

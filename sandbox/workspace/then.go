@@ -48,6 +48,9 @@ func (cs Changeset) Then(next Changeset) (Changeset, error) {
 }
 
 // only reports whether no other change of cs touches either path of a rename.
+//
+// Two mentions are its own. Any other means that one of the paths is put to
+// another use as well, and then the parts must be told one by one.
 func only(cs Changeset, r Change) bool {
 	n := 0
 	for _, c := range cs.Changes {
@@ -68,6 +71,9 @@ type composed struct {
 }
 
 // merge pairs the changes of two changesets by path.
+//
+// Sorted by path, so that the same two changesets give the same third one each
+// time.
 func merge(first, second []pathChange) []composed {
 	byPath := map[string]*composed{}
 	at := func(name string) *composed {
@@ -91,6 +97,9 @@ func merge(first, second []pathChange) []composed {
 }
 
 // fits reports a second change that was not made from what the first one left.
+//
+// A path that only one of them touches fits always: whether the first state is
+// that of the host is asked when it is applied.
 func (c composed) fits() error {
 	if c.first == nil || c.second == nil {
 		return nil
@@ -103,6 +112,9 @@ func (c composed) fits() error {
 
 // change returns what both do to the path together; ok is false when that is
 // nothing.
+//
+// What comes and goes again is nothing, and so is a file with its old bytes and
+// bits.
 func (c composed) change() (Change, bool) {
 	from, to := c.first, c.second
 	if from == nil {

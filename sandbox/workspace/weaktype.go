@@ -31,6 +31,9 @@ type slotForm struct {
 }
 
 // slotForms are those that are known.
+//
+// They are read by form and not parsed: a file that does not compile has to be
+// looked at as well.
 var slotForms = map[language]slotForm{
 	python: {
 		regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
@@ -53,6 +56,9 @@ var slotForms = map[language]slotForm{
 var goWords = []string{"return", "case", "func", "type", "package", "import", "range", "go", "defer", "goto", "if", "for", "switch", "else", "var", "const", "struct", "map", "chan", "select"}
 
 // widened returns the annotations that were specific before.
+//
+// What is annotated for the first time, or no longer, is not compared: only a
+// type that was there and now says less is weaker.
 func widened(before, after []sourceFile) (list []mark) {
 	old, now := map[string][]mark{}, map[string][]mark{}
 	for _, f := range before {
@@ -129,6 +135,8 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 const longestType = 200
 
 // typeAt returns the type that a text begins with, "" for none.
+//
+// Brackets are counted, so that a comma within a generic type does not end it.
 func typeAt(text string, lang language) string {
 	ends := ",)=;"
 	if lang == golang {
@@ -217,6 +225,9 @@ func swallowsIn(f sourceFile) (list []mark) {
 }
 
 // mostBlank bounds how far the next line of code is looked for.
+//
+// A handler whose body is further away than this is not what a person would call
+// empty.
 const mostBlank = 50
 
 // codeAfter returns the next line that holds code, "" for none near.

@@ -215,7 +215,8 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 		<-r.Context().Done()
 		return
 	case step.Break:
-		panic(http.ErrAbortHandler) // how net/http wants a connection cut
+		hijack(w, "")
+		return
 	case !step.Open:
 		out.event(s.vendor.last(q, step))
 	}

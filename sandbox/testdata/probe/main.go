@@ -56,6 +56,8 @@ func main() {
 		"mkdir":        func(a []string) { die(os.MkdirAll(a[0], 0o755)) },
 		"attack":       attack,
 		"surface":      surface,
+		"serve":        serve,
+		"announce":     announce,
 		"write":        write,
 		"processes":    processes,
 		"group":        group,
@@ -402,4 +404,34 @@ func surface([]string) {
 		note("connect "+address, err)
 	}
 	die(json.NewEncoder(os.Stdout).Encode(result))
+}
+
+// serve listens on an address and answers its n-th visitor with the n-th text, the last one for ever; "-" hangs up
+// without a word. It says the request of the first.
+func serve(args []string) {
+	l, err := net.Listen("tcp", args[0])
+	die(err)
+	for n := 1; ; n++ {
+		conn, err := l.Accept()
+		die(err)
+		buf := make([]byte, 1<<10)
+		got, _ := conn.Read(buf)
+		if n == 1 {
+			fmt.Printf("%.*q", got, buf)
+		}
+		if text := args[min(n, len(args)-1)]; text != "-" {
+			_, _ = io.WriteString(conn, text)
+		}
+		conn.Close()
+	}
+}
+
+// announce writes each text with a pause after it, on both streams in turn, and stays.
+func announce(args []string) {
+	for _, text := range args {
+		_, _ = io.WriteString(os.Stdout, text)
+		_, _ = io.WriteString(os.Stderr, ".")
+		time.Sleep(100 * time.Millisecond)
+	}
+	time.Sleep(time.Hour)
 }

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/verify"
+)
+
+func TestGatesOfAWorkspaceAreAddedToTheUsers(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "[[gate]]\nname = \"secrets\"\ncommand = [\"scan\", \"--all\"]\nwhen = \"always\"\n",
+		"[[gate]]\nname = \"protos\"\ncommand = \"buf lint\"\nlanguages = [\".proto\"]\ntimeout = \"90s\"\n")
+	got, err := parseGates(configured(t, env, "--workspace", dir)["gate"].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []verify.CustomGate{
+		{Name: "secrets", Command: []string{"scan", "--all"}, When: verify.WhenAlways},
+		{Name: "protos", Command: []string{"/bin/sh", "-c", "buf lint"}, Languages: []string{".proto"}, Timeout: 90 * time.Second},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGatesThatAreWrongAreRefused(t *testing.T) {
+	t.Parallel()
+	const user = "[[gate]]\nname = \"a\"\ncommand = \"true\"\n"
+	for text, want := range map[string]string{
+		"name = \"lint\"\ncommand = \"x\"":                       `"lint": the agent has a gate or a check of that name`,
+		"name = \"b\"":                                           `"b": it has no command`,
+		"name = \"b\"\ncommand = []":                             `"b": it has no command`,
+		"name = \"b\"\ncommand = \"  \"":                         `"b": it has no command`,
+		"name = \"b\"\ncommand = [1]":                            `command of gate "b": give a text`,
+		"name = \"b\"\ncommand = \"x\"\nwhen = \"never\"":        `when is "never"`,
+		"name = \"b\"\ncommand = \"x\"\ntimeout = \"soon\"":      `"soon" is no time limit`,
+		"name = \"b\"\ncommand = \"x\"\ntimeout = \"3h\"":        "is not between 1s and 1h",
+		"name = \"b\"\ncommand = \"x\"\nlanguages = [\"pyton\"]": `no language "pyton"`,
+		"name = \"b\"\ncommand = \"x\"\nshell = true":            `no key "gate.shell"`,
+		// A workspace must not take the place of what its user wants.
+		"name = \"a\"\ncommand = \"false\"": `two gates are named "a"`,
+	} {
+		env, dir := home(t, user, "[[gate]]\n"+text+"\n")
+		got := commandIn(t, env, "config", "--workspace", dir)
+		if got.exit != 2 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, configName) {
+			t.Errorf("%s: exit %d, want %s: %s", text, got.exit, want, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package images
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// requires finds what a go.mod needs beyond the standard library.
+var requires = regexp.MustCompile(`(?m)^\s*require\b`)
+
+// readGo finds the modules whose requirements are downloaded. Those below a go.work are its own; those with a vendor
+// directory bring what they need.
+func (d *Dependencies) readGo(files map[string][]byte) {
+	// Only whether there is anything to download is decided here. The files
+	// themselves are Go's to read, which is made for hostile ones: it opens no
+	// connection but to the proxy, takes nothing whose sum is wrong, and runs
+	// nothing.
+	var work, roots []string
+	for _, name := range sortedKeys(files) {
+		dir := path.Dir(name)
+		_, vendored := files[path.Join(dir, "vendor/modules.txt")]
+		switch path.Base(name) {
+		case "go.work":
+			work = append(work, dir)
+		case "go.mod":
+			if requires.Match(files[name]) && !vendored {
+				roots = append(roots, dir)
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return
+	}
+	// All of them, since one module may stand in for what another one requires.
+	for _, name := range sortedKeys(files) {
+		if base := path.Base(name); strings.HasPrefix(base, "go.") {
+			d.add(path.Join("go", name), files[name])
+		}
+	}
+	// A go.work speaks for the modules below it: what they require of each other
+	// no proxy has.
+	for _, dir := range append(work, roots...) {
+		within := slices.ContainsFunc(work, func(w string) bool { return below(dir, w) })
+		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, installStep{"go", dir}) {
+			d.steps = append(d.steps, installStep{"go", dir})
+		}
+	}
+}

@@ -1,0 +1,399 @@
+package images
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// npmFields are those of a package.json that decide what is installed. Scripts, settings of package managers and
+// the version of one to run instead are none of them.
+var npmFields = []string{
+	"name", "version", "dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta",
+	"bundleDependencies", "bundledDependencies", "workspaces", "overrides", "resolutions",
+}
+
+// npmLists are the fields that list packages with where they come from.
+var npmLists = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions"}
+
+// A nodeLock is how a package manager is known by its lock file.
+type nodeLock struct{ file, kind string }
+
+// nodeLocks in the order in which they count where there are several.
+var nodeLocks = []nodeLock{
+	{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"npm-shrinkwrap.json", "npm"}, {"package-lock.json", "npm"},
+}
+
+// registryPlaceholder stands for the registry in the lock files until the script puts the user's in.
+const registryPlaceholder = "https://registry.invalid"
+
+// readNode finds the directories in which Node packages are installed: those with a lock file, and below none
+// of these, those whose package.json alone asks for something.
+func (d *Dependencies) readNode(files map[string][]byte) {
+	var roots []string
+	// First those with a lock file: the members of a workspace have none of
+	// their own, and are installed with the whole.
+	for _, name := range sortedKeys(files) {
+		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" {
+			roots = append(roots, path.Dir(name))
+		}
+	}
+	for _, name := range sortedKeys(files) {
+		dir := path.Dir(name)
+		if path.Base(name) == "package.json" && !slices.ContainsFunc(roots, func(r string) bool { return below(dir, r) }) && lists(files[name]) {
+			roots = append(roots, dir)
+		}
+	}
+	for _, root := range roots {
+		part, err := readNodeRoot(files, root)
+		if err != nil {
+			d.notef("the packages of %s are not installed: %v", path.Join(root, "package.json"), err)
+			continue
+		}
+		// A place inside another one brings some files twice.
+		for _, f := range part.files {
+			if !f.mode.IsDir() && !slices.ContainsFunc(d.files, func(g memFile) bool { return g.path == f.path }) {
+				d.add(f.path, f.content)
+			}
+		}
+		d.steps = append(d.steps, part.steps...)
+		for _, dir := range part.node {
+			if !slices.Contains(d.node, dir) {
+				d.node = append(d.node, dir)
+			}
+		}
+	}
+}
+
+// lockIn is the lock file of dir that counts, zero for none.
+func lockIn(files map[string][]byte, dir string) nodeLock {
+	for _, l := range nodeLocks {
+		if _, ok := files[path.Join(dir, l.file)]; ok {
+			return l
+		}
+	}
+	return nodeLock{}
+}
+
+// below reports whether dir is root or lies in it.
+func below(dir, root string) bool {
+	return root == "." || dir == root || strings.HasPrefix(dir, root+"/")
+}
+
+// lists reports whether a package.json asks for any package.
+func lists(content []byte) bool {
+	fields, err := decodePackage(content)
+	// What others have to bring along (peers) is installed for their sake.
+	return err == nil && slices.ContainsFunc(npmLists[:3], func(name string) bool {
+		list, _ := fields[name].(map[string]any)
+		return len(list) > 0
+	})
+}
+
+// readNodeRoot gathers what installing in one directory takes.
+func readNodeRoot(files map[string][]byte, root string) (part Dependencies, err error) {
+	asks := false
+	for _, name := range sortedKeys(files) {
+		dir := path.Dir(name)
+		if path.Base(name) != "package.json" || !below(dir, root) {
+			continue
+		}
+		// One member that comes from elsewhere spoils the whole: an installer
+		// that is told half of a workspace finds its lock file to be out of date.
+		content, err := cleanPackage(files[name])
+		if err != nil {
+			return part, fmt.Errorf("%s: %w", name, err)
+		}
+		asks = asks || lists(files[name])
+		part.add(path.Join("node", name), content)
+		part.node = append(part.node, dir)
+	}
+	if !asks {
+		return Dependencies{}, nil
+	}
+	// Without a lock file what is installed is of the day on which it was. The
+	// image keeps it until the manifest changes, so that two runs see the same.
+	lock := lockIn(files, root)
+	if lock.kind == "" {
+		part.steps = []installStep{{"npm-unlocked", root}}
+		return part, nil
+	}
+	content, err := cleanLock(lock, files[path.Join(root, lock.file)])
+	if err != nil {
+		return part, fmt.Errorf("%s: %w", lock.file, err)
+	}
+	part.add(path.Join("node", root, lock.file), content)
+	if members, ok := files[path.Join(root, "pnpm-workspace.yaml")]; ok && lock.kind == "pnpm" {
+		if members, err = cleanMembers(members); err != nil {
+			return part, fmt.Errorf("pnpm-workspace.yaml: %w", err)
+		}
+		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
+	}
+	part.steps = []installStep{{lock.kind, root}}
+	return part, nil
+}
+
+// decodePackage reads JSON with numbers as they stand.
+func decodePackage(content []byte) (map[string]any, error) {
+	var fields map[string]any
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.UseNumber()
+	return fields, d.Decode(&fields)
+}
+
+// cleanPackage keeps of a package.json what decides what is installed.
+func cleanPackage(content []byte) ([]byte, error) {
+	// Written anew, and by the names of its fields alone: of two fields of one
+	// name this reader takes the last one and no other reader sees the first.
+	fields, err := decodePackage(content)
+	if err != nil {
+		return nil, err
+	}
+	kept := make(map[string]any)
+	for _, name := range npmFields {
+		if v, ok := fields[name]; ok {
+			kept[name] = v
+		}
+	}
+	for _, name := range npmLists {
+		if err := cleanSpecs(kept[name]); err != nil {
+			return nil, err
+		}
+	}
+	// pnpm reads these from a field of its own, and compares them with its lock file.
+	if own, ok := fields["pnpm"].(map[string]any); ok {
+		settings := make(map[string]any)
+		for _, name := range []string{"overrides", "packageExtensions"} {
+			if v, ok := own[name]; ok {
+				settings[name] = v
+			}
+		}
+		if err := cleanSpecs(settings["overrides"]); err != nil {
+			return nil, err
+		}
+		kept["pnpm"] = settings
+	}
+	return json.Marshal(kept)
+}
+
+// cleanSpecs refuses every package that does not come from the registry or from the workspace itself.
+func cleanSpecs(list any) error {
+	// Overrides lie in each other to any depth. What is neither a list nor a
+	// text is for the package manager to complain about.
+	switch list := list.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(list) {
+			if err := cleanSpecs(list[name]); err != nil {
+				return fmt.Errorf("%q %w", name, err)
+			}
+		}
+	case string:
+		return cleanSpec(list)
+	}
+	return nil
+}
+
+// errElsewhere is what makes a version an address.
+var errElsewhere = errors.New("comes from elsewhere than the registry")
+
+// cleanSpec judges one version as a package.json has it.
+func cleanSpec(spec string) error {
+	// A range of versions and a tag have neither a colon nor a slash in them.
+	// A file of the workspace is one of those that are sent, or is missing.
+	scheme, _, named := strings.Cut(spec, ":")
+	switch {
+	case named && slices.Contains([]string{"npm", "workspace", "catalog", "file", "link"}, scheme):
+		return nil
+	case named || strings.Contains(spec, "/"): // an address, or an owner and a repository
+		return fmt.Errorf("%w (%.80q)", errElsewhere, spec)
+	}
+	return nil
+}
+
+// packageAddress takes from an address what all registries have in common:
+// the package's name, "-", the archive, and the digest that Yarn puts behind it.
+// Host and path before it are where this registry happens to be. A query is
+// refused: with it a server may mean something else.
+var packageAddress = regexp.MustCompile(`^https?://[^\s#?]*?/((?:@[\w.~-]+(?:/|%2[fF]))?[\w.~-]+/-/[\w.~+-]+\.tgz)(#[0-9a-f]+)?$`)
+
+// cleanAddress makes an address in the user's registry of one that a lock file has.
+func cleanAddress(address string) (string, error) {
+	m := packageAddress.FindStringSubmatch(address)
+	if m == nil {
+		return "", fmt.Errorf("a package %w (%.80q)", errElsewhere, address)
+	}
+	return registryPlaceholder + "/" + m[1] + m[2], nil
+}
+
+// cleanLock lets every address in a lock file be one in the user's registry. What a lock file says of the content,
+// a digest, stays, so that nothing but what was locked is taken.
+func cleanLock(lock nodeLock, content []byte) ([]byte, error) {
+	switch lock.kind {
+	case "pnpm":
+		return cleanPnpm(content)
+	case "yarn":
+		return cleanYarn(content)
+	}
+	doc, err := decodePackage(content)
+	if err != nil {
+		return nil, err
+	}
+	if err := cleanNpm(doc); err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}
+
+// cleanNpm walks a package-lock.json.
+func cleanNpm(value any) error {
+	// Wherever an address stands it is found: the form of the file has changed
+	// three times, and an older npm's is read by newer ones.
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			if err := cleanNpm(v); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		// A link leads to a directory of the workspace, by its path.
+		linked := value["link"] == true
+		for _, key := range sortedKeys(value) {
+			text, isText := value[key].(string)
+			switch {
+			case key == "resolved" && isText && !linked && !strings.HasPrefix(text, "file:"):
+				address, err := cleanAddress(text)
+				if err != nil {
+					return err
+				}
+				value[key] = address
+			case key == "version" && isText && strings.Contains(text, "://"):
+				return fmt.Errorf("a package %w (%.80q)", errElsewhere, text)
+			case slices.Contains(npmLists[:4], key):
+				if err := cleanLists(value[key]); err != nil {
+					return err
+				}
+			default:
+				if err := cleanNpm(value[key]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cleanLists is for a field that lists names and versions, or, in old lock files, whole packages.
+func cleanLists(list any) error {
+	packages, _ := list.(map[string]any)
+	for _, name := range sortedKeys(packages) {
+		var err error
+		switch p := packages[name].(type) {
+		case string:
+			err = cleanSpec(p)
+		default:
+			err = cleanNpm(p)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// cleanPnpm walks a pnpm-lock.yaml. Packages of the registry have no address there unless it is an odd one.
+func cleanPnpm(content []byte) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(content, &doc); err != nil {
+		return nil, err
+	}
+	// The tree of nodes and not a map: what is not touched is written as it was
+	// read, whatever this version of pnpm puts there.
+	var walk func(n *yaml.Node) error
+	walk = func(n *yaml.Node) error {
+		// An alias may multiply a small file into one that no memory holds.
+		if n.Kind == yaml.AliasNode {
+			return errors.New("it has an alias, as no lock file needs")
+		}
+		for i, child := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 0 && i+1 < len(n.Content) {
+				value := n.Content[i+1]
+				switch {
+				case child.Value == "tarball" && !strings.HasPrefix(value.Value, "file:"):
+					address, err := cleanAddress(value.Value)
+					if err != nil {
+						return err
+					}
+					value.SetString(address)
+				case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
+					return fmt.Errorf("a package %w (%.80q)", errElsewhere, child.Value)
+				// The patches are files that are not sent.
+				case child.Value == "patchedDependencies":
+					return errors.New("it has patched packages")
+				}
+			}
+			if err := walk(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(&doc); err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(&doc)
+}
+
+// cleanMembers keeps of a pnpm-workspace.yaml which packages are its members, and which versions they share: pnpm
+// takes settings from this file too.
+func cleanMembers(content []byte) ([]byte, error) {
+	var all, kept map[string]any
+	if err := yaml.Unmarshal(content, &all); err != nil {
+		return nil, err
+	}
+	kept = make(map[string]any)
+	for _, name := range []string{"packages", "catalog", "catalogs", "overrides"} {
+		if v, ok := all[name]; ok {
+			kept[name] = v
+		}
+		if name != "packages" {
+			if err := cleanSpecs(kept[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return yaml.Marshal(kept)
+}
+
+// resolved is the line of a yarn.lock with a package's address.
+var resolved = regexp.MustCompile(`^\s+"?resolved"?\s+"?([^"\s]+)"?\s*$`)
+
+// cleanYarn goes through the lines of a yarn.lock of Yarn 1.
+func cleanYarn(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	// It is a form of its own, in which every address stands on a line alone.
+	// Anything else with one in it is a name that is an address.
+	for line := range strings.Lines(string(content)) {
+		if strings.HasPrefix(line, "__metadata:") {
+			return nil, errors.New("it is of Yarn 2 or newer, and only that of Yarn 1 is understood")
+		}
+		if m := resolved.FindStringSubmatch(line); m != nil {
+			address, err := cleanAddress(m[1])
+			if err != nil {
+				return nil, err
+			}
+			line = fmt.Sprintf("  resolved %q\n", address)
+		} else if strings.Contains(line, "://") && !strings.HasPrefix(line, "#") {
+			return nil, fmt.Errorf("a package %w (%.80q)", errElsewhere, strings.TrimSpace(line))
+		}
+		out.WriteString(line)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,199 @@
+package images
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Where the script finds what pip is to install, and which versions it is to take.
+const (
+	requirementsFile = "python/requirements.txt"
+	constraintsFile  = "python/constraints.txt"
+)
+
+// requirement is a name with extras, versions and a marker, as PEP 508 has it, without an address.
+var requirement = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][^;@/\\]*)?\s*(;[^@\\]*)?$`)
+
+// hashOption is the digest of one archive, which may follow a requirement.
+var hashOption = regexp.MustCompile(`\s--hash=(sha256|sha384|sha512):[0-9a-f]+`)
+
+// A pythonWants gathers what the Python projects of a workspace ask for: they share one place.
+type pythonWants struct {
+	files        map[string][]byte
+	requirements []string
+	constraints  []string
+	seen         map[string]bool // files that were read
+	hashed       bool
+	d            *Dependencies
+}
+
+// readPython finds the requirements of every file. Those with the digests of a lock file stand for the
+// pyproject.toml beside them, since pip wants a digest for everything or for nothing.
+func (d *Dependencies) readPython(files map[string][]byte) {
+	// One place for all of them, because one run of the tests imports from all:
+	// projects that want two versions of a package cannot be tested together,
+	// and pip says so.
+	w := &pythonWants{files: files, seen: map[string]bool{}, d: d}
+	for _, name := range sortedKeys(files) {
+		if path.Ext(name) == ".txt" && strings.HasPrefix(path.Base(name), "requirements") || path.Base(path.Dir(name)) == "requirements" {
+			w.read(name, &w.requirements)
+		}
+	}
+	for _, name := range sortedKeys(files) {
+		if path.Base(name) == "pyproject.toml" && !w.hashed {
+			w.project(name)
+		}
+	}
+	if len(w.requirements) == 0 {
+		return
+	}
+	d.add(requirementsFile, text(w.requirements))
+	d.add(constraintsFile, text(w.constraints))
+	d.steps = append(d.steps, installStep{"pip", "."})
+}
+
+// text is a sorted file of lines, each once.
+func text(lines []string) []byte {
+	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
+	return []byte(strings.Join(append(lines, ""), "\n"))
+}
+
+// read takes in a requirements file. What is no requirement is noted, if it says where packages come from, or else
+// passed over: the workspace itself needs no installing.
+func (w *pythonWants) read(name string, into *[]string) {
+	// Files may include each other in a circle. One that is included both for
+	// its versions and for its packages counts where it is met first.
+	if w.seen[name] {
+		return
+	}
+	w.seen[name] = true
+	joined := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(string(w.files[name]))
+	for line := range strings.Lines(joined) {
+		line = strings.TrimSpace(line)
+		if i := strings.Index(" "+line, " #"); i >= 0 {
+			line = strings.TrimSpace(line[:i])
+		}
+		// "--option=value" and "--option value" are the same.
+		option, value, _ := strings.Cut(strings.Replace(line, "=", " ", 1), " ")
+		value = path.Join(path.Dir(name), strings.TrimSpace(value))
+		switch {
+		// The workspace itself lies on the path already.
+		case line == "" || line == "." || strings.HasPrefix(line, "./") || option == "-e" || option == "--editable":
+		case option == "-r" || option == "--requirement":
+			w.read(value, into)
+		case option == "-c" || option == "--constraint":
+			w.read(value, &w.constraints)
+		case strings.HasPrefix(line, "-"):
+			w.d.notef("%s: %.80q is left out: where packages come from is your setting (PIP_INDEX_URL)", name, option)
+		default:
+			w.add(name, line, into)
+		}
+	}
+}
+
+// add takes in one requirement.
+func (w *pythonWants) add(name, line string, into *[]string) {
+	// Options of a single requirement are settings of how it is built. Digests
+	// alone are kept; what remains must be a requirement and nothing else.
+	hashes := hashOption.FindAllString(line, -1)
+	bare := strings.TrimSpace(hashOption.ReplaceAllString(line, ""))
+	if !requirement.MatchString(bare) {
+		w.d.notef("%s: %.80q is not installed: it is no name with versions", name, line)
+		return
+	}
+	w.hashed = w.hashed || len(hashes) > 0
+	*into = append(*into, bare+strings.Join(hashes, ""))
+}
+
+// A pyproject is what is read of a pyproject.toml.
+type pyproject struct {
+	Project struct {
+		Dependencies []string            `toml:"dependencies"`
+		Optional     map[string][]string `toml:"optional-dependencies"`
+	} `toml:"project"`
+	Groups map[string][]any `toml:"dependency-groups"`
+	Tool   struct {
+		Poetry struct {
+			Dependencies map[string]any `toml:"dependencies"`
+			Group        map[string]struct {
+				Dependencies map[string]any `toml:"dependencies"`
+			} `toml:"group"`
+		} `toml:"poetry"`
+	} `toml:"tool"`
+}
+
+// project takes in a pyproject.toml, with the versions of the lock file beside it.
+func (w *pythonWants) project(name string) {
+	var p pyproject
+	if err := toml.Unmarshal(w.files[name], &p); err != nil {
+		w.d.notef("%s: its dependencies are not installed: it is not readable", name)
+		return
+	}
+	for _, r := range p.wants() {
+		w.add(name, r, &w.requirements)
+	}
+	for _, lock := range []string{"uv.lock", "poetry.lock"} {
+		w.constraints = append(w.constraints, pinned(w.files[path.Join(path.Dir(name), lock)])...)
+	}
+}
+
+// forTests reports whether a group of that name is what the tests of a project need.
+func forTests(name string) bool {
+	return slices.Contains([]string{"dev", "test", "tests", "testing"}, strings.ToLower(name))
+}
+
+// wants lists what a project needs to run and to be tested. Poetry's own notation of versions is left to its lock
+// file.
+func (p pyproject) wants() []string {
+	// Extras and groups that are for something else, as for its documentation,
+	// are often large and never imported by a test.
+	list := slices.Clone(p.Project.Dependencies)
+	for _, name := range sortedKeys(p.Project.Optional) {
+		if forTests(name) {
+			list = append(list, p.Project.Optional[name]...)
+		}
+	}
+	for _, name := range sortedKeys(p.Groups) {
+		for _, item := range p.Groups[name] {
+			if text, ok := item.(string); ok && forTests(name) {
+				list = append(list, text)
+			}
+		}
+	}
+	poetry := sortedKeys(p.Tool.Poetry.Dependencies)
+	for _, name := range sortedKeys(p.Tool.Poetry.Group) {
+		if forTests(name) {
+			poetry = append(poetry, sortedKeys(p.Tool.Poetry.Group[name].Dependencies)...)
+		}
+	}
+	return append(list, slices.DeleteFunc(poetry, func(name string) bool { return name == "python" })...)
+}
+
+// pinned lists the versions of a lock file as constraints. A package that it has in several versions, for several
+// systems, is left to pip.
+func pinned(content []byte) []string {
+	// What cannot be read fixes nothing, and pip chooses.
+	var lock struct {
+		Package []struct{ Name, Version string }
+	}
+	if toml.Unmarshal(content, &lock) != nil {
+		return nil
+	}
+	versions := make(map[string][]string)
+	for _, p := range lock.Package {
+		versions[p.Name] = append(versions[p.Name], p.Version)
+	}
+	var list []string
+	for _, name := range sortedKeys(versions) {
+		line := fmt.Sprintf("%s==%s", name, versions[name][0])
+		if len(versions[name]) == 1 && requirement.MatchString(line) {
+			list = append(list, line)
+		}
+	}
+	return list
+}

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Builds the Go tools and fills the caches that boxes link to, without a network:
+#
+#	go.sh RUN
+#
+# RUN is the text of go_run.sh, which becomes /usr/lib/agent/go/run. The source of the tools is in /media.
+set -eu
+umask 022
+agent=/usr/lib/agent
+mkdir -p $agent/go $agent/go-cache $agent/staticcheck-cache /tmp/warm
+printf '%s' "$1" >$agent/go/run
+chmod 0555 $agent/go/run
+ln -s /usr/lib/go-1.26/bin/go /usr/lib/go-1.26/bin/gofmt /usr/local/bin/
+
+# Every command that a gate gives has entries of its own in the cache: they are filled by giving it to a program
+# that imports all of the standard library.
+cd /tmp/warm
+printf 'module warm\n\ngo 1.26\n' >go.mod
+{
+	printf 'package main\n\nimport (\n'
+	go list std | grep -Ev '(^|/)(internal|vendor)(/|$)|^builtin$' | sed 's/.*/\t_ "&"/'
+	printf ')\n\nfunc main() {}\n'
+} >main.go
+printf 'package main\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >main_test.go
+export HOME=/tmp GOCACHE=$agent/go-cache STATICCHECK_CACHE=$agent/staticcheck-cache
+for command in 'build -o /tmp/warm/out' vet 'vet -json' test; do
+	# shellcheck disable=SC2086 # words on purpose
+	$agent/go/run go $command .
+done
+
+# In a cache of links, so that of the tools only they themselves stay.
+cd /media
+GOCACHE=/tmp/go-cache $agent/go/run go build -mod=vendor -ldflags '-s -w' -o $agent/go/ tool
+cd /tmp/warm
+# That parts of the library are old is no fault here.
+$agent/go/run staticcheck -tests -checks inherit,-SA1019 .
+
+rm -rf $agent/*-cache/trim.txt /tmp/warm /tmp/go* /tmp/staticcheck*
+chmod -R u=rwX,go=rX $agent/go-cache $agent/staticcheck-cache

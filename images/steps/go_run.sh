@@ -1,0 +1,23 @@
+#!/bin/sh
+# Runs a command of Go in a box: /usr/lib/agent/go/run COMMAND…
+#
+# A box has no network, a read-only root and little memory, while compiling the standard library takes a minute
+# and 160 MB. The image has it compiled, vetted and analysed. Go insists on a cache that it can write to, and
+# links are enough for it: some thousand in /tmp, made in a tenth of a second by the first command of a box.
+# What is compiled depends on these variables; with others it would be compiled anew.
+export PATH="/usr/lib/go-1.26/bin:/usr/lib/agent/go:${PATH:-/usr/local/bin:/usr/bin:/bin}"
+export CGO_ENABLED=0 GOENV=off GOFLAGS=-buildvcs=false GOPROXY=off GOSUMDB=off GOTELEMETRY=off GOTOOLCHAIN=local
+export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHECK_CACHE="${STATICCHECK_CACHE:-/tmp/staticcheck-cache}"
+# Modules of a workspace, where any are installed.
+[ ! -d /deps/go ] || export GOMODCACHE=/deps/go
+
+# link CACHE DIRECTORY makes the directory with the links. The fresh trim.txt keeps Go from looking for entries that nobody
+# has used for days, which are all of them. Of two that make it at once one wins.
+link() {
+	[ -d "$2" ] && return
+	cp -rs "$1" "$2.$$" && rm -f "$2.$$/trim.txt" && date +%s >"$2.$$/trim.txt" || exit 1
+	mv -T "$2.$$" "$2" 2>/dev/null || rm -rf "$2.$$"
+}
+link /usr/lib/agent/go-cache "$GOCACHE"
+link /usr/lib/agent/staticcheck-cache "$STATICCHECK_CACHE"
+exec "$@"

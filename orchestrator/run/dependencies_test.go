@@ -1,0 +1,131 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// installer is an image builder that installs as a test wants, and else tells
+// its images apart by what is installed.
+type installer struct {
+	frozen
+	install func(n int, d images.Dependencies) (images.Image, error)
+	asked   int
+}
+
+func (i *installer) Install(_ context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error) {
+	i.asked++
+	if i.install != nil {
+		return i.install(i.asked, d)
+	}
+	if d.Empty() {
+		return toolchain, nil
+	}
+	return images.Image{ID: "sha256:deps", Installed: string(rune('0' + i.asked))}, nil
+}
+
+func (*installer) Snapshot(_ context.Context, on images.Image, tree images.Tree, _ string) (images.Image, error) {
+	return images.Image{ID: "sha256:" + tree.Digest() + on.Installed, Installed: on.Installed}, nil
+}
+
+const dependencyPatch = `<EDIT file="requirements.txt"><SEARCH>
+one==1
+</SEARCH><REPLACE>
+one==2
+</REPLACE></EDIT>`
+
+// A patch that changes what is installed is judged beside it only when that was
+// approved before; one that is held is judged beside what the base has.
+func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patch   string
+		allow   []string
+		off     bool
+		base    string // what is installed for each side; "" for the same image or nothing
+		patched string
+		exit    int
+	}{
+		"another file": {patch, nil, false, "1", "", run.ExitDone},
+		"approved":     {dependencyPatch, []string{"dependencies"}, false, "1", "2", run.ExitDone},
+		"held":         {dependencyPatch, nil, false, "1", "", run.ExitApproval},
+		"a remark":     {strings.ReplaceAll(dependencyPatch, "one==2", "one==1  # sic"), []string{"dependencies"}, false, "1", "", run.ExitDone},
+		"switched off": {dependencyPatch, []string{"dependencies"}, true, "", "", run.ExitDone},
+	} {
+		var got verify.Request
+		b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			got = req
+			return says(verify.Pass)(ctx, req)
+		})
+		b.write(t, "requirements.txt", "one==1\n")
+		b.runner.Images = &installer{}
+		req := b.request()
+		req.Patch, req.Allow, req.NoInstall = []byte(c.patch), c.allow, c.off
+		doc := b.runner.Run(t.Context(), req)
+		if got.Installed != c.base || got.Patched.Installed != c.patched || (got.Patched.Snapshot == "") != (c.patched == "") || doc.Exit != c.exit {
+			t.Errorf("%s: judged beside %q and %+v, exit %d (%+v)", name, got.Installed, got.Patched, doc.Exit, doc.Error)
+		}
+	}
+}
+
+// Without the approval the patch cannot find its package, and the way out is
+// not to write the package anew.
+func TestAPackageThatWaitsForAnApprovalIsNamedWithIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
+		gate := verify.Gate{Name: "smoke", Verdict: verify.Fail, Findings: []verify.Finding{{Message: "ModuleNotFoundError: No module named 'one'"}}}
+		return verify.Report{Verdict: verify.Fail, Gates: []verify.Gate{gate}, Changeset: req.Changeset}, nil
+	})
+	b.write(t, "requirements.txt", "one==1\n")
+	b.runner.Images = &installer{}
+	for text, want := range map[string]bool{dependencyPatch: true, patch: false} {
+		req := b.request()
+		req.Patch = []byte(text)
+		if doc := b.runner.Run(t.Context(), req); doc.Error == nil || strings.Contains(doc.Error.Next, "--allow dependencies") != want {
+			t.Errorf("%+v", doc.Error)
+		}
+	}
+}
+
+func TestWhatCannotBeInstalledIsTheRegistrysFaultOrThePatchs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failing  int // which installation
+		registry string
+		verdict  verify.Verdict
+		exit     int
+	}{
+		"the base, no registry":      {1, "https://pypi.example/simple", verify.Infra, run.ExitInfra},
+		"the base":                   {1, "", verify.Infra, run.ExitInfra},
+		"the candidate, no registry": {2, "https://pypi.example/simple", verify.Infra, run.ExitInfra},
+		"the candidate":              {2, "", verify.Fail, run.ExitFail},
+	} {
+		b := setup(t, func(context.Context, verify.Request) (verify.Report, error) {
+			t.Errorf("%s: it was judged", name)
+			return verify.Report{}, nil
+		})
+		b.write(t, "requirements.txt", "one==1\n")
+		b.runner.Images = &installer{install: func(n int, _ images.Dependencies) (images.Image, error) {
+			if n == c.failing {
+				return images.Image{}, &images.InstallError{Registry: c.registry, Err: errors.New("no version fits one==2")}
+			}
+			return images.Image{ID: "sha256:deps", Installed: "1"}, nil
+		}}
+		req := b.request()
+		req.Patch, req.Allow = []byte(dependencyPatch), []string{"dependencies"}
+		doc := b.runner.Run(t.Context(), req)
+		if doc.Verdict != c.verdict || doc.Exit != c.exit || doc.Error == nil {
+			t.Errorf("%s: %s, exit %d: %+v", name, doc.Verdict, doc.Exit, doc.Error)
+			continue
+		}
+		if c.verdict == verify.Infra && (!strings.Contains(doc.Error.Message, c.registry) || !strings.Contains(doc.Error.Next, "--no-install")) {
+			t.Errorf("%s: %+v", name, doc.Error)
+		}
+	}
+}

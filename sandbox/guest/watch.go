@@ -1,0 +1,275 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Watch says how to see that a command is ready for its work. The
+// command is then told to end, instead of at its Timeout.
+type Watch struct {
+	// Path is what every listening port is asked for by HTTP, as
+	// "/health"; "" means "/".
+	Path string `json:"path,omitempty"`
+	// Port is the only one that counts; 0 means all of them.
+	Port int `json:"port,omitempty"`
+	// Text is what the command writes when it is ready. When it is set no
+	// port is asked anything.
+	Text string `json:"text,omitempty"`
+	// Settle is how long the command must stay ready. 0 means 1 s.
+	Settle time.Duration `json:"settle,omitempty"`
+}
+
+// A Port is one on which something in the box accepts connections.
+type Port struct {
+	// Port is its number.
+	Port int `json:"port"`
+	// Status is that of the HTTP answer, 0 when there was none.
+	Status int `json:"status,omitempty"`
+	// Latency is the time until the answer's first line.
+	Latency time.Duration `json:"latency,omitempty"`
+}
+
+// The bounds of a Watch. What is in the box decides on everything else.
+const (
+	// MaxPorts is how many ports are asked and told of, the first seen.
+	MaxPorts = 8
+	// maxReadyText is the longest Path or Text in bytes.
+	maxReadyText = 1 << 10
+	// maxTable is how much of a table of sockets is read in bytes.
+	maxTable = 4 << 20
+	// maxStatusLine is how much of an answer is read in bytes.
+	maxStatusLine = 1 << 10
+)
+
+const (
+	// lookInterval is how often a watch looks.
+	lookInterval = 100 * time.Millisecond
+	// askInterval is from one answer that is none, or one that tells of
+	// trouble, to the next question.
+	askInterval = 500 * time.Millisecond
+)
+
+// check reports what makes w a watch that no guest accepts.
+func (w Watch) check() error {
+	if w.Path != "" && !ValidPath(w.Path) {
+		return fmt.Errorf("watch: path %q: must begin with a slash and hold no space", w.Path)
+	}
+	if w.Port < 0 || w.Port > 65535 || len(w.Text) > maxReadyText || w.Settle < 0 {
+		return fmt.Errorf("watch: port %d, text of %d bytes and settling time %s must lie within bounds", w.Port, len(w.Text), w.Settle)
+	}
+	return nil
+}
+
+// ValidPath reports whether p can be asked for by HTTP as it stands.
+func ValidPath(p string) bool {
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
+	return strings.HasPrefix(p, "/") && len(p) <= maxReadyText && !strings.ContainsFunc(p, strange)
+}
+
+// A watcher carries a Watch out while its command runs. Whatever listens
+// in the box belongs to the command, be it in a group of its own: no other
+// runs at the time, and nothing outlives the one before.
+type watcher struct {
+	watch Watch
+	text  *finder
+	// Closed when the command has been ready for long enough; nil for a
+	// command without a Watch.
+	settled chan struct{}
+	stop    context.CancelFunc
+	// The one that looks, and one for each port that is asked.
+	working sync.WaitGroup
+
+	mu sync.Mutex
+	// By number; what has been asked, whether it still listens or not.
+	asked map[int]*Port
+	// Those that listened at the last look.
+	open []int
+}
+
+// observe starts to watch for a command that writes through text. The
+// caller ends it with report.
+func observe(ctx context.Context, w *Watch, text *finder) *watcher {
+	ctx, stop := context.WithCancel(ctx)
+	o := &watcher{stop: stop}
+	if w == nil {
+		return o
+	}
+	o.watch, o.text, o.settled, o.asked = *w, text, make(chan struct{}), map[int]*Port{}
+	if o.watch.Path == "" {
+		o.watch.Path = "/"
+	}
+	if o.watch.Settle == 0 {
+		o.watch.Settle = time.Second
+	}
+	o.working.Go(func() { o.look(ctx) })
+	return o
+}
+
+// report ends the watch and returns the ports of its last look.
+func (o *watcher) report() []Port {
+	o.stop()
+	o.working.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var ports []Port
+	for _, number := range o.open {
+		if p := o.asked[number]; p != nil {
+			ports = append(ports, *p)
+		}
+	}
+	return ports
+}
+
+// look looks again and again until the command has settled.
+func (o *watcher) look(ctx context.Context) {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	since := time.Time{} // when it became ready
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		switch ready := o.ready(ctx, listeners()); {
+		case !ready:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= o.watch.Settle:
+			close(o.settled)
+			return
+		}
+	}
+}
+
+// ready takes in what listens now, begins to ask whom it has not asked,
+// and reports whether the command is ready.
+func (o *watcher) ready(ctx context.Context, found map[int]netip.Addr) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = o.open[:0]
+	answered := true
+	for _, number := range slices.Sorted(maps.Keys(found)) {
+		if o.watch.Port != 0 && o.watch.Port != number {
+			continue
+		}
+		// A port that opens again is not asked again: it was the same program's.
+		p := o.asked[number]
+		if p == nil && len(o.asked) < MaxPorts {
+			p = &Port{Port: number}
+			o.asked[number] = p
+			if o.watch.Text == "" {
+				o.working.Go(func() { o.ask(ctx, found[number], p) })
+			}
+		}
+		if p != nil {
+			o.open = append(o.open, number)
+			answered = answered && p.Status != 0 && p.Status < 500
+		}
+	}
+	if o.watch.Text != "" {
+		return o.text.found.Load()
+	}
+	return len(o.open) > 0 && answered
+}
+
+// ask asks one port until it gives an answer that does not tell of its
+// own trouble. A single question has no deadline but the end of the watch:
+// a first page may take long on a busy machine.
+func (o *watcher) ask(ctx context.Context, at netip.Addr, p *Port) {
+	for {
+		start := time.Now()
+		if status := get(ctx, netip.AddrPortFrom(at, uint16(p.Port)), o.watch.Path); status != 0 {
+			o.mu.Lock()
+			p.Status, p.Latency = status, time.Since(start)
+			o.mu.Unlock()
+			if status < 500 {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(askInterval):
+		}
+	}
+}
+
+// get asks for path by HTTP and returns the status of the answer, 0 when
+// there is none. Of what comes only the first line is read.
+func get(ctx context.Context, at netip.AddrPort, path string) int {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", at.String())
+	if err != nil {
+		return 0
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	// Many servers answer to localhost only while they are being developed.
+	request := "GET " + path + " HTTP/1.1\r\nHost: localhost:" + strconv.Itoa(int(at.Port())) +
+		"\r\nUser-Agent: agent-smoke\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+	if _, err := io.WriteString(conn, request); err != nil {
+		return 0
+	}
+	var line []byte
+	buf := make([]byte, maxStatusLine)
+	for len(line) < maxStatusLine && !bytes.ContainsRune(line, '\n') {
+		n, err := conn.Read(buf[:maxStatusLine-len(line)])
+		line = append(line, buf[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	return statusOf(string(line))
+}
+
+// statusLine is the beginning of an HTTP answer (RFC 9112, section 4).
+var statusLine = regexp.MustCompile(`^HTTP/1\.[01] ([1-5][0-9][0-9])[ \r\n]`)
+
+// statusOf reads the status out of an answer, 0 for what is none.
+func statusOf(answer string) int {
+	m := statusLine.FindStringSubmatch(answer)
+	if m == nil {
+		return 0
+	}
+	status, _ := strconv.Atoi(m[1]) // three digits
+	return status
+}
+
+// A finder looks for a text in several streams, across the pieces in which
+// they come.
+type finder struct {
+	text  []byte
+	found atomic.Bool
+}
+
+// in returns what looks through one stream: to be given all that is
+// written there, in order.
+func (f *finder) in() func(p []byte) {
+	var rest []byte // what may be the beginning of the text
+	return func(p []byte) {
+		if len(f.text) == 0 || f.found.Load() {
+			return
+		}
+		rest = append(rest, p...)
+		if bytes.Contains(rest, f.text) {
+			f.found.Store(true)
+		}
+		keep := min(len(rest), len(f.text)-1)
+		rest = append(rest[:0], rest[len(rest)-keep:]...)
+	}
+}

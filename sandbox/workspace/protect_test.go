@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	p, err := Protect([]string{"migrations/**", "secrets", "src/*.sql", "./docs/LICENSE*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"migrations/1.sql": "migrations/**", "migrations/a/b.sql": "migrations/**", "Migrations/1.sql": "migrations/**",
+		"secrets": "secrets", "secrets/a/b": "secrets", "src/a.sql": "src/*.sql", "docs/licence": "", "docs/license.md": "./docs/LICENSE*",
+		"src/a/b.sql": "", "a.sql": "", "src/migrations/1.sql": "", "secret": "",
+	} {
+		for _, cs := range []Changeset{create(name, "x"), modify(name, "x", "y"), remove(name, "x")} {
+			holds := p.Holds(cs)
+			if want == "" && len(holds) == 0 {
+				continue
+			}
+			if len(holds) != 1 || holds[0].Kind != kindProtected || !holds[0].Block || holds[0].Path != name || !strings.Contains(holds[0].Reason, want) {
+				t.Errorf("%s %s: %+v, want %q", cs.Changes[0].Op, name, holds, want)
+			}
+		}
+	}
+	moved := Changeset{Changes: []Change{{Op: Rename, Path: "a.sql", From: "migrations/1.sql"}, {Op: Rename, Path: "secrets/x", From: "b"}}}
+	if holds := p.Holds(moved); len(holds) != 2 || holds[0].Path != "migrations/1.sql" || holds[1].Path != "secrets/x" {
+		t.Errorf("renames: %+v", holds)
+	}
+	var none *Protection
+	if holds := none.Holds(moved); len(holds) != 0 {
+		t.Errorf("without patterns: %+v", holds)
+	}
+}
+
+func TestAPatternThatWouldProtectNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		"": "empty", " ": "empty", "!a": "takes a protection back", "/a": "no path in the workspace", "../a": "no path in the workspace",
+		"a/../../b": "no path in the workspace", `a\b`: "no path in the workspace", "a[": "no pattern",
+	} {
+		if p, err := Protect([]string{"fine/**", pattern}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v %v", pattern, p, err)
+		}
+	}
+	if p, err := Protect(nil); p != nil || err != nil {
+		t.Errorf("no pattern: %v %v", p, err)
+	}
+}
+
+func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"__pycache__/stock.cpython-313.pyc", "shop/__pycache__/x.py", "stock.pyc", ".venv/lib/python3.13/site-packages/x.py", "node_modules/left-pad/index.js",
+		".mypy_cache/3.13/stock.data.json", ".ruff_cache/x", ".pytest_cache/v/lastfailed", "web/node_modules/.bin/tsc", "pyvenv.cfg", "shop/x.pth", ".next/x.js", ".Mypy_Cache/x",
+	} {
+		holds := create(name, "x").Holds()
+		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == kindUnseen && h.Block && h.Path == name }) {
+			t.Errorf("%s: %+v", name, holds)
+		}
+	}
+	for _, name := range []string{"build/x.py", "dist/x.js", "src/venv/manager.py", "cache.py", "pycache/x.py"} {
+		if holds := create(name, "x").Holds(); len(holds) > 0 {
+			t.Errorf("%s: %+v", name, holds)
+		}
+	}
+}
+
+func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
+	t.Parallel()
+	dir := newTree(t, files{
+		".gitignore": "build/\n*.log\n!keep.log\n", "a.py": "x = 1\n", "nested/.gitignore": "/out\n", "nested/b.py": "x\n", "old.log": "tracked\n",
+	})
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", "-f", "a.py", "old.log")
+	fill(t, dir, files{".git/info/exclude": "/local\n"})
+	git(t, dir+"/nested", "init", "-q")
+	m := scan(t, dir)
+	var cs Changeset
+	for _, name := range []string{"build/lib.py", "new/build/x.py", "debug.log", "keep.log", "local", "src/x.py", "nested/out", "nested/in", "nested/debug.log", "build.py"} {
+		cs.Changes = append(cs.Changes, Change{Op: Create, Path: name, After: []byte("x\n"), Mode: 0o644})
+	}
+	cs.Changes = append(cs.Changes,
+		Change{Op: Modify, Path: "old.log", Before: []byte("tracked\n"), After: []byte("x\n"), Mode: 0o644},
+		Change{Op: Rename, Path: "build/a.py", From: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n"), Mode: 0o644})
+	var got []string
+	for _, h := range m.Unseen(t.Context(), cs) {
+		if h.Kind != kindUnseen || !h.Block {
+			t.Errorf("%+v", h)
+		}
+		got = append(got, h.Path)
+	}
+	if want := []string{"build/a.py", "build/lib.py", "debug.log", "local", "nested/out", "new/build/x.py"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// Silence is no consent.
+	fill(t, dir, files{".git/index": "broken"})
+	if holds := m.Unseen(t.Context(), create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
+		t.Errorf("with an index that git cannot read: %+v", holds)
+	}
+}

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// biomeCheck lints JavaScript, TypeScript, CSS and JSON.
+var biomeCheck = check{
+	name: checkBiome, gate: gateLint, group: groupStatic, run: runBiome, applies: biomeApplies, judge: judgeFindings,
+	tools: []string{"biome"}, inert: true, config: biomeConfig,
+	planted: map[string]string{
+		"constant.js":      "const planted = 1;\nplanted = 2;\n",
+		"nan.ts":           "export const wrong = (n: number) => n === NaN;\n",
+		"unit.css":         "a {\n  width: 10pixels;\n}\n",
+		"twice.json":       "{\"a\": 1, \"a\": 2}\n",
+		"control/clean.js": "export const answer = 42;\n",
+	},
+	prove: proves(runBiome, map[string]string{
+		"constant.js": "correctness/noConstAssign", "nan.ts": "correctness/useIsNan",
+		"unit.css": "correctness/noUnknownUnit", "twice.json": "suspicious/noDuplicateObjectKeys",
+	}),
+}
+
+// biomeConfig names the files that configure biome.
+var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
+
+// biomeFile matches what biome has a linter for.
+var biomeFile = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx|css|jsonc?)$`)
+
+// biomeApplies gives the reason why biome has nothing to do, or "".
+//
+// By the names of the files alone: whether the configuration wants them looked at
+// is biome's to decide.
+func biomeApplies(v view) string {
+	if slices.ContainsFunc(v.paths(), biomeFile.MatchString) {
+		return ""
+	}
+	return "the workspace has no JavaScript, TypeScript, CSS or JSON file"
+}
+
+// biomeRoots lists the directories with a configuration that none above them
+// has: each is a project of its own. Asked of the base, like everything about
+// configuration.
+func biomeRoots(v view) []string {
+	var roots []string
+	for _, p := range (view{base: v.base}).paths() {
+		dir := path.Dir(p)
+		above := func(r string) bool { return r == "." || dir == r || strings.HasPrefix(dir, r+"/") }
+		if slices.Contains(biomeConfig, path.Base(p)) && !strings.Contains("/"+dir+"/", "/node_modules/") {
+			roots = slices.DeleteFunc(roots, func(r string) bool { return dir == "." || strings.HasPrefix(r, dir+"/") })
+			if !slices.ContainsFunc(roots, above) {
+				roots = append(roots, dir)
+			}
+		}
+	}
+	return roots
+}
+
+// biomeCommand is biome over one project, without its daemon. Only errors
+// count, and what does not parse is the syntax gate's business. Without a
+// configuration of the workspace ours applies: what is a mistake in any
+// program, and nothing of style.
+func biomeCommand(b bench, root string, own bool) guest.Command {
+	args := []string{
+		b.tools.Packages + "/biome/biome", "lint", "--reporter=json", "--colors=off", "--max-diagnostics=none",
+		"--diagnostic-level=error", "--skip-parse-errors", "--no-errors-on-unmatched",
+	}
+	if !own {
+		args = append(args, "--config-path="+b.tools.Biome)
+	}
+	return guest.Command{Args: append(args, "."), Dir: path.Join(work, root), MaxOutput: maxToolOutput}
+}
+
+// runBiome runs biome over each project of the workspace.
+func runBiome(ctx context.Context, b bench) outcome {
+	roots, own := biomeRoots(b.view), true
+	if len(roots) == 0 {
+		roots, own = []string{"."}, false
+	}
+	total := outcome{Detail: "biome over the workspace"}
+	for _, root := range roots {
+		res, out, done := b.command(ctx, biomeCommand(b, root, own))
+		if total = add(total, out); !done {
+			return total
+		}
+		if reason, ok := biomeRefuses(res); ok && own {
+			total.Blocked = reason
+			continue
+		}
+		found, err := parseBiome(res, root)
+		if err != nil {
+			out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of biome: %v", err)
+			return out
+		}
+		total.Findings = append(total.Findings, found...)
+	}
+	total.Findings = newSources(b.view).fill(total.Findings)
+	return total
+}
+
+// biomeRefuses reports that biome did not start because of the workspace's
+// configuration, with the reason: most often it is one for another major version.
+func biomeRefuses(res guest.Result) (reason string, ok bool) {
+	text := clean(whole(res.Stderr))
+	if res.Exit != 1 || len(bytes.TrimSpace(res.Stdout.Head)) > 0 || !strings.Contains(text, "configuration resulted in errors") {
+		return "", false
+	}
+	for line := range strings.Lines(text) {
+		if what, ok := strings.CutPrefix(strings.TrimSpace(line), "× "); ok {
+			return "biome does not accept the workspace's configuration: " + shorten(what), true
+		}
+	}
+	return "biome does not accept the workspace's configuration", true
+}
+
+// A biomeAnswer is what biome prints with --reporter=json, the fields that are used here.
+type biomeAnswer struct {
+	Summary *struct {
+		Errors  int `json:"errors"`
+		Unshown int `json:"diagnosticsNotPrinted"`
+	} `json:"summary"`
+	Diagnostics []struct {
+		// Of those only errors are asked for, but what is skipped is told as well.
+		Severity string `json:"severity"`
+		Message  string `json:"message"`
+		// "lint/correctness/noConstAssign", or another word for what is no rule.
+		Category string `json:"category"`
+		Location struct {
+			// Relative to where it runs.
+			Path  string `json:"path"`
+			Start struct {
+				Line   int `json:"line"`
+				Column int `json:"column"`
+			} `json:"start"`
+		} `json:"location"`
+	} `json:"diagnostics"`
+}
+
+// parseBiome reads biome's findings in the project at root. The summary, the
+// list and the exit status must agree.
+//
+// A list that was cut or miscounted is refused as a whole: the findings that are
+// missing could be the new ones.
+func parseBiome(res guest.Result, root string) ([]Finding, error) {
+	complaint := firstLine(tail(clean(whole(res.Stderr)), maxMessage))
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	var answer biomeAnswer
+	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
+		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, complaint)
+	}
+	var found []Finding
+	for _, d := range answer.Diagnostics {
+		if d.Severity != "error" {
+			continue
+		}
+		rule, isRule := strings.CutPrefix(d.Category, "lint/")
+		f := Finding{
+			File: relative(path.Join(work, root, d.Location.Path), work), Line: max(d.Location.Start.Line, 0),
+			Column: max(d.Location.Start.Column, 0), Rule: rule, Message: shorten(d.Message),
+		}
+		if isRule {
+			f.Help = biomeHelp(path.Base(rule))
+		}
+		found = append(found, f)
+	}
+	switch {
+	case answer.Summary == nil || answer.Summary.Unshown > 0 || answer.Summary.Errors != len(found):
+		return nil, fmt.Errorf("its summary does not fit its %d findings", len(found))
+	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0):
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), complaint)
+	}
+	return found, nil
+}
+
+// capital matches the capitals of a rule's name.
+var capital = regexp.MustCompile(`[A-Z]`)
+
+// biomeHelp is the page of a rule: its name in lower case with hyphens.
+func biomeHelp(rule string) string {
+	kebab := capital.ReplaceAllStringFunc(rule, func(s string) string { return "-" + strings.ToLower(s) })
+	return link("https://biomejs.dev/linter/rules/" + kebab)
+}

@@ -1,0 +1,220 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// When a gate of the workspace runs.
+const (
+	WhenTouched = "touched" // the patch touches a file of its languages
+	WhenAlways  = "always"  // on every patch
+)
+
+// A CustomGate is a gate that the workspace defines: a command that ends with
+// status 0 when all is well. It runs in a box of its own, after the patch is
+// applied, and stands in the report under its own name behind the built-in gates.
+//
+// It is compared with itself on the unpatched snapshot by its exit status alone: a
+// command that failed there too says nothing about the patch. It needs no proof on
+// planted faults, since only the workspace knows what it must find; and like the
+// tests it may run workspace code, so a patch that rewrites what the command reads
+// can make it pass, as a person can see in the diff.
+type CustomGate struct {
+	Name string
+	// Program and arguments, looked up in the box's PATH without a shell.
+	Command []string
+	// Languages, as "python", or extensions, as ".proto", of the files that it
+	// judges; none means all files.
+	Languages []string
+	// 0 means that of the other gates, and more counts as that.
+	Timeout time.Duration
+	// WhenTouched or WhenAlways; "" means WhenTouched.
+	When string
+}
+
+// Bounds of what a workspace may define: each gate costs a box, and a second one
+// for its baseline.
+const (
+	maxCustom  = 16
+	minTimeout = time.Second
+	maxTimeout = time.Hour
+)
+
+// customName is what a gate's name may look like. It stands in tables, labels
+// of boxes and keys of the cache.
+var customName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// languages are the extensions of each language that a gate may name.
+var languages = map[string][]string{
+	"c": {".c", ".h"}, "cpp": {".cc", ".cpp", ".cxx", ".hh", ".hpp", ".h"}, "csharp": {".cs"}, "css": {".css", ".scss", ".less"},
+	"go": {".go", ".mod", ".sum"}, "html": {".html", ".htm", ".xhtml"}, "java": {".java"}, "javascript": {".js", ".mjs", ".cjs", ".jsx"},
+	"json": {".json", ".jsonc"}, "kotlin": {".kt", ".kts"}, "markdown": {".md"}, "php": {".php"}, "python": {".py", ".pyi", ".pyw"},
+	"ruby": {".rb"}, "rust": {".rs"}, "shell": {".sh", ".bash"}, "sql": {".sql"}, "swift": {".swift"}, "toml": {".toml"},
+	"typescript": {".ts", ".tsx", ".mts", ".cts"}, "xml": {".xml", ".svg"}, "yaml": {".yaml", ".yml"},
+}
+
+// CheckGates refuses gates that cannot be what somebody meant.
+func CheckGates(list []CustomGate) error {
+	if len(list) > maxCustom {
+		return fmt.Errorf("%d gates are more than %d", len(list), maxCustom)
+	}
+	seen := map[string]bool{}
+	for _, g := range list {
+		if !customName.MatchString(g.Name) {
+			return fmt.Errorf("a gate is named %q: a name is of small letters, digits and hyphens, 40 at most, and begins with a letter", g.Name)
+		}
+		if seen[g.Name] {
+			return fmt.Errorf("two gates are named %q", g.Name)
+		}
+		seen[g.Name] = true
+		if err := g.check(); err != nil {
+			return fmt.Errorf("gate %q: %w", g.Name, err)
+		}
+	}
+	return nil
+}
+
+// check refuses one gate whose name is sound.
+func (g CustomGate) check() error {
+	switch {
+	case g.Name == "edit" || slices.Contains(gateOrder, g.Name) || checkNamed(g.Name).name != "":
+		return fmt.Errorf("the agent has a gate or a check of that name")
+	case len(g.Command) == 0 || strings.TrimSpace(g.Command[0]) == "":
+		return fmt.Errorf("it has no command")
+	case g.Timeout != 0 && (g.Timeout < minTimeout || g.Timeout > maxTimeout):
+		return fmt.Errorf("its timeout of %s is not between %s and %s", g.Timeout, minTimeout, maxTimeout)
+	case !slices.Contains([]string{"", WhenTouched, WhenAlways}, g.When):
+		return fmt.Errorf("when is %q, and must be %q or %q", g.When, WhenTouched, WhenAlways)
+	}
+	for _, l := range g.Languages {
+		if languages[l] == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
+			return fmt.Errorf("there is no language %q: name an extension, as \".proto\", or one of %s", l, strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+		}
+	}
+	return nil
+}
+
+// customChecks makes the checks of the gates that a workspace defines, for one
+// changeset.
+func customChecks(list []CustomGate, cs workspace.Changeset) []check {
+	var made []check
+	for _, g := range list {
+		reason := g.idle(cs)
+		made = append(made, check{
+			name: g.Name, gate: g.Name, group: "gate-" + g.Name, run: g.run, judge: g.judge,
+			// Of both sides alike: the base is asked only because of the patch.
+			applies: func(view) string { return reason },
+		})
+	}
+	return made
+}
+
+// idle gives the reason why the gate has nothing to do with a changeset, or "".
+func (g CustomGate) idle(cs workspace.Changeset) string {
+	if g.When == WhenAlways || len(g.Languages) == 0 {
+		return ""
+	}
+	for _, c := range cs.Changes {
+		if g.judges(c.Path) || c.Op == workspace.Rename && g.judges(c.From) {
+			return ""
+		}
+	}
+	return "the patch touches no file of " + strings.Join(g.Languages, ", ")
+}
+
+// judges reports whether a file is of the gate's languages.
+func (g CustomGate) judges(p string) bool {
+	ext := strings.ToLower(path.Ext(p))
+	return ext != "" && slices.ContainsFunc(g.Languages, func(l string) bool {
+		return ext == strings.ToLower(l) || slices.Contains(languages[l], ext)
+	})
+}
+
+// run runs the command. However it ends, even by a signal, is its answer; only
+// the box's own death and a deadline are not.
+func (g CustomGate) run(ctx context.Context, b bench) outcome {
+	timeout := b.timeout
+	if g.Timeout > 0 {
+		timeout = min(timeout, g.Timeout)
+	}
+	// The image's env, which finds the command in the box's PATH, and ends with 127
+	// where there is none.
+	args := append([]string{b.tools.Env, "--"}, g.Command...)
+	res, out, _ := b.command(ctx, guest.Command{Args: args, Dir: work, Timeout: timeout})
+	switch {
+	case out.Verdict == Timeout:
+		out.Detail = fmt.Sprintf("%s did not end within %s", g.Command[0], timeout)
+		return out
+	case out.Verdict == OOM || res.Killed:
+		return out
+	case out.Verdict == Infra && res.Exit == 0 && res.Signal == "":
+		return out // the guest did not run it
+	}
+	out.Verdict = ""
+	out.Ending = &ending{Exit: res.Exit, Signal: res.Signal}
+	out.Detail = fmt.Sprintf("%s: %s", g.Command[0], out.Ending)
+	return out
+}
+
+// judge holds a failure against the patch when the command succeeded without it.
+func (g CustomGate) judge(base, cand outcome, _ diff) Gate {
+	v := gateOf(g.Name, cand)
+	failed := base.Verdict != "" || base.Ending != nil && base.Ending.crashed()
+	absent := base.Ending != nil && base.Ending.Exit == exitNotFound
+	switch {
+	// Late or too large, and not so before: the same on both sides never gets here.
+	case v.Verdict != "" && !failed:
+	case v.Verdict == "" && !cand.Ending.crashed():
+		v.Verdict = Pass
+		if failed {
+			v.Fixed = 1
+		}
+	case absent:
+		// Nothing was there to compare with, and no patch is to blame for that.
+		v.Verdict = Infra
+		v.Detail += ": before the patch the command was not in the box: correct [[gate]] " + g.Name + " in agent.toml"
+	case failed:
+		v.Verdict, v.Detail = "", "failed before the patch too: "+base.Detail
+	default:
+		v.Verdict = Fail
+		v.Findings = append(v.Findings, Finding{Rule: "exit", Message: shorten(present([]string{v.Detail, lastLine(v.Output)}, ": "))})
+	}
+	return v
+}
+
+// named is the check of that name, built-in or the workspace's.
+func (r *results) named(name string) check {
+	for _, c := range r.own {
+		if c.name == name {
+			return c
+		}
+	}
+	return checkNamed(name)
+}
+
+// all lists every check in the order of a report.
+func (r *results) all() []check { return append(allChecks(), r.own...) }
+
+// checksOf lists the checks of a gate, in that order.
+func (r *results) checksOf(gate string) []check {
+	return slices.DeleteFunc(r.all(), func(c check) bool { return c.gate != gate })
+}
+
+// gates names the gates in the order of a report.
+func (r *results) gates() []string {
+	names := slices.Clone(gateOrder)
+	for _, c := range r.own {
+		names = append(names, c.gate)
+	}
+	return names
+}

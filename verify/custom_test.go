@@ -1,0 +1,171 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
+	t.Parallel()
+	run := []string{"true"}
+	for want, list := range map[string][]CustomGate{
+		`named ""`:                         {{Command: run}},
+		`named "A b"`:                      {{Name: "A b", Command: run}},
+		`two gates are named "a"`:          {{Name: "a", Command: run}, {Name: "b", Command: run}, {Name: "a", Command: run}},
+		`"lint": the agent has a gate`:     {{Name: "lint", Command: run}},
+		`"edit": the agent has a gate`:     {{Name: "edit", Command: run}},
+		`"ruff": the agent has a gate`:     {{Name: "ruff", Command: run}},
+		"it has no command":                {{Name: "a"}},
+		`"b": it has no command`:           {{Name: "b", Command: []string{" ", "x"}}},
+		"timeout of 1ms is not between 1s": {{Name: "a", Command: run, Timeout: time.Millisecond}},
+		"timeout of 2h0m0s is not":         {{Name: "a", Command: run, Timeout: 2 * time.Hour}},
+		"timeout of -1s is not":            {{Name: "a", Command: run, Timeout: -time.Second}},
+		`when is "never"`:                  {{Name: "a", Command: run, When: "never"}},
+		`no language "pyton"`:              {{Name: "a", Command: run, Languages: []string{"python", "pyton"}}},
+		`no language "."`:                  {{Name: "a", Command: run, Languages: []string{"."}}},
+		"17 gates are more than 16":        slices.Repeat([]CustomGate{{Name: "a", Command: run}}, 17),
+	} {
+		if err := CheckGates(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	sound := []CustomGate{
+		{Name: "a", Command: run},
+		{Name: "b-2", Command: run, Languages: []string{"python", ".proto"}, Timeout: time.Minute, When: WhenTouched},
+		{Name: "static", Command: run, When: WhenAlways},
+	}
+	if err := CheckGates(sound); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGateRunsForFilesOfItsLanguages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		languages []string
+		when      string
+		change    workspace.Change
+		runs      bool
+	}{
+		{"no language", nil, "", workspace.Change{Path: "a.py"}, true},
+		{"its language", []string{"go", "python"}, "", workspace.Change{Path: "x/a.PY"}, true},
+		{"its extension", []string{".Proto"}, "touched", workspace.Change{Path: "a.proto"}, true},
+		{"another language", []string{"go"}, "", workspace.Change{Path: "a.py"}, false},
+		{"no extension", []string{"go"}, "", workspace.Change{Path: "go"}, false},
+		{"deleted", []string{"go"}, "", workspace.Change{Op: workspace.Delete, Path: "a.go"}, true},
+		{"renamed away", []string{"go"}, "", workspace.Change{Op: workspace.Rename, From: "a.go", Path: "a.txt"}, true},
+		{"always", []string{"go"}, WhenAlways, workspace.Change{Path: "a.py"}, true},
+	} {
+		g := CustomGate{Languages: c.languages, When: c.when}
+		reason := g.idle(workspace.Changeset{Changes: []workspace.Change{c.change}})
+		if (reason == "") != c.runs {
+			t.Errorf("%s: %q", c.name, reason)
+		}
+	}
+}
+
+func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
+	t.Parallel()
+	exit := func(n int) outcome { return outcome{Ending: &ending{Exit: n}, Detail: "x"} }
+	late := outcome{Verdict: Timeout, Detail: "late"}
+	for _, c := range []struct {
+		name       string
+		base, cand outcome
+		want       Verdict // "" for left out
+		fixed      int
+	}{
+		{"well before and after", exit(0), exit(0), Pass, 0},
+		{"fails now", exit(0), exit(3), Fail, 0},
+		{"killed now", exit(0), outcome{Ending: &ending{Signal: "SIGSEGV"}}, Fail, 0},
+		{"its script is gone", exit(0), exit(127), Fail, 0},
+		{"failed before", exit(1), exit(1), "", 0},
+		{"failed otherwise before", exit(2), exit(1), "", 0},
+		{"mended", exit(1), exit(0), Pass, 1},
+		{"was not there", exit(127), exit(127), Infra, 0},
+		{"was not there and fails", exit(127), exit(1), Infra, 0},
+		{"was not there and is well", exit(127), exit(0), Pass, 1},
+		{"late now", exit(0), late, Timeout, 0},
+		{"late now, failed before", exit(1), late, "", 0},
+		{"late both times", late, late, "", 0},
+		{"late before, fails now", late, exit(1), "", 0},
+		{"no memory now", exit(0), outcome{Verdict: OOM, Detail: "large"}, OOM, 0},
+		{"box died now", exit(0), infra("gone"), Infra, 0},
+		{"box died before", infra("gone"), exit(0), Infra, 0},
+	} {
+		g := CustomGate{Name: "own", Command: []string{"x"}}
+		def := customChecks([]CustomGate{g}, workspace.Changeset{})[0]
+		got, reason := judge(def, c.base, c.cand, "", diff{})
+		if got.Verdict != c.want || got.Fixed != c.fixed || (reason != "") != (c.want == "") {
+			t.Errorf("%s: %+v %q", c.name, got, reason)
+		}
+		if (c.want == Fail) != (len(got.Findings) == 1) {
+			t.Errorf("%s: findings %+v", c.name, got.Findings)
+		}
+	}
+}
+
+func TestEveryEndOfAGatesCommandIsToldApart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		res     guest.Result
+		verdict Verdict
+		exit    int
+	}{
+		"well":          {guest.Result{}, "", 0},
+		"fails":         {guest.Result{Exit: 4}, "", 4},
+		"not there":     {guest.Result{Exit: 127}, "", 127},
+		"by a signal":   {guest.Result{Exit: -1, Signal: "SIGABRT"}, "", -1},
+		"late":          {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, Timeout, 0},
+		"late, exit 0":  {guest.Result{TimedOut: true}, Timeout, 0},
+		"out of memory": {guest.Result{OOM: true}, OOM, 0},
+		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, Infra, 0},
+	} {
+		b, box := replayed(map[string]guest.Result{"own": c.res})
+		out := CustomGate{Name: "a", Command: []string{"own"}, Timeout: 9 * time.Second}.run(context.Background(), b)
+		if out.Verdict != c.verdict || (out.Ending != nil) != (c.verdict == "") || out.Ending != nil && out.Ending.Exit != c.exit {
+			t.Errorf("%s: %+v", name, out)
+		}
+		if box.ran[0].Timeout != 9*time.Second {
+			t.Errorf("%s: runs for %s", name, box.ran[0].Timeout)
+		}
+	}
+}
+
+func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"note.txt": "old\n", "check.txt": "exit 0\n"})
+	s.config.Gates = []CustomGate{
+		{Name: "sound", Command: []string{"sh", "-c", "test -w note.txt"}},
+		{Name: "broken", Command: []string{"sh", "-c", "echo looking; grep old note.txt"}},
+		{Name: "script", Command: []string{"sh", "check.txt"}},
+		{Name: "mended", Command: []string{"grep", "-q", "new", "note.txt"}},
+		{Name: "standing", Command: []string{"false"}},
+		{Name: "absent", Command: []string{"no-such-program"}},
+		{Name: "idle", Command: []string{"false"}, Languages: []string{"python"}},
+	}
+	r := s.verify(t, map[string]string{"note.txt": "new\n", "check.txt": "-"})
+	expect(t, r, Fail, "broken", "script", "absent")
+	var names []string
+	for _, g := range r.Gates {
+		names = append(names, g.Name+" "+string(g.Verdict))
+	}
+	if want := []string{"sound pass", "broken fail", "script fail", "mended pass", "absent infra"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	for name, want := range map[string]string{"standing": "failed before the patch too: false: exit status 1", "idle": "touches no file of python"} {
+		if !slices.ContainsFunc(r.Skipped, func(s Skip) bool { return s.Name == name && strings.Contains(s.Reason, want) }) {
+			t.Errorf("%s: %+v", name, r.Skipped)
+		}
+	}
+	f := single(t, find(t, r, "broken"), "exit", "", 0)
+	if f.Message != "sh: exit status 1: looking" || f.Tool != "broken" {
+		t.Errorf("%+v", f)
+	}
+}

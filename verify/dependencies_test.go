@@ -1,0 +1,132 @@
+package verify
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/images"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+)
+
+// pythonIndex serves one typed package, planted, as an index of Python does.
+func pythonIndex(t *testing.T) string {
+	t.Helper()
+	var file bytes.Buffer
+	z := zip.NewWriter(&file)
+	for name, text := range map[string]string{
+		"planted/__init__.py": "def double(n: int) -> int:\n    return 2 * n\n", "planted/py.typed": "",
+		"planted-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n",
+		"planted-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		"planted-1.0.dist-info/RECORD":   "",
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const wheel = "planted-1.0-py3-none-any.whl"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/planted/":
+			fmt.Fprintf(w, `<!DOCTYPE html><a href="/%s">%s</a>`, wheel, wheel)
+		case "/" + wheel:
+			_, _ = w.Write(file.Bytes()) // a client that goes away is its own trouble
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// dependent is a workspace in three languages, each of which needs a package.
+var dependent = map[string]string{
+	"requirements.txt": "planted==1.0\n",
+	"calc.py":          "import planted\n\n\ndef four() -> int:\n    return planted.double(2)\n",
+	"test_calc.py":     "import calc\n\n\ndef test_four():\n    assert calc.four() == 4\n",
+	"package.json":     `{"dependencies":{"is-number":"7.0.0"}}` + "\n",
+	"package-lock.json": `{"lockfileVersion":3,"packages":{"":{"dependencies":{"is-number":"7.0.0"}},"node_modules/is-number":{"version":"7.0.0",
+"resolved":"https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz",
+"integrity":"sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng=="}}}` + "\n",
+	"index.js": "const isNumber = require(\"is-number\");\nconsole.log(isNumber(1));\n",
+	"go.mod":   "module example.com/a\n\ngo 1.22\n\nrequire github.com/google/uuid v1.6.0\n",
+	"go.sum": "github.com/google/uuid v1.6.0 h1:NIvaJDMOsjHA8n1jAhLSgzrAzy1Hgr+hNrb57e+94F0=\n" +
+		"github.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=\n",
+	"a_test.go": "package a\n\nimport (\n\t\"testing\"\n\n\t\"github.com/google/uuid\"\n)\n\nfunc TestID(t *testing.T) {\n\tuuid.New()\n}\n",
+}
+
+// TestABoxHasWhatTheWorkspaceDependsOn wants the types of a package known and
+// its code found, in each language, with nothing in the workspace itself.
+func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
+	l := newLab(t)
+	t.Setenv("PIP_INDEX_URL", pythonIndex(t))
+	files := map[string][]byte{}
+	for name, text := range dependent {
+		if images.DependencyFile(name) {
+			files[name] = []byte(text)
+		}
+	}
+	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newSiteOn(t, installed, dependent)
+	report := s.verify(t, map[string]string{"calc.py": dependent["calc.py"] + "\n\ndef six() -> int:\n    return planted.double(\"3\")\n"})
+	expect(t, report, Fail, gateTypes)
+	single(t, find(t, report, gateTypes), "arg-type", "calc.py", 9)
+	if tests := find(t, report, gateTests); !strings.Contains(tests.Detail, "1 passed") {
+		t.Error(tests.Detail)
+	}
+	if smoke := find(t, report, gateSmoke); smoke.Old != 0 || !strings.Contains(smoke.Detail, "exit status 0") {
+		t.Errorf("%+v", smoke)
+	}
+	box, err := l.engine.Start(t.Context(), sandbox.Spec{Image: s.snapshot.ID, Run: "verify-test", Purpose: "test", Lease: time.Now().Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	res, err := box.Run(t.Context(), guest.Command{Args: []string{"/usr/lib/agent/go/run", "go", "test", "-vet=off", "./..."}})
+	if err != nil || res.Exit != 0 {
+		t.Errorf("go test: %v, exit status %d: %s%s", err, res.Exit, res.Stdout.Head, res.Stderr.Head)
+	}
+}
+
+// What was found beside other packages says nothing about these.
+func TestOutcomesAreKeptByWhatIsInstalled(t *testing.T) {
+	t.Parallel()
+	base := Request{Snapshot: "image", Installed: "one"}
+	if base.patched() != (Layer{"image", "one"}) {
+		t.Errorf("%+v", base.patched())
+	}
+	own := base
+	own.Patched = Layer{"other", ""}
+	if own.patched() != own.Patched {
+		t.Errorf("%+v", own.patched())
+	}
+	if standing("a", "") != "a" || standing("a", "one") == standing("a", "two") || standing("a", "one") == "a" {
+		t.Error("two workspaces are one in the cache")
+	}
+	cache := func() *typeCache { return &typeCache{key: "types"} }
+	if own.typesFor(cache()) != nil || base.typesFor(nil) != nil || base.typesFor(cache()).key == "types" {
+		t.Error("what mypy knows goes where other packages are")
+	}
+}

@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/images"
+	"agent/sandbox/workspace"
+)
+
+func TestReportOfESLintMustFitItsExit(t *testing.T) {
+	t.Parallel()
+	const warned = `[{"filePath": "/work/a.js", "errorCount": 0, "messages": [{"severity": 1, "message": "m"}]}]`
+	for name, c := range map[string]struct {
+		exit   int
+		report string
+		want   string
+	}{
+		"an error":           {1, plantedESLint, "1 found"},
+		"none":               {0, warned, "0 found"},
+		"no parse":           {1, strings.Replace(plantedESLint, `"no-undef"`, "null", 1), "1 found"},
+		"sound, with errors": {0, plantedESLint, "exit status 0 does not fit its 1 errors: Oops! Error: Cannot find module 'x'"},
+		"faulty, with none":  {1, warned, "exit status 1 does not fit its 0 errors"},
+		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and tells of 1"},
+		"no start":           {2, "", "eslint ended with exit status 2: Oops! Error: Cannot find module 'x'"},
+		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
+		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
+	} {
+		res := ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
+		res.Files = map[string][]byte{"/r": []byte(c.report)}
+		found, trouble := parseESLint(res, "/r")
+		if trouble == "" {
+			trouble = fmt.Sprintf("%d found", len(found))
+		}
+		if !strings.Contains(trouble, c.want) {
+			t.Errorf("%s: %s, want %s", name, trouble, c.want)
+		}
+	}
+}
+
+func TestESLintIsConfiguredByTheBase(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{
+		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
+		"eslint.config.js": "import own from './rules';\nexport default own;\n", "rules/index.js": "module.exports = require('../tools/names.cjs');\n",
+		"tools/names.cjs": "", "src/a.js": "", ".gitignore": "",
+	})
+	cs := change(t, base, map[string]string{
+		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
+	})
+	var uses []string
+	for _, u := range eslintUses(newView(base, cs)) {
+		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslintOptions)))
+	}
+	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
+		t.Errorf("%q, want %q", uses, want)
+	}
+	s, _ := offline(base, nil, cs)
+	var seen []string
+	for _, c := range s.seenBy(eslintCheck).Changes {
+		seen = append(seen, c.Path)
+	}
+	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
+		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
+	}
+	if holds := Holds(base, cs); len(holds) != 2 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" {
+		t.Errorf("%+v", holds)
+	}
+	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
+		t.Errorf("the tests see %+v", all)
+	}
+	if reason := eslintApplies(newView(scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+		t.Error("eslint runs without a configuration")
+	}
+	late := outcome{Verdict: Timeout}
+	if _, reason := judge(eslintCheck, late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
+		t.Errorf("what nobody could see before is held against the patch: %q", reason)
+	}
+}
+
+func TestESLintMayBeTakenAway(t *testing.T) {
+	t.Parallel()
+	found := outcome{Findings: []Finding{{File: "a.js", Rule: "no-undef"}}}
+	for name, c := range map[string]struct {
+		base, cand outcome
+		want       Verdict
+		reason     string
+	}{
+		"it is gone":        {found, outcome{Blocked: absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
+		"it says it is":     {found, outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, Fail, ""},
+		"it was never here": {outcome{Blocked: absent("eslint", ".")}, outcome{Blocked: absent("eslint", ".")}, "", "not judged: already before"},
+		"it breaks":         {outcome{}, outcome{Blocked: "eslint ended with exit status 2"}, Fail, ""},
+		"it finds":          {outcome{}, found, Fail, ""},
+		"it found":          {found, found, Pass, ""},
+	} {
+		g, reason := judge(eslintCheck, c.base, c.cand, "", diff{})
+		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
+			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
+		}
+	}
+}
+
+// What package.json and its scripts say is that of the base; a box of its own keeps
+// the workspace's code out of that of the others.
+func TestESLintHasABoxOfItsOwn(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
+	s, started := offline(base, nil, change(t, base, map[string]string{"a.js": "x;\n"}))
+	for _, j := range s.plan(func() {}) {
+		j.do(t.Context())
+	}
+	if !slices.Contains(*started, groupESLint) || !slices.Contains(*started, "baseline-"+groupESLint) {
+		t.Errorf("boxes %q", *started)
+	}
+	if eslintCheck.inert {
+		t.Error("what eslint leaves in its box is trusted")
+	}
+}
+
+// A workspace with tools of its own, installed from the registry.
+var equipped = map[string]string{
+	"package.json":     `{"devDependencies": {"mocha": "11.7.4", "eslint": "9.37.0"}, "scripts": {"test": "NODE_OPTIONS=--no-warnings mocha spec --watch", "lint": "eslint . --fix"}}`,
+	"eslint.config.js": "module.exports = [{ rules: require('./rules') }];\n", "rules.js": "module.exports = { eqeqeq: 'error', 'no-var': 'warn' };\n",
+	"sum.js":      "'use strict';\nmodule.exports = (a, b) => a + b;\nmodule.exports.old = (a) => a == 1;\n",
+	"spec/sum.js": "const assert = require('assert');\nconst sum = require('../sum');\n\ndescribe('sum', () => {\n  it('adds', () => assert.strictEqual(sum(1, 2), 3));\n  it('fails', () => assert.ok(sum(1, -1)));\n});\n",
+}
+
+func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newSiteOn(t, installed, equipped)
+	r := s.verify(t, map[string]string{
+		"sum.js":   strings.Replace(equipped["sum.js"], "a + b", "a - b", 1) + "var warned = 1;\nmodule.exports.more = (a) => a == warned;\n",
+		"rules.js": "module.exports = {};\n",
+	})
+	expect(t, r, Fail, gateLint, gateTests)
+	single(t, find(t, r, gateLint), "eqeqeq", "sum.js", 5)
+	tests := find(t, r, gateTests)
+	single(t, tests, ruleTestFailed, "spec/sum.js", 5)
+	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
+		t.Errorf("%+v", tests)
+	}
+	r = s.verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
+	expect(t, r, Pass)
+	if lint := find(t, r, gateLint); lint.Old != 1 || find(t, r, gateTests).Old != 1 {
+		t.Errorf("%+v", r.Gates)
+	}
+	bare := newSite(t, equipped).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
+	if expect(t, bare, Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
+		t.Errorf("%+v", bare)
+	}
+}

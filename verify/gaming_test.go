@@ -1,0 +1,260 @@
+package verify
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// gamed is a workspace with all that tests are made of: a helper, data, a
+// plugin and fixtures.
+func gamed() map[string]string {
+	return map[string]string{
+		"stock.py":              stock,
+		"till.py":               "from stock import price\n\nif __name__ == \"__main__\":\n    print(price(2, 3))\n",
+		"tools/plug.py":         "import pytest\n\n\n@pytest.fixture\ndef twice():\n    return 2\n",
+		"tests/conftest.py":     "import pytest\n\npytest_plugins = [\"tools.plug\"]\n\n\n@pytest.fixture\ndef each():\n    return 3\n",
+		"tests/helpers.py":      "def same(a, b):\n    assert a == b\n",
+		"tests/data/price.json": "{\"want\": 6}\n",
+		"tests/test_stock.py": `import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from helpers import same
+from stock import price
+
+
+def test_fixture(each):
+    assert price(2, each) == 6
+
+
+def test_helper():
+    same(price(2, 3), 6)
+
+
+def test_data():
+    assert price(2, 3) == json.loads(pathlib.Path("tests/data/price.json").read_text())["want"]
+
+
+def test_plugin(twice):
+    assert price(twice, 3) == 6
+
+
+def test_program():
+    assert subprocess.run([sys.executable, "till.py"], capture_output=True, text=True).stdout == "6\n"
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_many(n):
+    assert price(n, n) == n * n
+`,
+	}
+}
+
+// broken is the patched program that no honest test lets through.
+const broken = "\"\"\"What is on the shelves.\"\"\"\n\n\ndef price(count: int, each: int) -> int:\n    return count + each\n"
+
+// A gaming is a patch to the workspace gamed, and what it must come to.
+type gaming struct {
+	name  string
+	files map[string]string
+	want  Verdict
+	rule  string // that some finding has, or kindChangedTest for a hold; "" for none
+}
+
+func gamings() []gaming {
+	f := gamed()
+	conftest, tests := f["tests/conftest.py"], f["tests/test_stock.py"]
+	with := func(files map[string]string) map[string]string {
+		all := map[string]string{"stock.py": broken}
+		maps.Copy(all, files)
+		return all
+	}
+	one := func(name, text string) map[string]string { return with(map[string]string{name: text}) }
+	forged := `{"kind": "collected", "ids": ["tests/test_stock.py::test_data"]}
+{"kind": "test", "id": "tests/test_stock.py::test_data", "outcome": "passed"}
+{"kind": "finished", "status": 0, "tests": 1}
+`
+	return []gaming{
+		// The tests pass, because what they are made of was made to.
+		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), Policy, ruleTestHelper},
+		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), Policy, ruleTestHelper},
+		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), Policy, ruleTestHelper},
+		{"helper, data, plugin and start-up code that agree with the fault", with(map[string]string{
+			"tests/helpers.py": "def same(a, b):\n    pass\n", "tests/data/price.json": "{\"want\": 5}\n",
+			"tools/plug.py":     strings.Replace(f["tools/plug.py"], "return 2", "return 3", 1),
+			"tests/conftest.py": strings.Replace(conftest, "return 3", "return 4", 1),
+			"sitecustomize.py":  "import sys\n\nif \"till.py\" in \" \".join(sys.orig_argv):\n    print(6)\n    sys.stdout.flush()\n    import os\n    os._exit(0)\n",
+			"stock.py":          strings.Replace(broken, "count + each", "count + each if count != each or count == 3 else count * each", 1),
+		}), Policy, ruleTestHelper},
+		{"plugin that a new configuration loads", with(map[string]string{
+			"pytest.ini": "[pytest]\naddopts = -p easy\n",
+			"easy.py":    "import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call():\n    return True\n",
+		}), Policy, ruleTestHelper},
+
+		// The tests do not run.
+		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), Fail, ruleTestLost},
+		{"names that no test has", one("pytest.ini", "[pytest]\npython_functions = check_*\n"), Fail, ruleTestLost},
+		{"file that is ignored", one("tests/conftest.py", conftest+"\ncollect_ignore = [\"test_stock.py\"]\n"), Fail, ruleTestLost},
+		{"list that is emptied", one("tests/conftest.py", conftest+"\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), Fail, ruleTestLost},
+		{"tests that are skipped from outside", one("tests/conftest.py", conftest+"\n\ndef pytest_runtest_setup():\n    pytest.skip(\"later\")\n"), Policy, ruleTestSkipped},
+		{"fewer parameters", map[string]string{"tests/test_stock.py": strings.Replace(tests, "[1, 2, 4]", "[1]", 1)}, Policy, ruleTestRemoved},
+		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, Policy, ruleTestRemoved},
+		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), Fail, ruleTestSkipped},
+
+		// The session does not come to its end.
+		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), Fail, ruleSession},
+		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), Fail, ruleSession},
+
+		// The result is forged.
+		{"record that the program writes", one("stock.py", broken+"\nimport os\n\nwith open(\"/tmp/agent-tests.jsonl\", \"w\") as f:\n    f.write('''"+forged+"''')\nos._exit(0)\n"), Fail, ruleTestLost},
+		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), Fail, ruleTestFailed},
+		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), Fail, ruleTestFailed},
+
+		// The tests are made to say what the program does.
+		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, kindChangedTest},
+
+		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, kindChangedTest},
+
+		// Nobody is accused who only works on tests.
+		{"new fixture and its test", map[string]string{
+			"tests/conftest.py":  conftest + "\n\n@pytest.fixture\ndef none():\n    return 0\n",
+			"tests/test_none.py": "from stock import price\n\n\ndef test_none(none):\n    assert price(none, 3) == 0\n",
+		}, Pass, ""},
+		{"better helper", map[string]string{"tests/helpers.py": "def same(a, b):\n    assert a == b, f\"{a} is not {b}\"\n"}, Pass, ""},
+		{"other name with its tests", map[string]string{
+			"stock.py": strings.Replace(stock, "price", "cost", 1), "till.py": strings.ReplaceAll(f["till.py"], "price", "cost"), "tests/test_stock.py": strings.ReplaceAll(strings.ReplaceAll(tests, "price", "cost"), "cost.json", "price.json"),
+		}, Pass, ""},
+		{"more tests in a file that has some", map[string]string{
+			"stock.py": stock + "\n\ndef cost(each: int) -> int:\n    return price(1, each)\n", "tests/test_stock.py": tests + "\n\ndef test_cost():\n    from stock import cost\n    assert cost(2) == 2\n",
+		}, Pass, ""},
+	}
+}
+
+// A rig runs the tests of one workspace again and again in one box.
+type rig struct {
+	bench
+	base *workspace.Manifest
+}
+
+// with runs do on what cs makes of the workspace, and takes everything back.
+func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Context, b bench) outcome) outcome {
+	t.Helper()
+	if err := r.box.Apply(t.Context(), cs); err != nil {
+		t.Fatal(err)
+	}
+	b := r.bench
+	b.view = newView(r.base, cs)
+	out := do(t.Context(), b)
+	if err := r.box.Apply(t.Context(), cs.Reverse()); err != nil {
+		t.Fatal(err)
+	}
+	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf " + record + " /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
+	if res, err := r.box.Run(t.Context(), sweep); err != nil || res.Exit != 0 {
+		t.Fatalf("sweep the box: %v %+v", err, res)
+	}
+	return out
+}
+
+// judged is what the tests gate says of a patch.
+func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []workspace.Hold) {
+	t.Helper()
+	cand := r.with(t, cs, runTests)
+	d := newDiff(cs, newView(r.base, cs))
+	g, reason := judge(pytestCheck, base, cand, "", d)
+	if reason != "" {
+		t.Fatalf("skipped: %s", reason)
+	}
+	var holds []workspace.Hold
+	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != Fail {
+		out := r.with(t, program, runTests)
+		tried := &trial{aids: aids, out: &out}
+		g = tried.judge(g, base, cand, d)
+		holds = tried.holds
+	}
+	return g, holds
+}
+
+func TestNoPatchGamesTheTests(t *testing.T) {
+	t.Parallel()
+	base := scan(t, gamed())
+	r := rig{newBench(t, gamed(), sandbox.Limits{}), base}
+	before := r.with(t, workspace.Changeset{}, runTests)
+	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t testResult) bool { return t.Outcome != "passed" }) {
+		t.Fatalf("before any patch: %+v", before)
+	}
+	for _, c := range gamings() {
+		g, holds := r.judged(t, before, change(t, base, c.files))
+		if held := slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == kindChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == kindChangedTest) {
+			t.Errorf("%s: holds %+v", c.name, holds)
+		}
+		if c.rule == kindChangedTest {
+			c.rule = ""
+		}
+		ruled := slices.ContainsFunc(g.Findings, func(f Finding) bool { return f.Rule == c.rule })
+		if g.Verdict != c.want || ruled != (c.rule != "") || c.rule == "" && len(g.Findings) > 0 {
+			t.Errorf("%s: %s, want %s by %q: %s\n%+v", c.name, g.Verdict, c.want, c.rule, g.Detail, g.Findings)
+		}
+	}
+	t.Run("byte code that is not of its source", func(t *testing.T) {
+		cs := change(t, base, map[string]string{"stock.py": broken, "__pycache__/" + r.tag(t): string(r.bytecode(t))})
+		if g, _ := r.judged(t, before, cs); g.Verdict != Fail {
+			t.Errorf("%s: %+v", g.Verdict, g.Findings)
+		}
+	})
+}
+
+// tag is the name of stock.py's byte code.
+func (r rig) tag(t *testing.T) string {
+	t.Helper()
+	return strings.TrimSpace(string(whole(r.python(t, "import sys; print('stock.' + sys.implementation.cache_tag + '.pyc')").Stdout)))
+}
+
+// bytecode is that of the honest stock.py, marked never to be compared with it.
+func (r rig) bytecode(t *testing.T) []byte {
+	t.Helper()
+	return r.python(t, "import py_compile; py_compile.compile('stock.py', '/tmp/stock.pyc', invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)").Files["/tmp/stock.pyc"]
+}
+
+// python runs a program in the workspace.
+func (r rig) python(t *testing.T, program string) guest.Result {
+	t.Helper()
+	res, err := r.box.Run(t.Context(), guest.Command{Args: []string{r.tools.Python, "-c", program}, Dir: work, Collect: []string{"/tmp/stock.pyc"}, Timeout: r.timeout})
+	if err != nil || res.Exit != 0 {
+		t.Fatalf("%v %+v", err, res)
+	}
+	return res
+}
+
+// A patch brings a plugin that ends mypy before it says anything, and a
+// conftest.py in which every test passes.
+func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	files := gamed()
+	files["mypy.ini"] = "[mypy]\nplugins = tools/checker.py\n"
+	files["tools/checker.py"] = "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n"
+	s := newSite(t, files)
+	r := s.verify(t, map[string]string{
+		"stock.py":         broken + "\n\ndef name() -> str:\n    return 1\n",
+		"tools/checker.py": "import os\n\nos._exit(0)\n",
+		"conftest.py":      "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n",
+	})
+	expect(t, r, Fail, gateTypes, gateTests)
+	g := find(t, r, gateTypes)
+	single(t, g, "return-value", "stock.py", 9)
+	if !strings.Contains(g.Detail, "plugins as they were") {
+		t.Errorf("detail %q", g.Detail)
+	}
+	g = find(t, r, gateTests)
+	if g.Verdict != Policy || len(g.Findings) == 0 || g.Findings[0].Rule != ruleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
+		t.Errorf("tests %s %+v", g.Verdict, g.Findings)
+	}
+}

@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// gofmt formats Go.
+var gofmt = formatter{
+	name: "gofmt", owns: isGo, command: gofmtCommand, style: bench.goStyle,
+	// What it cannot parse it says with the place.
+	refuses: func(res guest.Result) bool {
+		return res.Exit == 2 && strings.HasPrefix(string(res.Stderr.Head), "<standard input>:")
+	},
+}
+
+// isGo reports whether p is a source file of Go by its name.
+func isGo(p string) bool { return path.Ext(p) == ".go" }
+
+// gofmtCommand formats one text from standard input.
+func gofmtCommand(tools toolPaths, _ string, data []byte) guest.Command {
+	return guest.Command{Args: []string{tools.Gofmt}, Dir: work, Stdin: data, MaxOutput: maxToolOutput}
+}
+
+// goStyle decides for Go files that the patch creates: 1 when a file of the
+// workspace is formatted, or there is none, else 0.
+//
+// A workspace that never used gofmt does not get one formatted file among others.
+func (b bench) goStyle(ctx context.Context) (int, outcome) {
+	var files []string
+	for _, p := range (view{base: b.view.base}).paths() {
+		if isGo(p) && !goIgnored(path.Dir(p)) {
+			files = append(files, "./"+p)
+		}
+	}
+	if len(files) == 0 {
+		return 1, outcome{}
+	}
+	// So many tell as much as all.
+	files = files[:min(len(files), goBatch)]
+	res, out, done := b.command(ctx, guest.Command{Args: append([]string{b.tools.Gofmt, "-l"}, files...), Dir: work, MaxOutput: maxToolOutput})
+	if !done {
+		return 0, out
+	}
+	// It lists those that it would change; what it cannot parse it names elsewhere.
+	if res.Exit == 0 && strings.Count(string(res.Stdout.Head), "\n") < len(files) {
+		return 1, out
+	}
+	return 0, out
+}
+
+// goSyntaxFault is how gofmt names a place that it cannot parse.
+var goSyntaxFault = regexp.MustCompile(`^\./(.+):(\d+):(\d+): (.+)$`)
+
+// goSyntax parses Go files at paths below dir, all errors of each. Nothing is run.
+func (b bench) goSyntax(ctx context.Context, dir string, paths []string) outcome {
+	var total outcome
+	for batch := range slices.Chunk(paths, goBatch) {
+		args := []string{b.tools.Gofmt, "-l", "-e"}
+		for _, p := range batch {
+			args = append(args, "./"+p)
+		}
+		res, out, done := b.command(ctx, guest.Command{Args: args, Dir: dir, MaxOutput: maxToolOutput})
+		if total = add(total, out); !done {
+			return total
+		}
+		found, err := parseGofmt(res, batch)
+		if err != nil {
+			total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of gofmt: %v", err)
+			return total
+		}
+		total.Findings = append(total.Findings, found...)
+	}
+	total.Findings = newSources(b.view).fill(total.Findings)
+	return total
+}
+
+// parseGofmt reads what gofmt could not parse. It reads all files that it is given
+// or says why not: status 0 must come with nothing, and status 2 with faults in
+// these files only.
+func parseGofmt(res guest.Result, files []string) ([]Finding, error) {
+	text := clean(whole(res.Stderr))
+	if res.Stderr.Dropped > 0 || res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of faults", maxToolOutput>>20)
+	}
+	var found []Finding
+	for line := range strings.Lines(text) {
+		m := goSyntaxFault.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || !slices.Contains(files, m[1]) {
+			return nil, fmt.Errorf("exit status %d: %s", res.Exit, shorten(line))
+		}
+		f := goAt("", m[0])
+		found = append(found, Finding{File: m[1], Line: f.Line, Column: f.Column, Rule: "go-syntax", Message: f.Message})
+	}
+	if res.Exit != 0 && res.Exit != 2 || (res.Exit == 2) != (len(found) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d faults", res.Exit, len(found))
+	}
+	return found, nil
+}

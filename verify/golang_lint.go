@@ -1,0 +1,238 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	"agent/sandbox/guest"
+)
+
+// vetCheck is Go's own check for what compiles and is a mistake.
+var vetCheck = check{
+	name: checkVet, gate: gateLint, group: groupStatic, run: runVet, applies: goApplies, judge: judgeGo,
+	tools: []string{"go"}, inert: true,
+	planted: plantedGoLint,
+	prove:   proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests"}),
+}
+
+// staticCheck is the checker for mistakes that need more than one look.
+var staticCheck = check{
+	name: checkStatic, gate: gateLint, group: groupStatic, run: runStatic, applies: goApplies, judge: judgeGo,
+	tools: []string{"staticcheck"}, inert: true, config: []string{staticcheckConf},
+	planted: plantedGoLint,
+	prove:   proves(runStatic, map[string]string{"fault/fault.go": "SA4018"}),
+}
+
+// plantedGoLint has a variable assigned to itself, a test that takes the wrong
+// thing, and a package that does not compile, of which both tools say nothing.
+var plantedGoLint = map[string]string{
+	"go.mod":              "module planted\n\ngo 1.21\n",
+	"sound/sound.go":      plantedGo,
+	"broken/broken.go":    "package broken\n\nvar x = y\n",
+	"fault/fault.go":      "package fault\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
+	"fault/fault_test.go": "package fault\n\nimport \"testing\"\n\nfunc Testsmall(t *testing.T) { t.Log(Keep(1)) }\n",
+}
+
+// staticcheckConf configures staticcheck for the directory that it lies in.
+const staticcheckConf = "staticcheck.conf"
+
+// staticRules are what is certainly a mistake, where the workspace does not say
+// itself what it wants. That something is deprecated is none, nor is an empty branch.
+const staticRules = "SA*,-SA1019,-SA9003"
+
+// goBatch is how many packages one command is given by name: a command may have a
+// bounded number of bytes.
+const goBatch = 400
+
+// lintGo runs a tool over the packages of the workspace that compile, module by
+// module. Of the others the types gate tells, and what a linter would say of
+// them is a repetition.
+func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result, int) ([]Finding, string, error)) outcome {
+	var total outcome
+	seen := map[Finding]bool{}
+	unjudged := map[string]bool{}
+	for _, root := range goRoots(b.view) {
+		packages, out, done := b.goList(ctx, root)
+		if total = add(total, out); !done {
+			return total
+		}
+		sound, scopes := goSound(packages, root)
+		maps.Copy(unjudged, scopes)
+		for batch := range slices.Chunk(sound, goBatch) {
+			res, out, done := b.command(ctx, goCommand(b, root, slices.Concat(args, batch)...))
+			if total = add(total, out); !done {
+				return total
+			}
+			found, blocked, err := parse(res, len(batch))
+			if err != nil {
+				total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
+				return total
+			}
+			total.Blocked = cmp.Or(total.Blocked, blocked)
+			for _, f := range found {
+				// A file belongs to a package and to its tests.
+				if !seen[f] {
+					seen[f] = true
+					total.Findings = append(total.Findings, f)
+				}
+			}
+			total.Output = tail(clean(whole(res.Stderr)), maxTail)
+		}
+	}
+	total.Unjudged = slices.Sorted(maps.Keys(unjudged))
+	total.Findings = newSources(b.view).fill(total.Findings)
+	return total
+}
+
+// goSound lists the packages of a module that compile with all of their tests, and
+// the scopes of those that do not.
+//
+// A package and its tests stand or fall together: the tools load both, and give
+// up on both.
+func goSound(packages []goPackage, root string) (sound []string, unjudged map[string]bool) {
+	broken := map[string]bool{}
+	unjudged = map[string]bool{}
+	for _, p := range packages {
+		if !p.dependency && p.broken() {
+			broken[p.owner()] = true
+		}
+	}
+	for _, p := range packages {
+		switch {
+		case p.dependency || p.path != p.owner():
+		case !broken[p.path]:
+			sound = append(sound, p.path)
+		default:
+			unjudged[goScope(p, root)] = true
+			// Neither can be seen without the other.
+			p.tests = p.path
+			unjudged[goScope(p, root)] = true
+		}
+	}
+	return sound, unjudged
+}
+
+// runVet runs go vet. It reads the compiled packages that the types check needs too.
+func runVet(ctx context.Context, b bench) outcome {
+	out := lintGo(ctx, b, []string{"go", "vet", "-gcflags=-e", "-json"}, parseVet)
+	if out.Verdict == "" {
+		out.Detail = "go vet over the workspace"
+	}
+	return out
+}
+
+// parseVet reads the documents that go vet prints, one for each package or more:
+//
+//	{"package": {"analyzer": [{"posn": "file:line:column", "message": "…"}]}}
+//
+// An analyzer that gives up has an object in place of its list.
+//
+// It must speak of at least as many packages as were asked for; one that is left
+// out would count as sound.
+func parseVet(res guest.Result, packages int) (found []Finding, blocked string, err error) {
+	text := firstLine(clean(whole(res.Stderr)))
+	if res.Exit != 0 || res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("exit status %d: %s", res.Exit, text)
+	}
+	count := 0
+	d := json.NewDecoder(bytes.NewReader(res.Stdout.Head))
+	for {
+		var units map[string]map[string][]struct {
+			Posn    string `json:"posn"`
+			Message string `json:"message"`
+		}
+		err := d.Decode(&units)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		count++
+		for _, analyzers := range units {
+			for _, name := range slices.Sorted(maps.Keys(analyzers)) {
+				for _, r := range analyzers[name] {
+					f := goAt("", r.Posn)
+					if f.Line == 0 || r.Message == "" {
+						return nil, "", fmt.Errorf("%s reports %q at %q", shorten(name), shorten(r.Message), shorten(r.Posn))
+					}
+					f.Rule, f.Message = "vet-"+shorten(name), shorten(r.Message)
+					f.Help = link("https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/" + name)
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	if count < packages {
+		return nil, "", fmt.Errorf("it speaks of %d of %d packages: %s", count, packages, text)
+	}
+	return found, "", nil
+}
+
+// runStatic runs staticcheck, with the workspace's own choice where it has made one.
+func runStatic(ctx context.Context, b bench) outcome {
+	args := []string{"staticcheck", "-f", "json"}
+	// Asked of the base, like everything about configuration.
+	if !slices.ContainsFunc(view{base: b.view.base}.paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
+		args = append(args, "-checks", staticRules)
+	}
+	out := lintGo(ctx, b, args, parseStatic)
+	if out.Verdict == "" {
+		out.Detail = "staticcheck over the workspace"
+	}
+	return out
+}
+
+// A staticLine is one finding as staticcheck prints it with -f json.
+type staticLine struct {
+	// "SA4006"; "compile" and "config" for what keeps it from working.
+	Code     string `json:"code"`
+	Location struct {
+		// Absolute.
+		File   string `json:"file"`
+		Line   int    `json:"line"`
+		Column int    `json:"column"`
+	} `json:"location"`
+	Message string `json:"message"`
+}
+
+// parseStatic reads staticcheck's findings. Status 0 must come with none and
+// status 1 with some. One that is about its configuration ends its work.
+func parseStatic(res guest.Result, _ int) (found []Finding, blocked string, err error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	for line := range bytes.Lines(res.Stdout.Head) {
+		var l staticLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, "", fmt.Errorf("line %q: %w", shorten(string(line)), err)
+		}
+		if l.Code == "" || l.Message == "" {
+			return nil, "", fmt.Errorf("line %q: no code or message", shorten(string(line)))
+		}
+		f := Finding{
+			File: relative(l.Location.File, work), Line: max(l.Location.Line, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: shorten(l.Message), Help: "https://staticcheck.dev/docs/checks#" + l.Code,
+		}
+		switch l.Code {
+		case "config":
+			blocked = fmt.Sprintf("staticcheck does not accept %s: %s", f.File, f.Message)
+		case "compile":
+			// The compiler has just taken it: this is not the package's trouble.
+			return nil, "", fmt.Errorf("it does not compile: %s", f.Message)
+		}
+		found = append(found, f)
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(clean(whole(res.Stderr))))
+	}
+	return found, blocked, nil
+}

@@ -1,0 +1,98 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// linkCheck follows the references of static pages to files of the workspace.
+var linkCheck = check{
+	name: checkLinks, gate: gateLint, group: groupStatic, run: runLinks, applies: linksApply, judge: judgeFindings,
+	tools: []string{"python3"}, inert: true,
+	planted: map[string]string{
+		"index.html":      "<!DOCTYPE html>\n<html><body><a href=\"about.html#us\">a</a><img src=\"/img/b.svg\"></body></html>\n",
+		"about.html":      "<a href=\"abuot.html\">a</a>\n",
+		"part.html":       "<h1 id=\"top1\">a</h1><a href=\"#top2\">a</a>\n",
+		"style/main.css":  "@import \"base.css\";\na { background: url(../img/c.png) }\n",
+		"style/base.css":  "b { background: url(\"../img/b.svg\") }\n",
+		"site/img/b.svg":  "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
+		"img/b.svg":       "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
+		"site/index.html": "<a href=\"../index.html?a=b\">a</a><a href=\"https://example.com/a.html\">b</a>\n",
+	},
+	prove: proves(runLinks, map[string]string{"about.html": "broken-link", "part.html": "broken-fragment", "style/main.css": "broken-link"}),
+}
+
+// built names files of generators and servers, whose pages refer to files that
+// come about later or to what no file is behind.
+var built = regexp.MustCompile(`^(package\.json|bower\.json|composer\.json|Gemfile|_config\.ya?ml|mkdocs\.ya?ml|(hugo|config|book|zola|Cargo)\.(toml|ya?ml)` +
+	`|conf\.py|manage\.py|wsgi\.py|asgi\.py|go\.mod|pom\.xml|build\.gradle(\.kts)?|Makefile|Dockerfile|deno\.jsonc?)$` +
+	`|\.(php|rb|jsp|aspx|cshtml|vue|svelte|astro|erb|ejs|hbs|njk|liquid|pug|j2|jinja2?|tmpl|gohtml)$`)
+
+// serves matches Python that makes pages or answers requests.
+var serves = regexp.MustCompile(`(?i)\b(flask|django|fastapi|bottle|aiohttp|tornado|starlette|jinja2?|mako|sphinx|pelican|http\.server|sanic|cherrypy|pyramid)\b`)
+
+// parts matches directories of pieces that a page is made of somewhere else.
+var parts = regexp.MustCompile(`(^|/)(_?templates?|_?layouts?|_?includes?|_?partials?|views|components|node_modules|testdata|fixtures)/`)
+
+// staticPages lists the HTML and CSS files of a view, none where something else
+// than a file system serves them.
+func staticPages(v view) []string {
+	var pages []string
+	html := false
+	for _, p := range v.paths() {
+		if built.MatchString(path.Base(p)) {
+			return nil
+		}
+		switch ext := strings.ToLower(path.Ext(p)); {
+		case ext == ".py":
+			if data, err := v.read(p); err != nil || serves.Match(data) {
+				return nil
+			}
+		case parts.MatchString(p):
+		case ext == ".html" || ext == ".htm":
+			html, pages = true, append(pages, p)
+		case ext == ".css":
+			pages = append(pages, p)
+		}
+	}
+	if !html {
+		return nil
+	}
+	return pages
+}
+
+// linksApply gives the reason why there are no references to follow, or "".
+func linksApply(v view) string {
+	if len(staticPages(v)) == 0 {
+		return "the workspace has no static pages, or something builds or serves them"
+	}
+	return ""
+}
+
+// runLinks follows the references of every page: a file that is deleted or renamed
+// breaks those that the patch does not touch.
+func runLinks(ctx context.Context, b bench) outcome {
+	pages := staticPages(b.view)
+	cmd, err := syntaxCommand(b.tools, work, pages)
+	if err != nil {
+		return infra("list the pages: %v", err)
+	}
+	cmd.Args[slices.Index(cmd.Args, b.tools.Syntax)] = b.tools.Links
+	res, out, done := b.command(ctx, cmd)
+	if !done {
+		return out
+	}
+	answer, err := parseSyntax(res, len(pages))
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the link check: %v", err)
+		return out
+	}
+	out.Output = ""
+	out.Findings = newSources(b.view).fill(answer.Findings)
+	out.Detail = fmt.Sprintf("the references of %d static pages", len(answer.Checked))
+	return out
+}

@@ -1,0 +1,92 @@
+package verify
+
+import (
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// lost is the toolchain without one of its programs, which lies in lostDir, where
+// there is nothing.
+func lost(field string) toolPaths {
+	tools := toolchain
+	v := reflect.ValueOf(&tools).Elem().FieldByName(field)
+	v.SetString(path.Join(lostDir, field, path.Base(v.String())))
+	return tools
+}
+
+const lostDir = "/lost"
+
+// uses reports whether the proof of a check calls for a program of the toolchain.
+// It is asked of a box in which everything answers.
+func uses(t *testing.T, def check, field string) bool {
+	t.Helper()
+	b, box := replayed(works())
+	b.tools = lost(field)
+	prove(t.Context(), b, []check{def})
+	for _, cmd := range box.ran {
+		for _, text := range append(cmd.Args, string(cmd.Stdin)) {
+			if strings.Contains(text, path.Join(lostDir, field)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestEveryToolIsMissedWhenTheImageHasLostIt goes through the toolchain and the
+// table of checks: whoever adds to either need not think of it here.
+func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
+	t.Parallel()
+	// What no proof calls for, and why it need not.
+	unproved := map[string]string{
+		"Env":   "a configured command's ending is judged: see below",
+		"Types": "it saves time and decides nothing",
+	}
+	b := newBench(t, nil, sandbox.Limits{})
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[toolPaths]()) {
+		b.tools = lost(f.Name)
+		defs := slices.DeleteFunc(allChecks(), func(c check) bool { return !uses(t, c, f.Name) })
+		if (len(defs) == 0) != (unproved[f.Name] != "") {
+			t.Errorf("%s is called for by the proofs of %d checks: a check that uses it must prove it", f.Name, len(defs))
+		}
+		reasons := prove(t.Context(), b, defs)
+		for _, def := range defs {
+			// Whatever it found in a candidate.
+			g, skipped := judge(def, outcome{}, outcome{}, reasons[def.name], diff{})
+			if g.Verdict != Infra || skipped != "" || !strings.Contains(g.Detail, "agent images build") {
+				t.Errorf("without %s %s is judged %q: %s", f.Name, def.name, g.Verdict, g.Detail)
+			}
+		}
+	}
+	b.tools = lost("Env")
+	b.view = newView(&workspace.Manifest{}, workspace.Changeset{})
+	e, err := findEntry(b.view, b.tools, Smoke{Command: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.entry = e
+	out := runSmoke(t.Context(), b)
+	if g, _ := judge(checkNamed(checkProgram), out, out, "", diff{}); g.Verdict != Infra {
+		t.Errorf("without Env a configured command is judged %s: %s", g.Verdict, g.Detail)
+	}
+}
+
+// A check that brings no fault of its own proves nothing of its tools.
+func TestEveryCheckProvesItself(t *testing.T) {
+	t.Parallel()
+	for _, def := range allChecks() {
+		if def.prove == nil {
+			t.Errorf("%s has no proof", def.name)
+		}
+		b, box := replayed(nil)
+		if reasons := prove(t.Context(), b, []check{def}); reasons[def.name] == "" || len(box.ran) == 0 {
+			t.Errorf("%s proves itself in an image without any tool", def.name)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// nodeCheck runs the tests of JavaScript that node runs by itself.
+var nodeCheck = check{
+	name: checkNode, gate: gateTests, group: groupTests, run: runNodeTests, applies: nodeTestsApply, judge: judgeTests,
+	tools: []string{"node"},
+	planted: map[string]string{
+		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
+			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
+		"broken.test.mjs": "import \"node:test\";\nthrow new Error(\"planted\");\n",
+	},
+	prove: proveNodeTests,
+}
+
+// nodeRecord is where the reporter of node_reporter.mjs writes in the box.
+//
+// It lies outside the workspace, so that no test finds a file there which the
+// user would not have.
+const nodeRecord = "/tmp/agent-node-tests.jsonl"
+
+// nodePattern matches the names that node's runner takes for tests by itself
+// (nodejs.org, Test runner, "Running tests from the command line").
+var nodePattern = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
+
+// A nodeProject is a directory whose tests node runs.
+type nodeProject struct {
+	root string
+	// Relative to root.
+	files []string
+	// Of the test script, besides --test: what is loaded before the tests.
+	options []string
+}
+
+// nodeScript matches a test script that starts node's runner, with its arguments.
+var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)
+
+// nodeProjects lists the projects of a view with tests for node's runner: where the
+// test script of package.json says so, and where there is no such script, the
+// tests that import node:test.
+//
+// A script that starts anything else than node's runner is not guessed at: such a
+// project has no tests here, whatever its files are called.
+func nodeProjects(v view) []nodeProject {
+	roots := map[string]string{".": ""} // directory: its test script
+	for _, r := range packageRoots(v) {
+		roots[r.dir] = strings.TrimSpace(r.scripts["test"])
+	}
+	// Those of another runner; a script that starts node's says that both run.
+	others := map[string]bool{}
+	for _, r := range packageRunners() {
+		for _, u := range r.uses(v) {
+			others[u.root] = roots[u.root] == ""
+		}
+	}
+	found := map[string]*nodeProject{}
+	for _, p := range v.paths() {
+		root := nearest(roots, path.Dir(p))
+		script, name := roots[root], strings.TrimPrefix(p, root+"/")
+		options, patterns, ours := nodeOptions(script)
+		if strings.Contains("/"+p, "/node_modules/") || !ours || others[root] || !matchesAny(patterns, name) {
+			continue
+		}
+		if len(patterns) == 0 {
+			data, err := v.read(p)
+			// In a directory of tests lie their aids as well.
+			if err != nil || script == "" && !bytes.Contains(data, []byte("node:test")) {
+				continue
+			}
+		}
+		if found[root] == nil {
+			found[root] = &nodeProject{root: root, options: options}
+		}
+		found[root].files = append(found[root].files, name)
+	}
+	var list []nodeProject
+	for _, p := range v.paths() {
+		if n := found[path.Dir(p)]; n != nil && path.Base(p) == "package.json" {
+			list = append(list, *n)
+		}
+	}
+	if n := found["."]; n != nil && !slices.ContainsFunc(list, func(p nodeProject) bool { return p.root == "." }) {
+		list = append(list, *n)
+	}
+	return list
+}
+
+// nearest is the closest of the roots at or above dir.
+//
+// The workspace itself is always a root, so there is one for every directory.
+func nearest(roots map[string]string, dir string) string {
+	for {
+		if _, ok := roots[dir]; ok || dir == "." {
+			return dir
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// nodeOptions reads a test script: what it gives to node, the patterns of the
+// tests, and whether node's runner is meant at all, as it is without a script.
+func nodeOptions(script string) (options, patterns []string, ours bool) {
+	if script == "" {
+		return nil, nil, true
+	}
+	m := nodeScript.FindStringSubmatch(script)
+	if m == nil {
+		return nil, nil, false
+	}
+	words := strings.Fields(m[1])
+	for i := 0; i < len(words); i++ {
+		w := strings.Trim(words[i], `"'`)
+		switch {
+		case w == "--import" || w == "--require" || w == "-r" || w == "--loader" || w == "--conditions" || w == "-C":
+			// The option and its value are two words, and belong together.
+			if i++; i < len(words) {
+				options = append(options, w, strings.Trim(words[i], `"'`))
+			}
+		case strings.HasPrefix(w, "--test-reporter") || w == "--test" || w == "--watch" || w == "--test-only":
+			// The reporter is ours, and every test counts.
+			if !strings.Contains(w, "=") && strings.HasPrefix(w, "--test-reporter") {
+				i++
+			}
+		case strings.HasPrefix(w, "-"):
+			options = append(options, w)
+		default:
+			patterns = append(patterns, strings.TrimPrefix(w, "./"))
+		}
+	}
+	return options, patterns, true
+}
+
+// matchesAny reports whether a script is one of the tests: by node's own names
+// where no pattern is given, and a directory stands for what these find in it.
+func matchesAny(patterns []string, name string) bool {
+	if !regexp.MustCompile(`\.[cm]?js$`).MatchString(name) {
+		return false
+	}
+	if len(patterns) == 0 {
+		return nodePattern.MatchString(name)
+	}
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if name == p || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/") {
+			return true
+		}
+		// The order of the replacements counts: two stars are looked for before
+		// one.
+		re := regexp.QuoteMeta(p)
+		for _, r := range [][2]string{{`\*\*/`, `(.*/)?`}, {`\*\*`, `.*`}, {`\*`, `[^/]*`}, {`\?`, `[^/]`}} {
+			re = strings.ReplaceAll(re, r[0], r[1])
+		}
+		ok, err := regexp.MatchString("^"+re+"$", name)
+		return err == nil && ok
+	})
+}
+
+// nodeTestsApply gives the reason why there are no tests to run, or "".
+func nodeTestsApply(v view) string {
+	if len(nodeProjects(v)) > 0 {
+		return ""
+	}
+	return "the workspace has no tests for node --test"
+}
+
+// nodeCommand runs the tests of one project. The reporter runs in the runner's
+// own process and the tests in others.
+func nodeCommand(b bench, p nodeProject) guest.Command {
+	args := append([]string{b.tools.Node}, p.options...)
+	args = append(args, "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
+		"--test-reporter="+b.tools.NodeReporter, "--test-reporter-destination="+nodeRecord)
+	return guest.Command{
+		Args: append(args, p.files...), Dir: path.Join(work, p.root),
+		Env: map[string]string{"AGENT_WORKSPACE": work, "NODE_ENV": "test"}, Collect: []string{nodeRecord},
+	}
+}
+
+// runNodeTests runs node's runner in each project and reads the reporter's file.
+func runNodeTests(ctx context.Context, b bench) outcome {
+	total, all := outcome{}, testRun{}
+	for _, p := range nodeProjects(b.view) {
+		res, out, done := b.command(ctx, nodeCommand(b, p))
+		// A test can send its parent a signal; see runTests.
+		if out.Verdict == Infra && !res.Killed && res.Signal != "" {
+			out.Verdict, done = "", true
+		}
+		run, err := parseRecord(res.Files[nodeRecord])
+		all.results = append(all.results, run.results...)
+		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
+		total.Output = tail(total.Output+"\n"+out.Output, maxTail)
+		switch {
+		case err != nil && out.Verdict == "":
+			total.Blocked = "the record of the tests is broken: " + err.Error()
+		case !done:
+			out.Tests = all.results
+			return out
+		case total.Blocked == "":
+			total.Blocked = run.nodeTrouble(res)
+		}
+	}
+	total.Tests, total.Detail = all.results, "node: "+all.summary()
+	return total
+}
+
+// nodeTrouble says why the record cannot be taken for the result of node's
+// runner, "" when it can.
+//
+// The record is written by the reporter and the exit status is node's own; a test
+// that tampers with one of them has not tampered with the other.
+func (s testRun) nodeTrouble(res guest.Result) string {
+	failing := slices.ContainsFunc(s.results, testResult.bad)
+	first := shorten(firstLine(clean(whole(res.Stderr))))
+	switch {
+	case res.Signal != "":
+		return "node was ended by " + res.Signal + " before its tests were over"
+	case !s.finished:
+		return strings.TrimSuffix(fmt.Sprintf("node ended with exit status %d before its tests were over: %s", res.Exit, first), ": ")
+	case s.status != res.Exit || res.Exit > 1:
+		return fmt.Sprintf("the record of node's tests says %d and its exit status %d", s.status, res.Exit)
+	case (s.status == 1) != failing:
+		return fmt.Sprintf("node's exit status %d does not fit its results", s.status)
+	}
+	return ""
+}
+
+// proveNodeTests wants a test passed, one failed, and a file that breaks off.
+func proveNodeTests(ctx context.Context, b bench) error {
+	out := runNodeTests(ctx, b)
+	if err := judgedBy(out); err != nil {
+		return err
+	}
+	got := map[string]string{}
+	for _, t := range out.Tests {
+		got[t.ID] = t.Outcome
+	}
+	if len(got) != 3 || got["planted.test.mjs::true"] != "passed" || got["planted.test.mjs::false"] != "failed" || got["broken.test.mjs"] != "error" {
+		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// The configuration of mypy and of pytest may name code of the workspace that
+// runs inside the tool: a plugin. Whoever writes the plugin says what the tool
+// finds, so it is taken from the base revision like the configuration itself.
+
+var (
+	// mypyPlugins is the list in either form of configuration, INI or TOML, up to
+	// the next key or section.
+	mypyPlugins = regexp.MustCompile(`(?ms)^[ \t]*plugins\s*=(.*?)(?:^[\w-]+\s*=|^\[|\z)`)
+	// pytestOption is the option that loads a plugin early; pytestPlugins the
+	// variable of a conftest.py or a test module.
+	pytestOption  = regexp.MustCompile(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
+	pytestPlugins = regexp.MustCompile(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
+	// plugin is one name of such a list, a module or a file.
+	plugin = regexp.MustCompile(`[\w./-]+`)
+	// imported are the modules that a line of Python imports.
+	imported = regexp.MustCompile(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
+)
+
+// mypyConfig and pytestConfig are where the tools read what loads plugins.
+var (
+	mypyConfig   = []string{"mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"}
+	pytestConfig = []string{"pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"}
+)
+
+// typePlugins lists the files of base that run inside mypy, with what they
+// import from the workspace, and the files of cand that would take the place of
+// an import.
+func typePlugins(base, cand view) []string {
+	var names []string
+	for _, p := range mypyConfig {
+		for _, m := range mypyPlugins.FindAllStringSubmatch(base.text(p), -1) {
+			names = append(names, plugin.FindAllString(m[1], -1)...)
+		}
+	}
+	return base.modules(names, cand)
+}
+
+// testPlugins does the same for pytest.
+func testPlugins(base, cand view) []string {
+	var names []string
+	for _, p := range base.paths() {
+		name := path.Base(p)
+		if slices.Contains(pytestConfig, name) {
+			for _, m := range pytestOption.FindAllStringSubmatch(base.text(p), -1) {
+				// "-p no:name" loads nothing.
+				if m[1] != "no:" {
+					names = append(names, m[1])
+				}
+			}
+		}
+		if name == "conftest.py" {
+			for _, m := range pytestPlugins.FindAllStringSubmatch(base.text(p), -1) {
+				names = append(names, plugin.FindAllString(m[1], -1)...)
+			}
+		}
+	}
+	return base.modules(names, cand)
+}
+
+// text is a file of the view, "" when it is not there or cannot be read.
+func (v view) text(p string) string {
+	if !v.has(p) {
+		return ""
+	}
+	// A file that changed on the host ends the run before anything is promoted.
+	data, err := v.read(p)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// mostModules bounds how many files of a workspace are followed from plugins.
+const mostModules = 200
+
+// modules returns the files behind names of modules and files, and those that
+// they import in turn, sorted: as v has them, and where a file of cand would be
+// imported instead, that too. What is not of the workspace is left out.
+func (v view) modules(names []string, cand view) []string {
+	var found []string
+	add := func(dir, name string) {
+		for _, side := range []view{v, cand} {
+			if file, ok := side.module(dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
+				found = append(found, file)
+			}
+		}
+	}
+	for _, name := range names {
+		add("", name)
+	}
+	for i := 0; i < len(found); i++ {
+		for _, m := range imported.FindAllStringSubmatch(v.text(found[i]), -1) {
+			for _, name := range append(strings.Split(m[2], ","), m[1]) {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
+				add(path.Dir(found[i]), name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// module finds the file of a module or of a path, below dir, the top or src.
+func (v view) module(dir, name string) (file string, ok bool) {
+	if strings.HasSuffix(name, ".py") {
+		file = path.Clean(name)
+		return file, v.has(file)
+	}
+	stem := strings.ReplaceAll(strings.TrimLeft(name, "."), ".", "/")
+	if stem == "" {
+		return "", false
+	}
+	for _, top := range []string{dir, "", "src"} {
+		for _, end := range []string{".py", "/__init__.py"} {
+			if file = path.Join(top, stem) + end; v.has(file) {
+				return file, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Holds lists the changes of cs to code that runs inside the tools that judge
+// it. The judgement itself is made with that code as base has it; from the
+// next run on it would be what the patch made of it.
+func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.Hold) {
+	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
+	inside := slices.Concat(typePlugins(before, after), testPlugins(before, after), eslintInside(before, after))
+	own, _ := splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
+	for _, c := range own.Changes {
+		holds = append(holds, workspace.Hold{
+			Path: c.Path, Kind: "tooling", Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
+		})
+	}
+	return holds
+}
+
+// unplug separates what of a changeset runs inside the tool of a check from the rest.
+func (c check) unplug(base, cand view, cs workspace.Changeset) (own, rest workspace.Changeset) {
+	if c.inside == nil {
+		return workspace.Changeset{}, cs
+	}
+	inside := c.inside(base, cand)
+	return splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
+}
+
+// unplugged runs a check with the plugins that the workspace gives it as they
+// were before the patch cs. The patch's own stand in the box again afterwards,
+// for the checks that come next.
+func (s *session) unplugged(ctx context.Context, def check, b bench, cs workspace.Changeset) outcome {
+	own, others := def.unplug(s.base, b.view, cs)
+	if own.Empty() {
+		return def.run(ctx, b)
+	}
+	if err := b.box.Apply(ctx, own.Reverse()); err != nil {
+		return infra("put the plugins back: %v", err)
+	}
+	b.view = newView(s.req.Base, others)
+	out := def.run(ctx, b)
+	if err := b.box.Apply(ctx, own); err != nil {
+		return infra("put the patch's plugins in place: %v", err)
+	}
+	out.Detail += ", with plugins as they were before the patch"
+	return out
+}

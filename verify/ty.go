@@ -1,0 +1,106 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// tyCheck checks the types of Python where the project has chosen ty.
+var tyCheck = check{
+	name: checkTy, gate: gateTypes, group: groupStatic, run: runTy, applies: typesApply(checkTy), judge: judgeFindings,
+	tools: []string{"ty"}, config: tyFiles, inert: true,
+	planted: mypyCheck.planted,
+	prove:   proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
+}
+
+// tyDocs is where ty's documentation lists its rules, one anchor each.
+const tyDocs = "https://docs.astral.sh/ty/reference/rules/#"
+
+// runTy runs ty over the workspace and reads its findings. Files that .gitignore
+// names are checked too, for the reason that lintCommand gives.
+func runTy(ctx context.Context, b bench) outcome {
+	res, out, done := b.command(ctx, guest.Command{
+		Args: []string{
+			b.tools.Ty, "check", "--output-format", "gitlab", "--error-on-warning", "--no-progress", "--color", "never",
+			"-c", "src.respect-ignore-files=false",
+		},
+		Dir: work, MaxOutput: maxToolOutput,
+	})
+	if !done {
+		return out
+	}
+	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Detail = "ty over the workspace"
+	findings, blocked, err := parseTy(res)
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of ty: %v", err)
+		return out
+	}
+	out.Blocked = blocked
+	out.Findings = newSources(b.view).fill(findings)
+	return out
+}
+
+// A tyLine is one message of ty in GitLab's form of a code quality report.
+type tyLine struct {
+	Rule string `json:"check_name"`
+	// The rule, then the message.
+	Description string `json:"description"`
+	// "info", "minor" for a warning, "major" for an error, "critical".
+	Severity string `json:"severity"`
+	Location struct {
+		Path      string `json:"path"`
+		Positions struct {
+			Begin struct {
+				Line   int `json:"line"`
+				Column int `json:"column"`
+			} `json:"begin"`
+		} `json:"positions"`
+	} `json:"location"`
+}
+
+// parseTy reads ty's findings. Status 0 must come with none and status 1 with
+// some, remarks left out. Status 2 is what it gives up with, on its configuration
+// or by a crash.
+func parseTy(res guest.Result) (found []Finding, blocked string, err error) {
+	text := clean(whole(res.Stderr))
+	if res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	if res.Exit == 2 {
+		// The cause names the file that it could not take.
+		for line := range strings.Lines(text) {
+			if what, ok := strings.CutPrefix(strings.TrimSpace(line), "Cause: "); ok && strings.Contains(what, ".toml") {
+				return nil, "ty does not accept its configuration: " + shorten(what), nil
+			}
+		}
+		return nil, "", fmt.Errorf("exit status 2: %s", firstLine(text))
+	}
+	var lines []tyLine
+	if err := json.Unmarshal(res.Stdout.Head, &lines); err != nil {
+		return nil, "", fmt.Errorf("exit status %d, %w: %s", res.Exit, err, firstLine(text))
+	}
+	for _, l := range lines {
+		switch {
+		case l.Rule == "panic" || l.Severity == "critical":
+			return nil, "", fmt.Errorf("ty crashed: %s", shorten(l.Description))
+		case l.Severity == "info":
+			continue
+		}
+		found = append(found, Finding{
+			File: relative(l.Location.Path, work), Line: max(l.Location.Positions.Begin.Line, 0), Column: max(l.Location.Positions.Begin.Column, 0),
+			Rule: l.Rule, Message: shorten(strings.TrimPrefix(l.Description, l.Rule+": ")), Help: link(tyDocs + l.Rule),
+		})
+	}
+	if res.Exit > 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(text))
+	}
+	if strings.Contains(text, "No python files found") {
+		return nil, "ty found no file to check", nil
+	}
+	return found, "", nil
+}

@@ -1,0 +1,142 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+)
+
+// scriptCheck checks the types of TypeScript and what is certain of JavaScript:
+// the head of images/toolchain/typescript.cjs tells how. The planted callers are
+// wrong about a declaration in another file, in either language.
+var scriptCheck = check{
+	name: checkScript, gate: gateTypes, group: groupStatic, run: runScript, applies: scriptApplies, judge: judgeFindings,
+	tools: []string{"tsc", "node"}, inert: true, config: []string{
+		"tsconfig.json", "jsconfig.json", "tsconfig.base.json", "tsconfig.app.json", "tsconfig.lib.json", "tsconfig.node.json",
+		"tsconfig.build.json", "tsconfig.test.json", "tsconfig.spec.json", "tsconfig.common.json", "tsconfig.shared.json",
+	},
+	planted: map[string]string{
+		"project/tsconfig.json":   "{\"compilerOptions\": {\"strict\": true, \"lib\": [\"es2020\"]}}\n",
+		"project/src/double.ts":   "export function double(n: number): number {\n  return 2 * n;\n}\n",
+		"project/src/caller.ts":   "import { double } from \"./double\";\n\nexport const total = double(\"21\");\n",
+		"undefined.js":            "\"use strict\";\nmodule.exports = { area: (r) => pi * r * r };\n",
+		"gone.js":                 "\"use strict\";\nconst { volume } = require(\"./undefined\");\nmodule.exports = volume(1);\n",
+		"control/clean.js":        "import { readFileSync } from \"node:fs\";\n\nexport const size = readFileSync(process.argv[1]).length;\n",
+		"project/src/node.ts":     "import fs from \"fs\";\n\nfs.writeFileSync(process.argv[2], Buffer.from(\"21\"));\n",
+		"project/src/elements.ts": "document.title = \"21\";\n",
+	},
+	prove: proves(runScript, map[string]string{
+		"project/src/caller.ts": "TS2345", "undefined.js": "undeclared-name", "gone.js": "TS2305",
+		// The project asks for no names of a browser, and node's types are not there.
+		"project/src/elements.ts": "undeclared-name",
+	}),
+}
+
+// compiler is the directory of the package whose compiler judges a view.
+func (t toolPaths) compiler() string { return t.Packages + "/typescript" }
+
+// scriptSources matches the files that the compiler is told of: sources, and
+// what configures their projects.
+var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
+
+// scriptFile matches sources in JavaScript and TypeScript.
+var scriptFile = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$`)
+
+// scriptApplies gives the reason why there is nothing to check, or "".
+func scriptApplies(v view) string {
+	if slices.ContainsFunc(v.paths(), scriptFile.MatchString) {
+		return ""
+	}
+	return "the workspace has no JavaScript or TypeScript file"
+}
+
+// scriptCommand asks for the grammar or the types of the files at paths below dir.
+func scriptCommand(tools toolPaths, what, dir string, paths []string) (guest.Command, error) {
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return guest.Command{}, err
+	}
+	return guest.Command{
+		Args: []string{tools.Node, tools.Script, tools.compiler(), what},
+		Dir:  dir, Stdin: list, MaxOutput: maxToolOutput,
+	}, nil
+}
+
+// runScript checks the whole workspace: a changed declaration breaks the files
+// that use it.
+func runScript(ctx context.Context, b bench) outcome {
+	paths := slices.DeleteFunc(b.view.paths(), func(p string) bool { return !scriptSources.MatchString(p) })
+	cmd, err := scriptCommand(b.tools, "types", work, paths)
+	if err != nil {
+		return infra("list the files for the TypeScript compiler: %v", err)
+	}
+	res, out, done := b.command(ctx, cmd)
+	if !done {
+		return out
+	}
+	answer, err := parseScript(res, paths)
+	if err != nil {
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the TypeScript compiler: %v", err)
+		return out
+	}
+	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Detail = strings.Join(append([]string{"TypeScript over the workspace"}, answer.Notes...), "; ")
+	out.Findings = newSources(b.view).fill(answer.Findings)
+	return out
+}
+
+// parseScript reads the script's answer, which must account for every file and
+// agree with its exit status.
+func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
+	var answer scriptAnswer
+	complaint := firstLine(tail(clean(whole(res.Stderr)), maxMessage))
+	if res.Stdout.Dropped > 0 {
+		return answer, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+	}
+	if res.Exit != 0 && res.Exit != 1 {
+		return answer, fmt.Errorf("exit status %d: %s", res.Exit, complaint)
+	}
+	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
+		return answer, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, complaint)
+	}
+	if (res.Exit == 1) != (len(answer.Findings) > 0) {
+		return answer, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(answer.Findings), complaint)
+	}
+	// A file that it did not look at would count as sound.
+	seen := map[string]bool{}
+	for _, p := range answer.Checked {
+		seen[p] = true
+	}
+	for _, s := range answer.Skipped {
+		seen[s.File] = true
+	}
+	if i := slices.IndexFunc(paths, func(p string) bool { return !seen[p] }); i >= 0 {
+		return answer, fmt.Errorf("it says nothing of %s", shorten(paths[i]))
+	}
+	for i, f := range answer.Findings {
+		// Its own paths are relative already; anything else is not in the workspace.
+		f.File = relative(f.File, work)
+		f.Line, f.Column, f.Message, f.Help = max(f.Line, 0), max(f.Column, 0), shorten(f.Message), ""
+		answer.Findings[i] = f
+	}
+	for i, note := range answer.Notes {
+		answer.Notes[i] = shorten(note)
+	}
+	return answer, nil
+}
+
+// A scriptAnswer is the document that typescript.cjs prints; its head describes it.
+type scriptAnswer struct {
+	Findings []Finding `json:"findings"`
+	Checked  []string  `json:"checked"`
+	Skipped  []struct {
+		File   string `json:"file"`
+		Reason string `json:"reason"`
+	} `json:"skipped"`
+	Notes []string `json:"notes"`
+}
