@@ -76,7 +76,8 @@ func leftover(c container.Summary, now time.Time) Leftover {
 
 // Reap removes the boxes that nobody owns: the owner process is dead or
 // the lease has run out. It returns those that it removed. Several
-// processes may reap at once. When one box cannot be removed the others
+// processes may reap at once; the engine may then tell two of them that
+// they removed the same box. When one box cannot be removed the others
 // still are.
 func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	boxes, err := e.Boxes(ctx)
@@ -112,8 +113,8 @@ func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 }
 
 // remove kills and removes a container in whatever state. It reports
-// whether this call did it, in contrast to somebody else at the same
-// time.
+// whether this call did it as far as the engine tells: of two at the same
+// time it may say so to both, never to neither.
 func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // conflict: removal already in progress

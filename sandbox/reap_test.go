@@ -146,10 +146,11 @@ func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 		"of another host":          leave(t, engine, "elsewhere/00000000/1/1/1", soon),
 		"that has no owner at all": leave(t, engine, "none", past), // not a box
 	}
-	// Two reapers at once share the work.
+	// Two reapers at once share the work. Which of them had a box, neither can
+	// tell for certain: the engine says yes to both while it forgets one.
 	var both sync.WaitGroup
 	var mu sync.Mutex
-	reaped := map[string]int{}
+	reaped := map[string]bool{}
 	for range 2 {
 		both.Go(func() {
 			removed, err := engine.Reap(t.Context())
@@ -159,20 +160,17 @@ func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, l := range removed {
-				reaped[l.ID]++
+				reaped[l.ID] = true
 			}
 		})
 	}
 	both.Wait()
-	for name, id := range doomed {
+	for _, id := range doomed {
 		mustBeGone(t, engine, id)
-		if reaped[id] > 1 {
-			t.Errorf("box %s was removed twice", name)
-		}
 	}
 	for name, id := range kept {
-		if _, err := raw.ContainerInspect(t.Context(), id); err != nil {
-			t.Errorf("box %s: %v", name, err)
+		if _, err := raw.ContainerInspect(t.Context(), id); err != nil || reaped[id] {
+			t.Errorf("box %s: reaped: %t, %v", name, reaped[id], err)
 		}
 	}
 }
