@@ -32,7 +32,8 @@
 // bytes are final before a type checker's plugin, the first workspace code, can
 // run. Smoke and tests run untrusted code in a box each, at the same time. What
 // is promoted is the changeset that left the format gate; nothing is ever
-// read back from a box in which workspace code ran, but results.
+// read back from a box in which workspace code ran, but results. A box waits for its
+// turn among all on the machine, the one that the others wait for before them.
 //
 // # Only new trouble counts
 //

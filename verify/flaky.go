@@ -136,7 +136,9 @@ func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset
 	count := map[string]tally{}
 	var wg sync.WaitGroup
 	for range maxRepeats {
+		give := s.turn(ctx)
 		wg.Go(func() {
+			defer give()
 			err := s.withBox(ctx, s.req.Snapshot, "repeat-"+def.group, func(box *sandbox.Box) {
 				b := s.bench(box, newView(s.req.Base, cs), entry{})
 				b.only, b.timeout = ids, time.Until(deadline)

@@ -96,7 +96,9 @@ func (r *results) tell(kind string, e Event) {
 func (r *results) note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.notes = append(r.notes, text)
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // skip records that a gate does not apply.

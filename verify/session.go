@@ -31,6 +31,7 @@ const defaultTimeout = 5 * time.Minute
 // settled.
 type session struct {
 	boxes   Launcher
+	turns   *sandbox.Turns
 	req     Request
 	tools   toolPaths
 	results *results
@@ -56,7 +57,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	}
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
+		boxes: v.Boxes, turns: v.Turns, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
 		settled: make(chan struct{}), final: req.Changeset,
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
@@ -91,8 +92,10 @@ func (s *session) run(ctx context.Context) {
 		case <-ctx.Done():
 			continue
 		}
+		give := s.turn(ctx)
 		wg.Go(func() {
 			defer func() { <-slots }()
+			defer give()
 			of := ctx
 			if j.program {
 				of = programs
@@ -105,6 +108,19 @@ func (s *session) run(ctx context.Context) {
 	}
 	wg.Wait()
 	s.repeat(ctx)
+}
+
+// turn waits for a turn among the boxes of this machine, and returns what gives it
+// back. One that cannot be had costs nobody the verdict: all are only slower then.
+func (s *session) turn(ctx context.Context) (give func()) {
+	give, err := s.turns.Take(ctx)
+	if err == nil {
+		return give
+	}
+	if ctx.Err() == nil {
+		s.results.note(err.Error())
+	}
+	return func() {}
 }
 
 // plan decides which gates apply and lists the boxes that they need, the

@@ -134,6 +134,9 @@ type Cache interface {
 type Verifier struct {
 	Boxes Launcher
 	Cache Cache
+	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those
+	// of each candidate.
+	Turns *sandbox.Turns
 
 	// Other places of the tools, for tests of what a missing one means.
 	tools *toolPaths

@@ -155,7 +155,7 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder
-		r.Verifier = &verify.Verifier{Boxes: s.engine, Cache: s.db}
+		r.Verifier = &verify.Verifier{Boxes: s.engine, Cache: s.db, Turns: sandbox.NewTurns()}
 	}
 	return r
 }

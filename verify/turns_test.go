@@ -1,0 +1,49 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"agent/sandbox"
+)
+
+// More candidates than turns, by verifiers that do not know of each other: none
+// waits for ever for a box that is to come after its own, and each gets the
+// verdict that it gets alone.
+func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 3 {
+		wg.Go(func() {
+			text, want := fmt.Sprintf("print(%d)\n", i+2), Pass
+			if i%2 == 1 {
+				text, want = "print(one)\n", Fail
+			}
+			v := &Verifier{Boxes: s.lab.engine, Cache: s.lab.cache, Turns: sandbox.TurnsIn(dir, 1)}
+			r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"main.py": text})), nil)
+			if err != nil || r.Verdict != want {
+				t.Errorf("candidate %d: %v, %+v", i, err, r)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Turns that cannot be had are a remark, not a verdict.
+func TestWithoutTurnsAllGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"stock.sh": "#!/bin/sh\ncount=1\necho \"$count\"\n"})
+	v := &Verifier{Boxes: s.lab.engine, Cache: s.lab.cache, Turns: sandbox.TurnsIn("/dev/null/turns", 1)}
+	r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r, Pass)
+	if text := r.Gates[0].Detail; strings.Count(text, "directory of the turns") != 1 {
+		t.Errorf("the remark is not told once: %s", text)
+	}
+}
