@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+)
+
+// A recorder stands between the agent and the engine and keeps what is asked.
+type recorder struct {
+	socket string
+
+	mu sync.Mutex
+	// As "POST /containers/create", without the version.
+	calls map[string]int
+	// The bodies of the requests for a container.
+	created []string
+}
+
+// apiVersion begins the path of most requests.
+var apiVersion = regexp.MustCompile(`^/v[0-9.]+`)
+
+// record starts a recorder before the machine's engine.
+func record(t *testing.T) *recorder {
+	t.Helper()
+	r := &recorder{socket: filepath.Join(t.TempDir(), "engine.sock"), calls: map[string]int{}}
+	l, err := net.Listen("unix", r.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
+	to.Transport = &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", "/var/run/docker.sock") }}
+	to.FlushInterval = -1
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		call := q.Method + " " + apiVersion.ReplaceAllString(q.URL.Path, "")
+		r.mu.Lock()
+		r.calls[call]++
+		if call == "POST /containers/create" {
+			body, _ := io.ReadAll(q.Body) // what is cut short does not parse
+			q.Body = io.NopCloser(bytes.NewReader(body))
+			r.created = append(r.created, string(body))
+		}
+		r.mu.Unlock()
+		to.ServeHTTP(w, q)
+	})}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { server.Close() })
+	return r
+}
+
+// engineCalls are all that a run may ask of an engine. There is no archive among
+// them, by which files were once written to a host, no command in a box that
+// runs already, no volume, and no build of a Dockerfile.
+var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json|images/json)$` +
+	`|^GET /(images|containers)/[^/]+/json$|^POST /(session|grpc)$|^DELETE /(images|containers)/[^/]+$` +
+	`|^POST /containers/(create|[^/]+/(attach|start|wait|kill))$|^POST /images/[^/]+/tag$`)
+
+// A workspace brings files that mean something to an engine, and each of them
+// is content and nothing else. What the agent asks of the engine is little, and the
+// same for every workspace.
+func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	engine := record(t)
+	_, dsn := storetest.New(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.py":       "import pathlib\n\nprint(pathlib.Path(\"Dockerfile\").read_text(), pathlib.Path(\"secret-looking.txt\").read_text())\n",
+		"Dockerfile":    "# syntax=registry.invalid/evil\nFROM registry.invalid/evil\nRUN --mount=type=cache,source=/,target=/host touch /host/evil\n",
+		".dockerignore": "*\n", "secret-looking.txt": "still here\n",
+		"compose.yaml": "services:\n  evil:\n    image: registry.invalid/evil\n    privileged: true\n    volumes: [\"/:/host\"]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch := filepath.Join(t.TempDir(), "patch.xml")
+	edit := "<EDIT file=\"main.py\">\n<SEARCH>\nimport pathlib\n</SEARCH>\n<REPLACE>\nimport pathlib\n\nprint(1)\n</REPLACE>\n</EDIT>\n"
+	if err := os.WriteFile(patch, []byte(edit), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(agentProgram, "sandbox", "run", "-w", dir, "--patch", patch, "--yes", "--json")
+	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+dsn, "DOCKER_HOST=unix://"+engine.socket)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var doc run.Document
+	if json.Unmarshal(out, &doc) != nil || err != nil || doc.State != run.Promoted {
+		t.Fatalf("%v\n%s%s", err, out, stderr.String())
+	}
+
+	for call, n := range engine.calls {
+		if !engineCalls.MatchString(call) {
+			t.Errorf("asked %d times: %s", n, call)
+		}
+	}
+	if len(engine.created) < 2 {
+		t.Errorf("only %d boxes were seen", len(engine.created))
+	}
+	for _, body := range engine.created {
+		var box struct {
+			container.Config
+			HostConfig container.HostConfig
+		}
+		if err := json.Unmarshal([]byte(body), &box); err != nil {
+			t.Fatal(err)
+		}
+		host := box.HostConfig
+		if host.Privileged || len(host.Binds)+len(host.Mounts)+len(host.Devices)+len(box.Volumes)+len(host.CapAdd) > 0 || host.NetworkMode != "none" {
+			t.Errorf("a box was asked for as %s", body)
+		}
+		if strings.Contains(body, "registry.invalid") || strings.Contains(body, dir) {
+			t.Errorf("a box knows of the workspace: %s", body)
+		}
+	}
+}
