@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,16 +85,18 @@ func TestABoxKeepsItsLimits(t *testing.T) {
 	tests := []struct {
 		args []string
 		want string
+		// What the guest says of it; a file system that is full stays so.
+		reached []string
 	}{
-		{[]string{"fill", "/tmp/x"}, "8 no space left on device"},
-		{[]string{"fill", "/dev/shm/x"}, "8 no space left on device"},
-		{[]string{"fill", "/work/x"}, "16 file too large"},
-		{[]string{"fill", "/work/y"}, "no space left on device"},
+		{[]string{"fill", "/dev/shm/x"}, "8 no space left on device", nil},
+		{[]string{"fill", "/work/x"}, "16 file too large", nil}, // the program lives on
+		{[]string{"fill", "/tmp/x"}, "8 no space left on device", []string{guest.ReachedTmp}},
+		{[]string{"fill", "/work/y"}, "no space left on device", []string{guest.ReachedWork, guest.ReachedTmp}},
 	}
 	for _, test := range tests {
 		r := boxtest.Run(t, box, test.args...)
-		if !strings.Contains(string(r.Stdout.Head), test.want) || r.Killed || r.OOM {
-			t.Errorf("%v: %q %q, want %q", test.args, r.Stdout.Head, r.Stderr.Head, test.want)
+		if !strings.Contains(string(r.Stdout.Head), test.want) || r.Killed || r.OOM || !slices.Equal(r.Reached, test.reached) {
+			t.Errorf("%v: %q %q, want %q; reached %q", test.args, r.Stdout.Head, r.Stderr.Head, test.want, r.Reached)
 		}
 	}
 }
@@ -108,6 +111,9 @@ func TestABoxKeepsItsInodeLimit(t *testing.T) {
 	}
 	if !strings.HasSuffix(string(r.Stdout.Head), "no space left on device") {
 		t.Errorf("ended with %q", r.Stdout.Head)
+	}
+	if !slices.Equal(r.Reached, []string{guest.ReachedWorkFiles}) {
+		t.Errorf("reached %q", r.Reached)
 	}
 }
 

@@ -299,3 +299,13 @@ func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 		}
 	})
 }
+
+// A program whose disk is full says so in its own words, or in none.
+func TestAReachedLimitIsNamedBesideTheVerdict(t *testing.T) {
+	t.Parallel()
+	out := add(add(outcome{Detail: "two modules"}, outcome{Reached: []string{guest.ReachedTmp}}), outcome{Reached: []string{guest.ReachedProcesses, guest.ReachedTmp}})
+	g := judgeFindings(outcome{}, out, diff{})
+	if want := "two modules; it reached the box's limit on the size of /tmp and on processes"; g.Verdict != Pass || g.Detail != want {
+		t.Errorf("%s: %q, want %q", g.Verdict, g.Detail, want)
+	}
+}

@@ -148,6 +148,11 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 func add(sum, out outcome) outcome {
 	sum.Seconds += out.Seconds
 	sum.Peak = max(sum.Peak, out.Peak)
+	for _, limit := range out.Reached {
+		if !slices.Contains(sum.Reached, limit) {
+			sum.Reached = append(sum.Reached, limit)
+		}
+	}
 	if out.Verdict != "" {
 		sum.Verdict, sum.Detail, sum.Output = out.Verdict, out.Detail, out.Output
 	}

@@ -138,6 +138,8 @@ type outcome struct {
 	Output   string   `json:"output,omitempty"`
 	Seconds  float64  `json:"seconds,omitempty"`
 	Peak     int64    `json:"peak,omitempty"`
+	// The limits of the box that it ran into, as the guest names them.
+	Reached []string `json:"reached,omitempty"`
 	// Of the tests gate only, in the order in which they ran.
 	Tests []testResult `json:"tests,omitempty"`
 	// Of the smoke gate only, in the order of their names.
@@ -291,7 +293,7 @@ func (b bench) command(ctx context.Context, cmd guest.Command) (res guest.Result
 	res, err := b.box.Run(ctx, cmd)
 	// The order of the cases matters: a box that ran out of memory is often also
 	// late, killed or ended by a signal, and memory is what explains it.
-	out = outcome{Output: shown(res), Seconds: time.Since(start).Seconds(), Peak: res.PeakBytes}
+	out = outcome{Output: shown(res), Seconds: time.Since(start).Seconds(), Peak: res.PeakBytes, Reached: res.Reached}
 	switch {
 	case err != nil:
 		out.Verdict, out.Detail = Infra, fmt.Sprintf("run %s: %v", tool, err)

@@ -170,6 +170,8 @@ type Result struct {
 	PeakBytes int64 `json:"peak_bytes"`
 	// Survivors counts the processes that were left behind and killed.
 	Survivors int `json:"survivors,omitempty"`
+	// Reached names the limits of the box that it ran into, as ReachedTmp.
+	Reached []string `json:"reached,omitempty"`
 }
 
 // Bytes returns head, a line that says how much was dropped, and tail.

@@ -50,23 +50,23 @@ func readKills() (kills int64, counted bool) {
 		if err != nil {
 			continue
 		}
-		if kills, counted = parseKills(string(text)); counted {
+		if kills, counted = parseCount(string(text), "oom_kill "); counted {
 			return kills, true
 		}
 	}
 	return 0, false
 }
 
-// parseKills finds the line "oom_kill N", which both versions of
-// control groups have.
-func parseKills(text string) (kills int64, counted bool) {
+// parseCount finds the line that begins with name, as both versions of control
+// groups write "oom_kill N".
+func parseCount(text, name string) (n int64, counted bool) {
 	for line := range strings.Lines(text) {
-		value, found := strings.CutPrefix(strings.TrimSpace(line), "oom_kill ")
+		value, found := strings.CutPrefix(strings.TrimSpace(line), name)
 		if !found {
 			continue
 		}
-		kills, err := strconv.ParseInt(value, 10, 64)
-		return kills, err == nil
+		n, err := strconv.ParseInt(value, 10, 64)
+		return n, err == nil
 	}
 	return 0, false
 }

@@ -28,6 +28,8 @@ func TestAnswerCheckRefusesWhatWasNotAskedFor(t *testing.T) {
 		"negative wait":       func(r *Result) { r.Waited = -1 },
 		"negative peak":       func(r *Result) { r.PeakBytes = -1 },
 		"negative wall":       func(r *Result) { r.Wall = -1 },
+		"a limit of no box":   func(r *Result) { r.Reached = []string{"\x1b[2J"} },
+		"one limit too often": func(r *Result) { r.Reached = slices.Repeat([]string{ReachedTmp}, 9) },
 		"settled unasked":     func(r *Result) { r.Settled = true },
 		"ports unasked":       func(r *Result) { r.Ports = []Port{{Port: 80}} },
 		"longer than allowed": func(r *Result) { r.Wall = c.Timeout + c.Grace + 2*time.Minute },

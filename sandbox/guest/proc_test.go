@@ -2,6 +2,7 @@ package guest
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,7 @@ func TestAliveReadsTheStateBehindAnyName(t *testing.T) {
 	}
 }
 
-func TestParseKillsReadsBothVersions(t *testing.T) {
+func TestParseCountReadsBothVersions(t *testing.T) {
 	tests := []struct {
 		text    string
 		kills   int64
@@ -42,9 +43,24 @@ func TestParseKillsReadsBothVersions(t *testing.T) {
 		{"", 0, false},
 	}
 	for _, test := range tests {
-		kills, counted := parseKills(test.text)
+		kills, counted := parseCount(test.text, "oom_kill ")
 		if kills != test.kills || counted != test.counted {
 			t.Errorf("%q: %d, %v", test.text, kills, counted)
+		}
+	}
+}
+
+// What needs no box of it: the rest is in the tests of the limits.
+func TestReachedNamesWhatTheKernelTells(t *testing.T) {
+	if got := reached(3, true); len(got) < 2 || got[0] != ReachedProcesses || got[1] != ReachedFileSize {
+		t.Errorf("three forks refused and a file too large: %q", got)
+	}
+	if n, counted := parseCount("max 12\n", "max "); n != 12 || !counted {
+		t.Errorf("%d, %v", n, counted)
+	}
+	for _, name := range reached(1, true) {
+		if !slices.Contains(reachable, name) {
+			t.Errorf("no host takes %q", name)
 		}
 	}
 }

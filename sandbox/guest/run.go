@@ -27,7 +27,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	}
 	// Kills are counted for the whole box, so those of this command are the
 	// difference.
-	before := readMemory()
+	before, forks := readMemory(), readForks()
 	started := time.Now()
 	ch, err := start(c, score)
 	if err != nil {
@@ -41,6 +41,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	ended := procs.run(ctx, seen.settled, c.Timeout)
 	// Before anything is told to end: what it closes then was open.
 	ports := seen.report()
+	met := reached(readForks()-forks, ended && procs.status.Signal() == unix.SIGXFSZ)
 	survivors := procs.end(ctx, ended, c.Grace)
 	ch.drain()
 	after := readMemory()
@@ -60,6 +61,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 		Waited:    procs.waited,
 		PeakBytes: after.peak,
 		Survivors: survivors,
+		Reached:   met,
 	}
 	res.Exit, res.Signal = ending(procs.status)
 	return res, nil

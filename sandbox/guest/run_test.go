@@ -292,7 +292,7 @@ func TestRunOutlivesAForkBomb(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	r := boxtest.RunCommand(t, box, brief("forks"))
-	if !r.TimedOut || r.Killed || r.Survivors < 10 {
+	if !r.TimedOut || r.Killed || r.Survivors < 10 || !slices.Equal(r.Reached, []string{guest.ReachedProcesses}) {
 		t.Errorf("fork bomb: %+v", r)
 	}
 	mustBeEmpty(t, box)
