@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -22,9 +25,11 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A recorder stands between the agent and the engine and keeps what is asked.
+// A recorder stands between the agent and the engine and keeps what is asked. To
+// the agent it is an engine on another machine, which speaks TLS.
 type recorder struct {
-	socket string
+	// What names it to the agent.
+	env []string
 
 	mu sync.Mutex
 	// As "POST /containers/create", without the version.
@@ -39,15 +44,11 @@ var apiVersion = regexp.MustCompile(`^/v[0-9.]+`)
 // record starts a recorder before the machine's engine.
 func record(t *testing.T) *recorder {
 	t.Helper()
-	r := &recorder{socket: filepath.Join(t.TempDir(), "engine.sock"), calls: map[string]int{}}
-	l, err := net.Listen("unix", r.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &recorder{calls: map[string]int{}}
 	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
 	to.Transport = &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", "/var/run/docker.sock") }}
 	to.FlushInterval = -1
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		call := q.Method + " " + apiVersion.ReplaceAllString(q.URL.Path, "")
 		r.mu.Lock()
 		r.calls[call]++
@@ -58,9 +59,23 @@ func record(t *testing.T) *recorder {
 		}
 		r.mu.Unlock()
 		to.ServeHTTP(w, q)
-	})}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { server.Close() })
+	}))
+	t.Cleanup(server.Close)
+	certificate := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, block := range map[string]*pem.Block{
+		"ca.pem": {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, "cert.pem": {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]},
+		"key.pem": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.env = []string{"DOCKER_HOST=tcp://" + server.Listener.Addr().String(), "DOCKER_TLS_VERIFY=1", "DOCKER_CERT_PATH=" + dir}
 	return r
 }
 
@@ -72,8 +87,8 @@ var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|co
 	`|^POST /containers/(create|[^/]+/(attach|start|wait|kill))$|^POST /images/[^/]+/tag$`)
 
 // A workspace brings files that mean something to an engine, and each of them
-// is content and nothing else. What the agent asks of the engine is little, and the
-// same for every workspace.
+// is content and nothing else. What the agent asks of the engine is little, the
+// same for every workspace, and nothing that only an engine on this machine can do.
 func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	engine := record(t)
@@ -95,7 +110,7 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(agentProgram, "sandbox", "run", "-w", dir, "--patch", patch, "--yes", "--json")
-	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+dsn, "DOCKER_HOST=unix://"+engine.socket)
+	cmd.Env = append(append(os.Environ(), "AGENT_DATABASE_URL="+dsn), engine.env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
