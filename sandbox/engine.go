@@ -2,13 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/docker/cli/cli/connhelper"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/versions"
@@ -61,12 +64,19 @@ type Info struct {
 // Connect finds the engine by DOCKER_HOST or the default socket and
 // negotiates the API version. When none answers the error is an
 // *UnavailableError that says what to do next.
+//
+// The engine may be on another machine, by TLS as every Docker client does it, or
+// by the user's ssh, which then asks no question.
 func Connect(ctx context.Context) (*Engine, error) {
 	profile, err := seccompProfile()
 	if err != nil {
 		return nil, err
 	}
-	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	way, err := transport(os.Getenv(client.EnvOverrideHost))
+	if err != nil {
+		return nil, &UnavailableError{Host: os.Getenv(client.EnvOverrideHost), Hint: "correct or unset DOCKER_HOST", Err: err}
+	}
+	api, err := client.NewClientWithOpts(way, client.WithAPIVersionNegotiation())
 	if err != nil {
 		return nil, &UnavailableError{Host: "DOCKER_HOST", Hint: "correct or unset DOCKER_HOST and DOCKER_CERT_PATH", Err: err}
 	}
@@ -88,6 +98,27 @@ func Connect(ctx context.Context) (*Engine, error) {
 	}
 	api.NegotiateAPIVersionPing(ping)
 	return &Engine{api: api, seccomp: profile}, nil
+}
+
+// transport is how the engine at host is reached. The user's ssh starts docker there
+// and carries its stream; with a terminal it would ask for what it lacks, in the
+// midst of a run.
+func transport(host string) (client.Opt, error) {
+	if !strings.HasPrefix(host, "ssh://") {
+		return client.FromEnv, nil
+	}
+	helper, err := connhelper.GetConnectionHelperWithSSHOpts(host, []string{"-o", "BatchMode=yes"})
+	if err != nil {
+		return nil, err
+	}
+	// The name is what errors tell; nothing looks it up.
+	u, err := url.Parse(host)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *client.Client) error {
+		return errors.Join(client.WithHost("http://"+u.Hostname())(c), client.WithDialContext(helper.Dialer)(c), client.WithVersionFromEnv()(c))
+	}, nil
 }
 
 // Close drops idle connections.

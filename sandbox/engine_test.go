@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,6 +56,8 @@ func TestConnectSaysWhatToDo(t *testing.T) {
 		"no address":        {"nonsense", "DOCKER_HOST"},
 		"unknown transport": {"carrier-pigeon://coop", "DOCKER_HOST"},
 		"no such host":      {"tcp://engine.invalid:2375", "DOCKER_HOST"},
+		"nobody by ssh":     {"ssh://engine.invalid", "DOCKER_HOST"},
+		"a secret in ssh":   {"ssh://me:secret@engine.invalid", "DOCKER_HOST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("DOCKER_HOST", test.host)
@@ -203,5 +206,36 @@ func TestDialHijackNamesTheStream(t *testing.T) {
 	conn.Close()
 	if _, err := engine.DialHijack(t.Context(), "/no-such-stream", "h2c", nil); err == nil || !strings.Contains(err.Error(), "/no-such-stream") {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// The stand-in for ssh does on this machine what the real one does on another: it
+// starts what it is told behind the host's name, and carries its streams.
+func TestAnEngineIsReachedBySSH(t *testing.T) {
+	dir := t.TempDir()
+	words := filepath.Join(dir, "words")
+	script := "#!/bin/sh\nunset DOCKER_HOST\necho \"$*\" >>" + words + "\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec $*\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := boxtest.Spec(t)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Setenv("DOCKER_HOST", "ssh://me@engine.example:2222")
+	engine, err := sandbox.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if r := boxtest.Run(t, boxtest.Start(t, engine, spec), "exit", "7"); r.Exit != 7 {
+		t.Errorf("a command in a box by ssh: %+v", r)
+	}
+	said, err := os.ReadFile(words)
+	for _, want := range []string{"-l me", "-p 2222", "BatchMode=yes", "-- engine.example docker system dial-stdio"} {
+		if err != nil || !strings.Contains(string(said), want) {
+			t.Errorf("ssh was called without %q: %s, %v", want, said, err)
+		}
+	}
+	if info, err := engine.Info(t.Context()); err != nil || info.FreeBytes != -1 {
+		t.Errorf("another machine's free space is told: %+v, %v", info, err)
 	}
 }

@@ -38,6 +38,10 @@ const startHint = "start an engine: make setup, or set DOCKER_HOST"
 // cause of an unsuccessful dial in a sentence, so this dials once more.
 func diagnose(ctx context.Context, api *client.Client, err error) error {
 	unavailable := &UnavailableError{Host: api.DaemonHost(), Hint: startHint, Err: err}
+	if strings.HasPrefix(api.DaemonHost(), "http:") { // by ssh, which was started in any case
+		unavailable.Hint = "check that DOCKER_HOST is right, that ssh gets there without a question, and that docker is installed there"
+		return unavailable
+	}
 	conn, dialErr := api.Dialer()(ctx)
 	if dialErr == nil {
 		conn.Close()
