@@ -26,7 +26,7 @@ type Setup struct {
 const secret = "test+key/0123456789=abcdef"
 
 // patience bounds a test whose provider does not return. No test asserts it.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // question is a question of every kind of turn.
 func question() llm.Request {
