@@ -116,7 +116,7 @@ func pythonRoots(v view) []string {
 	tests := unittests(v)
 	for _, p := range v.paths() {
 		// Whoever configures pytest may have other names for tests.
-		if root := nearest(projects, p); path.Ext(p) == ".py" && !used[root] {
+		if root := nearest(projects, p); !used[root] {
 			used[root] = own[root] || isTest(p) || slices.Contains(tests, p)
 		}
 	}
@@ -169,6 +169,9 @@ func (b bench) overRoots(roots, run []string, do func(b bench, root string) outc
 		total = add(total, out)
 		total.Tests, total.Findings = append(total.Tests, out.Tests...), append(total.Findings, out.Findings...)
 		total.Roots[root] = out.Blocked
+		if out.Verdict == Timeout {
+			total.Detail += fmt.Sprintf(", what was left for %s of the time that all directories share", root)
+		}
 		if out.Verdict != "" {
 			return total
 		}

@@ -36,7 +36,7 @@ func TestRootsOfPython(t *testing.T) {
 			"e/site-packages/x/setup.py": "", "e/site-packages/x/test_a.py": test, ".x/setup.py": "", ".x/test_a.py": test,
 		}, nil, "."},
 		{"tested from the top", map[string]string{"pytest.ini": "[pytest]\ntestpaths = x y\n", "x/setup.py": "", "x/test_a.py": test, "y/pytest.ini": "", "y/test_a.py": test}, nil, ". y"},
-		{"configured at the top", map[string]string{"pytest.ini": "[pytest]\naddopts = -q\n", "x/setup.py": "", "x/test_a.py": test}, nil, "x"},
+		{"configured at the top", map[string]string{"pytest.ini": "[pytest]\naddopts = -q\n", "x/setup.py": "", "x/test_a.py": test}, nil, ". x"},
 		{"new project", map[string]string{"test_a.py": test}, map[string]string{"x/pyproject.toml": project, "x/test_a.py": test}, ". x"},
 		{"taken away", map[string]string{"test_a.py": test, "x/pytest.ini": "", "x/test_a.py": test}, map[string]string{"x/pytest.ini": "-", "pytest.ini": "[pytest]\ntestpaths = x\n"}, ". x"},
 		{"tests taken away", map[string]string{"test_a.py": test, "x/setup.py": "", "x/test_a.py": test}, map[string]string{"x/test_a.py": "-"}, "."},
@@ -189,6 +189,9 @@ func TestRootsAreRunOneByOne(t *testing.T) {
 	}
 	if out := b.overRoots(roots, roots, do(OOM, "")); out.Verdict != OOM || len(ran) != 2 || len(out.Tests) != 3 || out.blocked() {
 		t.Errorf("ran %q: %+v", ran, out)
+	}
+	if out := b.overRoots(roots, roots, do(Timeout, "")); out.Verdict != Timeout || !strings.Contains(out.Detail, "left for x of the time") {
+		t.Errorf("%+v", out)
 	}
 	// The only one to run is judged as a whole.
 	if out := b.overRoots(roots, roots[1:2], do("", "gone")); out.Roots != nil || out.Blocked != "gone" || len(out.Tests) != 1 {
