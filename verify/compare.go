@@ -244,6 +244,9 @@ func gateOf(name string, out outcome) Gate {
 	}
 }
 
+// ruleBlocked is the rule of a tool that a patch keeps from judging.
+const ruleBlocked = "blocked"
+
 // judgeFindings is the judgement of the static gates: any new finding fails.
 // There are no warnings: what a workspace does not want to hear it switches off
 // in its configuration, at the base revision.
@@ -259,7 +262,7 @@ func judgeFindings(base, cand outcome, d diff) Gate {
 	// A tool that the patch keeps from judging has found nothing, which is not
 	// the same as that there is nothing to find.
 	if cand.Blocked != "" && len(fresh) == 0 && base.Blocked == "" {
-		g.Findings = append(g.Findings, Finding{Rule: "blocked", Message: cand.Blocked})
+		g.Findings = append(g.Findings, Finding{Rule: ruleBlocked, Message: cand.Blocked})
 	}
 	if len(g.Findings) > 0 {
 		g.Verdict = Fail

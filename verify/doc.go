@@ -124,7 +124,7 @@
 // files that import it. ruff's own default rules apply where the workspace says
 // nothing: faults, no opinions on style. mypy looks into functions without
 // annotations too, and takes module names from where a file lies. A project that
-// configures pyright or ty and not mypy is judged by these. The entry point is
+// configures pyright or ty and not mypy is judged by these; see Monorepos. The entry point is
 // started as a user would start it; a workspace that has none is a library, and
 // its packages are imported, each in an interpreter of its own. pytest runs every
 // test, those of unittest in files with other names as well, with no plugin that
@@ -174,8 +174,23 @@
 // # Monorepos
 //
 // Each go.mod, tsconfig.json and package.json is a root of its own, with the tools'
-// working directory there, while findings are told by their path in the workspace.
-// Python has one root, the workspace's.
+// working directory there, while findings and tests are told by their path in the
+// workspace. ruff finds nested configuration itself.
+//
+// pytest is run from the top, and from each directory below with a project of its
+// own and tests: setup.py, pytest.ini, or a pyproject.toml, setup.cfg or tox.ini that
+// says more than how linters and type checkers work. What is installed, and fixtures,
+// are none; neither is one without a configuration of pytest under one that has
+// testpaths, which says from where all tests are run. A project imports from itself,
+// from those around it, from the top, and from src in each. Projects of the base stay
+// some when the patch takes their configuration away, and IDs do not depend on
+// where a test is run from: so each test of before is missed.
+//
+// Types are checked from the top, and from each directory that configures mypy,
+// pyright or ty at the base revision, by that one; what a checker says of files in
+// another root is left out. pyright resolves imports through the top only where its
+// configuration says so. A root that could not be judged before the patch is left
+// out of the judgement, with that as the reason; the others are judged.
 //
 // # Dependencies
 //

@@ -161,7 +161,7 @@ func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset
 
 // tallied adds one run to the count of its tests.
 func tallied(count map[string]tally, out outcome) {
-	if out.Verdict != "" || out.Blocked != "" {
+	if out.Verdict != "" || out.blocked() {
 		return
 	}
 	for _, t := range out.Tests {

@@ -68,7 +68,7 @@ const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "7"
+const definitions = "8"
 
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
@@ -140,6 +140,9 @@ type outcome struct {
 	Peak     int64    `json:"peak,omitempty"`
 	// The limits of the box that it ran into, as the guest names them.
 	Reached []string `json:"reached,omitempty"`
+	// Of Python's checks where the workspace has several roots: what kept each from
+	// being judged, "" for nothing.
+	Roots map[string]string `json:"roots,omitempty"`
 	// Of the tests gate only, in the order in which they ran.
 	Tests []testResult `json:"tests,omitempty"`
 	// Of the smoke gate only, in the order of their names.

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -38,10 +39,10 @@ var (
 // import from the workspace, and the files of cand that would take the place of
 // an import.
 func typePlugins(base, cand view) []string {
-	var names []string
-	for _, p := range mypyConfig {
+	names := map[string][]string{}
+	for _, p := range mypyFiles(base) {
 		for _, m := range mypyPlugins.FindAllStringSubmatch(base.text(p), -1) {
-			names = append(names, plugin.FindAllString(m[1], -1)...)
+			names[path.Dir(p)] = append(names[path.Dir(p)], plugin.FindAllString(m[1], -1)...)
 		}
 	}
 	return base.modules(names, cand)
@@ -49,24 +50,35 @@ func typePlugins(base, cand view) []string {
 
 // testPlugins does the same for pytest.
 func testPlugins(base, cand view) []string {
-	var names []string
+	names := map[string][]string{}
 	for _, p := range base.paths() {
-		name := path.Base(p)
+		dir, name := path.Dir(p), path.Base(p)
 		if slices.Contains(pytestConfig, name) {
 			for _, m := range pytestOption.FindAllStringSubmatch(base.text(p), -1) {
 				// "-p no:name" loads nothing.
 				if m[1] != "no:" {
-					names = append(names, m[1])
+					names[dir] = append(names[dir], m[1])
 				}
 			}
 		}
 		if name == "conftest.py" {
 			for _, m := range pytestPlugins.FindAllStringSubmatch(base.text(p), -1) {
-				names = append(names, plugin.FindAllString(m[1], -1)...)
+				names[dir] = append(names[dir], plugin.FindAllString(m[1], -1)...)
 			}
 		}
 	}
 	return base.modules(names, cand)
+}
+
+// mypyFiles lists where mypy may read its configuration: at the top, and in each
+// directory below that has one.
+func mypyFiles(v view) (files []string) {
+	for _, dir := range slices.Sorted(maps.Keys(typeProjects(v))) {
+		for _, name := range mypyConfig {
+			files = append(files, path.Join(dir, name))
+		}
+	}
+	return files
 }
 
 // text is a file of the view, "" when it is not there or cannot be read.
@@ -85,10 +97,11 @@ func (v view) text(p string) string {
 // mostModules bounds how many files of a workspace are followed from plugins.
 const mostModules = 200
 
-// modules returns the files behind names of modules and files, and those that
-// they import in turn, sorted: as v has them, and where a file of cand would be
-// imported instead, that too. What is not of the workspace is left out.
-func (v view) modules(names []string, cand view) []string {
+// modules returns the files behind names of modules and files, by the directory
+// of who names them, and those that they import in turn, sorted: as v has them, and
+// where a file of cand would be imported instead, that too. What is not of the
+// workspace is left out.
+func (v view) modules(names map[string][]string, cand view) []string {
 	var found []string
 	add := func(dir, name string) {
 		for _, side := range []view{v, cand} {
@@ -97,8 +110,10 @@ func (v view) modules(names []string, cand view) []string {
 			}
 		}
 	}
-	for _, name := range names {
-		add("", name)
+	for _, dir := range slices.Sorted(maps.Keys(names)) {
+		for _, name := range names[dir] {
+			add(dir, name)
+		}
 	}
 	for i := 0; i < len(found); i++ {
 		for _, m := range imported.FindAllStringSubmatch(v.text(found[i]), -1) {
@@ -112,17 +127,19 @@ func (v view) modules(names []string, cand view) []string {
 	return found
 }
 
-// module finds the file of a module or of a path, below dir, the top or src.
+// module finds the file of a module or of a path, below dir, its src, the top or src.
 func (v view) module(dir, name string) (file string, ok bool) {
 	if strings.HasSuffix(name, ".py") {
-		file = path.Clean(name)
+		if file = name; !path.IsAbs(name) {
+			file = path.Join(dir, name)
+		}
 		return file, v.has(file)
 	}
 	stem := strings.ReplaceAll(strings.TrimLeft(name, "."), ".", "/")
 	if stem == "" {
 		return "", false
 	}
-	for _, top := range []string{dir, "", "src"} {
+	for _, top := range []string{dir, path.Join(dir, "src"), "", "src"} {
 		for _, end := range []string{".py", "/__init__.py"} {
 			if file = path.Join(top, stem) + end; v.has(file) {
 				return file, true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // pyrightCheck checks the types of Python where the project has chosen pyright.
 var pyrightCheck = check{
-	name: checkPyright, gate: gateTypes, group: groupStatic, run: runPyright, applies: typesApply(checkPyright), judge: judgeFindings,
+	name: checkPyright, gate: gateTypes, group: groupStatic, run: runPyright, applies: typesApply(checkPyright), judge: byRoot(ruleBlocked, judgeFindings),
 	tools: []string{"pyright"}, inert: true, config: pyrightFiles,
 	planted: mypyCheck.planted,
 	prove:   proves(runPyright, map[string]string{"caller.py": "reportArgumentType", "undefined.py": "reportUndefinedVariable"}),
@@ -30,8 +31,15 @@ const noSource = "reportMissingModuleSource"
 // It runs over the whole workspace, for a changed signature breaks callers in
 // files that the patch does not touch.
 func runPyright(ctx context.Context, b bench) outcome {
+	return b.typed(checkPyright, func(b bench, _ []string, root string) outcome { return runPyrightIn(ctx, b, root) })
+}
+
+// runPyrightIn runs it in one root. What this imports through the top pyright
+// finds only where its configuration says so: to be told otherwise it would have to
+// start Python on the workspace's files, and is no longer inert.
+func runPyrightIn(ctx context.Context, b bench, root string) outcome {
 	res, out, done := b.command(ctx, guest.Command{
-		Args: []string{b.tools.Node, b.tools.Pyright, "--outputjson"}, Dir: work, MaxOutput: maxToolOutput,
+		Args: []string{b.tools.Node, b.tools.Pyright, "--outputjson"}, Dir: path.Join(work, root), MaxOutput: maxToolOutput,
 	})
 	if !done {
 		return out

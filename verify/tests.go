@@ -14,7 +14,7 @@ import (
 
 // pytestCheck runs Python's tests.
 var pytestCheck = check{
-	name: checkPytest, gate: gateTests, group: groupTests, run: runTests, applies: testsApply, judge: judgeTests,
+	name: checkPytest, gate: gateTests, group: groupTests, run: runTests, applies: testsApply, judge: byRoot(ruleSession, judgeTests),
 	tools: []string{"pytest"}, repeats: true,
 	planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
 	prove:   proveTests,
@@ -23,6 +23,15 @@ var pytestCheck = check{
 // record is where the recorder of run_tests.py writes in the box. The guest
 // collects it when the session is over; the text on the terminal is for people.
 const record = "/tmp/agent-tests.jsonl"
+
+// recordOf is where it writes what happens in one of the roots: each has its own,
+// so that none counts for another one.
+func recordOf(roots []string, root string) string {
+	if root == "." {
+		return record
+	}
+	return fmt.Sprintf("/tmp/agent-tests-%d.jsonl", slices.Index(roots, root))
+}
 
 // A testResult is how one test, or one module that could not be collected, ended.
 type testResult struct {
@@ -67,31 +76,69 @@ func testsApply(v view) string {
 // cannot be imported does not hide the rest, whatever the workspace's options
 // say. Plugins are not loaded by themselves, since which ones the image happens
 // to hold is no business of the workspace.
-func testsCommand(b bench) guest.Command {
+//
+// It is run from one of the roots, on what is not in a root inside it.
+func testsCommand(b bench, roots []string, root string) guest.Command {
 	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-	if named := unittests(b.view); len(named) > 0 {
+	if named := ownedBy(roots, root, unittests(b.view)); len(named) > 0 {
 		env[envTestFiles] = strings.Join(named, "\n")
 	}
+	to := recordOf(roots, root)
 	args := []string{
-		b.tools.Python, "-B", b.tools.Tests, record, "-q", "--continue-on-collection-errors", "--maxfail=0",
+		b.tools.Python, "-B", b.tools.Tests, to, "-q", "--continue-on-collection-errors", "--maxfail=0",
 		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
 	}
-	if len(b.only) > 0 {
-		// pytest would else count IDs from the directory that the tests have in common.
-		args = append(append(args, "--rootdir="+work), b.only...)
+	if root != "." || len(b.only) > 0 {
+		// pytest would else count IDs from the directory that the tests have in
+		// common, or from that of a configuration above.
+		args = append(args, "--rootdir="+path.Join(work, root))
 	}
-	return guest.Command{
-		Args:    args,
-		Dir:     work,
-		Env:     env,
-		Collect: []string{record},
+	if root != "." {
+		env[envTestPaths] = strings.Join(b.view.importPaths(root), "\n")
+		// Without a configuration of its own a root goes by what lies above it.
+		if _, own := b.view.pytestConfigured(root); !own {
+			args = append(args, "--confcutdir="+work)
+		}
 	}
+	for _, inner := range below(roots, root) {
+		args = append(args, "--ignore="+path.Join(work, inner))
+	}
+	for _, id := range ownedBy(roots, root, b.only) {
+		if root != "." {
+			id = "./" + strings.TrimPrefix(id, root+"/") // which is no option
+		}
+		args = append(args, id)
+	}
+	return guest.Command{Args: args, Dir: work, Env: env, Collect: []string{to}}
 }
 
-// runTests runs pytest and reads the recorder's file. A session that pytest
-// itself did not finish is Blocked, with what was recorded until then.
+// ownedBy lists the files, or the tests by their IDs, that are of one root.
+func ownedBy(roots []string, root string, names []string) (own []string) {
+	for _, name := range names {
+		if file, _, _ := strings.Cut(name, "::"); nearest(rooted(roots), file) == root {
+			own = append(own, name)
+		}
+	}
+	return own
+}
+
+// runTests runs the tests of every root, or of those that are asked for.
 func runTests(ctx context.Context, b bench) outcome {
-	res, out, done := b.command(ctx, testsCommand(b))
+	roots := pythonRoots(b.view)
+	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
+		return len(b.only) > 0 && len(ownedBy(roots, root, b.only)) == 0
+	})
+	out := b.overRoots(roots, run, func(b bench, root string) outcome { return runPytest(ctx, b, roots, root) })
+	if len(run) > 1 && out.Verdict == "" {
+		out.Detail = fmt.Sprintf("pytest in %d directories: %s", len(run), testRun{results: out.Tests}.summary())
+	}
+	return out
+}
+
+// runPytest runs pytest in one root and reads the recorder's file. A session that
+// pytest itself did not finish is Blocked, with what was recorded until then.
+func runPytest(ctx context.Context, b bench, roots []string, root string) outcome {
+	res, out, done := b.command(ctx, testsCommand(b, roots, root))
 	// What is trouble for a tool may be a test's doing here: a test can end the
 	// process that it runs in by a signal or with any status. Only the box's own
 	// death and a runner that did not start stay what they are.
@@ -99,7 +146,7 @@ func runTests(ctx context.Context, b bench) outcome {
 	if out.Verdict == Infra && own && !res.Killed {
 		out.Verdict, done = "", true
 	}
-	run, err := parseRecord(res.Files[record])
+	run, err := parseRecord(res.Files[recordOf(roots, root)])
 	if err != nil && out.Verdict == "" {
 		out.Blocked = "the record of the tests is broken: " + err.Error()
 		return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 
 	"agent/sandbox/guest"
@@ -11,7 +12,7 @@ import (
 
 // tyCheck checks the types of Python where the project has chosen ty.
 var tyCheck = check{
-	name: checkTy, gate: gateTypes, group: groupStatic, run: runTy, applies: typesApply(checkTy), judge: judgeFindings,
+	name: checkTy, gate: gateTypes, group: groupStatic, run: runTy, applies: typesApply(checkTy), judge: byRoot(ruleBlocked, judgeFindings),
 	tools: []string{"ty"}, config: tyFiles, inert: true,
 	planted: mypyCheck.planted,
 	prove:   proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
@@ -23,13 +24,24 @@ const tyDocs = "https://docs.astral.sh/ty/reference/rules/#"
 // runTy runs ty over the workspace and reads its findings. Files that .gitignore
 // names are checked too, for the reason that lintCommand gives.
 func runTy(ctx context.Context, b bench) outcome {
-	res, out, done := b.command(ctx, guest.Command{
+	return b.typed(checkTy, func(b bench, _ []string, root string) outcome { return runTyIn(ctx, b, root) })
+}
+
+// runTyIn runs it in one root.
+func runTyIn(ctx context.Context, b bench, root string) outcome {
+	cmd := guest.Command{
 		Args: []string{
 			b.tools.Ty, "check", "--output-format", "gitlab", "--error-on-warning", "--no-progress", "--color", "never",
 			"-c", "src.respect-ignore-files=false",
 		},
-		Dir: work, MaxOutput: maxToolOutput,
-	})
+		Dir: path.Join(work, root), MaxOutput: maxToolOutput,
+	}
+	for _, dir := range b.view.importPaths(root) {
+		if root != "." && dir != root {
+			cmd.Args = append(cmd.Args, "--extra-search-path", path.Join(work, dir))
+		}
+	}
+	res, out, done := b.command(ctx, cmd)
 	if !done {
 		return out
 	}
@@ -41,6 +53,9 @@ func runTy(ctx context.Context, b bench) outcome {
 		return out
 	}
 	out.Blocked = blocked
+	for i, f := range findings {
+		findings[i].File = path.Join(root, f.File) // ty looks at a root's own files
+	}
 	out.Findings = newSources(b.view).fill(findings)
 	return out
 }

@@ -106,9 +106,9 @@ var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|pa
 	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
 
 // plainTypes reports whether all of mypy's options in the workspace are plain. mypy
-// reads its configuration from the root, and from one of these files.
+// reads its configuration from a root, and from one of these files.
 func plainTypes(v view) bool {
-	for _, name := range mypyConfig {
+	for _, name := range mypyFiles(v) {
 		if _, ok := v.base.Lookup(name); !ok {
 			continue
 		}

@@ -2,8 +2,11 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -21,37 +24,84 @@ func typesApply(name string) func(v view) string {
 		if reason := pythonApplies(v); reason != "" {
 			return reason
 		}
-		if chosen := typeChecker(v); chosen != name {
-			return "the workspace checks its types with " + chosen
+		roots := typeRoots(v)
+		if len(rootsOf(roots, name)) > 0 {
+			return ""
 		}
-		return ""
+		chosen := slices.Compact(slices.Sorted(maps.Values(roots)))
+		return "the workspace checks its types with " + strings.Join(chosen, " and ")
 	}
 }
 
-// typeChecker names the check of Python's types: mypy, unless the workspace
-// configures another one and not mypy. The base decides, as it does on all
-// configuration: a patch cannot choose who judges it.
-func typeChecker(v view) string {
-	base := view{base: v.base}
+// typeChecker names the check of types that a directory configures, "" for none:
+// mypy comes first.
+func typeChecker(v view, dir string) string {
 	switch {
-	case configured(base, mypyConfig, "mypy"):
+	case configured(v, dir, mypyConfig, "mypy"):
 		return checkMypy
-	case configured(base, pyrightFiles, "pyright"):
+	case configured(v, dir, pyrightFiles, "pyright"):
 		return checkPyright
-	case configured(base, tyFiles, "ty"):
+	case configured(v, dir, tyFiles, "ty"):
 		return checkTy
 	}
-	return checkMypy
+	return ""
 }
 
-// configured reports whether one of the files configures a tool: one of the
-// tool's own does by being there, one that tools share by its table or section.
-func configured(v view, files []string, tool string) bool {
+// typeProjects maps the directories that configure a check of Python's types to
+// that check; the top has mypy without any. The base decides, as it does on
+// all configuration: a patch cannot choose who judges it.
+func typeProjects(v view) map[string]string {
+	base := view{base: v.base}
+	projects := map[string]string{".": cmp.Or(typeChecker(base, "."), checkMypy)}
+	for _, p := range base.paths() {
+		dir, names := path.Dir(p), slices.Concat(mypyConfig, pyrightFiles, tyFiles)
+		if dir == "." || !slices.Contains(names, path.Base(p)) || apart(dir) {
+			continue
+		}
+		if name := typeChecker(base, dir); name != "" {
+			projects[dir] = name
+		}
+	}
+	return projects
+}
+
+// typeRoots are those of them with Python files, of which each check takes its own.
+func typeRoots(v view) map[string]string {
+	projects, roots := typeProjects(v), map[string]string{}
+	for _, p := range v.paths() {
+		if isPython(p) {
+			root := nearest(projects, p)
+			roots[root] = projects[root]
+		}
+	}
+	return roots
+}
+
+// rootsOf lists the roots of one check, sorted.
+func rootsOf(roots map[string]string, name string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(root string) bool { return roots[root] != name })
+}
+
+// typed runs a check in each of its roots; where nothing is configured, as in the
+// proof, in the top.
+func (b bench) typed(name string, do func(b bench, roots []string, root string) outcome) outcome {
+	chosen := typeRoots(b.view)
+	roots, run := slices.Sorted(maps.Keys(chosen)), rootsOf(chosen, name)
+	if len(run) == 0 {
+		roots, run = []string{"."}, []string{"."}
+	}
+	return b.overRoots(roots, run, func(b bench, root string) outcome { return do(b, roots, root) })
+}
+
+// configured reports whether one of a directory's files configures a tool: one of
+// the tool's own does by being there, one that tools share by its table or section.
+func configured(v view, dir string, files []string, tool string) bool {
 	return slices.ContainsFunc(files, func(name string) bool {
+		name = path.Join(dir, name)
 		if !v.has(name) {
 			return false
 		}
-		shared := name == "setup.cfg" || name == "pyproject.toml"
+		shared := path.Base(name) == "setup.cfg" || path.Base(name) == "pyproject.toml"
 		if !shared {
 			return true
 		}

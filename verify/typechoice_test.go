@@ -58,7 +58,7 @@ func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 		base := scan(t, c.files)
 		patch := change(t, base, map[string]string{"a.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
 		for _, cs := range []workspace.Changeset{{}, patch} {
-			if got := typeChecker(newView(base, cs)); got != c.want {
+			if got := typeProjects(newView(base, cs))["."]; got != c.want {
 				t.Errorf("%s, %d changes: %s, want %s", c.name, len(cs.Changes), got, c.want)
 			}
 		}

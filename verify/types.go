@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // mypyCheck checks the types of Python. The planted caller passes a wrong
 // argument to a function whose declaration is in another file.
 var mypyCheck = check{
-	name: checkMypy, gate: gateTypes, group: groupStatic, run: runTypes, applies: typesApply(checkMypy), judge: judgeFindings,
+	name: checkMypy, gate: gateTypes, group: groupStatic, run: runTypes, applies: typesApply(checkMypy), judge: byRoot(ruleBlocked, judgeFindings),
 	tools: []string{"mypy"}, config: mypyConfig, inside: typePlugins,
 	planted: map[string]string{
 		"sound.py":     plantedSound,
@@ -26,21 +27,32 @@ var mypyCheck = check{
 	prove: proves(runTypes, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"}),
 }
 
-// typesCommand is mypy over the whole workspace. Module names come from where
+// typesCommand is mypy over a root, which mostly is the workspace, without the
+// roots inside it. Module names come from where
 // a file lies, so that two scripts of one name in two directories do not
 // collide; bodies without annotations are checked too, so that a call with the
 // wrong number of arguments is seen anywhere. That a library has no type
 // stubs says nothing about a patch.
-func typesCommand(b bench) guest.Command {
+func typesCommand(b bench, roots []string, root string) guest.Command {
 	cmd := guest.Command{
 		Args: []string{
 			b.tools.Mypy, "--output", "json", "--no-error-summary", "--check-untyped-defs", "--explicit-package-bases",
 			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", typesDir, "--no-sqlite-cache", ".",
 		},
-		Dir: work, MaxOutput: maxToolOutput,
+		Dir: path.Join(work, root), MaxOutput: maxToolOutput,
 	}
-	if b.view.hasDir("src") {
-		cmd.Env = map[string]string{"MYPYPATH": work + "/src"}
+	if others := b.view.importPaths(root)[1:]; len(others) > 0 {
+		for i, dir := range others {
+			others[i] = path.Join(work, dir)
+		}
+		cmd.Env = map[string]string{"MYPYPATH": strings.Join(others, ":")}
+	}
+	if root != "." {
+		// Two roots may have files of one name: each knows its own.
+		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(typesDir, "roots", root))
+	}
+	for _, inner := range below(roots, root) {
+		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
 	}
 	return cmd
 }
@@ -50,13 +62,16 @@ func typesCommand(b bench) guest.Command {
 func runTypes(ctx context.Context, b bench) outcome {
 	start := time.Now()
 	warm := b.types.unpack(ctx, b)
-	out := runMypy(ctx, b)
-	// What it was given to know must never be what it stumbles over.
-	if warm && (out.Verdict == Infra || out.Blocked != "") {
-		b.types.forget(ctx, b)
-		out = runMypy(ctx, b)
+	run := func() outcome {
+		return b.typed(checkMypy, func(b bench, roots []string, root string) outcome { return runMypy(ctx, b, roots, root) })
 	}
-	if out.Verdict == "" && out.Blocked == "" {
+	out := run()
+	// What it was given to know must never be what it stumbles over.
+	if warm && (out.Verdict == Infra || out.blocked()) {
+		b.types.forget(ctx, b)
+		out = run()
+	}
+	if out.Verdict == "" && !out.blocked() {
 		out.types = b.types.pack(ctx, b)
 	}
 	out.Seconds = time.Since(start).Seconds()
@@ -66,8 +81,8 @@ func runTypes(ctx context.Context, b bench) outcome {
 // runMypy runs mypy and reads its findings. A plugin that the workspace's
 // configuration names runs inside mypy: that is workspace code, which is why this
 // gate is the last one in its box and why nothing but findings leaves it then.
-func runMypy(ctx context.Context, b bench) outcome {
-	res, out, done := b.command(ctx, typesCommand(b))
+func runMypy(ctx context.Context, b bench, roots []string, root string) outcome {
+	res, out, done := b.command(ctx, typesCommand(b, roots, root))
 	if !done {
 		return out
 	}

@@ -6,8 +6,13 @@ import (
 	"strings"
 )
 
-// envTestFiles names, to run_tests.py, the files that unittests lists, one a line.
-const envTestFiles = "AGENT_TEST_FILES"
+// envTestFiles names, to run_tests.py, the files that unittests lists, one a line,
+// and envTestPaths the directory below the top from which pytest is run, with
+// those that the tests import from behind it.
+const (
+	envTestFiles = "AGENT_TEST_FILES"
+	envTestPaths = "AGENT_TEST_PATHS"
+)
 
 // testCase matches a class of unittest, or of what others build on it.
 var testCase = regexp.MustCompile(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)

@@ -15,7 +15,9 @@ skipped or xfailed; that of a collect record is error or skipped. Without the
 last record the session did not come to its end, whatever its exit status.
 
 AGENT_TEST_FILES names further files with tests, one a line, besides those that
-the workspace's own patterns match.
+the workspace's own patterns match. AGENT_TEST_PATHS names the directory to run
+pytest from, below the one that this is started in, the workspace, and others that
+its tests import from. IDs and files are told from the workspace all the same.
 
 The recorder is handed to pytest as an object, so nothing of this directory is
 importable by the tests.
@@ -33,7 +35,10 @@ FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): 
 class Recorder:
     def __init__(self, path):
         self.out = open(path, "x", encoding="utf-8", errors="backslashreplace")
-        self.root = os.getcwd()
+        self.top = os.getcwd()
+        paths = os.environ.pop("AGENT_TEST_PATHS", ".").splitlines()
+        self.paths = [os.path.normpath(os.path.join(self.top, path)) for path in paths]
+        self.root = self.paths[0]
         self.owner = os.getpid()
         self.worst = {}  # nodeid: record of the worst phase so far
         self.tests = 0
@@ -41,7 +46,7 @@ class Recorder:
 
     def pytest_configure(self, config):
         for path in self.files:
-            config.addinivalue_line("python_files", os.path.join(self.root, path))
+            config.addinivalue_line("python_files", os.path.join(self.top, path))
 
     def write(self, kind, **fields):
         # A test may fork; only the process that pytest runs in records.
@@ -50,12 +55,12 @@ class Recorder:
             self.out.flush()
 
     def pytest_collection_finish(self, session):
-        self.write("collected", ids=[item.nodeid for item in session.items])
+        self.write("collected", ids=[self.named(item.nodeid) for item in session.items])
 
     def pytest_collectreport(self, report):
         if report.failed or report.skipped:
             outcome = "error" if report.failed else "skipped"
-            self.write("collect", id=report.nodeid, outcome=outcome, **self.crash(report))
+            self.write("collect", id=self.named(report.nodeid), outcome=outcome, **self.crash(report))
 
     def pytest_runtest_logreport(self, report):
         outcome = self.outcome(report)
@@ -67,10 +72,17 @@ class Recorder:
         if report.when == "teardown":
             self.tests += 1
             done = self.worst.pop(report.nodeid, {"outcome": "error", "message": "no result"})
-            self.write("test", id=report.nodeid, **done)
+            self.write("test", id=self.named(report.nodeid), **done)
 
     def pytest_sessionfinish(self, session, exitstatus):
         self.write("finished", status=int(exitstatus), tests=self.tests)
+
+    def named(self, nodeid):
+        """The ID of pytest, which begins at its root, as it begins at the workspace."""
+        if self.root == self.top:
+            return nodeid
+        file, cut, rest = nodeid.partition("::")
+        return os.path.relpath(os.path.join(self.root, file), self.top) + cut + rest
 
     def outcome(self, report):
         if report.failed:
@@ -118,8 +130,8 @@ class Recorder:
     def relative(self, path):
         """The path inside the workspace, "" for one that is elsewhere."""
         path = os.path.normpath(os.path.join(self.root, str(path)))
-        inside = path.startswith(self.root + os.sep)
-        return path[len(self.root) + 1 :] if inside else ""
+        inside = path.startswith(self.top + os.sep)
+        return path[len(self.top) + 1 :] if inside else ""
 
 
 def main():
@@ -132,8 +144,9 @@ def main():
     except ImportError as e:
         print(f"pytest: {e}", file=sys.stderr)
         return 127
-    roots = [recorder.root]
-    if os.path.isdir(os.path.join(recorder.root, "src")):
+    os.chdir(recorder.root)
+    roots = recorder.paths
+    if recorder.root == recorder.top and os.path.isdir(os.path.join(recorder.root, "src")):
         roots.append(os.path.join(recorder.root, "src"))
     sys.path[:0] = roots
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start

@@ -1,0 +1,403 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+func TestRootsOfPython(t *testing.T) {
+	t.Parallel()
+	const project, test = "[project]\nname = \"x\"\n", "def test_x():\n    pass\n"
+	for _, c := range []struct {
+		name        string
+		base, patch map[string]string
+		want        string
+	}{
+		{"one", map[string]string{"pyproject.toml": project, "tests/test_a.py": test}, nil, "."},
+		{"none", map[string]string{"a.py": ""}, nil, "."},
+		{"top and below", map[string]string{"test_a.py": test, "x/setup.py": "", "x/t/test_a.py": test}, nil, ". x"},
+		{"below alone", map[string]string{"x/setup.cfg": "[metadata]\n", "x/test_a.py": test, "y/tox.ini": "[testenv:py3]\n", "y/a_test.py": test, "top.py": ""}, nil, "x y"},
+		{"within each other", map[string]string{"x/pyproject.toml": project, "x/test_a.py": test, "x/y/pytest.ini": "", "x/y/test_a.py": test}, nil, "x x/y"},
+		{"of unittest", map[string]string{"x/pyproject.toml": "[tool.poetry]\n", "x/tests.py": "class A(TestCase):\n"}, nil, "x"},
+		{"names of its own", map[string]string{"x/pyproject.toml": " [ tool.pytest.ini_options ]\n", "x/check.py": "", "y/pyproject.toml": project, "y/check.py": ""}, nil, "x"},
+		{"other tools", map[string]string{"x/pyproject.toml": "[tool.ruff]\n", "x/setup.cfg": "[flake8]\n", "x/tox.ini": "[pycodestyle]\n", "x/mypy.ini": "[mypy]\n", "x/test_a.py": test}, nil, "."},
+		{"no places", map[string]string{
+			"tests/fixtures/x/setup.py": "", "tests/fixtures/x/test_a.py": test, "node_modules/x/setup.py": "", "node_modules/x/test_a.py": test,
+			"e/site-packages/x/setup.py": "", "e/site-packages/x/test_a.py": test, ".x/setup.py": "", ".x/test_a.py": test,
+		}, nil, "."},
+		{"tested from the top", map[string]string{"pytest.ini": "[pytest]\ntestpaths = x y\n", "x/setup.py": "", "x/test_a.py": test, "y/pytest.ini": "", "y/test_a.py": test}, nil, ". y"},
+		{"configured at the top", map[string]string{"pytest.ini": "[pytest]\naddopts = -q\n", "x/setup.py": "", "x/test_a.py": test}, nil, ". x"},
+		{"new project", map[string]string{"test_a.py": test}, map[string]string{"x/pyproject.toml": project, "x/test_a.py": test}, ". x"},
+		{"taken away", map[string]string{"test_a.py": test, "x/pytest.ini": "", "x/test_a.py": test}, map[string]string{"x/pytest.ini": "-", "pytest.ini": "[pytest]\ntestpaths = x\n"}, ". x"},
+		{"tests taken away", map[string]string{"test_a.py": test, "x/setup.py": "", "x/test_a.py": test}, map[string]string{"x/test_a.py": "-"}, "."},
+	} {
+		base := scan(t, c.base)
+		if got := strings.Join(pythonRoots(newView(base, change(t, base, c.patch))), " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Without projects below the top nothing is different, and with them each knows
+// its own.
+func TestCommandsOfRoots(t *testing.T) {
+	t.Parallel()
+	const test = "def test_x():\n    pass\n"
+	files := map[string]string{"test_a.py": test, "src/a.py": "", "old_tests.py": "class A(TestCase):\n    pass\n"}
+	b, box := replayed(works())
+	b.view = newView(scan(t, files), workspace.Changeset{})
+	alone := func() (string, map[string]string) {
+		t.Helper()
+		box.ran = nil
+		runTests(t.Context(), b)
+		runTypes(t.Context(), b)
+		if len(box.ran) != 2 || box.ran[0].Dir != work || box.ran[1].Dir != work || !slices.Equal(box.ran[0].Collect, []string{record}) {
+			t.Fatalf("%+v", box.ran)
+		}
+		return strings.Join(append(box.ran[0].Args, box.ran[1].Args...), " "), box.ran[0].Env
+	}
+	const want = "/usr/bin/python3 -B /agent/run_tests.py /tmp/agent-tests.jsonl -q --continue-on-collection-errors --maxfail=0 --color=no --tb=short" +
+		" -o cache_dir=/tmp/pytest_cache" +
+		" /usr/bin/mypy --output json --no-error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
+		" --disable-error-code import-untyped --cache-dir /tmp/mypy --no-sqlite-cache ."
+	got, env := alone()
+	if _, rooted := env[envTestPaths]; got != want || rooted || env[envTestFiles] != "old_tests.py" || box.ran[1].Env["MYPYPATH"] != "/work/src" {
+		t.Errorf("%s, %v, %v", got, env, box.ran[1].Env)
+	}
+
+	for p, text := range map[string]string{
+		"x/pytest.ini": "", "x/mypy.ini": "", "x/test_a.py": test, "x/y/setup.py": "", "x/y/test_a.py": test, "x/y/mypy.ini": "", "x/y/tests.py": files["old_tests.py"], "z/ty.toml": "", "z/b.py": "",
+	} {
+		files[p] = text
+	}
+	b.view, box.ran = newView(scan(t, files), workspace.Changeset{}), nil
+	runTests(t.Context(), b)
+	runTypes(t.Context(), b)
+	var ran []string
+	for _, cmd := range box.ran {
+		args, env := strings.Join(cmd.Args, " "), cmd.Env
+		_, args, _ = strings.Cut(strings.Replace(args, "no-sqlite-cache .", "cache_dir=/tmp/pytest_cache", 1), "cache_dir=/tmp/pytest_cache")
+		ran = append(ran, strings.Join([]string{cmd.Dir, strings.ReplaceAll(env[envTestPaths], "\n", ":"), env[envTestFiles], env["MYPYPATH"], strings.Join(cmd.Collect, "") + args}, "|"))
+	}
+	if d := cmp.Diff([]string{
+		"/work||old_tests.py||/tmp/agent-tests.jsonl --ignore=/work/x --ignore=/work/x/y",
+		"/work|x:.:src|||/tmp/agent-tests-1.jsonl --rootdir=/work/x --ignore=/work/x/y",
+		"/work|x/y:x:.:src|x/y/tests.py||/tmp/agent-tests-2.jsonl --rootdir=/work/x/y --confcutdir=/work",
+		"/work|||/work/src| --exclude ^x/ --exclude ^x/y/ --exclude ^z/",
+		"/work/x|||/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x --exclude ^y/",
+		"/work/x/y|||/work/x:/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x/y",
+	}, ran); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	b.only, box.ran = []string{"x/-a_test.py::test_x", "test_a.py::test_x"}, nil
+	runTests(t.Context(), b)
+	if len(box.ran) != 2 || box.ran[0].Args[len(box.ran[0].Args)-1] != "test_a.py::test_x" || box.ran[1].Args[len(box.ran[1].Args)-1] != "./-a_test.py::test_x" {
+		t.Errorf("%+v", box.ran)
+	}
+}
+
+func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
+	t.Parallel()
+	tests := func(roots map[string]string, results ...string) outcome {
+		out := outcome{Roots: roots}
+		for _, r := range results {
+			id, end, _ := strings.Cut(r, " ")
+			out.Tests = append(out.Tests, testResult{ID: id, Outcome: end})
+		}
+		return out
+	}
+	sound, broken, other := map[string]string{"a": "", "b": ""}, map[string]string{"a": "gone", "b": ""}, map[string]string{"a": "gone elsewhere", "b": ""}
+	both := map[string]string{"a": "gone", "b": "gone"}
+	for _, c := range []struct {
+		name       string
+		base, cand outcome
+		want       Verdict
+		told       string
+	}{
+		{"sound", tests(sound, "b/t.py::x passed"), tests(sound, "b/t.py::x passed"), Pass, ""},
+		{"before, and nothing new", tests(broken, "b/t.py::x passed"), tests(broken, "a/t.py::x failed", "b/t.py::x passed"), Pass, "a not judged: already before the patch, gone"},
+		{"before, and a fault beside it", tests(broken, "b/t.py::x passed"), tests(broken, "b/t.py::x failed"), Fail, "b/t.py::x"},
+		{"before, lost with it", tests(broken, "a/t.py::x passed"), tests(broken), Pass, "a not judged"},
+		{"mended", tests(broken), tests(sound, "a/t.py::x failed"), Pass, "a not judged"},
+		{"with the patch", tests(sound, "b/t.py::x passed"), tests(broken, "b/t.py::x passed"), Fail, "a: gone"},
+		{"in a new root", outcome{}, tests(broken), Fail, "a: gone"},
+		{"otherwise than before", tests(broken), tests(other), Fail, "a: gone elsewhere"},
+		{"in all of them", tests(both), tests(both), "", "b not judged"},
+		{"late", tests(broken), outcome{Verdict: Timeout, Detail: "late"}, Timeout, "late"},
+	} {
+		g := byRoot(ruleSession, judgeTests)(c.base, c.cand, diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))})
+		if told := fmt.Sprint(g.Detail, g.Findings); g.Verdict != c.want || !strings.Contains(told, c.told) {
+			t.Errorf("%s: %s, want %s: %s", c.name, g.Verdict, c.want, told)
+		}
+	}
+	// What the tool said of the same trouble itself is not told twice.
+	fault := Finding{File: "a/x.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}
+	blocked := outcome{Roots: map[string]string{"a": "a/x.py: invalid syntax", "b": ""}, Findings: []Finding{fault}}
+	if g := byRoot(ruleBlocked, judgeFindings)(outcome{}, blocked, diff{}); g.Verdict != Fail || len(g.Findings) != 1 {
+		t.Errorf("%s %+v", g.Verdict, g.Findings)
+	}
+	count := map[string]tally{}
+	tallied(count, tests(broken, "b/t.py::x passed"))
+	if len(count) > 0 {
+		t.Error("a run with a root that came to no end is counted")
+	}
+}
+
+// A root has its own files' results only, the roots share the time of one, and
+// what ends the box ends the rest.
+func TestRootsAreRunOneByOne(t *testing.T) {
+	t.Parallel()
+	roots := []string{".", "x", "x/y"}
+	b, _ := replayed(nil)
+	b.timeout = -time.Hour // all of it is gone when the first is done
+	var ran []string
+	do := func(verdict Verdict, blocked string) func(b bench, root string) outcome {
+		ran = nil
+		return func(b bench, root string) outcome {
+			ran = append(ran, root)
+			if left := b.timeout; (left == time.Second) != (len(ran) > 1) {
+				t.Errorf("%s has %s", root, left)
+			}
+			out := outcome{Blocked: blocked, Detail: root, Output: "of " + root, Seconds: 1}
+			if root == "x" {
+				out.Verdict = verdict
+			}
+			for _, file := range []string{"a.py", "x/a.py", "x/y/a.py", ""} {
+				out.Tests = append(out.Tests, testResult{ID: file + "::t", Outcome: "passed"})
+				out.Findings = append(out.Findings, Finding{File: file, Message: root})
+			}
+			return out
+		}
+	}
+	out := b.overRoots(roots, roots, do("", "gone"))
+	if ends(out) != "::t passed\na.py::t passed\nx/a.py::t passed\nx/y/a.py::t passed" || len(out.Findings) != 6 || out.Seconds != 3 || out.Output != "of .\nof x\nof x/y" {
+		t.Errorf("%+v", out)
+	}
+	if d := cmp.Diff(map[string]string{".": "gone", "x": "gone", "x/y": "gone"}, out.Roots); d != "" || out.Blocked != "" || !out.blocked() {
+		t.Errorf("%+v", out)
+	}
+	if out := b.overRoots(roots, roots, do(OOM, "")); out.Verdict != OOM || len(ran) != 2 || len(out.Tests) != 3 || out.blocked() {
+		t.Errorf("ran %q: %+v", ran, out)
+	}
+	if out := b.overRoots(roots, roots, do(Timeout, "")); out.Verdict != Timeout || !strings.Contains(out.Detail, "left for x of the time") {
+		t.Errorf("%+v", out)
+	}
+	// The only one to run is judged as a whole.
+	if out := b.overRoots(roots, roots[1:2], do("", "gone")); out.Roots != nil || out.Blocked != "gone" || len(out.Tests) != 1 {
+		t.Errorf("%+v", out)
+	}
+	if out := b.overRoots(roots[:1], roots[:1], do("", "")); len(out.Tests) != 4 || len(out.Findings) != 4 {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{
+		"a.py": "", "x/ty.toml": "", "x/a.py": "", "x/y/setup.cfg": "[mypy]\n", "x/y/a.py": "", "z/pyproject.toml": "[tool.pyright]\n", "z/new/b.txt": "",
+		"p/pyproject.toml": "[project]\nname = \"p\"\n", "p/a.py": "", "node_modules/x/mypy.ini": "", "node_modules/x/a.py": "",
+	})
+	patch := map[string]string{"z/new/a.pyi": "", "x/y/setup.cfg": "-", "p/ty.toml": "", "a.py": "-"}
+	for _, c := range []struct {
+		files map[string]string
+		want  map[string]string
+	}{
+		{nil, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy}},
+		{patch, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy, "z": checkPyright}},
+	} {
+		v := newView(base, change(t, base, c.files))
+		if d := cmp.Diff(c.want, typeRoots(v)); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if reason := pyrightCheck.applies(v); c.files == nil && reason != "the workspace checks its types with mypy and ty" || c.files != nil && reason != "" {
+			t.Errorf("pyright: %q", reason)
+		}
+	}
+}
+
+// monorepo is a workspace of two services whose files have the same names, with
+// what they share at the top.
+func monorepo() map[string]string {
+	return map[string]string{
+		"shared/money.py":   "def cents(n: int) -> int:\n    return n * 100\n",
+		"tests/test_api.py": "from shared.money import cents\n\n\ndef test_cents() -> None:\n    assert cents(1) == 100\n",
+
+		"services/a/pyproject.toml":    "[project]\nname = \"a\"\nversion = \"1\"\n\n[tool.pytest.ini_options]\npython_functions = [\"check_*\"]\n\n[tool.mypy]\ndisallow_untyped_defs = true\n",
+		"services/a/data.txt":          "2\n",
+		"services/a/src/app/core.py":   "from shared.money import cents\n\n\ndef price(n: int) -> int:\n    return cents(n)\n",
+		"services/a/tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two() -> int:\n    with open(\"data.txt\") as f:\n        return int(f.read())\n",
+		"services/a/tests/test_api.py": "from app.core import price\n\n\ndef check_price(two: int) -> None:\n    assert price(two) == 200\n",
+
+		"services/b/setup.cfg":          "[metadata]\nname = b\n",
+		"services/b/ty.toml":            "",
+		"services/b/src/app/core.py":    "import shared.money\n\n\ndef rate(n):\n    return n + shared.money.cents(0)\n",
+		"services/b/tests/test_api.py":  "from app.core import rate\n\n\ndef test_rate():\n    assert rate(3) == 3\n\n\ndef test_old():\n    assert rate(3) == 4\n",
+		"services/b/shop_tests.py":      "import unittest\n\n\nclass Shop(unittest.TestCase):\n    def test_b(self):\n        self.assertTrue(True)\n",
+		"services/c/pyrightconfig.json": "{}\n", "services/c/lib.py": "x: int = 1\n",
+	}
+}
+
+// ends lists tests with their outcomes, sorted.
+func ends(out outcome) string {
+	var list []string
+	for _, r := range out.Tests {
+		list = append(list, r.ID+" "+r.Outcome)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+func TestMonorepoIsTestedProjectByProject(t *testing.T) {
+	t.Parallel()
+	files := monorepo()
+	base := scan(t, files)
+	r := rig{newBench(t, files, sandbox.Limits{}), base}
+	r.timeout = defaultTimeout // as all of them share it
+	before := r.with(t, workspace.Changeset{}, runTests)
+	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
+	const want = a + " passed\nservices/b/shop_tests.py::Shop::test_b passed\n" + b + " failed\nservices/b/tests/test_api.py::test_rate passed\ntests/test_api.py::test_cents passed"
+	if got := ends(before); before.Verdict != "" || before.blocked() || got != want {
+		t.Fatalf("%+v ran\n%s", before, got)
+	}
+	if !strings.Contains(before.Detail, "in 3 directories: 4 passed, 1 failed") {
+		t.Errorf("detail %q", before.Detail)
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  Verdict
+		told  []string
+	}{
+		{"nothing wrong", map[string]string{"services/a/src/app/core.py": "\n" + files["services/a/src/app/core.py"]}, Pass, nil},
+		{"faults in one and in what both share", map[string]string{
+			"services/b/src/app/core.py": "def rate(n):\n    return n + 2\n", "shared/money.py": "def cents(n: int) -> int:\n    raise ValueError(n)\n",
+		}, Fail, []string{"shared/money.py:2 test-failed " + a + ": ValueError: 2", "services/b/tests/test_api.py:5 test-failed services/b/tests/test_api.py::test_rate: assert 5 == 3"}},
+		{"option that nobody has, and a new project", map[string]string{
+			"services/a/pytest.ini":          "[pytest]\naddopts = --cov\n",
+			"services/d/e/pyproject.toml":    "[project]\nname = \"d\"\n",
+			"services/d/e/tests/test_api.py": "def test_d():\n    assert 0\n",
+		}, Fail, []string{":0 test-session services/a: pytest ended with exit status 4", "services/d/e/tests/test_api.py:2 test-failed"}},
+
+		// The tests of before are missed, wherever the patch has them run from.
+		{"tests that are looked for elsewhere or left out", map[string]string{
+			"services/a/pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = [\"nothing\"]\npython_functions = \"none_*\"\n",
+			"services/b/pyproject.toml": "[tool.pytest.ini_options]\naddopts = \"--ignore=tests\"\n",
+		}, Fail, []string{"test-lost " + a, "test-lost services/b/tests/test_api.py::test_rate"}},
+		{"projects in the place of tests", map[string]string{
+			"tests/pyproject.toml":        "[project]\nname = \"x\"\n[tool.pytest.ini_options]\naddopts = \"--deselect=test_api.py\"\n",
+			"services/b/tests/pytest.ini": "[pytest]\npython_functions = nothing\n",
+		}, Fail, []string{"test-lost tests/test_api.py::test_cents", "test-lost services/b/tests/test_api.py::test_rate"}},
+		{"helper in which all passes", map[string]string{
+			"services/a/src/app/core.py": "def price(n: int) -> int:\n    return 0\n",
+			"services/a/conftest.py":     "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n",
+		}, Policy, []string{"test-helper " + a}},
+	} {
+		g, _ := r.judged(t, before, change(t, base, c.files))
+		var told []string
+		for _, f := range g.Findings {
+			told = append(told, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Message))
+		}
+		all := strings.Join(told, "\n")
+		missed := slices.ContainsFunc(c.told, func(text string) bool { return !strings.Contains(all, text) })
+		if g.Verdict != c.want || missed || g.Verdict == Pass && (g.Old != 1 || all != "") {
+			t.Errorf("%s: %s, %d old, want %s by %q: %s\n%s", c.name, g.Verdict, g.Old, c.want, c.told, g.Detail, all)
+		}
+	}
+	r.only = []string{a, b}
+	if got := ends(r.with(t, workspace.Changeset{}, runTests)); got != a+" passed\n"+b+" failed" {
+		t.Errorf("asked for two, ran\n%s", got)
+	}
+}
+
+func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
+	t.Parallel()
+	files := monorepo()
+	base := scan(t, files)
+	b := newBench(t, files, sandbox.Limits{})
+	// What would keep the tools from seeing anything does not count yet.
+	cs := change(t, base, map[string]string{
+		"services/a/pyproject.toml": "[tool.mypy]\nignore_errors = true\n", "services/b/ty.toml": "[src]\nexclude = [\"*\"]\n",
+		"services/a/ruff.toml": "exclude = [\"*\"]\n", "services/c/pyrightconfig.json": "{\"ignore\": [\"*\"]}\n", "services/c/ruff.toml": "select = []\n",
+
+		"services/a/src/app/core.py": files["services/a/src/app/core.py"] + "\n\ndef free(n):\n    return price(\"2\") + nothing\n",
+		"services/b/src/app/core.py": files["services/b/src/app/core.py"] + "\n\ndef more(n):\n    return shared.money.cents(\"2\")\n",
+		"services/c/lib.py":          "import os\n\nx: int = \"\"\n",
+		"top.py":                     "import services.a.src.app.core as core\n\n\ndef free(n):\n    y: int = \"\"\n    return core.price(y)\n",
+	})
+	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
+	s.check(t.Context(), b.box, []check{ruffCheck, tyCheck, pyrightCheck, mypyCheck}, false, func() {})
+	var got []string
+	for _, name := range slices.Sorted(maps.Keys(s.results.cand)) {
+		out := s.results.cand[name]
+		if out.Verdict != "" || out.blocked() {
+			t.Errorf("%s: %+v", name, out)
+		}
+		for _, f := range out.Findings {
+			got = append(got, fmt.Sprintf("%s %s:%d %s", name, f.File, f.Line, f.Rule))
+		}
+	}
+	slices.Sort(got)
+	if d := cmp.Diff([]string{
+		"mypy services/a/src/app/core.py:8 no-untyped-def",
+		"mypy services/a/src/app/core.py:9 arg-type",
+		"mypy services/a/src/app/core.py:9 name-defined",
+		"mypy top.py:5 assignment",
+		"pyright services/c/lib.py:3 reportAssignmentType",
+		"ruff services/a/src/app/core.py:9 F821",
+		"ruff services/c/lib.py:1 F401",
+		"ty services/b/src/app/core.py:9 invalid-argument-type",
+	}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	// What mypy knows of a project travels with what it knows of the workspace.
+	b.types = &typeCache{newStore(newMemory(), "image", toolchain, Config{}), "row"}
+	b.view = newView(base, cs)
+	if err := b.types.keep(t.Context(), runTypes(t.Context(), b).types); err != nil {
+		t.Fatal(err)
+	}
+	b.types.forget(t.Context(), b)
+	if !b.types.unpack(t.Context(), b) {
+		t.Error("nothing to start with")
+	}
+	const known = "import glob; assert all(glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json') for root in ('', 'roots/services/a/'))"
+	if res, err := b.box.Run(t.Context(), guest.Command{Args: []string{toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// mypy's plugins are those of the base in the projects below the top too, and
+// what pytest does there is no measure for a workspace in which it runs elsewhere.
+func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{
+		"x/mypy.ini": "[mypy]\nplugins = tools/a.py, b\n", "x/tools/a.py": "", "x/src/b.py": "", "tools/a.py": "",
+		"x/pytest.ini": "[pytest]\naddopts = -p plug\n", "x/plug.py": "", "y/pyproject.toml": "[tool.mypy]\nplugins = [\"p.py\"]\n", "y/p.py": "", "y/test_p.py": "",
+	})
+	v := newView(base, workspace.Changeset{})
+	if got := typePlugins(v, v); !slices.Equal(got, []string{"x/src/b.py", "x/tools/a.py", "y/p.py"}) {
+		t.Errorf("in mypy %q", got)
+	}
+	if got := testPlugins(v, v); !slices.Equal(got, []string{"x/plug.py"}) {
+		t.Errorf("in pytest %q", got)
+	}
+	if plainTypes(v) {
+		t.Error("a plugin below the top goes with a types cache")
+	}
+	s, _ := offline(base, newMemory(), workspace.Changeset{})
+	for p, want := range map[string]bool{"y/test_p.py": true, "y/setup.py": false, "x/pytest.ini": false} {
+		if got := s.sawAll(pytestCheck, change(t, base, map[string]string{p: "x = 1\n"})); got != want {
+			t.Errorf("%s: kept as the next baseline: %v", p, got)
+		}
+	}
+}
