@@ -3,6 +3,7 @@ package verify
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"agent/sandbox"
 )
@@ -32,23 +33,42 @@ for command in ["whoami"], ["id", "-gn"], ["node", "-p", "os.userInfo().username
 
 func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"neighbour.py": neighbour}
+	files := map[string]string{"neighbour.py": neighbour, "bomb.py": "import time\n\ntime.sleep(99)\nassert False\n", "date.py": "import time\n\nassert time.gmtime().tm_year < 2099\n"}
 	for name, text := range knowing {
 		files[name] = text
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	for name := range files {
+	for name := range knowing {
 		b.entry = startFile(b.view, b.tools, name)
 		out := runSmoke(t.Context(), b)
 		g := judgeSmoke(outcome{Ending: &ending{}}, out, diff{})
-		if name != "neighbour.py" {
-			if g.Verdict != Fail || len(g.Findings) != 1 || g.Findings[0].Rule != "AssertionError" {
-				t.Errorf("%s: %+v", name, g)
-			}
-			continue
+		if g.Verdict != Fail || len(g.Findings) != 1 || g.Findings[0].Rule != "AssertionError" {
+			t.Errorf("%s: %+v", name, g)
 		}
-		if g.Verdict != Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
-			t.Errorf("%s: %+v\n%s", name, g, out.Output)
+	}
+	b.entry = startFile(b.view, b.tools, "neighbour.py")
+	out := runSmoke(t.Context(), b)
+	if g := judgeSmoke(outcome{}, out, diff{}); g.Verdict != Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
+		t.Errorf("%+v\n%s", g, out.Output)
+	}
+
+	// What waits longer than the watch passes it, and the record says that it was not seen to its end; what waits for
+	// a date is not told from a good program at all.
+	for name, want := range map[string]string{"bomb.py": ": still running when the watch was over", "date.py": ": exit status 0"} {
+		b.entry = startFile(b.view, b.tools, name)
+		if name == "bomb.py" {
+			b.smoke.Seconds = 2
+		} else {
+			b.smoke.Seconds = 10 // to end in, on a busy machine
+		}
+		out := runSmoke(t.Context(), b)
+		if g := judgeSmoke(outcome{}, out, diff{}); g.Verdict != Pass || !strings.HasSuffix(g.Detail, want) {
+			t.Errorf("%s: %+v", name, g)
+		}
+		// A wait in the place of the work is no way through.
+		g := judgeSmoke(outcome{Ending: &ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, diff{})
+		if waits := g.Verdict == Fail && g.Findings[0].Rule == ruleWait; waits != (name == "bomb.py") {
+			t.Errorf("%s in the place of work: %+v", name, g)
 		}
 	}
 }
