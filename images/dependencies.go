@@ -27,6 +27,10 @@ const (
 	workDir      = "/work"
 )
 
+// installer is the user who installs, the images' own: no box has it, so that what
+// is installed is nobody's who runs there.
+const installer = "10001:10001"
+
 // The bounds of what is read of a workspace to install from.
 const (
 	MaxDependencyFile  = 32 << 20 // bytes of one file
@@ -364,12 +368,12 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 	mounts := map[string]fsutil.FS{source: newTreeFS(d.files), caSource: newTreeFS(m.ca)}
 	err = b.solve(ctx, ref, mounts, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+toolchain.Ref))
-		// As root, and without network: a place that the user of a box may write
+		// As root, and without network: a place that the installer may write
 		// to, and the one line by which every interpreter of the image finds the
 		// packages. It is a path file and no variable, for then a gate need not
 		// know of it, and appends to the path, so that a package of the same name
 		// never takes the place of what a gate itself imports.
-		const prepare = "mkdir -p /deps && chown 10001:10001 /deps\n" +
+		const prepare = "mkdir -p /deps && chown " + installer + " /deps\n" +
 			"for dir in /usr/lib/python3/dist-packages; do echo /deps/python >$dir/agent-dependencies.pth; done\n"
 		root = step(root, "[dependencies] make a place", stepMark, prepare, nil,
 			llb.AddEnv("PATH", buildPath), llb.Network(llb.NetModeNone)).Root()
@@ -378,10 +382,10 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
 		opts := append(d.environment(m), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
-			llb.User("10001:10001"), llb.Network(llb.NetModeHost))
+			llb.User(installer), llb.Network(llb.NetModeHost))
 		root = step(root, "[dependencies] install", stepMark, string(script), d.args(), opts...).Root()
 		return root, ocispecs.ImageConfig{
-			User: "10001:10001", Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: workDir, Labels: labels,
+			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: workDir, Labels: labels,
 		}, nil
 	})
 	// A run that was cancelled is not one whose packages are wrong.

@@ -285,6 +285,10 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		if strings.HasPrefix(name, "deps/") && (strings.HasSuffix(name, ".zip") || strings.Contains(name, "sitecustomize") || strings.HasPrefix(name, "deps/.tmp")) {
 			t.Errorf("%s is left", name)
 		}
+		mode := h.FileInfo().Mode()
+		if strings.HasPrefix(name, "deps/") && h.Typeflag != tar.TypeSymlink && (h.Uid >= 20_000 || mode&0o444 != 0o444 || mode&0o022 != 0 || mode.IsDir() && mode&0o111 != 0o111) {
+			t.Errorf("%s has mode %v and owner %d: not for every user of a box to read, and for none to write", name, mode, h.Uid)
+		}
 	})
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)

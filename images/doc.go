@@ -32,7 +32,8 @@
 //	/snapshot        empty here, the workspace in a snapshot
 //	/work            empty; a box mounts a tmpfs there, and works in it
 //
-// The user is 10001:10001 with /tmp for a home. No file has a setuid or setgid bit, no package list is left, and
+// A box has one of the users 20000 to 20999, each with a name and /tmp for a home. The images' own user, 10001:10001,
+// installs and owns /deps, and no box has it. No file has a setuid or setgid bit, no package list is left, and
 // the environment is PATH alone. There is no entry point: whoever starts a box says what runs.
 // The facts of the Postgres image stand at the top of postgres/entrypoint.sh.
 //

@@ -192,7 +192,7 @@ func (e *testEngine) export(t testing.TB, img string, visit func(h *tar.Header, 
 			t.Fatal(err)
 		}
 		var content bytes.Buffer
-		if strings.HasPrefix(h.Name, "snapshot/") || strings.HasPrefix(h.Name, "agent/") || h.Name == "etc/passwd" {
+		if strings.HasPrefix(h.Name, "snapshot/") || strings.HasPrefix(h.Name, "agent/") || h.Name == "etc/passwd" || h.Name == "etc/group" {
 			if _, err := io.Copy(&content, r); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
@@ -60,8 +61,21 @@ func TestToolchainHoldsGuestFilesUserAndNoSetuid(t *testing.T) {
 			t.Errorf("%s gives rights to who starts it: %v", h.Name, h.FileInfo().Mode())
 		case name == "agent/guest" && !bytes.Equal(content, testGuest):
 			t.Errorf("the guest is %q", content)
-		case name == "etc/passwd" && !strings.Contains(string(content), "agent:x:10001:10001:agent:/tmp:/bin/bash\n"):
-			t.Errorf("passwd has no user agent:\n%s", content)
+		case name == "etc/passwd" || name == "etc/group":
+			if strings.Contains(string(content), "agent") {
+				t.Errorf("%s names the product:\n%s", name, content)
+			}
+			for id := range 1000 { // the users of boxes: sandbox/baseline.go
+				line := fmt.Sprintf("\nuser%[1]d:x:%[1]d:", 20_000+id)
+				if name == "etc/passwd" {
+					line += fmt.Sprintf("%d::/tmp:/bin/bash\n", 20_000+id)
+				}
+				if !strings.Contains(string(content), line) {
+					t.Errorf("%s lacks %q", name, line)
+				}
+			}
+		case h.Uid >= 10_000 || h.Gid >= 10_000:
+			t.Errorf("%s has owner %d:%d", name, h.Uid, h.Gid)
 		case strings.HasPrefix(name, "var/lib/apt/lists/"):
 			t.Errorf("%s is left", name)
 		}

@@ -128,7 +128,7 @@ func snapshotPlan(toolchain Image, labels map[string]string, source string) plan
 			llb.WithCustomName("[snapshot] take "+toolchain.Ref))
 		root = copyIn(root, source, "/snapshot", copyMark(source), "[snapshot] freeze the workspace")
 		return root, ocispecs.ImageConfig{
-			User: "10001:10001", Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels,
+			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels,
 		}, nil
 	}
 }

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,20 +17,33 @@ import (
 // The box as its processes see it.
 const (
 	guestProgram = "/agent/guest"
-	// boxUser is nobody on any host.
-	boxUser = "10001:10001"
-	// boxHost is the host name, which says nothing about the host.
-	boxHost     = "box"
+	// boxHost is the host name: any machine calls itself that, and unlike others
+	// it is found without a network.
+	boxHost     = "localhost"
 	inodesOfTmp = 20_000
+	// Each box has one of the users from firstUser on, so that no program knows a
+	// box by its user. The toolchain image has names for them. They are nobody on
+	// any host: what the kernel counts by user, as watches of files, a box shares
+	// with none of the host's.
+	firstUser = 20_000
+	users     = 1_000
 )
 
+// newUser draws the user and group of a box.
+func newUser() string {
+	var drawn [8]byte
+	rand.Read(drawn[:]) // never an error: crypto/rand
+	id := firstUser + binary.NativeEndian.Uint64(drawn[:])%users
+	return fmt.Sprintf("%d:%d", id, id)
+}
+
 // containerConfig returns what runs in a box: the guest with its two
-// streams, whatever the image says.
+// streams, whatever the image says. It is another user every time.
 func containerConfig(spec Spec, owner string) *container.Config {
 	return &container.Config{
 		Image:        spec.Image,
 		Hostname:     boxHost,
-		User:         boxUser,
+		User:         newUser(),
 		Entrypoint:   []string{guestProgram},
 		Cmd:          []string{},
 		WorkingDir:   "/",
@@ -48,8 +63,9 @@ func containerConfig(spec Spec, owner string) *container.Config {
 	}
 }
 
-// hostConfig returns the hardening baseline: what a box may do and use.
-func hostConfig(l Limits, runtime, seccomp string) *container.HostConfig {
+// hostConfig returns the hardening baseline: what a box may do and use,
+// with file systems in memory that belong to user.
+func hostConfig(l Limits, runtime, seccomp, user string) *container.HostConfig {
 	no := false
 	return &container.HostConfig{
 		Runtime:        runtime,
@@ -70,13 +86,13 @@ func hostConfig(l Limits, runtime, seccomp string) *container.HostConfig {
 		LogConfig: container.LogConfig{Type: "none"},
 		Init:      &no,
 		Tmpfs: map[string]string{
-			"/work": tmpfs(l.Work, l.Inodes, "exec", "0755"),
+			"/work": tmpfs(user, l.Work, l.Inodes, "exec", "0755"),
 			// Test suites build and start programs in the temporary
 			// directory; /work allows that anyway.
-			"/tmp": tmpfs(l.Tmp, inodesOfTmp, "exec", "0700"),
+			"/tmp": tmpfs(user, l.Tmp, inodesOfTmp, "exec", "0700"),
 			// POSIX semaphores and shared memory live here, and
 			// Python's multiprocessing needs them.
-			"/dev/shm": tmpfs(l.Tmp, inodesOfTmp, "noexec", "0700"),
+			"/dev/shm": tmpfs(user, l.Tmp, inodesOfTmp, "noexec", "0700"),
 		},
 		Resources: container.Resources{
 			Memory:     l.Memory,
@@ -94,8 +110,8 @@ func hostConfig(l Limits, runtime, seccomp string) *container.HostConfig {
 
 // tmpfs returns the mount options of a file system in memory that
 // belongs to the box's user.
-func tmpfs(bytes, inodes int64, exec, mode string) string {
-	uid, gid, _ := strings.Cut(boxUser, ":")
+func tmpfs(user string, bytes, inodes int64, exec, mode string) string {
+	uid, gid, _ := strings.Cut(user, ":")
 	return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,uid=%s,gid=%s,mode=%s", exec, bytes, inodes, uid, gid, mode)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func created(t *testing.T, change func(*container.Config, *container.HostConfig)
 		}
 	})
 	config := containerConfig(Spec{Image: ref, Run: "golden", Purpose: "test"}, "nobody")
-	host := hostConfig(Limits{}.withDefaults(), "", engine.seccomp)
+	host := hostConfig(Limits{}.withDefaults(), "", engine.seccomp, config.User)
 	asked, askedHost := *config, *host
 	if change != nil {
 		change(config, host)
@@ -98,6 +99,10 @@ func normalised(t *testing.T, got container.InspectResponse) []byte {
 		}
 	}
 	delete(got.Config.Labels, labelLease)
+	id, group, _ := strings.Cut(got.Config.User, ":")
+	if n, err := strconv.Atoi(id); err != nil || n < firstUser || n >= firstUser+users || group != id {
+		t.Errorf("the user is %q", got.Config.User)
+	}
 	text, err := json.MarshalIndent(map[string]any{
 		"HostConfig": host, "User": got.Config.User, "Entrypoint": got.Config.Entrypoint, "Cmd": got.Config.Cmd,
 		"Hostname": got.Config.Hostname, "WorkingDir": got.Config.WorkingDir,
@@ -107,7 +112,17 @@ func normalised(t *testing.T, got container.InspectResponse) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(text, '\n')
+	return []byte(strings.NewReplacer("id="+id, "id=(drawn)", got.Config.User, "(drawn):(drawn)").Replace(string(text)) + "\n")
+}
+
+func TestUsersOfBoxesAreDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	for range 100 {
+		drawn[newUser()] = true
+	}
+	if len(drawn) < 50 {
+		t.Errorf("a hundred boxes have %d users", len(drawn))
+	}
 }
 
 func TestADeviationFromTheBaselineIsNoticed(t *testing.T) {

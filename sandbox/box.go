@@ -95,7 +95,7 @@ func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 		return nil, fmt.Errorf("start box: %w", err)
 	}
 	config := containerConfig(spec, Owner())
-	host := hostConfig(spec.Limits, spec.Runtime, e.seccomp)
+	host := hostConfig(spec.Limits, spec.Runtime, e.seccomp, config.User)
 	b, err := e.create(ctx, config, host)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Package sandbox runs untrusted programs in boxes. A box is one
 // throwaway container: hardened, without a network, used once,
-// destroyed whole. This is the only package that talks to the Docker
-// engine.
+// destroyed whole. Its user is drawn, for no program to know it by. This
+// is the only package that talks to the Docker engine.
 //
 // An Engine starts boxes from images that hold the guest (package
 // guest) as /agent/guest and a frozen workspace as /snapshot. A Box

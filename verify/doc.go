@@ -143,8 +143,9 @@
 // vitest, jest, mocha and eslint are the workspace's own, as node finds them from a
 // package.json that names them. Scripts of the kinds test and lint say with which
 // options: they are read, never run. eslint's script, its configuration and the files
-// that this imports come from the base; packages of the workspace that it imports by
-// name do not, nor does what package.json says of eslint. None of these tools can be
+// that this imports come from the base, and so does a package.json whose eslintConfig the
+// patch changes; packages of the workspace that it imports by name do not. What a
+// patch makes of scripts and of keys like jest is held. None of these tools can be
 // proved on planted faults in an image that lacks them: a planted package, which
 // reports as they do, proves how they are found, started and read. For the rest
 // their reports must count what they list and fit the exit status, and what ran

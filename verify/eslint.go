@@ -19,7 +19,7 @@ import (
 // reports as eslint does stands for it in the proof.
 var eslintCheck = check{
 	name: checkESLint, gate: gateLint, group: groupESLint, run: runESLint, applies: eslintApplies, judge: judgeESLint,
-	config: eslintConfig, inside: eslintInside,
+	config: eslintConfig, inside: eslintOwn,
 	planted: map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "1"}}`, "eslint.config.js": "", "a.js": "a;\n",
 		"node_modules/eslint/package.json": `{"version": "1.0.0", "bin": {"eslint": "./run.cjs"}}`,
@@ -49,7 +49,7 @@ func eslintUses(v view) []packageUse {
 	}
 	return slices.DeleteFunc(packageUses(base, "eslint", "lint"), func(u packageUse) bool {
 		return !slices.ContainsFunc(base.paths(), func(p string) bool {
-			return slices.Contains(eslintConfig, path.Base(p)) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
+			return (slices.Contains(eslintConfig, path.Base(p)) || packageKeys(base, p)[eslintKeys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
 		})
 	})
 }
@@ -150,6 +150,18 @@ func judgeESLint(base, cand outcome, d diff) Gate {
 		return Gate{Detail: "not judged: " + cand.Blocked}
 	}
 	return judgeFindings(base, cand, d)
+}
+
+// eslintOwn lists what of eslint's box comes from the base: the code of the
+// configuration, and each package.json that would say something else of eslint.
+func eslintOwn(base, cand view) []string {
+	own := eslintInside(base, cand)
+	for p, names := range changedKeys(base, cand) {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(eslintKeys, name) }) {
+			own = append(own, p)
+		}
+	}
+	return own
 }
 
 // moduleImport matches what a module of JavaScript imports from a file.

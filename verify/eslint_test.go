@@ -66,7 +66,7 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if holds := Holds(base, cs); len(holds) != 2 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" {
+	if holds := Holds(base, cs); len(holds) != 3 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" || !strings.Contains(holds[2].Reason, "set up: scripts.lint.") {
 		t.Errorf("%+v", holds)
 	}
 	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
@@ -78,6 +78,48 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	late := outcome{Verdict: Timeout}
 	if _, reason := judge(eslintCheck, late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
+	}
+}
+
+// A key of package.json configures as a file does.
+func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
+	t.Parallel()
+	base := scan(t, map[string]string{
+		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 2}}, "scripts": {"build": "x"}}`,
+		"web/package.json": `{"jest": {"bail": true}, "scripts": {"test": "jest", "build": "x"}}`,
+		"old/package.json": `{"mocha": {}, "eslintIgnore": []}`, "same/package.json": `{"jest": {"a": 1, "b": 2}}`, "broken/package.json": "{",
+	})
+	cs := change(t, base, map[string]string{
+		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 0}}, "scripts": {"build": "y"}}`,
+		"web/package.json": `{"jest": {}, "scripts": {"test": "jest --testPathIgnorePatterns a", "test:all": "jest", "build": "y"}}`,
+		"old/package.json": "-", "same/package.json": `{ "jest": {"b": 2, "a": 1}, "version": "2" }`, "broken/package.json": `{"name": "b"}`,
+		"new/package.json": `{"eslintConfig": {"root": true}}`, "a.js": "",
+	})
+	var held []string
+	for _, h := range Holds(base, cs) {
+		_, keys, _ := strings.Cut(h.Reason, "set up: ")
+		held = append(held, h.Path+" "+keys)
+		if h.Kind != "tooling" || !h.Block {
+			t.Errorf("%+v", h)
+		}
+	}
+	want := []string{
+		"new/package.json eslintConfig.", "old/package.json eslintIgnore, mocha.", "package.json eslintConfig.",
+		"web/package.json jest, scripts.test, scripts.test:all.",
+	}
+	if !slices.Equal(held, want) {
+		t.Errorf("%q, want %q", held, want)
+	}
+	s, _ := offline(base, nil, cs)
+	var seen []string
+	for _, c := range s.seenBy(eslintCheck).Changes {
+		seen = append(seen, c.Path)
+	}
+	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
+		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
+	}
+	if reason := eslintApplies(newView(base, cs)); reason != "" {
+		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,6 +55,52 @@ func packageRoots(v view) []packageRoot {
 		roots = append(roots, packageRoot{dir: path.Dir(p), scripts: manifest.Scripts, needs: needs})
 	}
 	return roots
+}
+
+// judgingKeys are the keys of a package.json that configure a tool which judges, as
+// a file of its own would; scripts of the kinds judgingKinds start one.
+var (
+	eslintKeys   = []string{"eslintConfig", "eslintIgnore"}
+	judgingKeys  = append([]string{"jest", "mocha", "vitest", "babel"}, eslintKeys...)
+	judgingKinds = []string{"test", "lint"}
+)
+
+// packageKeys reads those keys of a package.json, and its scripts as
+// "scripts.name". Another file and one that cannot be read have none.
+func packageKeys(v view, p string) map[string]any {
+	var all map[string]any
+	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.text(p)), &all) != nil {
+		return nil
+	}
+	found := map[string]any{}
+	for _, key := range judgingKeys {
+		if value, ok := all[key]; ok {
+			found[key] = value
+		}
+	}
+	scripts, _ := all["scripts"].(map[string]any)
+	for name, script := range scripts {
+		if kind, _, _ := strings.Cut(name, ":"); slices.Contains(judgingKinds, kind) {
+			found["scripts."+name] = script
+		}
+	}
+	return found
+}
+
+// changedKeys lists by package.json which of its keys another view has otherwise.
+func changedKeys(base, cand view) map[string][]string {
+	changed := map[string][]string{}
+	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.changed)), slices.Collect(maps.Keys(cand.gone))) {
+		before, after, names := packageKeys(base, p), packageKeys(cand, p), map[string]any{}
+		maps.Copy(names, before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if !reflect.DeepEqual(before[name], after[name]) {
+				changed[p] = append(changed[p], name)
+			}
+		}
+	}
+	return changed
 }
 
 // A packageUse is a tool of npm as one package.json uses it.

@@ -150,7 +150,7 @@ func (v view) module(dir, name string) (file string, ok bool) {
 }
 
 // Holds lists the changes of cs to code that runs inside the tools that judge
-// it. The judgement itself is made with that code as base has it; from the
+// it, and to what a package.json says of them. The judgement itself is made with that code as base has it; from the
 // next run on it would be what the patch made of it.
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.Hold) {
 	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
@@ -159,6 +159,12 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.
 	for _, c := range own.Changes {
 		holds = append(holds, workspace.Hold{
 			Path: c.Path, Kind: "tooling", Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
+		})
+	}
+	keys := changedKeys(before, after)
+	for _, p := range slices.Sorted(maps.Keys(keys)) {
+		holds = append(holds, workspace.Hold{
+			Path: p, Kind: "tooling", Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
 		})
 	}
 	return holds

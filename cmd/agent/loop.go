@@ -85,7 +85,7 @@ func allowFlag() cli.Flag {
 // Whoever says so gets gates that do not see what is imported; for a workspace
 // whose lock files cannot be installed that is better than none.
 func noInstallFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-install", Usage: "install nothing that the workspace depends on; else what its lock files name is installed once, in an image [$AGENT_INSTALL=false]", DisableDefaultText: true}
+	return &cli.BoolFlag{Name: "no-install", Usage: "install nothing that the workspace depends on, as AGENT_INSTALL=false says; else what its lock files name is installed once, in an image", DisableDefaultText: true}
 }
 
 // sandboxLoop runs the loop and prints each run as it ends.

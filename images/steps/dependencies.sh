@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a workspace depends on below /deps, as the user of a box:
+# Installs what a workspace depends on below /deps, as a user that no box has:
 #
 #	dependencies.sh KIND ROOT…
 #
@@ -140,3 +140,5 @@ END
 fi
 cd /
 rm -rf "$tmp"
+# For the users of boxes: what a package's own script made may be meant for its owner alone.
+chmod -R a+rX /deps

@@ -147,7 +147,7 @@ func TestRunSetsExactlyTheDeclaredEnvironment(t *testing.T) {
 	got := strings.Split(strings.TrimSpace(string(r.Stdout.Head)), "\n")
 	slices.Sort(got)
 	want := []string{
-		"DECLARED=a=b c", "HOME=/work", "HOSTNAME=box", "LANG=C.UTF-8",
+		"DECLARED=a=b c", "HOME=/work", "HOSTNAME=localhost", "LANG=C.UTF-8",
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -119,9 +119,11 @@ func listGit(ctx context.Context, bin string, r repo, dir string, args []string,
 	}
 	defer os.RemoveAll(neutral)
 	// The form of object names is a matter of the configuration that is not
-	// read; an index of the other form is refused, so both are tried.
+	// read; an index of the other form is refused, so both are tried. Status 1 is
+	// an answer: nothing is ignored, which the wrong form would not know.
 	out, err := askGit(ctx, bin, neutral, r, dir, false, args, in)
-	if err != nil && r.dir != "" && ctx.Err() == nil {
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) && r.dir != "" && ctx.Err() == nil {
 		if long, lerr := askGit(ctx, bin, neutral, r, dir, true, args, in); lerr == nil {
 			out, err = long, nil
 		}

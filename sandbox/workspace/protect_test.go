@@ -70,6 +70,47 @@ func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
 	}
 }
 
+// Nobody would miss a test that the next run does not see.
+func TestRulesThatHideFilesAreHeld(t *testing.T) {
+	t.Parallel()
+	dir := newTree(t, files{
+		"up/.gitignore": "*.gen\n", "up/ws/.gitignore": "!keep.gen\n", "up/ws/keep.gen": "", "up/ws/a_test.py": "", "up/ws/tracked.log": "", "up/ws/sub/b.py": "",
+		"up/ws/nested/c.py": "",
+	})
+	git(t, dir+"/up", "init", "-q")
+	git(t, dir+"/up", "add", "ws/tracked.log")
+	git(t, dir+"/up/ws/nested", "init", "-q")
+	loose := newTree(t, files{"a_test.py": "", "b.py": ""})
+	whole := newTree(t, files{".gitignore": "/out\n", "a_test.py": "", "sub/b.py": ""})
+	git(t, whole, "init", "-q")
+	for name, c := range map[string]struct {
+		dir, rules, text string
+		want             string // in the reason, "" for none
+	}{
+		"nothing there":        {whole, ".gitignore", "/out\nnode_modules/\n*.pyc\n", ""},
+		"a test":               {whole, ".gitignore", "*_test.py\n", "(1 of them, as a_test.py)"},
+		"a directory":          {whole, ".gitignore", "sub/\n", "as sub/b.py"},
+		"rules further down":   {whole, "sub/.gitignore", "/b.py\n", "as sub/b.py"},
+		"the patch's own file": {whole, ".gitignore", "/new.py\n", "as new.py"},
+		"no repository":        {loose, ".gitignore", "*_test.py\n", "as a_test.py"},
+		"what git tracks":      {dir + "/up/ws", ".gitignore", "!keep.gen\n*.log\n", ""},
+		"an exception less":    {dir + "/up/ws", ".gitignore", "x\n", "as ws/keep.gen"},
+		"of another one":       {dir + "/up/ws", "nested/.gitignore", "b.py\nkeep.gen\n", ""},
+		"of a nested one":      {dir + "/up/ws", "nested/.gitignore", "c.py\n", "as c.py"},
+	} {
+		m := scan(t, c.dir)
+		cs := create("new.py", "")
+		cs.Changes = append(cs.Changes, Change{Op: Create, Path: c.rules, After: []byte(c.text), Mode: 0o644})
+		holds := m.Unseen(t.Context(), cs)
+		switch {
+		case c.want == "" && len(holds) > 0:
+			t.Errorf("%s: %+v", name, holds)
+		case c.want != "" && (len(holds) != 1 || holds[0].Path != c.rules || !holds[0].Block || !strings.Contains(holds[0].Reason, c.want)):
+			t.Errorf("%s: %+v, want %s", name, holds, c.want)
+		}
+	}
+}
+
 func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +39,8 @@ func unseenNames(names []string, end string) (list []string) {
 }
 
 // Unseen lists the files that cs puts where git ignores them, as the rules are
-// in m: they would be part of no later snapshot and of no commit. Git is asked
+// in m: they would be part of no later snapshot and of no commit. A .gitignore
+// of cs that does the same to files is held itself. Git is asked
 // as Scan asks it. What git gives no answer about is held too.
 func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
 	// Each repository knows its own; a nested one is asked about itself.
@@ -45,17 +49,21 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
 		if _, known := m.Lookup(c.Path); known || c.Op == Delete {
 			continue
 		}
-		r, ok := findRepo(filepath.Dir(m.host(c.Path)))
-		if !ok {
-			r = repo{top: m.Root}
-		}
+		r := m.repoOf(c.Path)
 		inside[r] = append(inside[r], c.Path)
 	}
 	hold := func(name, reason string) {
 		holds = append(holds, Hold{Path: name, Kind: kindUnseen, Reason: reason, Block: true})
 	}
 	for r, names := range inside {
-		list, err := m.askIgnored(ctx, r, names)
+		dir, places := m.Root, make([]string, len(names))
+		if strings.HasPrefix(r.top, m.Root+string(filepath.Separator)) {
+			dir = r.top
+		}
+		for i, name := range names {
+			places[i] = m.host(name)
+		}
+		list, err := askIgnored(ctx, r, dir, places)
 		for _, name := range names {
 			switch {
 			case err != nil:
@@ -65,13 +73,105 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
 			}
 		}
 	}
+	holds = append(holds, m.hidden(ctx, cs)...)
 	slices.SortFunc(holds, func(a, b Hold) int { return strings.Compare(a.Path, b.Path) })
 	return holds
 }
 
-// askIgnored returns which of the names, below one repository, git ignores.
+// repoOf is the repository that a path of the workspace belongs to.
+func (m *Manifest) repoOf(name string) repo {
+	r, ok := findRepo(filepath.Dir(m.host(name)))
+	if !ok {
+		r = repo{top: m.Root}
+	}
+	return r
+}
+
+// hidden holds each .gitignore of cs whose repository has files that git ignores
+// as soon as the rules are those of cs. Files that git tracks are none of them: the
+// next scan has them all the same.
+func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
+	files := map[string][]byte{} // what there is after the patch, with the text of rules
+	for _, e := range m.Entries {
+		if files[e.Path] = nil; path.Base(e.Path) == gitignore && e.Kind == File {
+			files[e.Path], _ = m.ReadFile(e.Path) // what changed meanwhile is a conflict later
+		}
+	}
+	asked := map[repo]string{} // to the .gitignore that is asked about
+	for _, c := range cs.sorted() {
+		delete(files, c.From)
+		if files[c.Path] = c.After; c.Op == Delete {
+			delete(files, c.Path)
+		}
+		for _, name := range []string{c.Path, c.From} {
+			if path.Base(name) == gitignore {
+				asked[m.repoOf(name)] = name
+			}
+		}
+	}
+	for r, rules := range asked {
+		list, err := m.askPatched(ctx, r, files)
+		switch {
+		case err != nil:
+			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: "Git does not say what it ignores then: " + quote(err.Error())})
+		case len(list) > 0:
+			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: fmt.Sprintf(
+				"Git ignores files of the workspace then (%d of them, as %s), which no later run and no commit has.", len(list), quote(list[0]))})
+		}
+	}
+	return holds
+}
+
+// gitignore is the name of the files with git's rules.
+const gitignore = ".gitignore"
+
+// askPatched returns which of the files, those of one repository, git ignores by
+// the rules among them: in a directory with nothing but these.
+func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]byte) (list []string, err error) {
+	top, err := os.MkdirTemp("", "agent-rules-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(top)
+	var names []string
+	rules := map[string][]byte{} // by their place on the host
+	// Those of the repository above the workspace hold there too.
+	for dir := m.Root; dir != r.top && strings.HasPrefix(dir, r.top); {
+		dir = filepath.Dir(dir)
+		if f, err := regular(filepath.Join(dir, gitignore)); err == nil {
+			text, err := io.ReadAll(f)
+			f.Close()
+			if rules[f.Name()] = text; err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, text := range files {
+		if m.repoOf(name) != r {
+			continue
+		}
+		names = append(names, filepath.Join(top, strings.TrimPrefix(m.host(name), r.top)))
+		if path.Base(name) == gitignore {
+			rules[m.host(name)] = text
+		}
+	}
+	for name, text := range rules {
+		place := filepath.Join(top, strings.TrimPrefix(name, r.top))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o700), os.WriteFile(place, text, 0o600)); err != nil {
+			return nil, err
+		}
+	}
+	r.top = top
+	list, err = askIgnored(ctx, r, top, names)
+	for i := range list {
+		list[i] = strings.TrimPrefix(list[i], top+string(filepath.Separator))
+	}
+	return list, err
+}
+
+// askIgnored returns which of the places, below one repository, git ignores.
 // Without git, rules that it would read were refused by the scan.
-func (m *Manifest) askIgnored(ctx context.Context, r repo, names []string) ([]string, error) {
+func askIgnored(ctx context.Context, r repo, dir string, places []string) ([]string, error) {
 	bin, err := exec.LookPath("git")
 	if err != nil {
 		return nil, nil
@@ -79,16 +179,12 @@ func (m *Manifest) askIgnored(ctx context.Context, r repo, names []string) ([]st
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	var in bytes.Buffer
-	for _, name := range names {
-		fmt.Fprintf(&in, "%s\x00", m.host(name))
+	for _, place := range places {
+		fmt.Fprintf(&in, "%s\x00", place)
 	}
 	args := []string{"check-ignore", "-z", "--stdin"}
 	if exclude, ok := r.exclude(); ok {
 		args = append([]string{"-c", "core.excludesFile=" + exclude}, args...)
-	}
-	dir := m.Root
-	if strings.HasPrefix(r.top, m.Root+string(filepath.Separator)) {
-		dir = r.top
 	}
 	list, err := listGit(ctx, bin, r, dir, args, in.Bytes())
 	var exit *exec.ExitError
