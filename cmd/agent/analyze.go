@@ -63,7 +63,7 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 		// The seconds are those of the whole: the scan of the workspace, what
 		// changed, and the record.
 		started := time.Now()
-		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		base, err := workspace.Rescan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}

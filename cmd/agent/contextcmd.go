@@ -70,7 +70,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: config}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// A scan alone: no snapshot is made, and no engine is needed.
-		base, err := workspace.Scan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		base, err := workspace.Rescan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}

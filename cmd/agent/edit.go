@@ -132,8 +132,8 @@ func (e *editing) run(ctx context.Context) error {
 	// All of the workspace is read, although the patch may name its files:
 	// what git ignores, which files share a name and where a link stands
 	// are known of the whole only. Ten thousand files are read in a tenth
-	// of a second or two.
-	base, err := workspace.Scan(ctx, e.dir, e.exclude, workspace.Limits{})
+	// of a second or two, and looked at in less the next time.
+	base, err := workspace.Rescan(ctx, e.dir, e.exclude, workspace.Limits{})
 	if err != nil {
 		return e.unread(err)
 	}

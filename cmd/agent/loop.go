@@ -212,7 +212,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 // found gets the files that use what has changed. It is called before the new
 // state counts, so what it records is not lost if it fails.
 func (s *session) follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
-	base, err := workspace.Scan(ctx, dir, exclude, workspace.Limits{})
+	base, err := workspace.Rescan(ctx, dir, exclude, workspace.Limits{})
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}

@@ -81,7 +81,7 @@ func (f *flight) skipped(by string) Ending {
 // the patch does not touch it: what would be there after the promotion was
 // never proved. New files do not count, since programs leave them everywhere.
 func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
-	now, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+	now, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
 	var moving *workspace.ChangedError
 	var paths []string
 	switch {

@@ -222,7 +222,7 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 	// An editor that saves while the scan reads is common; one that never stops
 	// is not. After the last try the change is reported as it is.
 	for try := 1; ; try++ {
-		base, err := workspace.Scan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+		base, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
 		if err != nil {
 			return stop(endWith(Failed, f.trouble(ctx, "scan the workspace", err)))
 		}

@@ -10,13 +10,14 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
 // rereads is how often a file that changes under the reader is read again.
-const rereads = 5
+const rereads = 8
 
 // digest is the hex SHA-256 of content.
 func digest(content []byte) string {
@@ -24,29 +25,26 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hash fills in the digests of all files and takes those out again whose
+// hash fills in the digests of the files todo and takes those out again whose
 // content turns out to be a secret.
-func (s *scanner) hash(ctx context.Context) error {
-	secret := make([]bool, len(s.m.Entries))
+func (s *scanner) hash(ctx context.Context, todo []int) error {
+	seen := make([]reading, len(todo))
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	// Two at least: while one waits for the disk another can compute.
-	for range max(2, runtime.GOMAXPROCS(0)) {
+	for range min(len(todo), max(2, runtime.GOMAXPROCS(0))) {
 		group.Go(func() error {
 			buf := make([]byte, 128<<10)
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(s.m.Entries) {
+				if i >= len(todo) {
 					return nil
 				}
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if s.m.Entries[i].Kind != File {
-					continue
-				}
 				var err error
-				if secret[i], err = hashFile(ctx, s.tree, &s.m.Entries[i], buf); err != nil {
+				if seen[i], err = hashFile(ctx, s.tree, &s.m.Entries[todo[i]], buf); err != nil {
 					return err
 				}
 			}
@@ -55,45 +53,74 @@ func (s *scanner) hash(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	// What turned out to be a secret leaves without a trace but its name.
-	kept := s.m.Entries[:0]
-	for i, e := range s.m.Entries {
-		if secret[i] {
-			s.skip(e.Path, "secret", false)
-			continue
+	secret := map[string]bool{}
+	for i, r := range seen {
+		name := s.m.Entries[todo[i]].Path
+		if r.shared {
+			s.shared[name] = true
 		}
-		kept = append(kept, e)
+		// What turned out to be a secret leaves without a trace but its name.
+		if r.secret {
+			secret[name] = true
+			s.skip(name, "secret", false)
+		}
 	}
-	s.m.Entries = slices.Clip(kept)
+	if len(secret) > 0 {
+		s.m.Entries = slices.DeleteFunc(s.m.Entries, func(e Entry) bool { return secret[e.Path] })
+	}
+	s.m.Entries = slices.Clip(s.m.Entries)
 	return nil
 }
 
+// A reading is what came out of reading a file, beside its digest.
+type reading struct {
+	// All of it was one state of the file.
+	whole bool
+	// The content is a secret.
+	secret bool
+	// Some process may have had it open for writing.
+	shared bool
+}
+
 // hashFile digests one file and sets what the entry says about it to what was
-// true before and after. It reports whether the content is a secret.
-func hashFile(ctx context.Context, t *tree, e *Entry, buf []byte) (secret bool, err error) {
+// true before and after. A file that somebody has open for writing is read
+// twice.
+func hashFile(ctx context.Context, t *tree, e *Entry, buf []byte) (reading, error) {
+	var last string
 	for range rereads {
 		f, err := t.open(e.Path, unix.O_RDONLY, 0)
 		if err != nil {
-			return false, explain(e.Path, err)
+			return reading{}, explain(e.Path, err)
 		}
-		same, secret, err := hashOpen(ctx, f, e, buf)
+		r, err := hashOpen(ctx, f, e, buf)
 		f.Close()
-		if same || err != nil {
-			return secret, err
+		// A writer that a slow disk holds up in the middle of a call for longer
+		// than stall shows by what it adds in another moment.
+		if r.whole && r.shared && e.Digest != last {
+			last = e.Digest
+			r.whole, err = false, pause(ctx, tick)
+		}
+		if r.whole || err != nil {
+			return r, err
 		}
 	}
-	return false, &ChangedError{Path: e.Path}
+	return reading{}, &ChangedError{Path: e.Path}
 }
 
-// hashOpen is one reading of an open file; same is false when it changed
-// meanwhile.
-func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (same, secret bool, err error) {
+// hashOpen is one reading of an open file.
+func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading, err error) {
 	var before, after unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &before); err != nil {
-		return false, false, explain(e.Path, err)
+		return r, explain(e.Path, err)
 	}
 	if before.Mode&unix.S_IFMT != unix.S_IFREG {
-		return false, false, &ChangedError{Path: e.Path}
+		return r, &ChangedError{Path: e.Path}
+	}
+	// Asked between the stamp and the reading: without a writer here, whoever
+	// changes the file from now on gives it a new stamp.
+	r.shared = !unwritten(f)
+	if wait := unrest(&before, r.shared, time.Now()); wait > 0 {
+		return r, pause(ctx, wait)
 	}
 	h := sha256.New()
 	var head bytes.Buffer
@@ -112,20 +139,56 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (same, secr
 	// One byte more than the size shows growth without following it for ever.
 	n, err := io.CopyBuffer(sink, io.LimitReader(source, before.Size+1), buf)
 	if err != nil {
-		return false, false, explain(e.Path, err)
+		return r, explain(e.Path, err)
 	}
 	if err := unix.Fstat(int(f.Fd()), &after); err != nil {
-		return false, false, explain(e.Path, err)
+		return r, explain(e.Path, err)
 	}
 	// A writer that restores the time of modification cannot restore that of
 	// the status change.
-	same = n == before.Size && before.Size == after.Size && before.Ino == after.Ino &&
+	r.whole = n == before.Size && before.Size == after.Size && before.Ino == after.Ino &&
 		before.Mtim == after.Mtim && before.Ctim == after.Ctim
-	if same {
+	if r.whole {
 		*e = entryOf(e.Path, File, &before)
 		e.Digest = hex.EncodeToString(h.Sum(nil))
 	}
-	return same, maySecret(e.Path) && holdsSecret(e.Path, head.Bytes()), nil
+	r.secret = maySecret(e.Path) && holdsSecret(e.Path, head.Bytes())
+	return r, nil
+}
+
+// The kernel stamps a file before it copies what is written, and its clock
+// stands still for up to 10 ms at a time. So a file may be half of one state
+// and half of another, and look the same before and after its reading.
+const (
+	// tick is the age from which on a change is not of the present tick.
+	tick = 20 * time.Millisecond
+	// stall is the same where somebody has the file open for writing: the call
+	// that made the stamp may still be at work.
+	stall = 200 * time.Millisecond
+)
+
+// unrest tells how long to wait before a file can be read as one state, 0 for
+// one that has rested. What lies in the future of our clock was not stamped
+// by it, and is not waited for.
+func unrest(st *unix.Stat_t, shared bool, now time.Time) time.Duration {
+	need := tick
+	if shared {
+		need = stall
+	}
+	if age := now.Sub(time.Unix(0, st.Ctim.Nano())); age >= 0 && age < need {
+		return need - age
+	}
+	return 0
+}
+
+// pause waits, or ends with ctx.
+func pause(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
+	}
 }
 
 // A readFunc is a reader made of one function.

@@ -30,7 +30,7 @@ var leftDirs = []string{
 	".svn", ".hg", ".bzr",
 }
 
-// leftFiles are files of the same sort, as patterns of path.Match.
+// leftFiles are files of the same sort; a * at one end stands for anything.
 var leftFiles = []string{
 	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", slotPrefix + "*",
 }
@@ -46,10 +46,22 @@ func leftOut(rel string, dir bool) string {
 		return "exports of the agent"
 	case dir && slices.Contains(leftDirs, base):
 		return "dependencies, cache or editor"
-	case !dir && slices.ContainsFunc(leftFiles, func(p string) bool { ok, _ := path.Match(p, base); return ok }):
+	case !dir && slices.ContainsFunc(leftFiles, func(p string) bool { return likes(p, base) }):
 		return "dropping of a tool"
 	}
 	return ""
+}
+
+// likes is path.Match for the patterns of leftFiles. Every name of a workspace
+// is asked about, and this is several times as fast.
+func likes(pattern, name string) bool {
+	if end, ok := strings.CutPrefix(pattern, "*"); ok {
+		return strings.HasSuffix(name, end)
+	}
+	if start, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, start)
+	}
+	return name == pattern
 }
 
 // Names that hold secrets. Only the lower-case form is compared.

@@ -40,7 +40,9 @@ type Entry struct {
 	MTime int64
 	// Nanoseconds since the epoch.
 	CTime int64
-	Inode uint64 //
+	Inode uint64
+	// The number of the file system that it lies on.
+	Device uint64
 	// Lower-case hex SHA-256 of the content, of the target for a link, "" for
 	// a directory.
 	Digest string
@@ -73,6 +75,10 @@ type Manifest struct {
 
 	// The patterns that Scan was given.
 	exclude []string
+	// The file with the digests that a later Rescan takes over, "" for none.
+	cache string
+	// How many files the scan has read.
+	read int
 	// What With put in place of files on disk.
 	content map[string][]byte
 }
@@ -135,7 +141,7 @@ func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, &ChangedError{Path: path}
 	}
-	return &verifier{file: f, hash: sha256.New(), want: e, left: e.Size}, nil
+	return &verifier{file: f, hash: sha256.New(), want: e, left: e.Size, forget: m.forget}, nil
 }
 
 // A verifier passes a file's bytes on and judges them at the end.
@@ -145,6 +151,8 @@ type verifier struct {
 	want Entry
 	// Bytes that may still come.
 	left int64
+	// Called when the bytes are others.
+	forget func()
 }
 
 // Read is io.Reader. More bytes than the manifest knows are not handed out.
@@ -156,11 +164,15 @@ func (v *verifier) Read(p []byte) (int, error) {
 	// A file that grew is refused at once. A consumer that has a fixed place
 	// for Size bytes, such as a tar entry, must not be handed more.
 	if int64(n) > v.left {
+		v.forget()
 		return 0, &ChangedError{Path: v.want.Path}
 	}
 	v.left -= int64(n)
 	v.hash.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest {
+		// Had the digest come from the cache, every later scan would say the
+		// same and every reading fail.
+		v.forget()
 		err = &ChangedError{Path: v.want.Path}
 	}
 	return n, err

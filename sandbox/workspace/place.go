@@ -92,12 +92,19 @@ func (t *tree) look(rel string) (found, error) {
 
 // writing reports whether some process has f open for writing: then no read
 // lease is given. Where leases are not to be had the answer is no.
-func writing(f *os.File) bool {
+func writing(f *os.File) bool { return errors.Is(lease(f), unix.EAGAIN) }
+
+// unwritten reports whether certainly no process has f open for writing, nor
+// mapped so. Where leases are not to be had the answer is no.
+func unwritten(f *os.File) bool { return lease(f) == nil }
+
+// lease asks for a read lease on f, and gives it back at once.
+func lease(f *os.File) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err == nil {
 		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 	}
-	return errors.Is(err, unix.EAGAIN)
+	return err
 }
 
 // away takes whatever is at a name into a slot, which is free. It is one

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/moby/patternmatcher"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -72,6 +73,18 @@ func (e *TooLargeError) Error() string {
 // left out. Errors that a caller may want to tell apart are *TooLargeError and
 // *ChangedError.
 func Scan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manifest, error) {
+	return scanWith(ctx, dir, exclude, lim, func(string) cache { return cache{} })
+}
+
+// Rescan is Scan at about the cost of a walk: a file that shows no sign of
+// change since an earlier Rescan is not read again. See the package's
+// documentation for what such a digest is worth.
+func Rescan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manifest, error) {
+	return scanWith(ctx, dir, exclude, lim, userCache)
+}
+
+// scanWith is Scan with the cache that find gives for the resolved root.
+func scanWith(ctx context.Context, dir string, exclude []string, lim Limits, find func(root string) cache) (*Manifest, error) {
 	root, err := filepath.Abs(dir)
 	if err == nil {
 		root, err = filepath.EvalSymlinks(root)
@@ -84,10 +97,11 @@ func Scan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manif
 	}
 	lim.Files = cmp.Or(lim.Files, maxFiles)
 	lim.Bytes = cmp.Or(lim.Bytes, maxBytes)
+	c := find(root)
 	// A file that goes away between the walk and its reading is the everyday
 	// case of a busy directory: look again before giving up.
 	for try := 1; ; try++ {
-		m, err := scanOnce(ctx, root, exclude, lim)
+		m, err := scanOnce(ctx, root, exclude, lim, c)
 		var away *vanishedError
 		switch {
 		case errors.As(err, &away) && try < 3:
@@ -139,12 +153,27 @@ type scanner struct {
 	todo  []string
 	bytes int64
 	usage map[string]*Usage
+	// What the entries of the directory shareOf count towards.
+	share   *Usage
+	shareOf string
+	// File systems by number: true where a time of change is to be relied on.
+	stamped map[uint64]bool
+	// Files that somebody may have had open for writing while they were read.
+	shared map[string]bool
+	// What an earlier scan found, as far as the cache knows.
+	was earlier
+	// Directories that were listed ahead of the walk.
+	listed map[string]listing
 }
 
 // scanOnce is one attempt: walk, digest, sort. The walk reads a directory at a
 // time and holds none open, so neither depth nor number of directories can
 // exhaust file descriptors.
-func scanOnce(ctx context.Context, root string, exclude []string, lim Limits) (*Manifest, error) {
+func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c cache) (*Manifest, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	began := c.time()
 	t, err := openTree(root)
 	if err != nil {
 		return nil, err
@@ -152,7 +181,8 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits) (*
 	defer t.close()
 	s := &scanner{
 		tree: t, lim: lim, m: &Manifest{Root: root, exclude: slices.Clone(exclude)},
-		held: map[string]Entry{}, usage: map[string]*Usage{}, todo: []string{"."},
+		held: map[string]Entry{}, usage: map[string]*Usage{}, todo: []string{"."}, stamped: map[uint64]bool{}, shared: map[string]bool{},
+		listed: map[string]listing{},
 	}
 	if s.exclude, err = excluder(exclude); err != nil {
 		return nil, fmt.Errorf("exclude in agent.toml: %w", err)
@@ -162,7 +192,7 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits) (*
 	if repo, ok := findRepo(root); ok {
 		s.m.Head = repo.head()
 	}
-	if err := s.ignored.load(ctx, root, "."); err != nil {
+	if err := s.prepare(ctx, c); err != nil {
 		return nil, err
 	}
 	for len(s.todo) > 0 {
@@ -175,46 +205,62 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits) (*
 	for rel := range s.held {
 		s.skip(rel, "excluded", true)
 	}
-	if err := s.hash(ctx); err != nil {
+	slices.SortFunc(s.m.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	todo := s.unread(began)
+	toil := s.toil(todo)
+	if err := s.hash(ctx, todo); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.m.Entries, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
+	s.m.cache = c.file
+	c.save(s, began, toil)
 	slices.SortFunc(s.m.Skipped, func(a, b Skip) int { return cmp.Compare(a.Path, b.Path) })
 	return s.m, nil
 }
 
+// prepare asks git and the cache, and reads ahead meanwhile.
+func (s *scanner) prepare(ctx context.Context, c cache) error {
+	answered := make(chan struct{})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(answered)
+		return s.ignored.load(ctx, s.m.Root, ".")
+	})
+	group.Go(func() error {
+		s.was = c.load()
+		return nil
+	})
+	s.ahead(answered)
+	err := group.Wait()
+	s.m.Entries = make([]Entry, 0, len(s.was.entries)*5/4)
+	return err
+}
+
 // readDir takes in the directory rel and what lies directly in it.
 func (s *scanner) readDir(ctx context.Context, rel string) error {
-	fd, err := s.tree.dir(rel)
-	if err != nil {
-		return explain(rel, &fs.PathError{Op: "read directory", Path: rel, Err: err})
+	l, ok := s.listed[rel]
+	if !ok {
+		var err error
+		if l, err = s.list(rel, nil); err != nil {
+			return err
+		}
 	}
-	f := os.NewFile(uintptr(fd), rel)
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return explain(rel, err)
-	}
+	delete(s.listed, rel)
 	// A directory is entered here and not when it was listed, because only its
 	// content tells a virtual environment.
 	if rel != "." {
-		if isVenv(s.tree, rel, names) {
+		if isVenv(s.tree, rel, l.names) {
 			s.skip(rel, "virtual environment", true)
 			return nil
 		}
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			return err
-		}
-		if err := s.addDir(rel, entryOf(rel, Dir, &st)); err != nil {
+		if err := s.addDir(l.self); err != nil {
 			return err
 		}
 	}
-	if err := s.ignored.enter(ctx, s.m.Root, rel, names); err != nil {
+	if err := s.ignored.enter(ctx, s.m.Root, rel, l.names); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := s.child(fd, rel, name); err != nil {
+	for _, c := range l.found {
+		if err := s.child(&c); err != nil {
 			return err
 		}
 	}
@@ -238,25 +284,23 @@ func isVenv(t *tree, rel string, names []string) bool {
 	return false
 }
 
-// child takes in one name of the directory dir, which fd has open.
-func (s *scanner) child(fd int, dir, name string) error {
-	rel := path.Join(dir, name)
-	if !utf8.ValidString(name) {
-		s.skip(path.Join(dir, strconv.Quote(name)), "name is not UTF-8", false)
+// child takes in one name of a directory.
+func (s *scanner) child(c *listed) error {
+	rel, kind := c.Path, c.Kind
+	if !utf8.ValidString(c.name) {
+		s.skip(path.Join(path.Dir(rel), strconv.Quote(c.name)), "name is not UTF-8", false)
 		return nil
 	}
 	if len(rel) > maxPath {
 		s.skip(rel, "path is too long", false)
 		return nil
 	}
-	var st unix.Stat_t
-	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone since the listing, so it is as if it had never been there
-		}
-		return explain(rel, &fs.PathError{Op: "stat", Path: rel, Err: err})
+	if errors.Is(c.err, fs.ErrNotExist) {
+		return nil // gone since the listing, so it is as if it had never been there
 	}
-	kind, special := kindOf(st.Mode)
+	if c.err != nil && kind != Symlink {
+		return explain(rel, c.err)
+	}
 	excluded, err := s.excludes(rel)
 	if err != nil {
 		return fmt.Errorf("exclude in agent.toml: %w", err)
@@ -273,17 +317,17 @@ func (s *scanner) child(fd int, dir, name string) error {
 		s.skip(rel, "ignored by git", true)
 	case excluded && (kind != Dir || !s.exclude.Exclusions()):
 		s.skip(rel, "excluded", true)
-	case special != "":
-		s.skip(rel, special, false)
+	case c.special != "":
+		s.skip(rel, c.special, false)
 	case kind == Dir:
 		if excluded {
 			s.held[rel] = Entry{}
 		}
 		s.todo = append(s.todo, rel)
-	case kind == Symlink:
-		return s.addLink(fd, rel, &st)
+	case c.err != nil:
+		return explain(rel, c.err)
 	default:
-		return s.add(entryOf(rel, File, &st))
+		return s.add(c.Entry)
 	}
 	return nil
 }
@@ -307,7 +351,7 @@ func (s *scanner) skip(rel, reason string, quiet bool) {
 func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
 	e := Entry{
 		Path: rel, Kind: kind, Mode: fs.FileMode(st.Mode).Perm(),
-		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino,
+		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
 	}
 	if kind == File {
 		e.Size = st.Size
@@ -315,24 +359,10 @@ func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
 	return e
 }
 
-// addLink takes in a symbolic link, unread but for its target.
-func (s *scanner) addLink(fd int, rel string, st *unix.Stat_t) error {
-	target := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, path.Base(rel), target)
-	if err != nil {
-		return explain(rel, &fs.PathError{Op: "read link", Path: rel, Err: err})
-	}
-	e := entryOf(rel, Symlink, st)
-	e.Mode = 0o777 // what Linux says, and other systems do not
-	e.Target = string(target[:n])
-	e.Digest = digest(target[:n])
-	return s.add(e)
-}
-
 // addDir takes in a directory, or holds it back when it is excluded.
-func (s *scanner) addDir(rel string, e Entry) error {
-	if _, ok := s.held[rel]; ok {
-		s.held[rel] = e
+func (s *scanner) addDir(e Entry) error {
+	if _, ok := s.held[e.Path]; ok {
+		s.held[e.Path] = e
 		return nil
 	}
 	return s.add(e)
@@ -340,7 +370,7 @@ func (s *scanner) addDir(rel string, e Entry) error {
 
 // add takes in an entry, and the directories held back on the way to it.
 func (s *scanner) add(e Entry) error {
-	for dir := path.Dir(e.Path); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(e.Path); dir != "." && len(s.held) > 0; dir = path.Dir(dir) {
 		if held, ok := s.held[dir]; ok {
 			delete(s.held, dir)
 			s.m.Entries = append(s.m.Entries, held)
@@ -348,20 +378,27 @@ func (s *scanner) add(e Entry) error {
 	}
 	s.m.Entries = append(s.m.Entries, e)
 	s.bytes += e.Size
-	// Two levels name a directory that a person recognises, as "web/dist".
-	parts := strings.SplitN(path.Dir(e.Path), "/", 3)
-	key := strings.Join(parts[:min(2, len(parts))], "/")
-	u := s.usage[key]
-	if u == nil {
-		u = &Usage{Path: key}
-		s.usage[key] = u
-	}
-	u.Files++
-	u.Bytes += e.Size
+	s.count(path.Dir(e.Path), e.Size)
 	if len(s.m.Entries) > s.lim.Files || s.bytes > s.lim.Bytes {
 		return s.tooLarge()
 	}
 	return nil
+}
+
+// count notes that dir holds one entry more.
+func (s *scanner) count(dir string, size int64) {
+	// Entries come directory by directory, so the name is cut up once for each.
+	if s.share == nil || s.shareOf != dir {
+		// Two levels name a directory that a person recognises, as "web/dist".
+		parts := strings.SplitN(dir, "/", 3)
+		key := strings.Join(parts[:min(2, len(parts))], "/")
+		if s.usage[key] == nil {
+			s.usage[key] = &Usage{Path: key}
+		}
+		s.share, s.shareOf = s.usage[key], dir
+	}
+	s.share.Files++
+	s.share.Bytes += size
 }
 
 // tooLarge makes the error for a walk that has just passed a limit. It is

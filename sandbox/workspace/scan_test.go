@@ -49,7 +49,7 @@ func TestScanListsFilesDirectoriesAndLinks(t *testing.T) {
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	wantFile := Entry{
-		Path: "b.txt", Kind: File, Mode: 0o640, Size: 4, MTime: info.ModTime().UnixNano(), CTime: st.Ctim.Nano(), Inode: st.Ino,
+		Path: "b.txt", Kind: File, Mode: 0o640, Size: 4, MTime: info.ModTime().UnixNano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
 		Digest: "85bc2efb6d25ff2fd1f6da31d0d3e4d4953ae5d4d52b3f95ca4bdae6a4cf1e4e",
 	}
 	wantFile.Digest = digest([]byte("bee\n"))
@@ -376,8 +376,8 @@ func (a *acting) Err() error {
 func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{"gone": "x", "d/x": "y"})
-	// Asked before each directory: by the second time the root has been listed.
-	ctx := &acting{Context: t.Context(), act: map[int]func() error{2: func() error { return os.Remove(filepath.Join(dir, "gone")) }}}
+	// Asked first of all and before each directory: by the third time the root has been listed.
+	ctx := &acting{Context: t.Context(), act: map[int]func() error{3: func() error { return os.Remove(filepath.Join(dir, "gone")) }}}
 	m, err := Scan(ctx, dir, nil, Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	// Something that never stops going away is refused in the end.
 	remake := func() error { return os.WriteFile(filepath.Join(dir, "gone"), nil, 0o644) }
 	away := func() error { return os.Remove(filepath.Join(dir, "gone")) }
-	ctx = &acting{Context: t.Context(), act: map[int]func() error{1: remake, 2: away, 3: remake, 4: away, 5: remake, 6: away}}
+	ctx = &acting{Context: t.Context(), act: map[int]func() error{1: remake, 3: away, 4: remake, 6: away, 7: remake, 9: away}}
 	var changed *ChangedError
 	if _, err := Scan(ctx, dir, nil, Limits{}); !errors.As(err, &changed) || changed.Path != "gone" {
 		t.Errorf("got %v", err)

@@ -53,7 +53,7 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 			w.prune(path.Dir(c.path))
 		}
 	}
-	next := &Manifest{Root: m.Root, Skipped: slices.Clone(m.Skipped), Head: m.Head, exclude: m.exclude, content: w.content}
+	next := &Manifest{Root: m.Root, Skipped: slices.Clone(m.Skipped), Head: m.Head, exclude: m.exclude, cache: m.cache, content: w.content}
 	for _, name := range slices.Sorted(maps.Keys(w.entries)) {
 		next.Entries = append(next.Entries, w.entries[name])
 	}
