@@ -28,6 +28,7 @@ func TestBench(t *testing.T) {
 	fmt.Println("|---|--:|--:|--:|--:|---|")
 	benchWarmRun(t)
 	benchBox(t)
+	benchPool(t)
 	benchManifest(t)
 	benchLedger(t)
 	benchEdit(t)
@@ -138,18 +139,7 @@ func benchBox(t *testing.T) {
 // benchManifest times the scan of 10,000 small files beside a walk that only
 // stats them.
 func benchManifest(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 10_000 {
-		sub := filepath.Join(dir, fmt.Sprintf("d%03d", i/100))
-		if i%100 == 0 {
-			if err := os.Mkdir(sub, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%05d.py", i)), fmt.Appendf(nil, "x = %d\n", i), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := manyFiles(t)
 	walk := median(t, 5, func() {
 		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 			if err == nil {
