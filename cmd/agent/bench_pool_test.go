@@ -147,7 +147,7 @@ func benchPool(t *testing.T) {
 // they fill /work.
 func awaitBoxes(t *testing.T, engine *sandbox.Engine, n int) {
 	t.Helper()
-	for running := 0; running < n; time.Sleep(time.Second) {
+	for running := 0; running < n; time.Sleep(2 * time.Second) {
 		boxes, err := engine.Boxes(t.Context())
 		if err != nil {
 			t.Fatal(err)
