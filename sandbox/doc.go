@@ -14,15 +14,26 @@
 //	err = box.Apply(ctx, changeset)
 //	result, err := box.Run(ctx, command)
 //
+// A Pool starts boxes ahead of need: what is said to be wanted waits with
+// /work filled, so that a candidate pays neither for create nor for start.
+// It hands out each box once, to a taker that asks for the same image,
+// limits and runtime, and is as good a Launcher as the Engine when nothing
+// waits.
+//
+//	pool.Want(ctx, spec, 3)
+//	…                                // a model thinks
+//	box, err := pool.Start(ctx, spec) // some milliseconds
+//
 // What a command does to itself or to its box (timeout, out of memory,
 // death) is told by its result. An error always means trouble with the
 // engine or the guest; one that wraps *UnavailableError means that the
 // engine has gone.
 //
 // Every box carries labels that say whose it is: agent.run,
-// agent.owner, agent.lease and agent.purpose. Close removes a box; when
-// its process died first, the guest ends with the stream to it, and
-// Reap of any later process removes what is left.
+// agent.owner, agent.lease and agent.purpose, which is "pool" for one that
+// was started ahead, also after it was taken. Close removes a box; when
+// its process died first, the guest ends with the stream to it, and Reap
+// of any later process removes what is left.
 //
 // The package executes nothing on the host, mounts nothing of the host
 // into a box, and judges nothing: whether a result is a pass is for

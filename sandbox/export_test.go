@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"net"
+	"slices"
 
 	"github.com/docker/docker/client"
 )
@@ -11,3 +12,24 @@ func (e *Engine) Raw() *client.Client { return e.api }
 
 // Socket returns the connection of the box's stream, for tests that break it.
 func (b *Box) Socket() net.Conn { return b.stream.conn.Conn }
+
+// Waiting returns the IDs of the boxes that wait, once each has started or could not.
+func (p *Pool) Waiting() []string {
+	p.mu.Lock()
+	waiting := slices.Clone(p.waiting)
+	p.mu.Unlock()
+	ids := []string{}
+	for _, w := range waiting {
+		if <-w.ready; w.box != nil {
+			ids = append(ids, w.box.id)
+		}
+	}
+	return ids
+}
+
+// Pending counts the boxes that wait or are being started.
+func (p *Pool) Pending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting)
+}

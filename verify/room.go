@@ -17,10 +17,11 @@ const (
 	spareInodes = 50_000
 )
 
-// roomFor returns the limits of a box that must hold base: a workspace that is
-// larger than the usual /work gets a larger one, so that its size is never
-// charged to the patch. What the configuration set stays as it is.
-func roomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
+// RoomFor returns the limits of the boxes that Verify asks for when they must hold
+// base, so that others can start them ahead. A workspace that is larger than the
+// usual /work gets a larger one, so that its size is never charged to the patch.
+// What the configuration set stays as it is.
+func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest int64
 	for _, e := range base.Entries {
 		if lim.Tmp == 0 && isGo(e.Path) {

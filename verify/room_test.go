@@ -14,7 +14,7 @@ func TestABoxHasRoomForTheWorkspace(t *testing.T) {
 		{Path: "big", Kind: workspace.File, Size: 300 << 20},
 		{Path: "d", Kind: workspace.Dir},
 	}}
-	got := roomFor(sandbox.Limits{}, base)
+	got := RoomFor(sandbox.Limits{}, base)
 	want := sandbox.Limits{Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
 	if got != want {
 		t.Errorf("limits %+v, want %+v", got, want)
@@ -24,7 +24,7 @@ func TestABoxHasRoomForTheWorkspace(t *testing.T) {
 func TestRoomKeepsWhatTheConfigurationSays(t *testing.T) {
 	t.Parallel()
 	tight := sandbox.Limits{Work: 1 << 20, Inodes: 10, MaxFile: 1 << 10, Memory: 64 << 20}
-	if got := roomFor(tight, &workspace.Manifest{}); got != tight {
+	if got := RoomFor(tight, &workspace.Manifest{}); got != tight {
 		t.Errorf("limits %+v, want %+v", got, tight)
 	}
 }

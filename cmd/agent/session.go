@@ -52,7 +52,9 @@ func (c *cmdline) guest() ([]byte, error) {
 type session struct {
 	engine  *sandbox.Engine
 	builder *images.Builder
-	db      *store.DB
+	// Made by runner, with an engine.
+	pool *sandbox.Pool
+	db   *store.DB
 	// Made by study, on demand.
 	analyst *run.Analyst
 	// tell is given what goes on outside of a run; nil for nobody.
@@ -155,7 +157,10 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder
-		r.Verifier = &verify.Verifier{Boxes: s.engine, Cache: s.db, Turns: sandbox.NewTurns()}
+		if s.pool == nil {
+			s.pool = sandbox.NewPool(s.engine, sandbox.PoolConfig{})
+		}
+		r.Boxes, r.Verifier = s.pool, &verify.Verifier{Boxes: s.pool, Cache: s.db, Turns: sandbox.NewTurns()}
 	}
 	return r
 }
@@ -164,6 +169,11 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 func (s *session) close() {
 	if s.analyst != nil {
 		if err := s.analyst.Close(); err != nil && s.tell != nil {
+			s.tell(run.Event{Note: err.Error()})
+		}
+	}
+	if s.pool != nil {
+		if err := s.pool.Close(); err != nil && s.tell != nil {
 			s.tell(run.Event{Note: err.Error()})
 		}
 	}

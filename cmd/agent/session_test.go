@@ -184,7 +184,8 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	const id = "1k3listed000"
-	box, err := s.engine.Start(t.Context(), sandbox.Spec{Image: image.ID, Run: id, Purpose: "a test", Lease: time.Now().Add(time.Hour)})
+	spec := sandbox.Spec{Image: image.ID, Run: id, Purpose: "a test", Lease: time.Now().Add(time.Hour)}
+	box, err := s.engine.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +213,18 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 	}
 	if rows := listed(); len(rows) != 0 {
 		t.Errorf("after its end it is listed as %+v", rows)
+	}
+	// One that waits for a candidate ends with the session.
+	s.runner(nil).Boxes.Want(t.Context(), spec, 1)
+	for patience := time.Now().Add(time.Minute); len(listed()) == 0 && time.Now().Before(patience); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if rows := listed(); len(rows) != 1 || rows[0].Purpose != "pool" || !rows[0].Live {
+		t.Errorf("while it waits it is listed as %+v", rows)
+	}
+	s.close()
+	if rows := listed(); len(rows) != 0 {
+		t.Errorf("after the session it is listed as %+v", rows)
 	}
 }
 

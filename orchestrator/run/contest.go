@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -117,7 +119,23 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	for n := range plan.Candidates {
 		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
 	}
+	defer c.warm(ctx, 0)
 	return c.keep(ctx, c.run(ctx))
+}
+
+// boxesEach is how many boxes most candidates are judged in: static gates, smoke
+// and tests. What is beyond that starts when it is needed.
+const boxesEach = 3
+
+// warm has boxes started for the judgement of n candidates, while the model is
+// asked for them; those for more than that are given back.
+func (c *contest) warm(ctx context.Context, n int) {
+	if c.Boxes == nil {
+		return
+	}
+	c.Boxes.Want(ctx, sandbox.Spec{
+		Image: c.stage.image.ID, Run: c.rec.ID, Lease: time.Now().Add(leaseFor), Limits: verify.RoomFor(c.req.Config.Limits, c.stage.base),
+	}, n*boxesEach)
 }
 
 // run goes through rounds of asking and judging.
@@ -135,6 +153,7 @@ func (c *contest) run(ctx context.Context) Ending {
 		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
 			return endWith(Failed, c.trouble(ctx, "record the run", err))
 		}
+		c.warm(ctx, len(live))
 		for _, k := range live {
 			if err := c.ask(ctx, k); err != nil {
 				return c.stopped(ctx, "ask the model", err)
@@ -175,6 +194,7 @@ func (c *contest) crown(ctx context.Context) *Ending {
 		if best == nil {
 			return nil
 		}
+		c.warm(ctx, 0) // a person may take long
 		p := Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
 		answer, end := c.checkpoint(ctx, c.req, p, c.stage.base)
 		switch {

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -234,4 +236,49 @@ func TestACancelledHuntLeavesNothing(t *testing.T) {
 	}, map[string]string{"propose/1": only("x = 1", "x = 2")})
 	b.ended(t, b.runner.Run(ctx, b.goal()), run.Cancelled, verify.Cancelled, run.ExitCancelled)
 	b.untouched(t)
+}
+
+// wishes notes which boxes were wanted ahead, among what else a test notes.
+type wishes struct {
+	noted []string
+	specs []sandbox.Spec
+}
+
+func (w *wishes) Want(_ context.Context, spec sandbox.Spec, n int) {
+	w.noted, w.specs = append(w.noted, fmt.Sprint("want ", n)), append(w.specs, spec)
+}
+
+// TestBoxesAreStartedWhileTheModelThinks: they are wanted before each question,
+// as many as its candidates need, and given back before a person is asked.
+func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
+	t.Parallel()
+	w := &wishes{}
+	var judged verify.Request
+	b, m := hunt(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		w.noted, judged = append(w.noted, "judge"), req
+		return wants("x = 2\n")(ctx, req)
+	}, map[string]string{"propose/1": only("x = 1", "x = 5"), "heal/1.1": only("x = 5", "x = 2")})
+	m.before = func(_ context.Context, q agent.Question) (agent.Question, error) {
+		w.noted = append(w.noted, "ask")
+		return q, nil
+	}
+	b.runner.Boxes = w
+	req := b.goal()
+	req.Config.Limits.PIDs = 77
+	doc := b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if got := strings.Join(w.noted, ", "); got != "want 3, ask, judge, want 3, ask, judge, want 0, want 0" {
+		t.Errorf("in this order: %s", got)
+	}
+	for _, spec := range w.specs {
+		want := sandbox.Spec{
+			Image: judged.Snapshot, Run: doc.Run, Lease: spec.Lease, Limits: verify.RoomFor(judged.Config.Limits, judged.Base),
+		}
+		if spec != want || spec.Limits.PIDs != 77 {
+			t.Errorf("wanted %+v, not what is judged in: %+v", spec, want)
+		}
+		if judged.Lease.Sub(spec.Lease).Abs() > time.Minute {
+			t.Errorf("wanted until %s, and needed until %s", spec.Lease, judged.Lease)
+		}
+	}
 }

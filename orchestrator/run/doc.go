@@ -65,6 +65,10 @@
 // iteration's name. Whoever carries an iteration on makes the same plan, asks
 // the same questions, and so finds the answers that were paid for.
 //
+// While a model is asked, the boxes for its candidates are started: see Warmer. A
+// run that is given its patch has no time to do so, and starts them as they are
+// needed.
+//
 // # What a kill leaves
 //
 // A run holds an flock on its workspace and a heartbeat in its row. When its

@@ -240,6 +240,12 @@ type Verifier interface {
 	Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error)
 }
 
+// A Warmer starts boxes before they are asked for. *sandbox.Pool is one.
+type Warmer interface {
+	// Want declares that n boxes like spec will be asked for, 0 that none will.
+	Want(ctx context.Context, spec sandbox.Spec, n int)
+}
+
 // A Runner takes runs from intent to promotion.
 type Runner struct {
 	Store Store
@@ -247,6 +253,9 @@ type Runner struct {
 	Orphans  Recovering
 	Images   Snapshotter
 	Verifier Verifier
+	// Boxes has boxes ready for candidates when the model has answered; nil where
+	// each is started when it is needed.
+	Boxes Warmer
 	// Crew serves requests without a patch; nil where nobody does. It is called
 	// once a run with the run's ID, since what is asked is recorded under it;
 	// emit takes the progress of questions, from any goroutine.
