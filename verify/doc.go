@@ -193,6 +193,15 @@
 // configuration says so. A root that could not be judged before the patch is left
 // out of the judgement, with that as the reason; the others are judged.
 //
+// Go's checks and eslint look only at the packages that a patch can affect: those
+// that it touches, and all that depend on them by what they require, replace and
+// import, or by a path that they name. For the others what was found before stands;
+// the baseline is always that of the whole workspace. A patch of a manifest, a lock
+// file, go.work or a file in no package affects all, and so does all that cannot be
+// told for certain; see family. Tests of the affected packages run first and the
+// others after them, unless the configuration leaves these out: what a test finds
+// out by itself while it runs, no text tells.
+//
 // # Dependencies
 //
 // What the lock files name is in the box already, in a layer below the

@@ -18,7 +18,7 @@ import (
 // and what that imports as before the patch. As with the test runners a package that
 // reports as eslint does stands for it in the proof.
 var eslintCheck = check{
-	name: checkESLint, gate: gateLint, group: groupESLint, run: runESLint, applies: eslintApplies, judge: judgeESLint,
+	name: checkESLint, gate: gateLint, group: groupESLint, run: runESLint, applies: eslintApplies, judge: judgeESLint, family: scriptFamily, places: eslintPlaces,
 	config: eslintConfig, inside: eslintOwn,
 	planted: map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "1"}}`, "eslint.config.js": "", "a.js": "a;\n",
@@ -54,6 +54,9 @@ func eslintUses(v view) []packageUse {
 	})
 }
 
+// eslintPlaces lists their directories.
+func eslintPlaces(v view) []string { return dirs(eslintUses(v), packageUse.dir) }
+
 // eslintApplies gives the reason why eslint has nothing to do, or "".
 func eslintApplies(v view) string {
 	if len(eslintUses(v)) > 0 {
@@ -70,7 +73,7 @@ func runESLint(ctx context.Context, b bench) outcome {
 		return total
 	}
 	total.Output = ""
-	for i, u := range uses {
+	for i, u := range inOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
 			total.Blocked = cmp.Or(total.Blocked, absent("eslint", u.root))
 			continue

@@ -121,6 +121,12 @@ type bench struct {
 	types *typeCache
 	// Of the tests gate: the IDs of the only tests to run; nil for all.
 	only []string
+	// What the patch can affect, for a check of a family. The other packages come
+	// last, or are left out.
+	reach reach
+	leave bool
+	// Called before the first of the others; nil for no one to tell.
+	affectedDone func()
 }
 
 // An outcome is what a gate found on one side, base or candidate. It is kept
@@ -173,6 +179,10 @@ type check struct {
 	// judge says what the candidate's outcome means next to the baseline's. No
 	// verdict, with the reason as the detail, leaves the check out.
 	judge func(base, cand outcome, d diff) Gate
+	// The packages of which it works in some, one by one; nil for one that sees the
+	// workspace as a whole.
+	family *family
+	places func(v view) []string
 	// It runs no code of the workspace, so what it leaves in its box can be trusted.
 	inert bool
 	// It heeds bench.only, so that tests that may fail by chance can be repeated.
@@ -262,7 +272,8 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 		Limits      sandbox.Limits
 		Timeout     time.Duration
 		Gates       []CustomGate `json:",omitempty"`
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Timeout, cfg.Gates})
+		Affected    bool         `json:",omitempty"`
+	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Timeout, cfg.Gates, cfg.AffectedTests})
 	if err != nil {
 		return "" // not possible: the struct holds plain values
 	}

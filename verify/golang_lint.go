@@ -18,7 +18,7 @@ import (
 // vetCheck is Go's own check for what compiles and is a mistake.
 var vetCheck = check{
 	name: checkVet, gate: gateLint, group: groupStatic, run: runVet, applies: goApplies, judge: judgeGo,
-	tools: []string{"go"}, inert: true,
+	tools: []string{"go"}, inert: true, family: goFamily, places: goRoots,
 	planted: plantedGoLint,
 	prove:   proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests"}),
 }
@@ -26,7 +26,7 @@ var vetCheck = check{
 // staticCheck is the checker for mistakes that need more than one look.
 var staticCheck = check{
 	name: checkStatic, gate: gateLint, group: groupStatic, run: runStatic, applies: goApplies, judge: judgeGo,
-	tools: []string{"staticcheck"}, inert: true, config: []string{staticcheckConf},
+	tools: []string{"staticcheck"}, inert: true, family: goFamily, places: goRoots, config: []string{staticcheckConf},
 	planted: plantedGoLint,
 	prove:   proves(runStatic, map[string]string{"fault/fault.go": "SA4018"}),
 }
@@ -59,7 +59,7 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 	var total outcome
 	seen := map[Finding]bool{}
 	unjudged := map[string]bool{}
-	for _, root := range goRoots(b.view) {
+	for _, root := range inOrder(b, goRoots(b.view), itself) {
 		packages, out, done := b.goList(ctx, root)
 		if total = add(total, out); !done {
 			return total

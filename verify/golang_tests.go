@@ -17,7 +17,7 @@ import (
 // goTestCheck runs Go's tests.
 var goTestCheck = check{
 	name: checkGoTests, gate: gateTests, group: groupTests, run: runGoTests, applies: goTestsApply, judge: judgeTests,
-	tools: []string{"go"},
+	tools: []string{"go"}, family: goFamily, places: goRoots,
 	planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",
 		"sound.go":       plantedGo,
@@ -55,7 +55,7 @@ func runGoTests(ctx context.Context, b bench) outcome {
 	var total outcome
 	files := newGoTestFiles(b.view)
 	var all testRun
-	for _, root := range goRoots(b.view) {
+	for _, root := range inOrder(b, goRoots(b.view), itself) {
 		dirs, out, done := b.goDirs(ctx, root)
 		if total = add(total, out); !done {
 			return total

@@ -97,7 +97,7 @@ func goAt(root, text string) (f Finding) {
 // of another package; so does a test, which nothing but a test run compiles.
 var goTypesCheck = check{
 	name: checkGoTypes, gate: gateTypes, group: groupStatic, run: runGoTypes, applies: goApplies, judge: judgeGoTypes,
-	tools: []string{"go"}, inert: true,
+	tools: []string{"go"}, inert: true, family: goFamily, places: goRoots,
 	planted: map[string]string{
 		"go.mod":             "module planted\n\ngo 1.21\n",
 		"sound/sound.go":     plantedGo,
@@ -117,7 +117,7 @@ const plantedGo = "// Package sound is sound.\npackage sound\n\n// Double double
 func runGoTypes(ctx context.Context, b bench) outcome {
 	var total outcome
 	sum := goTypes{unjudged: map[string]bool{}, seen: map[Finding]bool{}}
-	for _, root := range goRoots(b.view) {
+	for _, root := range inOrder(b, goRoots(b.view), itself) {
 		packages, out, done := b.goList(ctx, root)
 		if total = add(total, out); !done {
 			return total
@@ -134,8 +134,8 @@ func runGoTypes(ctx context.Context, b bench) outcome {
 	if sum.absent {
 		total.Detail += ": " + goNotInstalled
 	}
-	// With nothing judged there is nothing to compare.
-	if sum.judged == 0 && sum.packages > 0 {
+	// With nothing judged there is nothing to compare, unless there are other modules.
+	if sum.judged == 0 && sum.packages > 0 && b.reach == nil {
 		total.Blocked = "no Go package could be compiled"
 		if sum.absent {
 			total.Blocked = goNotInstalled

@@ -15,7 +15,7 @@ import (
 // nodeCheck runs the tests of JavaScript that node runs by itself.
 var nodeCheck = check{
 	name: checkNode, gate: gateTests, group: groupTests, run: runNodeTests, applies: nodeTestsApply, judge: judgeTests,
-	tools: []string{"node"},
+	tools: []string{"node"}, family: scriptFamily, places: nodePlaces,
 	planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
 			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
@@ -42,6 +42,12 @@ type nodeProject struct {
 	// Of the test script, besides --test: what is loaded before the tests.
 	options []string
 }
+
+// dir is the project's directory.
+func (p nodeProject) dir() string { return p.root }
+
+// nodePlaces lists the directories whose tests node runs.
+func nodePlaces(v view) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
 // nodeScript matches a test script that starts node's runner, with its arguments.
 var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)
@@ -188,7 +194,7 @@ func nodeCommand(b bench, p nodeProject) guest.Command {
 // runNodeTests runs node's runner in each project and reads the reporter's file.
 func runNodeTests(ctx context.Context, b bench) outcome {
 	total, all := outcome{}, testRun{}
-	for _, p := range nodeProjects(b.view) {
+	for _, p := range inOrder(b, nodeProjects(b.view), nodeProject.dir) {
 		res, out, done := b.command(ctx, nodeCommand(b, p))
 		// A test can send its parent a signal; see runTests.
 		if out.Verdict == Infra && !res.Killed && res.Signal != "" {

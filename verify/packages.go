@@ -111,6 +111,17 @@ type packageUse struct {
 	options, args []string
 }
 
+// dir is the package's directory.
+func (u packageUse) dir() string { return u.root }
+
+// dirs lists the directories of a list's elements.
+func dirs[T any](list []T, dir func(T) string) (found []string) {
+	for _, item := range list {
+		found = append(found, dir(item))
+	}
+	return found
+}
+
 // packageUses lists the packages of a view that use a tool: those with a script
 // of one of the kinds that starts it, and those that only name it and have
 // no such script. The tool must be named there or in a package above, where a

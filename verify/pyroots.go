@@ -136,10 +136,10 @@ func rooted(roots []string) map[string]string {
 	return set
 }
 
-// below lists the roots inside one of them.
-func below(roots []string, root string) (inner []string) {
+// insideOf lists the roots inside one of them.
+func insideOf(roots []string, root string) (inner []string) {
 	for _, r := range roots {
-		if r != root && (root == "." || strings.HasPrefix(r, root+"/")) {
+		if r != root && below(r, root) {
 			inner = append(inner, r)
 		}
 	}

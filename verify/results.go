@@ -29,6 +29,8 @@ type results struct {
 	// The checks that ran on the unpatched snapshot this time; what of base is
 	// not in here was known.
 	ran map[string]bool
+	// By check, the packages that the candidate's run leaves out; see outcome.beside.
+	left map[string]reach
 	// By check of tests, where the patch touches what tests are made of.
 	trials map[string]*trial
 	// Tests that may fail by chance, and what came of their repeats.
@@ -55,7 +57,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]outcome{}, base: map[string]outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]Gate{},
-		trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
+		left: map[string]reach{}, trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
 	}
 	r.base[checkFormat] = outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -203,6 +205,10 @@ func (r *results) judge(name string) {
 		return
 	}
 	def, again := r.named(name), r.repetitions[name]
+	left := r.left[name]
+	cand = cand.beside(base, left)
+	r.cand[name] = cand
+	r.trials[name].beside(base, left)
 	base, cand = again.excuse(base, cand)
 	g, reason := judge(def, base, cand, r.proof[name], r.diff)
 	if def.repeats && reason == "" && again == nil {
@@ -216,6 +222,9 @@ func (r *results) judge(name string) {
 	} else {
 		g = r.trials[name].judge(g, base, cand, r.diff)
 		g.Name, g.Tool = def.gate, toolVersion(name, r.request.Versions)
+		if left != nil {
+			g.Detail = present([]string{g.Detail, left.note(def.family.unit)}, "; ")
+		}
 		for _, list := range [][]Finding{g.Findings, g.OldFindings} {
 			for i := range list {
 				list[i].Tool = name

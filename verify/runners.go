@@ -60,7 +60,7 @@ func packageRunners() []packageRunner { return []packageRunner{vitest, jest, moc
 // check makes the check of a runner.
 func (r packageRunner) check() check {
 	return check{
-		name: r.name, gate: gateTests, group: groupTests, run: r.run, applies: r.applies, judge: r.judge,
+		name: r.name, gate: gateTests, group: groupTests, run: r.run, applies: r.applies, judge: r.judge, family: scriptFamily, places: r.places,
 		planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
@@ -91,6 +91,9 @@ var runnerOptions = map[string]bool{
 // uses lists the packages whose tests it runs.
 func (r packageRunner) uses(v view) []packageUse { return packageUses(v, r.name, "test") }
 
+// places lists their directories.
+func (r packageRunner) places(v view) []string { return dirs(r.uses(v), packageUse.dir) }
+
 // applies gives the reason why there are no tests to run, or "".
 func (r packageRunner) applies(v view) string {
 	if len(r.uses(v)) > 0 {
@@ -113,7 +116,7 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 	}
 	var all testRun
 	version := ""
-	for i, u := range uses {
+	for i, u := range inOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
 			total.Blocked = cmp.Or(total.Blocked, absent(r.name, u.root))
 			continue

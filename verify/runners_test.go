@@ -200,6 +200,11 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 	if want := []string{"a.test.js::a", "web/a.test.js::a", "shared/b.test.js::a"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	// What the patch cannot affect is left out, and its tests count for nobody.
+	b.reach, b.leave = reach{".": true, "web": false, "zoo": false}, true
+	if alone := jest.run(t.Context(), b); len(alone.Tests) != 1 || alone.Blocked != "" || len(box.ran) != 5 {
+		t.Errorf("%+v, ran %+v", alone, box.ran)
+	}
 	if out.Blocked != absent("jest", "zoo") || out.Detail != "jest 30: 3 passed" || box.ran[2].Dir != "/work/web" {
 		t.Errorf("%+v, ran %+v", out, box.ran)
 	}

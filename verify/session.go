@@ -41,6 +41,10 @@ type session struct {
 	base view
 	// The program of each side.
 	before, after entry
+	// What the changeset can affect, by family and of what each check works in;
+	// written by plan alone.
+	families map[*family]reach
+	reach    map[string]reach
 
 	// Closed when the changeset is final. final may be read after that only, but
 	// for the static box, which sets it.
@@ -58,7 +62,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
 		boxes: v.Boxes, turns: v.Turns, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
-		settled: make(chan struct{}), final: req.Changeset,
+		settled: make(chan struct{}), final: req.Changeset, families: map[*family]reach{}, reach: map[string]reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
 	s.types = req.typesFor(newTypeCache(s.store, s.base))
@@ -150,6 +154,7 @@ func (s *session) plan(stop context.CancelFunc) []job {
 			r.skip(def.name, reason)
 		default:
 			groups[def.group] = append(groups[def.group], def)
+			s.find(def, cand)
 		}
 	}
 	// The static box is first, since it fixes the bytes for which the programs
@@ -299,7 +304,7 @@ func (s *session) check(ctx context.Context, box runner, defs []check, syntax bo
 	}
 	for i, def := range defs {
 		s.results.begin(def.name, false)
-		out := s.unplugged(ctx, def, s.warm(b, defs[:i]), judged)
+		out := s.unplugged(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
 		// They are the linter's words, whichever verdict it comes to.
 		if def.name == checkRuff {
 			out.Findings = append(out.Findings, refused...)
@@ -350,6 +355,11 @@ func tryConfig(ctx context.Context, b bench, config workspace.Changeset) []Findi
 // The box starts while the formatter still works, and is used once the bytes are
 // final. When ctx ends nothing is recorded: the reason is told elsewhere.
 func (s *session) program(ctx context.Context, def check) {
+	if s.idle(def) {
+		s.results.begin(def.name, false)
+		s.results.candidate(def.name, outcome{Detail: def.name})
+		return
+	}
 	err := s.withBox(ctx, s.req.patched().Snapshot, def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
@@ -362,7 +372,7 @@ func (s *session) program(ctx context.Context, def check) {
 			return
 		}
 		s.results.begin(def.name, false)
-		out := def.run(ctx, s.bench(box, newView(s.req.Base, cs), s.after))
+		out := def.run(ctx, s.within(s.bench(box, newView(s.req.Base, cs), s.after), def))
 		if ctx.Err() == nil {
 			s.results.candidate(def.name, out)
 		}

@@ -100,7 +100,7 @@ func testsCommand(b bench, roots []string, root string) guest.Command {
 			args = append(args, "--confcutdir="+work)
 		}
 	}
-	for _, inner := range below(roots, root) {
+	for _, inner := range insideOf(roots, root) {
 		args = append(args, "--ignore="+path.Join(work, inner))
 	}
 	for _, id := range ownedBy(roots, root, b.only) {

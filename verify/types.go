@@ -51,7 +51,7 @@ func typesCommand(b bench, roots []string, root string) guest.Command {
 		// Two roots may have files of one name: each knows its own.
 		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(typesDir, "roots", root))
 	}
-	for _, inner := range below(roots, root) {
+	for _, inner := range insideOf(roots, root) {
 		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
 	}
 	return cmd

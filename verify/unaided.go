@@ -103,6 +103,10 @@ func (s *session) trials(defs []check) (todo []check) {
 // unaided runs a check of tests in a box of its own, on the program alone. Like
 // program it records nothing when ctx ends.
 func (s *session) unaided(ctx context.Context, def check) {
+	if s.idle(def) {
+		s.results.tried(def.name, outcome{})
+		return
+	}
 	err := s.withBox(ctx, s.req.patched().Snapshot, "unaided-"+def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
@@ -114,7 +118,7 @@ func (s *session) unaided(ctx context.Context, def check) {
 			s.results.tried(def.name, infra("apply the patch without its tests: %v", err))
 			return
 		}
-		out := def.run(ctx, s.bench(box, newView(s.req.Base, program), s.after))
+		out := def.run(ctx, s.within(s.bench(box, newView(s.req.Base, program), s.after), def))
 		if ctx.Err() == nil {
 			s.results.tried(def.name, out)
 		}

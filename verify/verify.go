@@ -116,6 +116,9 @@ type Config struct {
 	Timeout time.Duration
 	// The workspace's own, after the built-in ones; see CheckGates.
 	Gates []CustomGate
+	// Tests of packages that the patch cannot affect are not run: what they said
+	// before the patch stands. Otherwise they only come last.
+	AffectedTests bool
 }
 
 // A Launcher starts boxes. *sandbox.Engine is one.

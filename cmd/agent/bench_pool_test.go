@@ -3,12 +3,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"

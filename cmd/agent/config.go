@@ -33,6 +33,9 @@ const maxConfig = 64 << 10
 //	env = { PORT = "8080" }
 //	ready = "/health"
 //
+//	[tests]
+//	run = "affected"
+//
 //	[limits]
 //	memory = "512MiB"
 //	cpus = 1.5
@@ -52,7 +55,10 @@ type fileConfig struct {
 	Limits       limitsConfig       `toml:"limits"`
 	Budget       budgetConfig       `toml:"budget"`
 	Dependencies dependenciesConfig `toml:"dependencies"`
-	Protect      struct {
+	Tests        struct {
+		Run string `toml:"run"` // "all", or "affected" for the packages that a patch can affect
+	} `toml:"tests"`
+	Protect struct {
 		Paths []string `toml:"paths"` // patterns; a change of what they name waits for --allow protected
 	} `toml:"protect"`
 	Gates   []gateConfig `toml:"gate"`    // gates of the workspace's own
@@ -144,6 +150,7 @@ func (c fileConfig) values() (map[string]string, error) {
 	set("limits.pids", strconv.FormatInt(c.Limits.PIDs, 10))
 	set("smoke.seconds", strconv.Itoa(c.Smoke.Seconds))
 	set("smoke.ready", c.Smoke.Ready)
+	set("tests.run", c.Tests.Run)
 	c.Budget.values(set)
 	for name, on := range map[string]*bool{"dependencies.install": c.Dependencies.Install, "dependencies.scripts": c.Dependencies.Scripts} {
 		if on != nil {

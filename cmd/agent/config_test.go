@@ -51,6 +51,9 @@ seconds = 4
 env = { PORT = "8080" }
 ready = "port:8080/health"
 
+[tests]
+run = "affected"
+
 [limits]
 memory = "512MiB"
 cpus = 1.5
@@ -72,7 +75,7 @@ pids = 64
 	want := verify.Config{
 		Smoke:   verify.Smoke{Command: []string{"python3", "serve.py"}, Seconds: 4, Env: map[string]string{"PORT": "8080"}, Ready: "port:8080/health"},
 		Limits:  sandbox.Limits{Memory: 512 << 20, CPUs: 1.5, PIDs: 64},
-		Timeout: 90 * time.Second,
+		Timeout: 90 * time.Second, AffectedTests: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -177,6 +180,8 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 		{"[dependencies]\ninstall = false", "[dependencies]\ninstall = true", run.ExitApproval, "dependencies.install"},
 		{"[dependencies]\nscripts = true", "[dependencies]\nscripts = true", run.ExitDone, ""},
 		{"", "[protect]\npaths = [\"!a\"]", run.ExitUsage, "protect.paths"},
+		{"", "[tests]\nrun = \"some\"", run.ExitUsage, "tests.run"},
+		{"[tests]\nrun = \"affected\"", "[tests]\nrun = \"all\"", run.ExitDone, ""},
 	} {
 		env, dir := home(t, c.user, c.ws)
 		got := commandIn(t, env, "config", "--workspace", dir)

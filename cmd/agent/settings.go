@@ -50,6 +50,7 @@ func keys() []key {
 		{"smoke.seconds", "", "", "10", "how long the smoke test watches"},
 		{"smoke.ready", "", "", "", "path, port:N/path or text that shows the program is up; empty: an answer to /"},
 		{"smoke.env", "", "", "{}", "environment of the smoke test"},
+		{"tests.run", "", "", "all", "all: those that the patch can affect first; affected: these packages alone"},
 		{"dependencies.install", "no-install", "AGENT_INSTALL", "true", "install what the workspace depends on, once for each state of its lock files"},
 		{"dependencies.scripts", "", "AGENT_INSTALL_SCRIPTS", "false", "let packages run code of their own while they are installed"},
 		{"gate", "", "", "[]", "gates of the workspace's own, after the built-in ones"},
@@ -301,6 +302,7 @@ func (s settings) verifyConfig() (verify.Config, error) {
 		{"smoke.ready", func(t string) error { c.Smoke.Ready = t; return c.Smoke.Check() }},
 		{"smoke.command", func(t string) error { c.Smoke.Command = unlist(t); return nil }},
 		{"smoke.env", func(t string) error { return json.Unmarshal([]byte(t), &c.Smoke.Env) }},
+		{"tests.run", func(t string) (err error) { c.AffectedTests, err = parseTestRun(t); return err }},
 		{"gate", func(t string) (err error) { c.Gates, err = parseGates(t); return err }},
 	} {
 		// Defaults are left zero: the packages that own them fill them
@@ -337,6 +339,14 @@ func parsePositive(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is no number of processors", text)
 	}
 	return f, nil
+}
+
+// parseTestRun reads which tests are run, true for the affected alone.
+func parseTestRun(text string) (affected bool, err error) {
+	if text != "all" && text != "affected" {
+		return false, fmt.Errorf("%q is no choice of tests: write all or affected", text)
+	}
+	return text == "affected", nil
 }
 
 // checkDatabaseURL reports a URL that cannot be one, without repeating

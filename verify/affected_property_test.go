@@ -1,0 +1,217 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// graph draws which of some packages need which; a package may need itself, and two
+// may need each other.
+func graph(t *rapid.T) (needs [][]int) {
+	n := rapid.IntRange(2, 7).Draw(t, "packages")
+	for range n {
+		needs = append(needs, rapid.SliceOfN(rapid.IntRange(0, n-1), 0, 2).Draw(t, "needs"))
+	}
+	return needs
+}
+
+// closure says which packages one touched package affects, by its definition.
+func closure(needs [][]int, touched int) map[int]bool {
+	hit := map[int]bool{touched: true}
+	for range needs {
+		for from, list := range needs {
+			for _, to := range list {
+				hit[from] = hit[from] || hit[to]
+			}
+		}
+	}
+	maps.DeleteFunc(hit, func(_ int, ok bool) bool { return !ok })
+	return hit
+}
+
+// inMemory is a view of files that are nowhere but in it.
+func inMemory(files map[string]string) view {
+	var cs workspace.Changeset
+	for p, text := range files {
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text)})
+	}
+	return newView(&workspace.Manifest{}, cs)
+}
+
+// Whatever packages need, and in whichever way they say it, a patch affects one and
+// what depends on it, no more and no less.
+func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
+	t.Parallel()
+	families := []struct {
+		family   *family
+		manifest string
+		file     string
+		// The forms in which a file, or a manifest, may say that it needs a package.
+		says, asks []string
+	}{
+		{
+			goFamily, "module m.com/p%d\n\ngo 1.24\n", "go.mod",
+			[]string{"import _ \"m.com/p%d\"\n", "import (\n\t_ `m.com/p%d/deep`\n)\n", "// ../p%d/a.txt\n", "//go:x \"..\", \"p%d\"\n"},
+			[]string{"require m.com/p%d v1.0.0\n", "replace x.com/y => ../p%d\n", "require (\n\tm.com/p%d v0.1.0 // indirect\n)\n"},
+		},
+		{
+			scriptFamily, `{"name": "@m/p%d"}`, "package.json",
+			[]string{"import x from '@m/p%d';\n", "require(\"@m/p%d/x.js\");\n", "import `../p%d`\n", "join(__dirname, '..', 'p%d', 'x');\n"},
+			nil,
+		},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		f := families[rapid.IntRange(0, len(families)-1).Draw(t, "family")]
+		needs, texts := graph(t), map[string]string{}
+		for from, list := range needs {
+			dir := fmt.Sprintf("p%d", from)
+			texts[path.Join(dir, f.file)] = fmt.Sprintf(f.manifest, from)
+			for i, to := range list {
+				say := rapid.SampledFrom(append(f.says, f.asks...)).Draw(t, "form")
+				line := fmt.Sprintf(say, to)
+				if slices.Contains(f.asks, say) {
+					texts[path.Join(dir, f.file)] += line
+				} else if f.family == goFamily {
+					texts[fmt.Sprintf("%s/f%d.go", dir, i)] = "package p\n\n" + line
+				} else {
+					texts[fmt.Sprintf("%s/f%d.mjs", dir, i)] = line
+				}
+			}
+		}
+		v, r := inMemory(texts), reach{}
+		for _, root := range f.family.roots(v) {
+			r[root] = false
+		}
+		got, ok := f.family.needs(v, r)
+		if !ok || len(r) != len(needs) {
+			t.Fatalf("nothing is known of %q", texts)
+		}
+		touched := rapid.IntRange(0, len(needs)-1).Draw(t, "touched")
+		hit := map[string]bool{fmt.Sprintf("p%d", touched): true}
+		spread(hit, got)
+		want := map[string]bool{}
+		for n := range closure(needs, touched) {
+			want[fmt.Sprintf("p%d", n)] = true
+		}
+		if !maps.Equal(hit, want) {
+			t.Fatalf("%v, want %v of %q", hit, want, texts)
+		}
+	})
+}
+
+// A run in part, with what stands beside it, is the run of the whole: whatever the
+// packages that it looked at tell of the others too.
+func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
+	t.Parallel()
+	roots := []string{".", "a", "a/b", "c"}
+	rapid.Check(t, func(t *rapid.T) {
+		r := reach{}
+		for _, root := range roots {
+			r[root] = rapid.Bool().Draw(t, root)
+		}
+		var base, part outcome
+		for i := range rapid.IntRange(0, 12).Draw(t, "facts") {
+			root := rapid.SampledFrom(roots).Draw(t, "root")
+			f := Finding{File: path.Join(root, "x"), Line: rapid.IntRange(1, 2).Draw(t, "line"), Message: "m"}
+			test := testResult{ID: fmt.Sprintf("%s::%d", f.File, i), Outcome: "passed"}
+			scope := path.Join(root, fmt.Sprintf("%d/*.go", i))
+			base.Findings, base.Tests, base.Unjudged = append(base.Findings, f), append(base.Tests, test), append(base.Unjudged, scope)
+			if r[root] || rapid.Bool().Draw(t, "told along") {
+				part.Findings, part.Tests, part.Unjudged = append(part.Findings, f), append(part.Tests, test), append(part.Unjudged, scope)
+			}
+		}
+		whole := part.beside(base, r)
+		if fresh, old, fixed := compare(base.Findings, whole.Findings, diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
+			t.Fatalf("%d new, %d old and %d fixed of %d", len(fresh), old, fixed, len(base.Findings))
+		}
+		if g := judgeTests(base, whole, diff{}); g.Verdict != Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
+			t.Fatalf("%+v of %+v", g, whole)
+		}
+	})
+}
+
+// goListed is what go list prints of one package.
+func goListed(dir, err string) guest.Result {
+	return ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, work+"/"+dir, "", err), nil)
+}
+
+// A module of which nothing could be compiled keeps the compiler from judging the
+// whole workspace, but no patch of that module alone.
+func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
+	t.Parallel()
+	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
+	b, box := replayed(map[string]guest.Result{"list": goListed("far", absent)})
+	b.view = inMemory(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
+	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.ran) != 2 {
+		t.Errorf("%+v, ran %+v", out, box.ran)
+	}
+	b.reach, b.leave = reach{"far": true, "near": false}, true
+	out := runGoTypes(t.Context(), b)
+	if out.Blocked != "" || len(box.ran) != 3 || box.ran[2].Dir != work+"/far" {
+		t.Errorf("%+v, ran %+v", out, box.ran)
+	}
+	base := outcome{Findings: out.Findings, Unjudged: out.Unjudged}
+	if g := judgeGoTypes(base, out.beside(base, b.reach), diff{}); g.Verdict != Pass || g.Old != 1 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// The second run of tests, with their helpers as they were, leaves out the same.
+func TestTrialLeavesOutTheSame(t *testing.T) {
+	t.Parallel()
+	passed := func(ids ...string) (out outcome) {
+		for _, id := range ids {
+			out.Tests = append(out.Tests, testResult{ID: id + "/a_test.go::TestA", Outcome: "passed"})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		trial outcome
+		want  Verdict
+		rule  string
+	}{
+		"sound without its helpers":  {passed("low"), Pass, ""},
+		"passes with its helpers":    {outcome{Tests: []testResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, Policy, ruleTestHelper},
+		"does not run without them":  {outcome{}, Policy, ruleTestHelper},
+		"the machine is in trouble":  {outcome{Verdict: Infra}, Infra, ""},
+		"of the others it tells too": {passed("low", "own"), Pass, ""},
+	} {
+		s := empty(nil)
+		s.results.leave(checkGoTests, reach{"low": true, "own": false})
+		s.results.await(checkGoTests, []string{"testdata/a"})
+		s.results.proven(map[string]string{})
+		s.results.baseline(checkGoTests, passed("low", "own"))
+		s.results.candidate(checkGoTests, passed("low"))
+		s.results.tried(checkGoTests, c.trial)
+		g := s.results.judged[checkGoTests]
+		var rules []string
+		for _, f := range g.Findings {
+			rules = append(rules, f.Rule)
+		}
+		if g.Verdict != c.want || strings.Join(rules, " ") != c.rule {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
+// A row of the cache keeps nothing of what was left out: it is the whole.
+func TestOutcomeOfAPartIsNoOtherRow(t *testing.T) {
+	t.Parallel()
+	whole := outcome{Findings: []Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}
+	part := outcome{Findings: whole.Findings[:1]}.beside(whole, reach{"low": true, "own": false})
+	a, errA := json.Marshal(whole)
+	b, errB := json.Marshal(part)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("%s, want %s", b, a)
+	}
+}
