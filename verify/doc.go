@@ -156,7 +156,7 @@
 // gofmt keeps a file formatted that was. The compiler reports all errors of
 // packages and of their tests, not only the first ten; go vet and staticcheck
 // (its SA rules, or what staticcheck.conf of the base asks for) then look at the
-// packages that compile. The program is built, which is no start: only what
+// packages that compile, and without its tests at one of which only these do not. The program is built, which is no start: only what
 // the built program does counts as a crash. go test is asked for events, and
 // tests are told apart by directory and name. The caches of the image are linked
 // into the box, so that the standard library is never compiled again. No command

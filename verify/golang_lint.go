@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"agent/sandbox/guest"
 )
@@ -20,7 +21,7 @@ var vetCheck = check{
 	name: checkVet, gate: gateLint, group: groupStatic, run: runVet, applies: goApplies, judge: judgeGo,
 	tools: []string{"go"}, inert: true, family: goFamily, places: goRoots,
 	planted: plantedGoLint,
-	prove:   proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests"}),
+	prove:   proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
 }
 
 // staticCheck is the checker for mistakes that need more than one look.
@@ -28,15 +29,18 @@ var staticCheck = check{
 	name: checkStatic, gate: gateLint, group: groupStatic, run: runStatic, applies: goApplies, judge: judgeGo,
 	tools: []string{"staticcheck"}, inert: true, family: goFamily, places: goRoots, config: []string{staticcheckConf},
 	planted: plantedGoLint,
-	prove:   proves(runStatic, map[string]string{"fault/fault.go": "SA4018"}),
+	prove:   proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
 }
 
 // plantedGoLint has a variable assigned to itself, a test that takes the wrong
-// thing, and a package that does not compile, of which both tools say nothing.
+// thing, a package whose tests do not compile, and one that does not itself, of which
+// both tools say nothing.
 var plantedGoLint = map[string]string{
 	"go.mod":              "module planted\n\ngo 1.21\n",
 	"sound/sound.go":      plantedGo,
 	"broken/broken.go":    "package broken\n\nvar x = y\n",
+	"half/half.go":        "package half\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
+	"half/half_test.go":   "package half\n\nvar x = y\n",
 	"fault/fault.go":      "package fault\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
 	"fault/fault_test.go": "package fault\n\nimport \"testing\"\n\nfunc Testsmall(t *testing.T) { t.Log(Keep(1)) }\n",
 }
@@ -64,14 +68,22 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 		if total = add(total, out); !done {
 			return total
 		}
-		sound, scopes := goSound(packages, root)
+		sound, half, scopes := goSound(packages, root)
 		maps.Copy(unjudged, scopes)
-		for batch := range slices.Chunk(sound, goBatch) {
+		batches := slices.Collect(slices.Chunk(sound, goBatch))
+		for _, dir := range half {
+			batches = append(batches, b.view.goFiles(root, dir))
+		}
+		for i, batch := range batches {
+			count := len(batch)
+			if i >= len(batches)-len(half) {
+				count = 1
+			}
 			res, out, done := b.command(ctx, goCommand(b, root, slices.Concat(args, batch)...))
 			if total = add(total, out); !done {
 				return total
 			}
-			found, blocked, err := parse(res, len(batch))
+			found, blocked, err := parse(res, count)
 			if err != nil {
 				total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
 				return total
@@ -92,12 +104,24 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 	return total
 }
 
-// goSound lists the packages of a module that compile with all of their tests, and
-// the scopes of those that do not.
+// goFiles lists the files of a package but for its tests, relative to root: as a
+// list of files the tools take a package without them.
+func (v view) goFiles(root, dir string) (files []string) {
+	for _, p := range v.paths() {
+		if path.Dir(p) == dir && path.Ext(p) == ".go" && !strings.HasSuffix(p, "_test.go") {
+			files = append(files, "./"+strings.TrimPrefix(p, root+"/"))
+		}
+	}
+	return files
+}
+
+// goSound lists the packages of a module that compile with all of their tests, the
+// directories of those of which only the tests do not, and the scopes that nobody
+// sees then.
 //
-// A package and its tests stand or fall together: the tools load both, and give
-// up on both.
-func goSound(packages []goPackage, root string) (sound []string, unjudged map[string]bool) {
+// A package and its tests stand or fall together, where the tools load both: they
+// give up on both.
+func goSound(packages []goPackage, root string) (sound, half []string, unjudged map[string]bool) {
 	broken := map[string]bool{}
 	unjudged = map[string]bool{}
 	for _, p := range packages {
@@ -111,13 +135,16 @@ func goSound(packages []goPackage, root string) (sound []string, unjudged map[st
 		case !broken[p.path]:
 			sound = append(sound, p.path)
 		default:
-			unjudged[goScope(p, root)] = true
-			// Neither can be seen without the other.
+			if p.broken() {
+				unjudged[goScope(p, root)] = true
+			} else {
+				half = append(half, relative(p.dir, work))
+			}
 			p.tests = p.path
 			unjudged[goScope(p, root)] = true
 		}
 	}
-	return sound, unjudged
+	return sound, half, unjudged
 }
 
 // runVet runs go vet. It reads the compiled packages that the types check needs too.

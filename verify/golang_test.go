@@ -80,9 +80,14 @@ func TestGoPackagesAreRead(t *testing.T) {
 	if d := cmp.Diff(scopes, sum.unjudged); d != "" || !sum.absent {
 		t.Error(d, sum.absent)
 	}
-	sound, unjudged := goSound(packages, "m")
-	if !slices.Equal(sound, []string{"example.com/m/whole"}) || !unjudged["m/sound/*.go"] || !unjudged["m/area/*_test.go"] || len(unjudged) != 10 {
-		t.Errorf("linted %q, not %v", sound, unjudged)
+	sound, half, unjudged := goSound(packages, "m")
+	if !slices.Equal(sound, []string{"example.com/m/whole"}) || !slices.Equal(half, []string{"m/sound"}) ||
+		unjudged["m/sound/*.go"] || !unjudged["m/sound/*_test.go"] || !unjudged["m/area/*.go"] || !unjudged["m/area/*_test.go"] || len(unjudged) != 9 {
+		t.Errorf("linted %q and %q, not %v", sound, half, unjudged)
+	}
+	v := newView(scan(t, map[string]string{"m/sound/a.go": "", "m/sound/a_test.go": "", "m/sound/b.go": "", "m/sound/c.txt": "", "m/sound/d/e.go": ""}), workspace.Changeset{})
+	if got := v.goFiles("m", "m/sound"); !slices.Equal(got, []string{"./sound/a.go", "./sound/b.go"}) {
+		t.Errorf("without its tests it is %q", got)
 	}
 }
 
