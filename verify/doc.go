@@ -174,7 +174,9 @@
 //
 // Each go.mod, tsconfig.json and package.json is a root of its own, with the tools'
 // working directory there, while findings are told by their path in the workspace.
-// Python has one root, the workspace's.
+// Python has one root, the workspace's. Packages of node find each other by
+// name, through links in the snapshot (package images); where they are yet to be
+// built, images/toolchain/typescript_members.cjs finds their sources.
 //
 // # Dependencies
 //
