@@ -76,6 +76,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 		"packages/core/source/index.ts": "export function double(n: string): string {\n  return n + n;\n}\n",
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})
+	b.timeout = defaultTimeout
 	out := runScript(t.Context(), b)
 	var got []string
 	for _, f := range out.Findings {
