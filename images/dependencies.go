@@ -98,6 +98,8 @@ type Dependencies struct {
 	files memTree
 	// Directories with a package.json below a place where Node packages are installed, "." for the root.
 	node []string
+	// Packages of the workspace by the path where others of it look for them; see nodeSpace.
+	members map[string]string
 }
 
 // An installStep is one run of a package manager.
@@ -109,9 +111,12 @@ type installStep struct {
 // Empty reports whether there is nothing to install.
 func (d Dependencies) Empty() bool { return len(d.steps) == 0 }
 
-// Equal reports whether the same is to be installed.
+// Uninstalled leaves of d what takes no registry: that packages of a workspace find each other.
+func (d Dependencies) Uninstalled() Dependencies { return Dependencies{members: d.members} }
+
+// Equal reports whether the same is to be installed, and to be found by the same names.
 func (d Dependencies) Equal(other Dependencies) bool {
-	return d.Scripts == other.Scripts && slices.Equal(d.steps, other.steps) && d.files.Digest() == other.files.Digest()
+	return d.Scripts == other.Scripts && slices.Equal(d.steps, other.steps) && d.files.Digest() == other.files.Digest() && maps.Equal(d.links(), other.links())
 }
 
 // Managers names the package managers that install, each once.
@@ -138,7 +143,7 @@ func DependencyFile(p string) bool {
 	base := path.Base(p)
 	switch base {
 	case "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock",
-		"pyproject.toml", "poetry.lock", "uv.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
+		"pyproject.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
 		return true
 	case "modules.txt":
 		// Only that it is there counts.
@@ -152,7 +157,7 @@ func DependencyFile(p string) bool {
 // names. What is kept of them are names and versions: everything that could lead an installer elsewhere, or
 // make it run something, is left out and noted.
 func ReadDependencies(files map[string][]byte) Dependencies {
-	var d Dependencies
+	d := Dependencies{members: map[string]string{}}
 	// Each file costs a comparison with each other one; no workspace that a
 	// person made comes near.
 	if len(files) > maxDependencyFiles {
@@ -187,7 +192,7 @@ func (d Dependencies) digest(toolchain Image, m market) (string, error) {
 	slices.SortFunc(d.files, func(a, b memFile) int { return strings.Compare(a.path, b.path) })
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
-	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.args(), d.files.Digest(), m.registry, m.index, m.proxy, m.sums})
+	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.args(), d.files.Digest(), d.links(), m.registry, m.index, m.proxy, m.sums})
 	return hash(key), err
 }
 
@@ -243,7 +248,7 @@ const dependenciesStep = "steps/dependencies.sh"
 // which nothing of the workspace but names and versions takes part. The error of a step that fails is an *InstallError.
 func (b *Builder) Install(ctx context.Context, toolchain Image, d Dependencies) (Image, error) {
 	if d.Empty() {
-		return toolchain, nil
+		return d.image(toolchain, market{})
 	}
 	m, err := b.host.market()
 	if err != nil {
@@ -331,14 +336,22 @@ func (b *Builder) Planned(toolchain Image, d Dependencies) (Image, error) {
 
 // image is what is known of the image before it is built.
 func (d Dependencies) image(toolchain Image, m market) (Image, error) {
-	if d.Empty() {
+	if d.Empty() && len(d.links()) == 0 {
 		return toolchain, nil
+	}
+	if d.Empty() {
+		m = market{} // nothing is asked of one
 	}
 	digest, err := d.digest(toolchain, m)
 	if err != nil {
 		return Image{}, err
 	}
-	return Image{Ref: "agent-deps:" + digest[:12], Versions: toolchain.Versions, Installed: digest, links: d.links()}, nil
+	img := Image{Ref: "agent-deps:" + digest[:12], Versions: toolchain.Versions, Installed: digest, links: d.links()}
+	if d.Empty() {
+		// There is nothing to build: what differs is in the snapshot.
+		img.ID, img.Ref = toolchain.ID, toolchain.Ref
+	}
+	return img, nil
 }
 
 // findInstalled completes img if the engine has it.
@@ -410,9 +423,15 @@ func (d Dependencies) environment(m market) []llb.RunOption {
 	return opts
 }
 
-// links says which directories of a workspace are to be links to what is installed for them.
+// links says which directories of a workspace are to be links: to what is installed for them and, where an installer
+// has made no such links, to packages of the workspace. These lead to where a box has it, with the patch.
 func (d Dependencies) links() map[string]string {
 	links := make(map[string]string)
+	for at, dir := range d.members {
+		if from, _, _ := strings.Cut("/"+at, "/node_modules/"); !slices.Contains(d.node, path.Join(".", from)) {
+			links[at] = path.Join(workDir, dir)
+		}
+	}
 	for _, dir := range d.node {
 		links[path.Join(dir, "node_modules")] = path.Join(installedDir, "node", dir, "node_modules")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -34,10 +35,14 @@ var nodeLocks = []nodeLock{
 // registryPlaceholder stands for the registry in the lock files until the script puts the user's in.
 const registryPlaceholder = "https://registry.invalid"
 
-// readNode finds the directories in which Node packages are installed: those with a lock file, and below none
-// of these, those whose package.json alone asks for something.
+// readNode finds the directories in which Node packages are installed: those with a lock file, below none
+// of these the roots of workspaces, and below none of either those whose package.json alone asks for something.
 func (d *Dependencies) readNode(files map[string][]byte) {
 	var roots []string
+	spaces := nodeSpaces(files)
+	for _, s := range spaces {
+		maps.Copy(d.members, s.links(files))
+	}
 	// First those with a lock file: the members of a workspace have none of
 	// their own, and are installed with the whole.
 	for _, name := range sortedKeys(files) {
@@ -45,14 +50,23 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 			roots = append(roots, path.Dir(name))
 		}
 	}
+	free := func(dir string) bool {
+		return !slices.ContainsFunc(roots, func(r string) bool { return below(dir, r) })
+	}
+	var tops []string // one in another one is installed by itself, too
+	for _, s := range spaces {
+		if free(s.root) {
+			tops = append(tops, s.root)
+		}
+	}
+	roots = append(roots, tops...)
 	for _, name := range sortedKeys(files) {
-		dir := path.Dir(name)
-		if path.Base(name) == "package.json" && !slices.ContainsFunc(roots, func(r string) bool { return below(dir, r) }) && lists(files[name]) {
+		if dir := path.Dir(name); path.Base(name) == "package.json" && free(dir) && lists(files[name], nil) {
 			roots = append(roots, dir)
 		}
 	}
 	for _, root := range roots {
-		part, err := readNodeRoot(files, root)
+		part, err := readNodeRoot(files, root, spaces)
 		if err != nil {
 			d.notef("the packages of %s are not installed: %v", path.Join(root, "package.json"), err)
 			continue
@@ -87,19 +101,19 @@ func below(dir, root string) bool {
 	return root == "." || dir == root || strings.HasPrefix(dir, root+"/")
 }
 
-// lists reports whether a package.json asks for any package.
-func lists(content []byte) bool {
-	fields, err := decodePackage(content)
-	// What others have to bring along (peers) is installed for their sake.
-	return err == nil && slices.ContainsFunc(npmLists[:3], func(name string) bool {
-		list, _ := fields[name].(map[string]any)
-		return len(list) > 0
-	})
-}
-
 // readNodeRoot gathers what installing in one directory takes.
-func readNodeRoot(files map[string][]byte, root string) (part Dependencies, err error) {
-	asks := false
+func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Dependencies, err error) {
+	// Without a lock file what is installed is of the day on which it was. The
+	// image keeps it until the manifest changes, so that two runs see the same.
+	lock := lockIn(files, root)
+	settings, pnpm := files[path.Join(root, "pnpm-workspace.yaml")]
+	kind, asks := lock.kind, false
+	switch {
+	case kind == "" && pnpm:
+		kind = "pnpm-unlocked"
+	case kind == "":
+		kind = "npm-unlocked"
+	}
 	for _, name := range sortedKeys(files) {
 		dir := path.Dir(name)
 		if path.Base(name) != "package.json" || !below(dir, root) {
@@ -111,34 +125,38 @@ func readNodeRoot(files map[string][]byte, root string) (part Dependencies, err 
 		if err != nil {
 			return part, fmt.Errorf("%s: %w", name, err)
 		}
-		asks = asks || lists(files[name])
+		space := spaceAbove(spaces, dir)
+		if kind == "npm-unlocked" && space.root == root {
+			content = workspaceSpec.ReplaceAll(content, []byte(`:"*"`))
+		}
+		asks = asks || lists(files[name], space.members)
 		part.add(path.Join("node", name), content)
 		part.node = append(part.node, dir)
 	}
 	if !asks {
 		return Dependencies{}, nil
 	}
-	// Without a lock file what is installed is of the day on which it was. The
-	// image keeps it until the manifest changes, so that two runs see the same.
-	lock := lockIn(files, root)
-	if lock.kind == "" {
-		part.steps = []installStep{{"npm-unlocked", root}}
-		return part, nil
+	if lock.kind != "" {
+		content, err := cleanLock(lock, files[path.Join(root, lock.file)])
+		if err != nil {
+			return part, fmt.Errorf("%s: %w", lock.file, err)
+		}
+		part.add(path.Join("node", root, lock.file), content)
 	}
-	content, err := cleanLock(lock, files[path.Join(root, lock.file)])
-	if err != nil {
-		return part, fmt.Errorf("%s: %w", lock.file, err)
-	}
-	part.add(path.Join("node", root, lock.file), content)
-	if members, ok := files[path.Join(root, "pnpm-workspace.yaml")]; ok && lock.kind == "pnpm" {
-		if members, err = cleanMembers(members); err != nil {
+	if pnpm && strings.HasPrefix(kind, "pnpm") {
+		members, err := cleanMembers(settings)
+		if err != nil {
 			return part, fmt.Errorf("pnpm-workspace.yaml: %w", err)
 		}
 		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
 	}
-	part.steps = []installStep{{lock.kind, root}}
+	part.steps = []installStep{{kind, root}}
 	return part, nil
 }
+
+// workspaceSpec matches, in a package.json as cleanPackage writes it, how other package managers than npm ask for a
+// member of the workspace. npm finds it by its name.
+var workspaceSpec = regexp.MustCompile(`:"workspace:[^"]*"`)
 
 // decodePackage reads JSON with numbers as they stand.
 func decodePackage(content []byte) (map[string]any, error) {
@@ -200,8 +218,10 @@ func cleanSpecs(list any) error {
 	return nil
 }
 
-// errElsewhere is what makes a version an address.
-var errElsewhere = errors.New("comes from elsewhere than the registry")
+// elsewhere says that a version is an address, and the cure.
+func elsewhere(address string) error {
+	return fmt.Errorf("comes from elsewhere than the registry (%.80q): ask for a version of it there, or keep it in the workspace", address)
+}
 
 // cleanSpec judges one version as a package.json has it.
 func cleanSpec(spec string) error {
@@ -212,7 +232,7 @@ func cleanSpec(spec string) error {
 	case named && slices.Contains([]string{"npm", "workspace", "catalog", "file", "link"}, scheme):
 		return nil
 	case named || strings.Contains(spec, "/"): // an address, or an owner and a repository
-		return fmt.Errorf("%w (%.80q)", errElsewhere, spec)
+		return elsewhere(spec)
 	}
 	return nil
 }
@@ -227,7 +247,7 @@ var packageAddress = regexp.MustCompile(`^https?://[^\s#?]*?/((?:@[\w.~-]+(?:/|%
 func cleanAddress(address string) (string, error) {
 	m := packageAddress.FindStringSubmatch(address)
 	if m == nil {
-		return "", fmt.Errorf("a package %w (%.80q)", errElsewhere, address)
+		return "", fmt.Errorf("a package %w", elsewhere(address))
 	}
 	return registryPlaceholder + "/" + m[1] + m[2], nil
 }
@@ -275,7 +295,7 @@ func cleanNpm(value any) error {
 				}
 				value[key] = address
 			case key == "version" && isText && strings.Contains(text, "://"):
-				return fmt.Errorf("a package %w (%.80q)", errElsewhere, text)
+				return fmt.Errorf("a package %w", elsewhere(text))
 			case slices.Contains(npmLists[:4], key):
 				if err := cleanLists(value[key]); err != nil {
 					return err
@@ -333,7 +353,7 @@ func cleanPnpm(content []byte) ([]byte, error) {
 					}
 					value.SetString(address)
 				case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
-					return fmt.Errorf("a package %w (%.80q)", errElsewhere, child.Value)
+					return fmt.Errorf("a package %w", elsewhere(child.Value))
 				// The patches are files that are not sent.
 				case child.Value == "patchedDependencies":
 					return errors.New("it has patched packages")
@@ -382,7 +402,7 @@ func cleanYarn(content []byte) ([]byte, error) {
 	// Anything else with one in it is a name that is an address.
 	for line := range strings.Lines(string(content)) {
 		if strings.HasPrefix(line, "__metadata:") {
-			return nil, errors.New("it is of Yarn 2 or newer, and only that of Yarn 1 is understood")
+			return nil, errors.New("it is of Yarn 2 or newer, and only that of Yarn 1 is understood: commit the pnpm-lock.yaml that `pnpm import` makes of it, too")
 		}
 		if m := resolved.FindStringSubmatch(line); m != nil {
 			address, err := cleanAddress(m[1])
@@ -391,7 +411,7 @@ func cleanYarn(content []byte) ([]byte, error) {
 			}
 			line = fmt.Sprintf("  resolved %q\n", address)
 		} else if strings.Contains(line, "://") && !strings.HasPrefix(line, "#") {
-			return nil, fmt.Errorf("a package %w (%.80q)", errElsewhere, strings.TrimSpace(line))
+			return nil, fmt.Errorf("a package %w", elsewhere(strings.TrimSpace(line)))
 		}
 		out.WriteString(line)
 	}

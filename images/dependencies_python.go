@@ -44,6 +44,7 @@ func (d *Dependencies) readPython(files map[string][]byte) {
 			w.read(name, &w.requirements)
 		}
 	}
+	w.pipenv()
 	for _, name := range sortedKeys(files) {
 		if path.Base(name) == "pyproject.toml" && !w.hashed {
 			w.project(name)
@@ -103,11 +104,16 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 	hashes := hashOption.FindAllString(line, -1)
 	bare := strings.TrimSpace(hashOption.ReplaceAllString(line, ""))
 	if !requirement.MatchString(bare) {
-		w.d.notef("%s: %.80q is not installed: it is no name with versions", name, line)
+		w.d.notef("%s: %.80q is not installed: it is no name with versions: ask for a version in an index, or keep it in the workspace", name, line)
 		return
 	}
 	w.hashed = w.hashed || len(hashes) > 0
 	*into = append(*into, bare+strings.Join(hashes, ""))
+}
+
+// elsewhere notes a package that an index does not have, or has another one of its name.
+func (w *pythonWants) elsewhere(file, name string) {
+	w.d.notef("%s: %.80q is not installed: it comes from elsewhere than an index: ask for a version in one, or keep it in the workspace", file, name)
 }
 
 // A pyproject is what is read of a pyproject.toml.
@@ -124,6 +130,9 @@ type pyproject struct {
 				Dependencies map[string]any `toml:"dependencies"`
 			} `toml:"group"`
 		} `toml:"poetry"`
+		UV struct {
+			Sources map[string]any `toml:"sources"`
+		} `toml:"uv"`
 	} `toml:"tool"`
 }
 
@@ -134,10 +143,17 @@ func (w *pythonWants) project(name string) {
 		w.d.notef("%s: its dependencies are not installed: it is not readable", name)
 		return
 	}
+	others := p.elsewhere()
 	for _, r := range p.wants() {
-		w.add(name, r, &w.requirements)
+		m := requirement.FindStringSubmatch(r)
+		switch {
+		case m == nil || others[pythonName(m[1])] == "":
+			w.add(name, r, &w.requirements)
+		case others[pythonName(m[1])] != "workspace":
+			w.elsewhere(name, m[1])
+		}
 	}
-	for _, lock := range []string{"uv.lock", "poetry.lock"} {
+	for _, lock := range []string{"uv.lock", "poetry.lock", "pdm.lock"} {
 		w.constraints = append(w.constraints, pinned(w.files[path.Join(path.Dir(name), lock)])...)
 	}
 }
@@ -172,6 +188,38 @@ func (p pyproject) wants() []string {
 		}
 	}
 	return append(list, slices.DeleteFunc(poetry, func(name string) bool { return name == "python" })...)
+}
+
+// pythonName is a name of Python in the one form that all of its spellings share (PEP 503).
+func pythonName(name string) string {
+	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
+}
+
+// elsewhere says which packages the tools of a project do not take from an index, by their plain names: from the
+// "workspace", or from "outside".
+func (p pyproject) elsewhere() map[string]string {
+	lists := []map[string]any{p.Tool.Poetry.Dependencies, p.Tool.UV.Sources}
+	for _, group := range p.Tool.Poetry.Group {
+		lists = append(lists, group.Dependencies)
+	}
+	found := make(map[string]string)
+	for _, list := range lists {
+		for name, value := range list {
+			items, several := value.([]any)
+			if !several {
+				items = []any{value}
+			}
+			for _, item := range items {
+				from, _ := item.(map[string]any)
+				for kind, where := range map[string]string{"git": "outside", "url": "outside", "path": "workspace", "workspace": "workspace"} {
+					if from[kind] != nil {
+						found[pythonName(name)] = where
+					}
+				}
+			}
+		}
+	}
+	return found
 }
 
 // pinned lists the versions of a lock file as constraints. A package that it has in several versions, for several

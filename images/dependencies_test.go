@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		note  string // "" where it is taken, and what stands in it is changed
 	}{
 		"npm address":        {texts("package.json", `{"dependencies":{"x":"http://127.0.0.1/x.tgz"}}`), "elsewhere"},
-		"npm git":            {texts("package.json", `{"dependencies":{"x":"git+ssh://evil/x"}}`), "elsewhere"},
+		"npm git":            {texts("package.json", `{"dependencies":{"x":"git+ssh://evil/x"}}`), "ask for a version of it there, or keep it in the workspace"},
 		"npm repository":     {texts("package.json", `{"devDependencies":{"x":"evil/x"}}`), "elsewhere"},
 		"npm override":       {texts("package.json", `{"dependencies":{"x":"1"},"overrides":{"y":{"z":"https://evil/z.tgz"}}}`), "elsewhere"},
 		"npm lock address":   {texts("package.json", numberPackage, "package-lock.json", lock("http://169.254.169.254/latest")), "elsewhere"},
@@ -110,7 +111,7 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		"npm elsewhere":      {texts("package.json", numberPackage, "package-lock.json", lock("http://evil.example/npm/@a/x/-/x-1.0.0.tgz")), ""},
 		"yarn address":       {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil/x.tgz\"\n"), "elsewhere"},
 		"yarn name":          {texts("package.json", numberPackage, "yarn.lock", "\"x@https://evil/x.tgz\":\n  version \"1\"\n"), "elsewhere"},
-		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n"), "Yarn 1"},
+		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n"), "commit the pnpm-lock.yaml that `pnpm import` makes"},
 		"yarn elsewhere":     {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil.example/x/-/x-1.tgz#ab\"\n"), ""},
 		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "elsewhere"},
 		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "elsewhere"},
@@ -125,6 +126,10 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		"pip path":           {texts("requirements.txt", "../a.whl\n"), "no name"},
 		"pip project":        {texts("pyproject.toml", "[project]\ndependencies = [\"a @ http://evil.example/a.whl\", \"--pre\"]\n"), "no name"},
 		"pip included index": {texts("requirements.txt", "-r sub/requirements/base.txt\n", "sub/requirements/base.txt", "--extra-index-url=http://evil.example\na\n"), "PIP_INDEX_URL"},
+		"poetry git":         {texts("pyproject.toml", "[tool.poetry.group.dev.dependencies]\nmy_x = {git = 'https://evil.example/x'}\n"), "ask for a version in one"},
+		"uv address":         {texts("pyproject.toml", "[project]\ndependencies = ['My.x']\n[tool.uv.sources]\nmy-x = [{url = 'https://evil.example/x.whl'}]\n"), "comes from elsewhere"},
+		"pipenv git":         {texts("Pipfile.lock", `{"develop":{"x":{"git":"https://evil.example/x","ref":"a"}}}`), "comes from elsewhere"},
+		"pipenv option":      {texts("Pipfile.lock", `{"default":{"x":{"version":"==1 --index-url=http://evil.example"}}}`), "no name"},
 		"scripts, settings":  {texts("package.json", `{"dependencies":{"x":"1"},"scripts":{"install":"evil.example"},"packageManager":"pnpm@1","pnpm":{"onlyBuiltDependencies":["evil.example"]}}`, ".npmrc", "registry=http://evil.example\n"), ""},
 		"pnpm settings":      {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: 1\n", "pnpm-workspace.yaml", "packages: [p]\nregistries: {default: http://evil.example}\nconfigDependencies: {a: evil.example}\n"), ""},
 	} {
@@ -159,11 +164,31 @@ func TestRequirementsOfAllProjectsAreGathered(t *testing.T) {
 	if diff := cmp.Diff(want, d.held()); diff != "" {
 		t.Error(diff)
 	}
+	// What a project has beside it is not another one of that name in an index.
+	d = ReadDependencies(texts("pyproject.toml", "[project]\ndependencies = ['own', 'a']\n[tool.uv.sources]\nown = {workspace = true}\n", "pdm.lock", "[[package]]\nname = 'a'\nversion = '2'\n"))
+	if diff := cmp.Diff(map[string]string{requirementsFile: "a\n", constraintsFile: "a==2\n"}, d.held()); diff != "" || len(d.Notes) > 0 {
+		t.Error(diff, d.Notes)
+	}
 	// pip takes a digest for everything or for nothing.
 	digest := " --hash=sha256:" + strings.Repeat("0", 64)
 	d = ReadDependencies(texts("requirements.txt", "a==1 \\\n   "+digest+"\n", "pyproject.toml", "[project]\ndependencies = ['b']\n"))
 	if got := d.held()[requirementsFile]; got != "a==1"+digest+"\n" {
 		t.Errorf("%q", got)
+	}
+	const lock = `{"default":{"a":{"version":"==1","hashes":["%s"],"extras":["x","y"],"markers":"python_version > '3'"},"own":{"path":".","editable":true}},"develop":{"b":{"version":"==2","hashes":["%[1]s"]}}}`
+	pipenv := []string{"Pipfile", "[packages]\na = '*'\n", "Pipfile.lock", fmt.Sprintf(lock, strings.TrimPrefix(digest, " --hash="))}
+	d = ReadDependencies(texts(append(pipenv, "pyproject.toml", "[project]\ndependencies = ['never']\n")...))
+	if got := d.held()[requirementsFile]; got != "a[x,y]==1 ; python_version > '3'"+digest+"\nb==2"+digest+"\n" || len(d.Notes) > 0 {
+		t.Errorf("%q, %q", got, d.Notes)
+	}
+	for want, files := range map[string][]string{
+		"sub/Pipfile are not installed: run `pipenv lock`": {"sub/Pipfile", pipenv[1]},
+		"it is not readable: run `pipenv lock`":            {"Pipfile.lock", "{"},
+		"the requirements files count":                     append(pipenv, "requirements.txt", "a==1\n"),
+	} {
+		if d := ReadDependencies(texts(files...)); len(d.Notes) != 1 || !strings.Contains(d.Notes[0], want) || strings.Contains(d.held()[requirementsFile], "b==2") {
+			t.Errorf("%q, want %q: %q", d.Notes, want, d.held())
+		}
 	}
 }
 
@@ -247,13 +272,16 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
 	b = from(b, map[string]string{"PIP_INDEX_URL": index(t)})
+	locked := fmt.Sprintf(`{"default":{"planted":{"version":"==1.2.3","hashes":["sha256:%x"]}}}`, sha256.Sum256(wheel(t, "planted", "1.2.3", "ANSWER = 42\n")))
 	d := ReadDependencies(texts(
 		"web/package.json", `{"dependencies":{"is-number":"^7.0.0"},"scripts":{"preinstall":"exit 3"}}`, "web/package-lock.json", numberLock,
 		"package.json", `{"name":"top","workspaces":["packages/*"],"devDependencies":{"is-number":"7.0.0"}}`, "packages/a/package.json", `{"name":"a","version":"1.0.0"}`,
+		"packages/c/package.json", `{"name":"c","dependencies":{"a":"workspace:^"}}`,
+		"q/package.json", "{}", "q/pnpm-workspace.yaml", "packages: ['*']\n", "q/d/package.json", `{"name":"d","dependencies":{"e":"workspace:*","is-number":"7.0.0"}}`, "q/e/package.json", `{"name":"e"}`,
 		"y/package.json", numberPackage, "y/yarn.lock", numberYarn,
 		"p/package.json", `{"dependencies":{"is-number":"^7.0.0","b":"workspace:*"}}`, "p/pnpm-lock.yaml", numberPnpm,
 		"p/pnpm-workspace.yaml", "packages: [b]\n", "p/b/package.json", `{"name":"b","version":"1.0.0"}`,
-		"go.mod", uuidModule, "go.sum", uuidSums, "requirements.txt", "planted>=1\n",
+		"go.mod", uuidModule, "go.sum", uuidSums, "Pipfile.lock", locked,
 	))
 	if len(d.Notes) > 0 {
 		t.Error(d.Notes)
@@ -273,6 +301,9 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		"deps/node/y/node_modules/.vite-temp":                                                "/work/y",
 		"deps/node/node_modules/.cache":                                                      "/tmp",
 		"deps/node/p/node_modules/b":                                                         "/work/p/b",
+		"deps/node/node_modules/c":                                                           "/work/packages/c",
+		"deps/node/q/d/node_modules/e":                                                       "/work/q/e",
+		"deps/node/q/d/node_modules/is-number":                                               "../../node_modules/.pnpm/is-number@7.0.0/node_modules/is-number",
 		"deps/go/github.com/google/uuid@v1.6.0/go.mod":                                       "",
 		"deps/python/planted.py":                                                             "",
 		"usr/lib/python3/dist-packages/agent-dependencies.pth":                               "",

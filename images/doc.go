@@ -48,6 +48,10 @@
 //	/deps/python                          at the end of every interpreter's path, after the gates' own
 //	/deps/go                              the cache of modules, which /usr/lib/agent/go/run sets
 //
+// Packages of one workspace of npm, yarn or pnpm are links to /work, so that the patched code is what is imported: made
+// by the installer or, where there is nothing to install, laid by Snapshot as node_modules/<name> where each kind has them. The
+// names are those of the state that is installed, and never lead out of the workspace.
+//
 // # Go in a box
 //
 // A gate runs `/usr/lib/agent/go/run go vet -json ./...` and, in the place of go, staticcheck. The program sets all of

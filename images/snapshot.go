@@ -27,9 +27,9 @@ const (
 const keepSnapshots = 2
 
 // snapshotRef is the tag of a snapshot. It names the toolchain as well as the tree, so that
-// nothing is ever proved with yesterday's tools.
+// nothing is ever proved with yesterday's tools, and what the tree links to.
 func snapshotRef(toolchain Image, tree Tree) string {
-	return "agent-snapshot:" + hash([]byte(toolchain.ID + "\n" + tree.Digest()))[:24]
+	return "agent-snapshot:" + hash([]byte(toolchain.ID + "\n" + toolchain.Installed + "\n" + tree.Digest()))[:24]
 }
 
 // snapshot finds the snapshot of tree or builds it, and then takes away what it has replaced. Finding costs one

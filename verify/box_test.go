@@ -13,9 +13,14 @@ import (
 // newBench starts one box of the bare toolchain image with these files in /work.
 func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) bench {
 	t.Helper()
-	l := newLab(t)
-	box, err := l.engine.Start(t.Context(), sandbox.Spec{
-		Image: l.toolchain.ID, Run: "verify-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute), Limits: limits,
+	return newBenchOn(t, newLab(t).toolchain.ID, &workspace.Manifest{}, plant(files), limits)
+}
+
+// newBenchOn is newBench on an image, with a changeset to what it has.
+func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) bench {
+	t.Helper()
+	box, err := newLab(t).engine.Start(t.Context(), sandbox.Spec{
+		Image: image, Run: "verify-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute), Limits: limits,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +30,10 @@ func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) benc
 			t.Error(err)
 		}
 	})
-	cs := plant(files)
 	if err := box.Apply(t.Context(), cs); err != nil {
 		t.Fatal(err)
 	}
-	return bench{box: box, tools: toolchain, view: newView(&workspace.Manifest{}, cs), timeout: time.Minute}
+	return bench{box: box, tools: toolchain, view: newView(base, cs), timeout: time.Minute}
 }
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {

@@ -176,7 +176,9 @@
 //
 // Each go.mod, tsconfig.json and package.json is a root of its own, with the tools'
 // working directory there, while findings and tests are told by their path in the
-// workspace. ruff finds nested configuration itself.
+// workspace. ruff finds nested configuration itself. Packages of node find each
+// other by name, through links in the snapshot (package images); where they are yet
+// to be built, images/toolchain/typescript_members.cjs finds their sources.
 //
 // pytest is run from the top, and from each directory below with a project of its
 // own and tests: setup.py, pytest.ini, or a pyproject.toml, setup.cfg or tox.ini that

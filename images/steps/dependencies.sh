@@ -3,7 +3,7 @@
 #
 #	dependencies.sh KIND ROOT…
 #
-# KIND is npm, npm-unlocked, pnpm, yarn, pip or go; ROOT is the directory in the workspace. Under /media lie the
+# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip or go; ROOT is the directory in the workspace. Under /media lie the
 # manifests and lock files, in node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the
 # registries, and GOPROXY that of Go. AGENT_SCRIPTS=true lets packages run code of theirs.
 set -eu
@@ -77,13 +77,15 @@ while [ $# -gt 0 ]; do
 	kind=$1 root=$2
 	shift 2
 	case $kind in
-	npm | npm-unlocked | pnpm | yarn) cd "/deps/node/$root" ;;
+	npm | npm-unlocked | pnpm | pnpm-unlocked | yarn) cd "/deps/node/$root" ;;
 	esac
 	case $kind in
 	npm) npm ci ;;
 	npm-unlocked) npm install --no-package-lock ;;
-	pnpm)
-		try "$AGENT_NPM/" /usr/bin/node /usr/lib/agent/npm/pnpm/bin/pnpm.cjs install --frozen-lockfile "$scripts" --registry "$AGENT_NPM/" \
+	pnpm | pnpm-unlocked)
+		lock=--frozen-lockfile
+		[ "$kind" = pnpm ] || lock=--no-lockfile
+		try "$AGENT_NPM/" /usr/bin/node /usr/lib/agent/npm/pnpm/bin/pnpm.cjs install "$lock" "$scripts" --registry "$AGENT_NPM/" \
 			--store-dir "$tmp/pnpm" --config.manage-package-manager-versions=false --config.package-import-method=copy --reporter append-only
 		;;
 	yarn)

@@ -24,13 +24,16 @@
 //
 // A package that is not installed says nothing about the code: it is one fact
 // for the whole workspace (import-not-found), none when package.json promises
-// it, and what the compiler says only for lack of its types is left out.
+// it, and what the compiler says only for lack of its types is left out. One of
+// the workspace itself that is yet to be built is its sources, where
+// typescript_members.cjs is certain of them.
 "use strict";
 
 const fs = require("node:fs");
 const path = require("node:path");
 const { builtinModules } = require("node:module");
 const { Judge } = require("./typescript_certain.cjs");
+const { Members } = require("./typescript_members.cjs");
 
 const MAX_SOURCE = 1 << 20; // bytes; a larger file is a bundle, not source
 const ts = require(path.join(process.argv[2], "lib/typescript.js"));
@@ -57,6 +60,8 @@ const seen = new Set(); // findings: a file may belong to several projects
 const covered = new Set(); // absolute paths that some project has judged
 
 const inside = (name) => name.startsWith(root + "/") && !name.includes("/node_modules/");
+
+const members = new Members(ts, inside);
 
 // report adds a finding at a position of a file, or at a file as a whole.
 function report(rule, message, file, start) {
@@ -89,15 +94,35 @@ function makeHost(options) {
   // Of a project that another one refers to the sources count, since nobody
   // has built its declarations.
   host.useSourceOfProjectReferenceRedirect = () => true;
+  const cache = ts.createModuleResolutionCache(root, (name) => name, options);
+  host.getModuleResolutionCache = () => cache;
+  host.resolveModuleNameLiterals = (literals, from, redirect, how, file) =>
+    literals.map((literal) => {
+      const settings = redirect?.commandLine.options ?? how;
+      const answer = ts.resolveModuleName(literal.text, from, settings, host, cache, redirect, ts.getModeForUsageLocation(file, literal, settings));
+      if (answer.resolvedModule || !inside(from)) return answer;
+      const source = members.resolve(literal.text, packageOf(literal.text), from, settings);
+      return source ? { resolvedModule: { resolvedFileName: source, extension: path.extname(source), isExternalLibraryImport: false } } : answer;
+    });
   return host;
 }
 
 // installed reports whether the packages of a directory's project lie there.
 function installed(directory) {
   for (let d = directory; d.startsWith(root); d = path.dirname(d)) {
-    if (ts.sys.directoryExists(path.join(d, "node_modules"))) return true;
+    if (filled(path.join(d, "node_modules"))) return true;
   }
   return false;
+}
+
+// filled reports whether a directory of packages has others than the links to
+// those of the workspace, which are there without an installation.
+function filled(at) {
+  if (!ts.sys.directoryExists(at)) return false;
+  return fs.readdirSync(at, { withFileTypes: true }).some((e) => {
+    const place = path.join(at, e.name);
+    return e.name.startsWith("@") ? filled(place) : !(e.isSymbolicLink() && fs.readlinkSync(place).startsWith(root + "/"));
+  });
 }
 
 // promised reports whether a package.json from a directory upwards names a

@@ -22,9 +22,6 @@ func touchesDependencies(holds []workspace.Hold) bool {
 
 // dependenciesOf reads what the workspace wants to have installed.
 func dependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies, error) {
-	if req.NoInstall {
-		return images.Dependencies{}, nil
-	}
 	// By the manifest, so that what is installed is what the snapshot says: a
 	// lock file that changes meanwhile is an error, and the scan made again.
 	files := map[string][]byte{}
@@ -44,6 +41,9 @@ func dependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies,
 		files[e.Path] = content
 	}
 	d := images.ReadDependencies(files)
+	if req.NoInstall {
+		return d.Uninstalled(), nil
+	}
 	d.Scripts, d.Notes = req.InstallScripts, append(notes, d.Notes...)
 	return d, nil
 }
@@ -70,7 +70,7 @@ func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, ro
 // installed is the patch's fault, when its registry answers: ok is then false, and
 // the candidate judged.
 func (f *flight) reinstall(ctx context.Context, req Request, st stage, cand *Candidate) (layer verify.Layer, ok bool, err error) {
-	if !touchesDependencies(cand.Holds) || req.NoInstall || !slices.Contains(req.Allow, holdDependencies) {
+	if !touchesDependencies(cand.Holds) || !slices.Contains(req.Allow, holdDependencies) {
 		return layer, true, nil
 	}
 	// Most patches to a manifest leave what is installed as it is: scripts,

@@ -3,6 +3,8 @@ package run_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,6 +73,35 @@ func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T)
 		if got.Installed != c.base || got.Patched.Installed != c.patched || (got.Patched.Snapshot == "") != (c.patched == "") || doc.Exit != c.exit {
 			t.Errorf("%s: judged beside %q and %+v, exit %d (%+v)", name, got.Installed, got.Patched, doc.Exit, doc.Error)
 		}
+	}
+}
+
+// That packages of a workspace find each other takes no registry.
+func TestPackagesAreLinkedWithoutAnInstallation(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	b.write(t, "package.json", `{"workspaces":["a"],"dependencies":{"x":"1"}}`)
+	if err := os.Mkdir(filepath.Join(b.dir, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "a/package.json", "{\"name\":\"one\"}\n")
+	read := func(name string) images.Dependencies {
+		return images.ReadDependencies(map[string][]byte{"package.json": []byte(`{"workspaces":["a"]}`), "a/package.json": []byte(`{"name":"` + name + `"}`)})
+	}
+	want := []images.Dependencies{read("one"), read("two")} // of the base and of the patch
+	i := &installer{}
+	i.install = func(n int, d images.Dependencies) (images.Image, error) {
+		if n > len(want) || !d.Equal(want[n-1]) {
+			t.Errorf("for the %d. time: %+v", n, d)
+		}
+		return images.Image{ID: "sha256:tools"}, nil
+	}
+	b.runner.Images = i
+	req := b.request()
+	req.NoInstall, req.Allow = true, []string{"dependencies"}
+	req.Patch = []byte("<EDIT file=\"a/package.json\"><SEARCH>\n{\"name\":\"one\"}\n</SEARCH><REPLACE>\n{\"name\":\"two\"}\n</REPLACE></EDIT>")
+	if doc := b.runner.Run(t.Context(), req); doc.Exit != run.ExitDone || i.asked != 2 {
+		t.Errorf("exit %d, asked %d times: %+v", doc.Exit, i.asked, doc.Error)
 	}
 }
 

@@ -1,0 +1,137 @@
+package images
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// named is a package.json of that name.
+func named(name string) string { return `{"name":"` + name + `"}` }
+
+func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
+	t.Parallel()
+	const own = `{"workspaces":["packages/*"]}`
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  map[string]string // links that lead into the workspace
+		steps []string
+	}{
+		"none": {texts("package.json", named("a"), "b/package.json", named("b")), nil, nil},
+		// A lock file of members alone takes no registry.
+		"npm": {
+			texts("package.json", own, "package-lock.json", "{}", "packages/a/package.json", named("@x/a"), "packages/b/package.json", `{"dependencies":{"@x/a":"^1"}}`),
+			map[string]string{"node_modules/@x/a": "/work/packages/a"},
+			nil,
+		},
+		"yarn": {
+			texts("w/package.json", `{"workspaces":{"packages":["./lib/"]}}`, "w/lib/package.json", named("lib"), "w/other/package.json", named("other")),
+			map[string]string{"w/node_modules/lib": "/work/w/lib"},
+			nil,
+		},
+		"pnpm": {
+			texts("package.json", own, "pnpm-workspace.yaml", "packages: ['{apps,libs}/**']\n", "apps/web/package.json", `{"name":"web","devDependencies":{"deep":"workspace:*"}}`,
+				"libs/a/deep/package.json", named("deep"), "libs/b/package.json", named("b"), "packages/p/package.json", named("p")),
+			map[string]string{"apps/web/node_modules/deep": "/work/libs/a/deep"},
+			nil,
+		},
+		"pnpm, not a member": {
+			texts("package.json", "{}", "pnpm-workspace.yaml", "packages: ['*', '!old']\n", "a/package.json", `{"dependencies":{"old":"1"}}`, "old/package.json", named("old")),
+			nil,
+			[]string{"pnpm-unlocked", "."},
+		},
+		"in another one": {
+			texts("package.json", own, "packages/a/package.json", `{"name":"a","workspaces":["b"]}`, "packages/a/b/package.json", named("b")),
+			map[string]string{"node_modules/a": "/work/packages/a", "packages/a/node_modules/b": "/work/packages/a/b"},
+			nil,
+		},
+		// What an installer makes has such links, and takes all of the directory.
+		"installed": {
+			texts("package.json", own, "packages/a/package.json", named("a"), "packages/b/package.json", `{"name":"b","dependencies":{"a":"workspace:^","is-number":"7"}}`),
+			nil,
+			[]string{"npm-unlocked", "."},
+		},
+		"not installed": {
+			texts("package.json", own, "yarn.lock", "__metadata:\n", "packages/a/package.json", `{"name":"a","dependencies":{"is-number":"7"}}`),
+			map[string]string{"node_modules/a": "/work/packages/a"},
+			nil,
+		},
+		"names and patterns of no use": {
+			texts("package.json", `{"workspaces":["*","{","../*",7]}`, "a/package.json", named("../../etc"), "b/package.json", named("@x/../y"), "c/package.json", "{",
+				"d/package.json", named("twice"), "e/package.json", named("twice"), "node_modules/package.json", named("x"), "f/package.json", `{"name":["f"]}`),
+			map[string]string{"node_modules/twice": "/work/d"},
+			nil,
+		},
+		"no patterns": {texts("package.json", `{"workspaces":"packages/*"}`, "pnpm-workspace.yaml", "- <<", "packages/a/package.json", named("a")), nil, nil},
+	} {
+		d := ReadDependencies(c.files)
+		links := map[string]string{}
+		for at, to := range d.links() {
+			if !strings.HasPrefix(to, installedDir) {
+				links[at] = to
+			}
+		}
+		if c.want == nil {
+			c.want = map[string]string{}
+		}
+		if diff := cmp.Diff(c.want, links) + cmp.Diff(c.steps, d.args()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		for file, text := range d.held() {
+			if strings.Contains(text, "workspace:") && d.steps[0].kind == "npm-unlocked" {
+				t.Errorf("%s: %s asks npm for %s", name, file, text)
+			}
+		}
+	}
+}
+
+func TestPatternsOfMembersAreThoseOfNpm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"a/*", "a/b", true},
+		{"a/*", "a/b/c", false},
+		{"a/*", "a", false},
+		{"a/**", "a/b/c", true},
+		{"a/**", "a", true},
+		{"a/**/c", "a/c", true},
+		{"**", "x/y", true},
+		{"{a,b/c}/*-?", "b/c/x-1", true},
+		{"{a,b/c}/*-?", "b/x-1", false},
+		{"a.b/[c]", "a.b/[c]", true},
+		{"a.b/[c]", "axb/c", false},
+	} {
+		re, err := regexp.Compile(glob(c.pattern + "/package.json"))
+		if err != nil || re.MatchString(c.name+"/package.json") != c.want {
+			t.Errorf("%q and %q: %v, %v", c.pattern, c.name, !c.want, err)
+		}
+	}
+}
+
+// Without anything to install the image is the toolchain's, but what stands on it is another snapshot.
+func TestLinksBetweenPackagesMakeAnotherSnapshot(t *testing.T) {
+	t.Parallel()
+	files := texts("package.json", `{"workspaces":["*"]}`, "a/package.json", named("a"))
+	d := ReadDependencies(files)
+	b, tools := New(labelled{}, nil, nil), Image{ID: "sha256:tools", Ref: "tools"}
+	on, err := b.Install(t.Context(), tools, d)
+	if err != nil || on.ID != tools.ID || on.Ref != tools.Ref || on.Installed == "" {
+		t.Fatalf("%+v, %v", on, err)
+	}
+	if planned, err := b.Planned(tools, d); err != nil || planned.Installed != on.Installed {
+		t.Errorf("planned is %+v, %v", planned, err)
+	}
+	tree := memTree{{path: "a", mode: fs.ModeDir | 0o755}}
+	if snapshotRef(on, tree) == snapshotRef(tools, tree) {
+		t.Error("both have one name")
+	}
+	files["a/package.json"] = []byte(named("b"))
+	if other := ReadDependencies(files); other.Equal(d) || !other.Uninstalled().Equal(other) {
+		t.Error("a package of another name is the same")
+	}
+}

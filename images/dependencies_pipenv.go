@@ -1,0 +1,65 @@
+package images
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// A pipfilePackage is what is read of a package in a Pipfile.lock.
+type pipfilePackage struct {
+	Version, Markers, Path string
+	Extras, Hashes         []string
+}
+
+// line is the package as a requirements file has it.
+func (p pipfilePackage) line(name string) string {
+	if len(p.Extras) > 0 {
+		name += "[" + strings.Join(p.Extras, ",") + "]"
+	}
+	name += p.Version
+	if p.Markers != "" {
+		name += " ; " + p.Markers
+	}
+	for _, h := range p.Hashes {
+		name += " --hash=" + h
+	}
+	return name
+}
+
+// pipenv takes in every Pipfile.lock, with its digests, where no requirements are listed: these are often made from
+// it, and then say the same without them.
+func (w *pythonWants) pipenv() {
+	listed := len(w.requirements) > 0
+	for _, name := range sortedKeys(w.files) {
+		_, locked := w.files[path.Join(path.Dir(name), "Pipfile.lock")]
+		switch base := path.Base(name); {
+		case base == "Pipfile" && !locked && !listed:
+			w.d.notef("the packages of %s are not installed: run `pipenv lock` and commit its Pipfile.lock", name)
+		case base == "Pipfile.lock" && listed:
+			w.d.notef("%s is not read: the requirements files count", name)
+		case base == "Pipfile.lock":
+			w.pipfile(name)
+		}
+	}
+}
+
+// pipfile takes in one Pipfile.lock.
+func (w *pythonWants) pipfile(name string) {
+	var lock struct{ Default, Develop map[string]pipfilePackage }
+	if err := json.Unmarshal(w.files[name], &lock); err != nil {
+		w.d.notef("the packages of %s are not installed: it is not readable: run `pipenv lock`", name)
+		return
+	}
+	for _, list := range []map[string]pipfilePackage{lock.Default, lock.Develop} {
+		for _, pack := range sortedKeys(list) {
+			switch p := list[pack]; {
+			case p.Path != "": // the workspace lies on the path
+			case p.Version == "":
+				w.elsewhere(name, pack)
+			default:
+				w.add(name, p.line(pack), &w.requirements)
+			}
+		}
+	}
+}
