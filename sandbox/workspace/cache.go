@@ -203,8 +203,10 @@ func (c cache) decode(body string) earlier {
 		return earlier{}
 	}
 	for body != "" {
-		e := Entry{Kind: File, Path: text(), Digest: text(), Mode: fs.FileMode(number()), Size: int64(number()),
-			MTime: int64(number()), CTime: int64(number()), Inode: number(), Device: number()}
+		e := Entry{
+			Kind: File, Path: text(), Digest: text(), Mode: fs.FileMode(number()), Size: int64(number()),
+			MTime: int64(number()), CTime: int64(number()), Inode: number(), Device: number(),
+		}
 		was.entries = append(was.entries, e)
 	}
 	return was
