@@ -143,6 +143,7 @@ func gamings() []gaming {
 type rig struct {
 	bench
 	base *workspace.Manifest
+	def  check
 }
 
 // with runs do on what cs makes of the workspace, and takes everything back.
@@ -157,7 +158,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 	if err := r.box.Apply(t.Context(), cs.Reverse()); err != nil {
 		t.Fatal(err)
 	}
-	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
+	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* " + nodeRecord + " /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
 	if res, err := r.box.Run(t.Context(), sweep); err != nil || res.Exit != 0 {
 		t.Fatalf("sweep the box: %v %+v", err, res)
 	}
@@ -167,15 +168,15 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 // judged is what the tests gate says of a patch.
 func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []workspace.Hold) {
 	t.Helper()
-	cand := r.with(t, cs, runTests)
+	cand := r.with(t, cs, r.def.run)
 	d := newDiff(cs, newView(r.base, cs))
-	g, reason := judge(pytestCheck, base, cand, "", d)
+	g, reason := judge(r.def, base, cand, "", d)
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
 	}
 	var holds []workspace.Hold
 	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != Fail {
-		out := r.with(t, program, runTests)
+		out := r.with(t, program, r.def.run)
 		tried := &trial{aids: aids, out: &out}
 		g = tried.judge(g, base, cand, d)
 		holds = tried.holds
@@ -186,7 +187,7 @@ func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, [
 func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
 	base := scan(t, gamed())
-	r := rig{newBench(t, gamed(), sandbox.Limits{}), base}
+	r := rig{newBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
 	before := r.with(t, workspace.Changeset{}, runTests)
 	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t testResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
@@ -210,6 +211,40 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 			t.Errorf("%s: %+v", g.Verdict, g.Findings)
 		}
 	})
+}
+
+// assisted is a program in two languages whose tests ask a helper what is the same.
+var assisted = map[string]string{
+	"package.json": `{"scripts": {"test": "node --test"}}`, "sum.js": "module.exports = (a, b) => a + b;\n",
+	"fixtures/same.js": "module.exports = require('node:assert').strictEqual;\n",
+	"sum.test.js":      "const test = require('node:test');\nconst same = require('./fixtures/same.js');\nconst sum = require('./sum.js');\n\ntest('sum', () => same(sum(2, 3), 5));\n",
+	"go.mod":           "module m\n\ngo 1.24\n", "sum.go": "package m\n\nfunc Sum(a, b int) int { return a + b }\n",
+	"test/same.go": "package test\n\nimport \"testing\"\n\nfunc Same(t *testing.T, a, b int) {\n\tif a != b {\n\t\tt.Errorf(\"%d is not %d\", a, b)\n\t}\n}\n",
+	"sum_test.go":  "package m\n\nimport (\n\t\"testing\"\n\n\t\"m/test\"\n)\n\nfunc TestSum(t *testing.T) { test.Same(t, Sum(2, 3), 5) }\n",
+}
+
+func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
+	t.Parallel()
+	r := rig{newBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), scan(t, assisted), check{}}
+	for _, c := range []struct {
+		def                   check
+		program, helper, weak string
+	}{
+		{nodeCheck, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
+		{goTestCheck, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
+	} {
+		r.def = c.def
+		before := r.with(t, workspace.Changeset{}, c.def.run)
+		broken := strings.Replace(assisted[c.program], "a + b", "a - b", 1)
+		cs := change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
+		// Without the second look nobody would see it.
+		if g, reason := judge(c.def, before, r.with(t, cs, c.def.run), "", newDiff(cs, newView(r.base, cs))); g.Verdict != Pass || len(before.Tests) != 1 {
+			t.Errorf("%s: %s %s: %+v", c.def.name, g.Verdict, reason, before)
+		}
+		if g, _ := r.judged(t, before, cs); g.Verdict != Policy || len(g.Findings) != 1 || g.Findings[0].Rule != ruleTestHelper {
+			t.Errorf("%s: %+v", c.def.name, g)
+		}
+	}
 }
 
 // tag is the name of stock.py's byte code.

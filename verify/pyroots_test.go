@@ -262,7 +262,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
 	base := scan(t, files)
-	r := rig{newBench(t, files, sandbox.Limits{}), base}
+	r := rig{newBench(t, files, sandbox.Limits{}), base, pytestCheck}
 	r.timeout = defaultTimeout // as all of them share it
 	before := r.with(t, workspace.Changeset{}, runTests)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
