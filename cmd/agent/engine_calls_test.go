@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -46,7 +47,9 @@ func record(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{calls: map[string]int{}}
 	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
-	to.Transport = &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", "/var/run/docker.sock") }}
+	to.Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", "/var/run/docker.sock")
+	}}
 	to.FlushInterval = -1
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		call := q.Method + " " + apiVersion.ReplaceAllString(q.URL.Path, "")
