@@ -270,10 +270,11 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 		Tools       toolPaths
 		Smoke       Smoke
 		Limits      sandbox.Limits
+		Runtime     string `json:",omitempty"`
 		Timeout     time.Duration
 		Gates       []CustomGate `json:",omitempty"`
 		Affected    bool         `json:",omitempty"`
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Timeout, cfg.Gates, cfg.AffectedTests})
+	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests})
 	if err != nil {
 		return "" // not possible: the struct holds plain values
 	}

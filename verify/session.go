@@ -209,7 +209,7 @@ func (s *session) bench(box runner, v view, e entry) bench {
 // its label and its lease let anyone remove it later.
 func (s *session) withBox(ctx context.Context, image, purpose string, use func(box *sandbox.Box)) error {
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
-		Image: image, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base),
+		Image: image, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
 	if err != nil {
 		return fmt.Errorf("start a box for %s: %w", purpose, err)

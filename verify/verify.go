@@ -112,6 +112,8 @@ type Config struct {
 	Smoke Smoke
 	// May only lower the defaults.
 	Limits sandbox.Limits
+	// The engine's runtime for the boxes, as "runsc"; "" for its default.
+	Runtime string
 	// For each gate but smoke; 0 means 5 minutes.
 	Timeout time.Duration
 	// The workspace's own, after the built-in ones; see CheckGates.

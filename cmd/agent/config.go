@@ -73,7 +73,8 @@ type userConfig struct {
 	fileConfig
 	modelConfig
 	DatabaseURL string   `toml:"database_url"`
-	Allow       []string `toml:"allow"` // kinds of hold approved in advance
+	Runtime     string   `toml:"runtime"` // of the boxes, as "runsc", or "auto"
+	Allow       []string `toml:"allow"`   // kinds of hold approved in advance
 }
 
 // A smokeConfig says how the smoke test starts the program.
@@ -208,6 +209,9 @@ func (c userConfig) values() (map[string]string, error) {
 	}
 	if c.DatabaseURL != "" {
 		v["database_url"] = c.DatabaseURL
+	}
+	if c.Runtime != "" {
+		v["runtime"] = c.Runtime
 	}
 	if len(c.Allow) > 0 {
 		v["allow"] = list(c.Allow)

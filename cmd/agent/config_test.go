@@ -19,6 +19,7 @@ import (
 func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
+		{"a runtime of the workspace's own", "runtime = \"crun\"", `line 1: there is no key "runtime"`},
 		{"unknown key", "timeuot = \"1m\"", `line 1: there is no key "timeuot"`},
 		{"unknown key in a table", "[limits]\n\nmemry = 1", `line 3: there is no key "limits.memry"`},
 		{"what only a user may set", "database_url = \"postgres://x\"", `there is no key "database_url"`},

@@ -266,7 +266,8 @@ func checkRuntimes(runtimes []string) check {
 			return check{"runtimes", checkOK, strings.Join(runtimes, ", "), ""}
 		}
 	}
-	return check{"runtimes", checkOK, strings.Join(runtimes, ", ") + "; boxes share the host's kernel", ""}
+	return check{"runtimes", checkOK, strings.Join(runtimes, ", ") + "; boxes share the host's kernel: for one of their own install gVisor's runsc, " +
+		"name it under runtimes in the engine's daemon.json, and set AGENT_RUNTIME=runsc", ""}
 }
 
 // checkImages looks for the images. One that is absent is built on

@@ -177,6 +177,9 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return nil, fmt.Errorf("build the toolchain image: %w", err)
 	}
+	if err := s.settleRuntime(ctx.Context, &req.Config, c.stderr); err != nil {
+		return nil, err
+	}
 	s.builder.Progress = nil // from here on the terminal is the board's
 	// A replay that names no loop ends here, before a board is drawn.
 	recorded, err := s.recording(ctx, start)

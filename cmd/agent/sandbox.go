@@ -130,6 +130,9 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
+	if err := s.settleRuntime(ctx.Context, &req.Config, c.stderr); err != nil {
+		return err
+	}
 	s.builder.Progress = nil // from here on the terminal is the board's
 	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
 	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}

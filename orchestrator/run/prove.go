@@ -30,13 +30,14 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 		return f.close(endWith(Failed, problem))
 	}
 	if req.Patch == nil {
-		rec := Record{Workspace: dir, Intent: intent(req), Iteration: req.Iteration}
+		rec := Record{Workspace: dir, Intent: intent(req), Iteration: req.Iteration, Runtime: req.Config.Runtime}
 		return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending {
 			f.protect = req.Protect
 			return f.pursue(ctx, req)
 		})
 	}
-	return r.launch(ctx, Record{Workspace: dir, Intent: "patch " + req.PatchName, Patch: req.Patch}, func(ctx context.Context, f *flight) Ending {
+	rec := Record{Workspace: dir, Intent: "patch " + req.PatchName, Patch: req.Patch, Runtime: req.Config.Runtime}
+	return r.launch(ctx, rec, func(ctx context.Context, f *flight) Ending {
 		f.protect = req.Protect
 		return f.settleProposal(ctx, req, f.prove(ctx, req))
 	})

@@ -61,6 +61,9 @@ type Record struct {
 	Snapshot string
 	// Iteration is the iteration of the loop that the run is part of, "" for none.
 	Iteration string
+	// Runtime is the engine's runtime that the boxes were asked to have, "" for its
+	// default.
+	Runtime string
 }
 
 // A Store keeps runs. Every write of a run names the token that the writer

@@ -121,7 +121,7 @@ func (db *DB) Unfinished(ctx context.Context) ([]run.Record, error) {
 func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot,
-			coalesce(r.iteration, '') as iteration
+			coalesce(r.iteration, '') as iteration, coalesce(r.runtime, '') as runtime
 		from run r `+rest, args)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 // taken from there, so that the command line and SQL agree.
 func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]RunRow, error) {
 	rows, err := tx.Query(ctx, `
-		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''),
+		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''),
 			r.ended, v.seconds::float8, coalesce(r.verdict, ''), coalesce(r.exit_code, 0),
 			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, '')
 		from run r join v_runs v on v.run = r.id `+rest, args)
@@ -146,7 +146,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r RunRow, err error) {
 		var ended *time.Time
 		var p run.Problem
-		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot,
+		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot, &r.Runtime,
 			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy)
 		if ended != nil {
 			r.Ended = *ended

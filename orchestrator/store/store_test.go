@@ -24,7 +24,7 @@ import (
 func record(id string) run.Record {
 	return run.Record{
 		ID: id, Workspace: "/home/ada/shop", Intent: "patch good.xml", Patch: []byte("<EDIT>\x00\xff"),
-		Owner: "host/1/2/3", Token: 1, State: run.Queued, Started: time.Now().Truncate(time.Microsecond),
+		Owner: "host/1/2/3", Token: 1, State: run.Queued, Runtime: "runsc", Started: time.Now().Truncate(time.Microsecond),
 	}
 }
 

@@ -37,12 +37,12 @@ func (db *DB) Create(ctx context.Context, r run.Record) error {
 	op := newOp()
 	return db.transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started, iteration)
-			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started, nullif(@iteration, ''))
+			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started, iteration, runtime)
+			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started, nullif(@iteration, ''), nullif(@runtime, ''))
 			on conflict (id) do nothing`,
 			pgx.NamedArgs{
 				"id": r.ID, "op": op, "workspace": clean(r.Workspace), "intent": clean(r.Intent), "patch": r.Patch,
-				"owner": clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": clean(r.Iteration),
+				"owner": clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": clean(r.Iteration), "runtime": clean(r.Runtime),
 			})
 		if err != nil {
 			return err

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"agent/verify"
+)
+
+// The runtime that gives each box a kernel of its own, and the word for it where the
+// engine has it.
+const (
+	runsc       = "runsc"
+	autoRuntime = "auto"
+)
+
+// settleRuntime sees to it that the engine has the runtime that is asked for, and
+// puts its name in place of "auto". That this one is not there is said on told:
+// whoever wants to be sure names it.
+func (s *session) settleRuntime(ctx context.Context, config *verify.Config, told io.Writer) error {
+	if config.Runtime == "" {
+		return nil
+	}
+	info, err := s.engine.Info(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := config.Runtime
+	if wanted == autoRuntime {
+		wanted = runsc
+	}
+	switch {
+	case slices.Contains(info.Runtimes, wanted):
+		config.Runtime = wanted
+	case config.Runtime == autoRuntime:
+		config.Runtime = ""
+		fmt.Fprintln(told, "agent: the engine has no runtime runsc: boxes share the host's kernel; `agent doctor` says how to add it")
+	default:
+		return infra("register it with the engine as `agent doctor` says, or change runtime (AGENT_RUNTIME)",
+			"the engine has no runtime %q, only %s", wanted, strings.Join(info.Runtimes, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox"
+	"agent/verify"
+)
+
+func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
+	t.Parallel()
+	engine, err := sandbox.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	info, err := engine.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What auto means depends on the engine that there is.
+	auto, warned := "", true
+	if slices.Contains(info.Runtimes, runsc) {
+		auto, warned = runsc, false
+	}
+	s := &session{engine: engine}
+	for name, test := range map[string]struct {
+		want           string
+		warned, refuse bool
+	}{
+		"": {"", false, false}, "runc": {"runc", false, false}, "auto": {auto, warned, false}, "crun-of-nobody": {"crun-of-nobody", false, true},
+	} {
+		var told strings.Builder
+		config := verify.Config{Runtime: name}
+		err := s.settleRuntime(t.Context(), &config, &told)
+		if config.Runtime != test.want || (told.Len() > 0) != test.warned || (err != nil) != test.refuse {
+			t.Errorf("%q: %q, said %q, %v", name, config.Runtime, told.String(), err)
+		}
+	}
+}
