@@ -77,8 +77,8 @@ func leftover(c container.Summary, now time.Time) Leftover {
 // Reap removes the boxes that nobody owns: the owner process is dead or
 // the lease has run out. It returns those that it removed. Several
 // processes may reap at once; the engine may then tell two of them that
-// they removed the same box. When one box cannot be removed the others
-// still are.
+// they removed the same box, and what another one is removing may still be
+// there for a moment. When one box cannot be removed the others still are.
 func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	boxes, err := e.Boxes(ctx)
 	if err != nil {
