@@ -111,8 +111,9 @@ func leave(t *testing.T, engine *sandbox.Engine, owner, lease string) string {
 	return made.ID
 }
 
+// It runs alone: the reaper of another test would take a box before it has its
+// state.
 func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
-	t.Parallel()
 	engine := boxtest.Engine(t)
 	raw := engine.Raw()
 	start := func(id string) string {
@@ -166,8 +167,8 @@ func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 		})
 	}
 	both.Wait()
-	// A third one, of another test, may have begun with some of them: then they
-	// are as good as gone, and soon will be.
+	// What one of them found the other one at, or somebody else on this machine, is
+	// as good as gone, and soon will be.
 	soonEnough, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, id := range doomed {
