@@ -70,20 +70,26 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 		}
 		sound, half, scopes := goSound(packages, root)
 		maps.Copy(unjudged, scopes)
-		batches := slices.Collect(slices.Chunk(sound, goBatch))
-		for _, dir := range half {
-			batches = append(batches, b.view.goFiles(root, dir))
+		type batch struct {
+			names    []string
+			packages int
 		}
-		for i, batch := range batches {
-			count := len(batch)
-			if i >= len(batches)-len(half) {
-				count = 1
+		var batches []batch
+		for names := range slices.Chunk(sound, goBatch) {
+			batches = append(batches, batch{names, len(names)})
+		}
+		for _, dir := range half {
+			// Without names the tools would take another package.
+			if files := b.view.goFiles(root, dir); len(files) > 0 {
+				batches = append(batches, batch{files, 1})
 			}
-			res, out, done := b.command(ctx, goCommand(b, root, slices.Concat(args, batch)...))
+		}
+		for _, one := range batches {
+			res, out, done := b.command(ctx, goCommand(b, root, slices.Concat(args, one.names)...))
 			if total = add(total, out); !done {
 				return total
 			}
-			found, blocked, err := parse(res, count)
+			found, blocked, err := parse(res, one.packages)
 			if err != nil {
 				total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
 				return total

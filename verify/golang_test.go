@@ -280,3 +280,19 @@ func TestAGoProgramThatDoesNotBuildEndsAtItsStart(t *testing.T) {
 		t.Errorf("another reason: %+v", g)
 	}
 }
+
+// A directory with nothing but tests that do not compile has no files to be
+// linted without them: a tool that is given none would take another package.
+func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
+	t.Parallel()
+	const listed = `"m/half" "/work/half" "" false 0 "" ""
+"m/half [m/half.test]" "/work/half" "m/half" false 0 "" "# m/half\nhalf/a_test.go:1:1: no\n"
+`
+	b, box := replayed(map[string]guest.Result{"list": ended(0, []byte(listed), nil)})
+	box.answers["./..."] = box.answers["list"]
+	b.view = newView(scan(t, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "half/a_test.go": "package half\n"}), workspace.Changeset{})
+	out := runVet(t.Context(), b)
+	if out.Verdict != "" || len(box.ran) != 1 || !slices.Contains(out.Unjudged, "half/*_test.go") {
+		t.Errorf("%+v, commands: %v", out, box.ran)
+	}
+}

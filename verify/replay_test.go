@@ -122,10 +122,11 @@ func works() map[string]guest.Result {
 		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
 	}, "\n"))}
 	answers := map[string]guest.Result{
-		"gofmt":             ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
-		"list":              ended(0, []byte(plantedPackages), nil),
-		"vet":               ended(0, []byte(vetted), nil),
-		"staticcheck":       ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
+		"gofmt": ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
+		"list":  ended(0, []byte(plantedPackages), nil),
+		"vet":   ended(0, []byte(vetted), nil),
+		"staticcheck": ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
+			`{"code":"SA4018","location":{"file":"/work/half/half.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
 		"-find":             ended(0, []byte(plantedDirs), nil),
 		"test":              ended(1, []byte(plantedTests), nil),
 		"json-lines":        ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
@@ -173,7 +174,7 @@ const (
 `
 	vetted = `{"planted/fault": {
 	"assign": [{"posn": "/work/fault/fault.go:4:2", "message": "m"}], "tests": [{"posn": "/work/fault/fault_test.go:5:1", "message": "m"}]
-}}`
+}, "planted/half": {"assign": [{"posn": "/work/half/half.go:4:2", "message": "m"}]}}`
 	plantedDirs = `"planted" "/work" "" false 0 "" ""
 "planted/no" "/work/no" "" false 0 "" ""
 "planted/end" "/work/end" "" false 0 "" ""
