@@ -190,14 +190,14 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 }
 
 // sawAll reports whether a check has judged all of a changeset: none of it is code
-// inside its tool, which stayed as it was, to eslint none of it says which
-// files there are to lint, and to pytest from where it is run.
+// inside its tool, which stayed as it was, to the workspace's own tools none of it says which
+// files there are to check, and to pytest from where it is run.
 func (s *session) sawAll(def check, final workspace.Changeset) bool {
 	if marks, _ := splitChanges(final, func(p string) bool { return projectMarks[path.Base(p)] != nil }); def.name == checkPytest && !marks.Empty() {
 		return false
 	}
 	own, rest := def.unplug(s.base, newView(s.req.Base, final), final)
-	return own.Empty() && (def.group != groupESLint || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
+	return own.Empty() && (!slices.Contains(packageGroups, def.group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
 		return path.Base(c.Path) == ".gitignore" || path.Base(c.Path) == "package.json"
 	}))
 }

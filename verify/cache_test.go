@@ -167,7 +167,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 	t.Parallel()
 	base := scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
 	for name, unseen := range map[string][]string{
-		"a.py": nil, "plug.py": {checkMypy}, "rules.js": {checkESLint}, "web/package.json": {checkESLint}, ".gitignore": {checkESLint},
+		"a.py": nil, "plug.py": {checkMypy}, "rules.js": {checkESLint}, "web/package.json": packageGroups, ".gitignore": packageGroups,
 	} {
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, After: []byte("x = 2\n"), Mode: 0o644}}}
 		s, _ := offline(base, nil, cs)

@@ -13,9 +13,11 @@
 //	format   ruff format and gofmt, on touched files that were formatted before
 //	syntax   a parser per language, on touched files; nothing is executed
 //	lint     ruff check, shellcheck, biome, go vet, staticcheck, the workspace's own
-//	         eslint and the references of static pages, over the whole workspace
+//	         eslint and stylelint and the references of static pages, over the whole
+//	         workspace
 //	types    mypy, or the project's choice of ty and pyright, and the compilers of
-//	         TypeScript and Go, over the whole workspace
+//	         Go and of TypeScript, the workspace's own where it has one, over the
+//	         whole workspace
 //	smoke    the program starts and is watched, a server is asked; without a
 //	         program what others may import is imported
 //	tests    pytest, node --test, go test and the workspace's own vitest, jest and
@@ -79,7 +81,8 @@
 //	smoke, tests      one each; they wait for the formatter's bytes
 //	unaided-tests     the tests and their helpers as before, on the patched
 //	                  program; only when the patch touches either
-//	eslint            the workspace's own, for its configuration is code
+//	eslint, stylelint the workspace's own, for their configuration is code
+//	tsc               the workspace's own, for it is a package
 //	gate-NAME         one for each gate of the workspace's own, the same way
 //	baseline-…        the same on the unpatched snapshot, unless cached
 //	proof             the planted faults, on the bare toolchain, unless cached
@@ -140,11 +143,15 @@
 // declares (undeclared-name) is such a fact as well: where the workspace had used it
 // before, it comes from out of sight.
 //
-// vitest, jest, mocha and eslint are the workspace's own, as node finds them from a
-// package.json that names them. Scripts of the kinds test and lint say with which
-// options: they are read, never run. eslint's script, its configuration and the files
-// that this imports come from the base, and so does a package.json whose eslintConfig the
-// patch changes; packages of the workspace that it imports by name do not. What a
+// A package that names typescript, and those inside it, are judged by the version
+// that is installed for them, from 5 on: by its API, or from 7 on by its program, which
+// builds a project that refers to others. Where there is none the image's judges.
+//
+// vitest, jest, mocha, eslint and stylelint are the workspace's own as well, as node finds
+// them from a package.json that names them. Scripts of the kinds test and lint say with which
+// options: they are read, never run. A linter's script, its configuration and the files
+// that this imports or extends come from the base, and so does a package.json whose eslintConfig or
+// stylelint the patch changes; packages of the workspace that it imports by name do not. What a
 // patch makes of scripts and of keys like jest is held. None of these tools can be
 // proved on planted faults in an image that lacks them: a planted package, which
 // reports as they do, proves how they are found, started and read. For the rest
@@ -195,7 +202,7 @@
 // configuration says so. A root that could not be judged before the patch is left
 // out of the judgement, with that as the reason; the others are judged.
 //
-// Go's checks and eslint look only at the packages that a patch can affect: those
+// Go's checks and these linters look only at the packages that a patch can affect: those
 // that it touches, and all that depend on them by what they require, replace and
 // import, or by a path that they name. For the others what was found before stands;
 // the baseline is always that of the whole workspace. A patch of a manifest, a lock

@@ -31,44 +31,50 @@ var gateOrder = []string{gateFormat, gateSyntax, gateLint, gateTypes, gateSmoke,
 
 // The names of the checks: the tools behind the gates.
 const (
-	checkFormat  = "ruff format"
-	checkSyntax  = "parsers"
-	checkRuff    = "ruff"
-	checkShell   = "shellcheck"
-	checkLinks   = "links"
-	checkBiome   = "biome"
-	checkScript  = "typescript"
-	checkMypy    = "mypy"
-	checkPyright = "pyright"
-	checkTy      = "ty"
-	checkProgram = "program"
-	checkImports = "imports"
-	checkPytest  = "pytest"
-	checkNode    = "node"
-	checkGoTypes = "go build"
-	checkVet     = "go vet"
-	checkStatic  = "staticcheck"
-	checkGoTests = "go test"
-	checkVitest  = "vitest"
-	checkJest    = "jest"
-	checkMocha   = "mocha"
-	checkESLint  = "eslint"
+	checkFormat    = "ruff format"
+	checkSyntax    = "parsers"
+	checkRuff      = "ruff"
+	checkShell     = "shellcheck"
+	checkLinks     = "links"
+	checkBiome     = "biome"
+	checkScript    = "typescript"
+	checkMypy      = "mypy"
+	checkPyright   = "pyright"
+	checkTy        = "ty"
+	checkProgram   = "program"
+	checkImports   = "imports"
+	checkPytest    = "pytest"
+	checkNode      = "node"
+	checkGoTypes   = "go build"
+	checkVet       = "go vet"
+	checkStatic    = "staticcheck"
+	checkGoTests   = "go test"
+	checkVitest    = "vitest"
+	checkJest      = "jest"
+	checkMocha     = "mocha"
+	checkESLint    = "eslint"
+	checkStylelint = "stylelint"
+	checkCompiler  = "tsc"
 )
 
 // The groups of gates that share a box, and so a cached baseline.
 const (
-	groupStatic = "static"
-	groupSmoke  = "smoke"
-	groupTests  = "tests"
-	groupESLint = "eslint"
+	groupStatic   = "static"
+	groupSmoke    = "smoke"
+	groupTests    = "tests"
+	groupCompiler = "tsc"
 )
+
+// packageGroups are those of the linters and the compiler that workspaces bring,
+// each with a box of its own.
+var packageGroups = []string{checkESLint, checkStylelint, groupCompiler}
 
 // work is the workspace's place in a box.
 const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "8"
+const definitions = "9"
 
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
@@ -218,13 +224,17 @@ func checks() []check {
 
 // lintChecks lists the linters.
 func lintChecks() []check {
-	return []check{ruffCheck, shellCheck, linkCheck, vetCheck, staticCheck, biomeCheck, eslintCheck}
+	list := []check{ruffCheck, shellCheck, linkCheck, vetCheck, staticCheck, biomeCheck}
+	for _, l := range packageLinters() {
+		list = append(list, l.check())
+	}
+	return list
 }
 
 // typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
 // the last.
 func typeChecks() []check {
-	return []check{goTypesCheck, scriptCheck, tyCheck, pyrightCheck, mypyCheck}
+	return []check{goTypesCheck, scriptCheck, compilerCheck, tyCheck, pyrightCheck, mypyCheck}
 }
 
 // testChecks lists the test runners, each with a box of its own.

@@ -105,7 +105,7 @@ func nodeProjects(v view) []nodeProject {
 // nearest is the closest of the roots at or above dir.
 //
 // The workspace itself is always a root, so there is one for every directory.
-func nearest(roots map[string]string, dir string) string {
+func nearest[T any](roots map[string]T, dir string) string {
 	for {
 		if _, ok := roots[dir]; ok || dir == "." {
 			return dir

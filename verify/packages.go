@@ -60,9 +60,8 @@ func packageRoots(v view) []packageRoot {
 // judgingKeys are the keys of a package.json that configure a tool which judges, as
 // a file of its own would; scripts of the kinds judgingKinds start one.
 var (
-	eslintKeys   = []string{"eslintConfig", "eslintIgnore"}
-	judgingKeys  = append([]string{"jest", "mocha", "vitest", "babel"}, eslintKeys...)
-	judgingKinds = []string{"test", "lint"}
+	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel"}, eslint.keys, stylelint.keys)
+	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 
 // packageKeys reads those keys of a package.json, and its scripts as
@@ -260,7 +259,8 @@ func without(args []string, takes map[string]bool) []string {
 
 // An installedPackage is a tool as a box has it for one package.
 type installedPackage struct {
-	// Absolute, the program that its package.json names.
+	// Absolute: where it lies, and the program that its package.json names.
+	Dir     string `json:"dir"`
 	Program string `json:"program"`
 	Version string `json:"version"`
 }
@@ -268,21 +268,22 @@ type installedPackage struct {
 // findPackages is the program for node that finds a tool from some directories,
 // in the way of node itself. It opens files and runs nothing of them.
 const findPackages = `const fs = require("node:fs"), path = require("node:path");
-const [top, name, ...dirs] = process.argv.slice(1);
+const [top, name, bin, ...dirs] = process.argv.slice(1);
 console.log(JSON.stringify(dirs.map((dir) => {
   for (;; dir = path.dirname(dir)) {
     const at = path.join(dir, "node_modules", name);
     try {
-      const { bin, version } = JSON.parse(fs.readFileSync(path.join(at, "package.json"), "utf8"));
-      return { program: path.join(at, typeof bin === "string" ? bin : bin[name]), version: String(version) };
+      const { bin: bins, version } = JSON.parse(fs.readFileSync(path.join(at, "package.json"), "utf8"));
+      return { dir: at, program: path.join(at, typeof bins === "string" ? bins : bins[bin]), version: String(version) };
     } catch {}
     if (dir === top || dir === "/") return null;
   }
 })));`
 
-// installed finds a tool for each of its uses; nil where it is not installed.
-func (b bench) installed(ctx context.Context, tool string, uses []packageUse) ([]*installedPackage, outcome, bool) {
-	args := []string{b.tools.Node, "-e", findPackages, "--", work, tool}
+// installed finds a tool and its program for each of its uses; nil where it is not
+// installed.
+func (b bench) installed(ctx context.Context, tool, program string, uses []packageUse) ([]*installedPackage, outcome, bool) {
+	args := []string{b.tools.Node, "-e", findPackages, "--", work, tool, program}
 	for _, u := range uses {
 		args = append(args, path.Join(work, u.root))
 	}

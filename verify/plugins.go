@@ -154,7 +154,10 @@ func (v view) module(dir, name string) (file string, ok bool) {
 // next run on it would be what the patch made of it.
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.Hold) {
 	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
-	inside := slices.Concat(typePlugins(before, after), testPlugins(before, after), eslintInside(before, after))
+	inside := slices.Concat(typePlugins(before, after), testPlugins(before, after))
+	for _, l := range packageLinters() {
+		inside = append(inside, l.code(before, after)...)
+	}
 	own, _ := splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, workspace.Hold{

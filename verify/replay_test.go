@@ -149,10 +149,14 @@ func works() map[string]guest.Result {
 		"typescript.cjs":    ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
 		"node_reporter.mjs": node,
 	}
-	linted := ended(1, nil, nil)
-	linted.Files = map[string][]byte{"/tmp/agent-eslint-0.json": []byte(plantedESLint)}
-	answers["agent-eslint-0.json"] = linted
-	answers["eslint"] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	for _, l := range packageLinters() {
+		linted := ended(l.status, nil, nil)
+		linted.Files = map[string][]byte{"/tmp/agent-" + l.name + "-0.json": []byte(l.planted)}
+		answers["agent-"+l.name+"-0.json"] = linted
+		answers[l.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	}
+	answers["tsc"] = ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
+	answers["--noEmit"] = ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
 	for _, r := range packageRunners() {
 		ran := ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.name + "-0.json": []byte(r.planted)}
@@ -198,7 +202,7 @@ var proving = map[string]string{
 	checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
 	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
 	checkVitest: "agent-vitest-0.json", checkJest: "agent-jest-0.json", checkMocha: "agent-mocha-0.json",
-	checkESLint: "agent-eslint-0.json",
+	checkESLint: "agent-eslint-0.json", checkStylelint: "agent-stylelint-0.json", checkCompiler: "--noEmit",
 }
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {

@@ -346,7 +346,7 @@ func judge(def check, base, cand outcome, unproven string, d diff) (Gate, string
 			return g, ""
 		}
 		return Gate{}, "not judged: already before the patch, " + base.Blocked
-	case cand.Verdict == "" && base.Verdict != "" && (def.group == groupStatic || def.group == groupESLint):
+	case cand.Verdict == "" && base.Verdict != "" && (def.group == groupStatic || slices.Contains(packageGroups, def.group)):
 		return Gate{}, "not judged: already before the patch, " + base.Detail
 	}
 	g := def.judge(base, cand, d)

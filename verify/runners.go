@@ -105,7 +105,7 @@ func (r packageRunner) applies(v view) string {
 // run runs the tests of each package and reads the runner's reports.
 func (r packageRunner) run(ctx context.Context, b bench) outcome {
 	uses := r.uses(b.view)
-	found, total, done := b.installed(ctx, r.name, uses)
+	found, total, done := b.installed(ctx, r.name, r.name, uses)
 	if !done {
 		return total
 	}

@@ -281,7 +281,10 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 func TestRunnersProveThemselves(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, sandbox.Limits{})
-	list := []check{eslintCheck}
+	list := []check{compilerCheck}
+	for _, l := range packageLinters() {
+		list = append(list, l.check())
+	}
 	for _, r := range packageRunners() {
 		list = append(list, r.check())
 	}

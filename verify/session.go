@@ -161,7 +161,8 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	// wait; then the programs, which take longest; then what can be cached.
 	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[groupStatic], stop) }}}
 	// Of every check of the workspace's own too, which has a group to itself.
-	programs, all := []string{groupSmoke, groupTests, groupESLint}, []string{groupStatic, groupTests, groupSmoke, groupESLint}
+	programs := append([]string{groupSmoke, groupTests}, packageGroups...)
+	all := append([]string{groupStatic, groupTests, groupSmoke}, packageGroups...)
 	for _, def := range r.own {
 		programs, all = append(programs, def.group), append(all, def.group)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,23 +56,29 @@ func scriptApplies(v view) string {
 	return "the workspace has no JavaScript or TypeScript file"
 }
 
-// scriptCommand asks for the grammar or the types of the files at paths below dir.
-func scriptCommand(tools toolPaths, what, dir string, paths []string) (guest.Command, error) {
+// scriptCommand asks the compiler at a directory about the files at paths in the
+// workspace: what is "types", without the projects below the directories apart, or
+// "projects", of which the paths are the configurations.
+func scriptCommand(tools toolPaths, compiler, what string, paths []string, apart ...string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return guest.Command{}, err
 	}
 	return guest.Command{
-		Args: []string{tools.Node, tools.Script, tools.compiler(), what},
-		Dir:  dir, Stdin: list, MaxOutput: maxToolOutput,
+		Args: append([]string{tools.Node, tools.Script, compiler, what}, apart...),
+		Dir:  work, Stdin: list, MaxOutput: maxToolOutput,
 	}, nil
 }
 
-// runScript checks the whole workspace: a changed declaration breaks the files
-// that use it.
+// runScript checks the whole workspace, but for the projects of which
+// compilerCheck does: a changed declaration breaks the files that use it.
 func runScript(ctx context.Context, b bench) outcome {
+	apart, _, out, done := b.compilers(ctx)
+	if !done {
+		return out
+	}
 	paths := slices.DeleteFunc(b.view.paths(), func(p string) bool { return !scriptSources.MatchString(p) })
-	cmd, err := scriptCommand(b.tools, "types", work, paths)
+	cmd, err := scriptCommand(b.tools, b.tools.compiler(), "types", paths, slices.Sorted(maps.Keys(apart))...)
 	if err != nil {
 		return infra("list the files for the TypeScript compiler: %v", err)
 	}

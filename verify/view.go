@@ -40,6 +40,14 @@ func newView(base *workspace.Manifest, cs workspace.Changeset) view {
 	return v
 }
 
+// unpatched is the base alone; the view itself where there is none, as in a proof.
+func (v view) unpatched() view {
+	if len(v.base.Entries) == 0 {
+		return v
+	}
+	return view{base: v.base}
+}
+
 // paths lists the regular files, sorted.
 func (v view) paths() []string {
 	set := map[string]bool{}

@@ -2,11 +2,13 @@
 // anything of the workspace.
 //
 //     node typescript.cjs COMPILER syntax    the grammar of the files named
-//     node typescript.cjs COMPILER types     the types of the workspace
+//     node typescript.cjs COMPILER types [DIR...]  the types of the workspace
+//     node typescript.cjs COMPILER projects  the types of the projects named
 //
-// COMPILER is the directory of the package typescript. Standard input is a JSON
+// COMPILER is the directory of the package typescript, of version 5 or 6; all but
+// projects asks for the image's. Projects below a DIR are left to another compiler. Standard input is a JSON
 // list of paths relative to the current directory: the files to look at, for
-// types all of the workspace's sources and tsconfig.json. Standard output is one
+// types all of the workspace's sources and tsconfig.json, for projects the latter. Standard output is one
 // JSON document:
 //
 //     {"findings": [{"file", "line", "column", "rule", "message"}],
@@ -38,6 +40,7 @@ const { Members } = require("./typescript_members.cjs");
 const MAX_SOURCE = 1 << 20; // bytes; a larger file is a bundle, not source
 const ts = require(path.join(process.argv[2], "lib/typescript.js"));
 const root = process.cwd();
+const apart = process.argv.slice(4).map((d) => path.join(root, d));
 const ambient = path.join(__dirname, "ambient.d.ts");
 
 const SCRIPT = /\.(?:[cm]?js|jsx)$/;
@@ -90,7 +93,7 @@ function makeHost(options) {
     return libraries.get(key);
   };
   host.getCurrentDirectory = () => root;
-  host.jsDocParsingMode = ts.JSDocParsingMode.ParseForTypeErrors; // comments tell JavaScript's types only
+  host.jsDocParsingMode = ts.JSDocParsingMode?.ParseForTypeErrors; // comments tell JavaScript's types only
   // Of a project that another one refers to the sources count, since nobody
   // has built its declarations.
   host.useSourceOfProjectReferenceRedirect = () => true;
@@ -215,6 +218,10 @@ function project(config, globals, queue) {
   }
   answer.checked.push(name);
   for (const r of parsed.projectReferences ?? []) queue.push(ts.resolveProjectReferencePath(r));
+  if (apart.some((d) => config.startsWith(d + "/"))) {
+    for (const f of parsed.fileNames) if (TYPED.test(f) || parsed.options.checkJs) covered.add(f);
+    return;
+  }
   // The base of the configuration may be a package: nobody knows the options then.
   const unknown = parsed.errors.some((d) => EXTENDS.has(d.code)) && !installed(path.dirname(config));
   for (const d of parsed.errors) {
@@ -256,9 +263,9 @@ function globalsOf(paths) {
 // configured reports whether a tsconfig.json lies in a directory or above it.
 const configured = (directory, configs) => configs.some((c) => (directory + "/").startsWith(path.dirname(c) + "/"));
 
-function types(paths) {
-  const absolute = paths.map((p) => path.join(root, p));
-  const configs = absolute.filter((p) => CONFIG.test(p) && inside(p) && ts.sys.fileExists(p));
+// projects judges those of the configurations at paths, and what they refer to.
+function projects(paths) {
+  const configs = paths.map((p) => path.join(root, p)).filter((p) => CONFIG.test(p) && inside(p) && ts.sys.fileExists(p));
   const globals = globalsOf(paths);
   const queue = [...configs];
   const done = new Set();
@@ -267,6 +274,12 @@ function types(paths) {
     if (!done.has(config) && inside(config) && ts.sys.fileExists(config)) project(config, globals, queue);
     done.add(config);
   }
+  return { configs, globals };
+}
+
+function types(paths) {
+  const { configs, globals } = projects(paths);
+  const absolute = paths.map((p) => path.join(root, p));
   const rest = [];
   for (const p of absolute) {
     if (configs.includes(p) || covered.has(p)) continue;
@@ -314,7 +327,7 @@ function syntax(paths) {
 }
 
 const paths = JSON.parse(fs.readFileSync(0, "utf8"));
-({ syntax, types })[process.argv[3]](paths);
+({ syntax, types, projects })[process.argv[3]](paths);
 const asked = new Set(paths);
 answer.checked = [...new Set(answer.checked)].filter((p) => asked.has(p));
 answer.findings.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));

@@ -31,12 +31,52 @@ func TestReportOfESLintMustFitItsExit(t *testing.T) {
 	} {
 		res := ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
 		res.Files = map[string][]byte{"/r": []byte(c.report)}
-		found, trouble := parseESLint(res, "/r")
+		found, trouble := eslint.read(res, "/r")
 		if trouble == "" {
 			trouble = fmt.Sprintf("%d found", len(found))
 		}
 		if !strings.Contains(trouble, c.want) {
 			t.Errorf("%s: %s, want %s", name, trouble, c.want)
+		}
+	}
+}
+
+func TestReportOfStylelintMustFitItsExit(t *testing.T) {
+	t.Parallel()
+	sound := strings.NewReplacer(`"errored": true`, `"errored": false`, `"error"`, `"warning"`).Replace(plantedStylelint)
+	for name, c := range map[string]struct {
+		exit   int
+		report string
+		want   string
+	}{
+		"an error": {2, plantedStylelint, "1 found"}, "none": {0, sound, "0 found"}, "an option": {2, `[{"source": "/work/a.css", "errored": true, "invalidOptionWarnings": [{"text": "t"}]}]`, "1 found"},
+		"sound, with errors": {0, plantedStylelint, "exit status 0 does not fit its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not fit its 0 errors"},
+		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
+		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
+	} {
+		res := ended(c.exit, nil, []byte("JSONError: x\n"))
+		res.Files = map[string][]byte{"/r": []byte(c.report)}
+		found, trouble := stylelint.read(res, "/r")
+		if trouble == "" {
+			trouble = fmt.Sprintf("%d found", len(found))
+		}
+		if !strings.Contains(trouble, c.want) {
+			t.Errorf("%s: %s, want %s", name, trouble, c.want)
+		}
+	}
+}
+
+func TestConfigurationOfALinterIsFollowed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`import a from "./a"; const b = require('../b.cjs');`:                         "./a ../b.cjs",
+		`{"extends": ["stylelint-config-standard", "./c.json"], "files": ["./d.js"]}`: "./c.json",
+		"extends:\n  - ./e.yml\n  - standard\nplugins: ./f.js\nrules:\n  - ./g.js\n":  "./e.yml ./f.js",
+		"module.exports = { extends: './h.js', customSyntax: './i.js' }":              "./h.js ./i.js",
+		"import './only.js';": "./only.js", "rules: {}": "",
+	} {
+		if got := strings.Join(configNames(text), " "); got != want {
+			t.Errorf("%q is made of %q, want %q", text, got, want)
 		}
 	}
 }
@@ -52,15 +92,15 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
 	var uses []string
-	for _, u := range eslintUses(newView(base, cs)) {
-		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslintOptions)))
+	for _, u := range eslint.uses(newView(base, cs)) {
+		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
 	}
 	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
 		t.Errorf("%q, want %q", uses, want)
 	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslintCheck).Changes {
+	for _, c := range s.seenBy(eslint.check()).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
@@ -72,11 +112,11 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := eslintApplies(newView(scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := eslint.applies(newView(scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
 	late := outcome{Verdict: Timeout}
-	if _, reason := judge(eslintCheck, late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
+	if _, reason := judge(eslint.check(), late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
 	}
 }
@@ -112,13 +152,13 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslintCheck).Changes {
+	for _, c := range s.seenBy(eslint.check()).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if reason := eslintApplies(newView(base, cs)); reason != "" {
+	if reason := eslint.applies(newView(base, cs)); reason != "" {
 		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
@@ -138,7 +178,7 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 		"it finds":          {outcome{}, found, Fail, ""},
 		"it found":          {found, found, Pass, ""},
 	} {
-		g, reason := judge(eslintCheck, c.base, c.cand, "", diff{})
+		g, reason := judge(eslint.check(), c.base, c.cand, "", diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -154,17 +194,18 @@ func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	for _, j := range s.plan(func() {}) {
 		j.do(t.Context())
 	}
-	if !slices.Contains(*started, groupESLint) || !slices.Contains(*started, "baseline-"+groupESLint) {
+	if !slices.Contains(*started, checkESLint) || !slices.Contains(*started, "baseline-"+checkESLint) {
 		t.Errorf("boxes %q", *started)
 	}
-	if eslintCheck.inert {
+	if eslint.check().inert {
 		t.Error("what eslint leaves in its box is trusted")
 	}
 }
 
 // A workspace with tools of its own, installed from the registry.
 var equipped = map[string]string{
-	"package.json":     `{"devDependencies": {"mocha": "11.7.4", "eslint": "9.37.0"}, "scripts": {"test": "NODE_OPTIONS=--no-warnings mocha spec --watch", "lint": "eslint . --fix"}}`,
+	"package.json": `{"devDependencies": {"mocha": "11.7.4", "eslint": "9.37.0", "stylelint": "16.25.0"}, "scripts": {"test": "NODE_OPTIONS=--no-warnings mocha spec --watch", "lint": "eslint . --fix && stylelint '**/*.css' --fix"}}`,
+	".stylelintrc": "extends: ./style.yml\n", "style.yml": "rules: {color-no-invalid-hex: true, block-no-empty: true}\n", "a.css": "b {}\n",
 	"eslint.config.js": "module.exports = [{ rules: require('./rules') }];\n", "rules.js": "module.exports = { eqeqeq: 'error', 'no-var': 'warn' };\n",
 	"sum.js":      "'use strict';\nmodule.exports = (a, b) => a + b;\nmodule.exports.old = (a) => a == 1;\n",
 	"spec/sum.js": "const assert = require('assert');\nconst sum = require('../sum');\n\ndescribe('sum', () => {\n  it('adds', () => assert.strictEqual(sum(1, 2), 3));\n  it('fails', () => assert.ok(sum(1, -1)));\n});\n",
@@ -185,10 +226,16 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	s := newSiteOn(t, installed, equipped)
 	r := s.verify(t, map[string]string{
 		"sum.js":   strings.Replace(equipped["sum.js"], "a + b", "a - b", 1) + "var warned = 1;\nmodule.exports.more = (a) => a == warned;\n",
-		"rules.js": "module.exports = {};\n",
+		"rules.js": "module.exports = {};\n", "a.css": "b {}\ni { color: #xyz; }\n", "style.yml": "rules: {}\n",
 	})
 	expect(t, r, Fail, gateLint, gateTests)
-	single(t, find(t, r, gateLint), "eqeqeq", "sum.js", 5)
+	var found []string
+	for _, f := range find(t, r, gateLint).Findings {
+		found = append(found, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Tool))
+	}
+	if want := []string{"sum.js:5 eqeqeq eslint", "a.css:2 color-no-invalid-hex stylelint"}; !slices.Equal(found, want) {
+		t.Errorf("%q, want %q", found, want)
+	}
 	tests := find(t, r, gateTests)
 	single(t, tests, ruleTestFailed, "spec/sum.js", 5)
 	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
@@ -196,7 +243,7 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	}
 	r = s.verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
 	expect(t, r, Pass)
-	if lint := find(t, r, gateLint); lint.Old != 1 || find(t, r, gateTests).Old != 1 {
+	if lint := find(t, r, gateLint); lint.Old != 2 || find(t, r, gateTests).Old != 1 {
 		t.Errorf("%+v", r.Gates)
 	}
 	bare := newSite(t, equipped).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
