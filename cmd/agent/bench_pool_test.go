@@ -34,15 +34,14 @@ func (t frozenTree) Files() []images.File {
 
 func (t frozenTree) Open(path string) (io.ReadCloser, error) { return t.Manifest.Open(path) }
 
-// freezeMany returns a scanned workspace of 10,000 files and the ID of its
-// image, which is removed with the test.
-func freezeMany(t *testing.T, engine *sandbox.Engine) (*workspace.Manifest, string) {
+// freeze returns the workspace at dir, scanned, and the ID of its image, which
+// the caller removes.
+func freeze(t *testing.T, engine *sandbox.Engine, dir string) (*workspace.Manifest, string) {
 	t.Helper()
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := manyFiles(t, 10_000)
 	base, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +70,7 @@ func benchPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	base, image := freezeMany(t, engine)
+	base, image := freeze(t, engine, manyFiles(t, 10_000))
 	pool := sandbox.NewPool(engine, sandbox.PoolConfig{})
 	spec := sandbox.Spec{
 		Image: image, Run: "bench", Purpose: "bench", Lease: time.Now().Add(30 * time.Minute), Limits: verify.RoomFor(sandbox.Limits{}, base),
