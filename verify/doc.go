@@ -192,7 +192,8 @@
 // says more than how linters and type checkers work. What is installed, and fixtures,
 // are none; neither is one without a configuration of pytest under one that has
 // testpaths, which says from where all tests are run. A project imports from itself,
-// from those around it, from the top, and from src in each. Projects of the base stay
+// from those around it, from the top, from those that one of these depends on by their
+// place in the workspace, and from src in each. Projects of the base stay
 // some when the patch takes their configuration away, and IDs do not depend on
 // where a test is run from: so each test of before is missed.
 //

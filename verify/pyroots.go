@@ -78,22 +78,85 @@ func (v view) testProjects() (dirs []string) {
 }
 
 // importPaths lists the directories that a root imports from, the nearest first:
-// itself, the projects that it lies in, the top, and src in each.
+// itself, the projects that it lies in, the top, those that any of them
+// depends on by their place, and src in each.
 func (v view) importPaths(root string) (dirs []string) {
+	var projects []string
 	for dir := root; ; dir = path.Dir(dir) {
-		project := slices.ContainsFunc(slices.Collect(maps.Keys(projectMarks)), func(name string) bool {
-			return v.has(path.Join(dir, name)) && projectMarks[name].MatchString(v.text(path.Join(dir, name)))
-		})
-		if dir == root || dir == "." || project {
-			dirs = append(dirs, dir)
-			if src := path.Join(dir, "src"); v.hasDir(src) {
-				dirs = append(dirs, src)
-			}
+		if dir == root || dir == "." || v.isProject(dir) {
+			projects = append(projects, dir)
 		}
 		if dir == "." {
-			return dirs
+			break
 		}
 	}
+	for i := 0; i < len(projects); i++ {
+		for _, other := range v.beside(projects[i]) {
+			if !slices.Contains(projects, other) {
+				projects = append(projects, other)
+			}
+		}
+	}
+	for _, dir := range projects {
+		dirs = append(dirs, dir)
+		if src := path.Join(dir, "src"); v.hasDir(src) {
+			dirs = append(dirs, src)
+		}
+	}
+	return dirs
+}
+
+// isProject reports whether a directory has what makes it a project.
+func (v view) isProject(dir string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(projectMarks)), func(name string) bool {
+		return v.has(path.Join(dir, name)) && projectMarks[name].MatchString(v.text(path.Join(dir, name)))
+	})
+}
+
+// What a project depends on by its place: a path in pyproject.toml, as uv, poetry and
+// pdm have it, or a line of requirements. Of uv's workspace it is named alone.
+var (
+	placedDependency = regexp.MustCompile(`\bpath\s*=\s*["'](\.[^"']*)["']|["'][\w.-]+\s*@\s*file:(?://\$\{PROJECT_ROOT\})?/*(\.[^"']*)["']`)
+	placedLine       = regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[= ]\s*)?(?:file:)?(\.{1,2}(?:/[^\s#;\[]*)?)\s*(?:\[[^\]]*\])?\s*(?:[#;].*)?$`)
+	namedDependency  = regexp.MustCompile(`(?m)^\s*["']?([\w.-]+)["']?\s*=\s*\{[^}\n]*\bworkspace\s*=\s*true`)
+	projectName      = regexp.MustCompile(`(?m)^name\s*=\s*["']([\w.-]+)["']`)
+)
+
+// beside lists the projects of the workspace that one depends on.
+func (v view) beside(dir string) (found []string) {
+	add := func(place string) {
+		if place = path.Join(dir, place); v.isProject(place) {
+			found = append(found, place)
+		}
+	}
+	text := v.text(path.Join(dir, "pyproject.toml"))
+	for _, m := range placedDependency.FindAllStringSubmatch(text, -1) {
+		add(m[1] + m[2])
+	}
+	for _, name := range []string{"requirements.txt", "requirements-dev.txt", "dev-requirements.txt"} {
+		for _, m := range placedLine.FindAllStringSubmatch(v.text(path.Join(dir, name)), -1) {
+			add(m[1])
+		}
+	}
+	for _, m := range namedDependency.FindAllStringSubmatch(text, -1) {
+		for _, p := range v.paths() {
+			if path.Base(p) != "pyproject.toml" || apart(path.Dir(p)) {
+				continue
+			}
+			if name := projectName.FindStringSubmatch(v.text(p)); name != nil && sameProject(name[1], m[1]) {
+				found = append(found, path.Dir(p))
+			}
+		}
+	}
+	return found
+}
+
+// sameProject compares names of projects as Python's indexes do.
+func sameProject(a, b string) bool {
+	plain := func(name string) string {
+		return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+	}
+	return plain(a) == plain(b)
 }
 
 // pythonRoots lists the directories from which pytest is run, sorted: the

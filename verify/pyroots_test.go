@@ -202,6 +202,28 @@ func TestRootsAreRunOneByOne(t *testing.T) {
 	}
 }
 
+func TestProjectsImportFromThoseBesideThem(t *testing.T) {
+	t.Parallel()
+	const project = "[project]\nname = \"%s\"\n"
+	named := func(name string) string { return fmt.Sprintf(project, name) }
+	v := newView(scan(t, map[string]string{
+		"apps/uv/pyproject.toml": named("uv") + "[tool.uv.sources]\nlib = {path = \"../../libs/lib\", editable = true}\nOther_Lib = { workspace = true }\n", "apps/uv/a.py": "",
+		"apps/poetry/pyproject.toml": "[tool.poetry.dependencies]\nlib = {develop = true, path = '../../libs/lib'}\ngone = {path = \"../gone\"}\nout = {path = \"../../../out\"}\n", "apps/poetry/src/a.py": "",
+		"apps/pip/setup.py": "", "apps/pip/requirements.txt": "requests\n-e ../../libs/other[x]  # why\n./wheels/a.whl\n..\n",
+		"apps/direct/pyproject.toml": named("direct") + "dependencies = [\"lib @ file:../../libs/lib\"]\n",
+		"libs/lib/pyproject.toml":    named("lib") + "[tool.uv.sources]\nbase = { path = \"../base\" }\nlib = { workspace = true }\n", "libs/lib/src/lib.py": "",
+		"libs/base/setup.cfg": "[metadata]\n", "libs/other/pyproject.toml": named("other-lib"), "libs/vendor/other/pyproject.toml": named("other-lib"),
+	}), workspace.Changeset{})
+	for root, want := range map[string]string{
+		"apps/uv": "apps/uv . libs/lib libs/lib/src libs/other libs/base", "apps/poetry": "apps/poetry apps/poetry/src . libs/lib libs/lib/src libs/base",
+		"apps/pip": "apps/pip . libs/other", "apps/direct": "apps/direct . libs/lib libs/lib/src libs/base", ".": ".",
+	} {
+		if got := strings.Join(v.importPaths(root), " "); got != want {
+			t.Errorf("%s imports from %s, want %s", root, got, want)
+		}
+	}
+}
+
 func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
 	t.Parallel()
 	base := scan(t, map[string]string{
@@ -233,9 +255,11 @@ func monorepo() map[string]string {
 		"shared/money.py":   "def cents(n: int) -> int:\n    return n * 100\n",
 		"tests/test_api.py": "from shared.money import cents\n\n\ndef test_cents() -> None:\n    assert cents(1) == 100\n",
 
-		"services/a/pyproject.toml":    "[project]\nname = \"a\"\nversion = \"1\"\n\n[tool.pytest.ini_options]\npython_functions = [\"check_*\"]\n\n[tool.mypy]\ndisallow_untyped_defs = true\n",
+		"services/a/pyproject.toml":    "[project]\nname = \"a\"\nversion = \"1\"\n\n[tool.uv.sources]\nrates = { path = \"../../libs/rates\", editable = true }\n\n[tool.pytest.ini_options]\npython_functions = [\"check_*\"]\n\n[tool.mypy]\ndisallow_untyped_defs = true\n",
 		"services/a/data.txt":          "2\n",
-		"services/a/src/app/core.py":   "from shared.money import cents\n\n\ndef price(n: int) -> int:\n    return cents(n)\n",
+		"services/a/src/app/core.py":   "from rates import rate\nfrom shared.money import cents\n\n\ndef price(n: int) -> int:\n    return cents(rate(n))\n",
+		"libs/rates/pyproject.toml":    "[project]\nname = \"rates\"\n",
+		"libs/rates/src/rates.py":      "def rate(n: int) -> int:\n    return n\n",
 		"services/a/tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two() -> int:\n    with open(\"data.txt\") as f:\n        return int(f.read())\n",
 		"services/a/tests/test_api.py": "from app.core import price\n\n\ndef check_price(two: int) -> None:\n    assert price(two) == 200\n",
 
@@ -291,7 +315,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 
 		// The tests of before are missed, wherever the patch has them run from.
 		{"tests that are looked for elsewhere or left out", map[string]string{
-			"services/a/pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = [\"nothing\"]\npython_functions = \"none_*\"\n",
+			"services/a/pyproject.toml": "[tool.uv.sources]\nrates = { path = \"../../libs/rates\" }\n[tool.pytest.ini_options]\ntestpaths = [\"nothing\"]\npython_functions = \"none_*\"\n",
 			"services/b/pyproject.toml": "[tool.pytest.ini_options]\naddopts = \"--ignore=tests\"\n",
 		}, Fail, []string{"test-lost " + a, "test-lost services/b/tests/test_api.py::test_rate"}},
 		{"projects in the place of tests", map[string]string{
@@ -349,12 +373,12 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	}
 	slices.Sort(got)
 	if d := cmp.Diff([]string{
-		"mypy services/a/src/app/core.py:8 no-untyped-def",
-		"mypy services/a/src/app/core.py:9 arg-type",
-		"mypy services/a/src/app/core.py:9 name-defined",
+		"mypy services/a/src/app/core.py:10 arg-type",
+		"mypy services/a/src/app/core.py:10 name-defined",
+		"mypy services/a/src/app/core.py:9 no-untyped-def",
 		"mypy top.py:5 assignment",
 		"pyright services/c/lib.py:3 reportAssignmentType",
-		"ruff services/a/src/app/core.py:9 F821",
+		"ruff services/a/src/app/core.py:10 F821",
 		"ruff services/c/lib.py:1 F401",
 		"ty services/b/src/app/core.py:9 invalid-argument-type",
 	}, got); d != "" {
