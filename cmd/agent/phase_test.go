@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+)
+
+// A failpoint holds a run at one of its writes: a trigger of the test's own schema
+// waits for a lock that the test has. So the run stands between two phases for as
+// long as the test wants, and the program needs no hook for that.
+type failpoint struct {
+	conn *pgx.Conn
+	key  int64
+}
+
+// newFailpoint makes the triggers, which are idle at first.
+func newFailpoint(t *testing.T, url string) *failpoint {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(t.Context()) })
+	f := &failpoint{conn, rand.Int64N(1 << 31)}
+	f.do(t, `create table failpoint (place text)`)
+	f.do(t, fmt.Sprintf(`create function wait_at_failpoint() returns trigger language plpgsql as $$ begin
+		if exists (select from failpoint where place = tg_table_name || ' ' || coalesce(to_jsonb(new) ->> 'state', to_jsonb(new) ->> 'status', '')) then
+			perform pg_advisory_xact_lock_shared(%d);
+		end if;
+		return new;
+	end $$`, f.key))
+	for _, table := range []string{"run_state", "candidate", "promotion"} {
+		f.do(t, fmt.Sprintf("create trigger failpoint before insert or update on %s for each row execute function wait_at_failpoint()", table))
+	}
+	return f
+}
+
+func (f *failpoint) do(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	if _, err := f.conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// set has the next run wait before a write, "table state", until lift.
+func (f *failpoint) set(t *testing.T, place string) {
+	t.Helper()
+	f.do(t, "select pg_advisory_lock($1)", f.key)
+	f.do(t, "insert into failpoint values ($1)", place)
+}
+
+// reached waits until the run does, and returns the server's process that it waits in.
+func (f *failpoint) reached(t *testing.T) (pid int) {
+	t.Helper()
+	const waiting = "select coalesce(max(pid), 0) from pg_locks where locktype = 'advisory' and not granted and objid = $1"
+	for range 30_000 { // far longer than any run
+		if err := f.conn.QueryRow(t.Context(), waiting, f.key).Scan(&pid); err != nil {
+			t.Fatal(err)
+		}
+		if pid != 0 {
+			return pid
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the run does not come to where it should wait")
+	return 0
+}
+
+// lift lets whatever waits go on, and no run wait any more.
+func (f *failpoint) lift(t *testing.T) {
+	t.Helper()
+	f.do(t, "delete from failpoint")
+	f.do(t, "select pg_advisory_unlock($1)", f.key)
+}
+
+// Between any two phases the agent is killed, or the database drops its connection.
+// A killed run leaves the tree as it was before the renames, and as it is after the
+// patch from then on; one that lost its connection ends as if nothing had been.
+func TestEveryPhaseMayEndBadly(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	f := newFailpoint(t, url)
+	args := []string{"sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json"}
+	k.restore(t)
+	before := snapshotOf(t, k.work)
+	if out, err := k.command(args...).CombinedOutput(); err != nil {
+		t.Fatalf("an undisturbed run: %v\n%s", err, out)
+	}
+	after := snapshotOf(t, k.work)
+	for i, phase := range []struct{ place, left string }{
+		{"run_state queued", before}, {"run_state analyzing", before}, {"run_state verifying", before}, {"candidate ", before},
+		{"run_state awaiting_approval", before}, {"run_state promoting", before}, {"promotion prepared", before},
+		{"promotion committed", after}, {"run_state promoted", after},
+	} {
+		k.restore(t)
+		f.set(t, phase.place)
+		cmd := k.command(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		f.reached(t)
+		cmd.Process.Kill()
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("%s: the run was over", phase.place)
+		}
+		f.lift(t)
+		k.next(t, i)
+		if got := snapshotOf(t, k.work); got != phase.left {
+			t.Errorf("killed at %s: the tree is\n%s", phase.place, got)
+		}
+		k.nothingLeft(t, db)
+		if state := k.latest(t, db); (state == run.Promoted) != (phase.left == after) && i > 0 {
+			t.Errorf("killed at %s: the record says %s", phase.place, state)
+		}
+
+		k.restore(t)
+		f.set(t, phase.place)
+		var told bytes.Buffer
+		cmd = k.command(args...)
+		cmd.Stdout, cmd.Stderr = &told, &told
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		f.do(t, "select pg_terminate_backend($1)", f.reached(t))
+		f.lift(t)
+		if err := cmd.Wait(); err != nil || snapshotOf(t, k.work) != after || k.latest(t, db) != run.Promoted {
+			t.Errorf("without its connection at %s: %v, the record says %s\n%s", phase.place, err, k.latest(t, db), &told)
+		}
+	}
+}
