@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,15 +35,19 @@ func newFailpoint(t *testing.T, url string) *failpoint {
 	}
 	t.Cleanup(func() { conn.Close(t.Context()) })
 	f := &failpoint{conn, rand.Int64N(1 << 31)}
-	f.do(t, `create table failpoint (place text)`)
-	f.do(t, fmt.Sprintf(`create function wait_at_failpoint() returns trigger language plpgsql as $$ begin
-		if exists (select from failpoint where place = tg_table_name || ' ' || coalesce(to_jsonb(new) ->> 'state', to_jsonb(new) ->> 'status', '')) then
+	f.do(t, `create table failpoint (place text, full_disk boolean)`)
+	f.do(t, fmt.Sprintf(`create function stop_at_failpoint() returns trigger language plpgsql as $$ declare
+		here text := tg_table_name || ' ' || coalesce(to_jsonb(new) ->> 'state', to_jsonb(new) ->> 'status', '');
+	begin
+		if exists (select from failpoint where place = here and full_disk) then
+			raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+		elsif exists (select from failpoint where place = here) then
 			perform pg_advisory_xact_lock_shared(%d);
 		end if;
 		return new;
 	end $$`, f.key))
 	for _, table := range []string{"run_state", "candidate", "promotion"} {
-		f.do(t, fmt.Sprintf("create trigger failpoint before insert or update on %s for each row execute function wait_at_failpoint()", table))
+		f.do(t, fmt.Sprintf("create trigger failpoint before insert or update on %s for each row execute function stop_at_failpoint()", table))
 	}
 	return f
 }
@@ -56,7 +63,7 @@ func (f *failpoint) do(t *testing.T, sql string, args ...any) {
 func (f *failpoint) set(t *testing.T, place string) {
 	t.Helper()
 	f.do(t, "select pg_advisory_lock($1)", f.key)
-	f.do(t, "insert into failpoint values ($1)", place)
+	f.do(t, "insert into failpoint values ($1, false)", place)
 }
 
 // reached waits until the run does, and returns the server's process that it waits in.
@@ -136,6 +143,34 @@ func TestEveryPhaseMayEndBadly(t *testing.T) {
 		f.lift(t)
 		if err := cmd.Wait(); err != nil || snapshotOf(t, k.work) != after || k.latest(t, db) != run.Promoted {
 			t.Errorf("without its connection at %s: %v, the record says %s\n%s", phase.place, err, k.latest(t, db), &told)
+		}
+	}
+}
+
+// A database that has no room for the evidence leaves nothing promoted, and the next
+// command, when there is room again, finds all settled.
+func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	f := newFailpoint(t, url)
+	k.restore(t)
+	before := snapshotOf(t, k.work)
+	for i, place := range []string{"run_state queued", "candidate ", "promotion prepared", "promotion committed", "run_state promoted"} {
+		f.do(t, "insert into failpoint values ($1, true)", place)
+		out, err := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json").CombinedOutput()
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || ended.ExitCode() != run.ExitInfra || !strings.Contains(string(out), "No space left on device") {
+			t.Errorf("%s: %v\n%s", place, err, out)
+		}
+		f.do(t, "delete from failpoint")
+		k.next(t, i)
+		if got := snapshotOf(t, k.work); got != before {
+			t.Errorf("%s: the tree is\n%s", place, got)
+		}
+		k.nothingLeft(t, db)
+		if i > 0 && k.latest(t, db) == run.Promoted {
+			t.Errorf("%s: the record says that it is", place)
 		}
 	}
 }
