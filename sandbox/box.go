@@ -63,8 +63,9 @@ type Box struct {
 	id     string
 	stream *stream
 	ready  guest.Ready
-	// broken says why no further request is possible.
+	// broken says why no further request is possible; lost that no command is why.
 	broken error
+	lost   bool
 
 	// detached runs a clean-up act with the values of Start's context
 	// but not its end.
@@ -288,6 +289,10 @@ func (b *Box) kill() error {
 	})
 }
 
+// Lost reports whether the engine or somebody else ended the box, or the way to
+// it, before it was closed: neither its commands nor the context of Start did.
+func (b *Box) Lost() bool { return b.lost }
+
 // breaks records that no request is possible any more, kills what may
 // still run, and returns the error, to which it adds the end of Start's
 // context if that was the reason.
@@ -295,6 +300,6 @@ func (b *Box) breaks(act string, err error) error {
 	if cause := b.revoked.Load(); cause != nil {
 		err = errors.Join(*cause, err)
 	}
-	b.broken = fmt.Errorf("box %s: %s: %w", short(b.id), act, err)
+	b.broken, b.lost = fmt.Errorf("box %s: %s: %w", short(b.id), act, err), b.revoked.Load() == nil
 	return errors.Join(b.broken, b.kill())
 }

@@ -81,6 +81,7 @@ func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Res
 		return guest.Result{}, b.breaks(act, err)
 	}
 	b.broken = fmt.Errorf("box %s: it died when it ran %s", short(b.id), cmd.Args[0])
+	b.lost = !late && !state.OOMKilled
 	res := guest.Result{Exit: state.ExitCode, Killed: true, TimedOut: late, OOM: state.OOMKilled}
 	if state.ExitCode == 128+9 {
 		res.Exit, res.Signal = -1, "SIGKILL"

@@ -88,7 +88,8 @@
 //	proof             the planted faults, on the bare toolchain, unless cached
 //
 // A box is used once and closed on every path; when the context ends all are
-// killed. A syntax error in a touched file ends the programs early, for they
+// killed. When the engine goes away, or loses a box that nothing in it had ended,
+// everything is judged once more in new ones. A syntax error in a touched file ends the programs early, for they
 // would only crash on it.
 //
 // # Verdict

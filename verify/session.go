@@ -3,10 +3,12 @@ package verify
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent/sandbox"
@@ -45,6 +47,9 @@ type session struct {
 	// written by plan alone.
 	families map[*family]reach
 	reach    map[string]reach
+
+	// The engine went away, or a box that nothing in it had ended.
+	lost atomic.Bool
 
 	// Closed when the changeset is final. final may be read after that only, but
 	// for the static box, which sets it.
@@ -213,9 +218,16 @@ func (s *session) withBox(ctx context.Context, image, purpose string, use func(b
 		Image: image, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
 	if err != nil {
+		var away *sandbox.UnavailableError
+		if errors.As(err, &away) {
+			s.lost.Store(true)
+		}
 		return fmt.Errorf("start a box for %s: %w", purpose, err)
 	}
 	defer func() {
+		if box.Lost() && ctx.Err() == nil {
+			s.lost.Store(true)
+		}
 		if err := box.Close(); err != nil {
 			s.results.note(fmt.Sprintf("close the box of %s: %v", purpose, err))
 		}

@@ -189,11 +189,18 @@ type Event struct {
 }
 
 // Verify judges one candidate. Trouble of the engine or of a tool makes the
-// report's verdict Infra; the error is only that of a ctx that ended. emit may
+// report's verdict Infra, if it is still there when the engine has come back and all
+// was judged once more; the error is only that of a ctx that ended. emit may
 // be called from several goroutines, one at a time; nil is no one to tell.
 func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (Report, error) {
 	s := newSession(v, req, emit)
 	s.run(ctx)
+	// What an engine takes with it when it restarts says nothing about the patch.
+	if s.lost.Load() && ctx.Err() == nil && v.awaitEngine(ctx, req) {
+		s = newSession(v, req, emit)
+		s.results.note("the engine lost a box: everything was judged once more")
+		s.run(ctx)
+	}
 	// A report that was cut short would look like one with less to say.
 	if err := ctx.Err(); err != nil {
 		return Report{}, err

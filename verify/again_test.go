@@ -1,0 +1,71 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"agent/sandbox"
+)
+
+// A lossy launcher is an engine that takes boxes of one purpose away as soon as they
+// stand, or is not there at first.
+type lossy struct {
+	*sandbox.Engine
+	purpose string
+	// How many are taken away, how many starts find no engine.
+	losses, absences int32
+	started, asked   atomic.Int32
+}
+
+func (l *lossy) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error) {
+	if l.asked.Add(1) <= l.absences {
+		return nil, &sandbox.UnavailableError{Host: "nowhere", Hint: "wait", Err: errors.New("refused")}
+	}
+	box, err := l.Engine.Start(ctx, spec)
+	if err == nil && spec.Purpose == l.purpose && l.started.Add(1) <= l.losses {
+		err = exec.CommandContext(ctx, "docker", "kill", box.ID()).Run()
+	}
+	return box, err
+}
+
+func TestWhatTheEngineLosesIsJudgedOnceMore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"main.py": "if __name__ == '__main__':\n    print(1)\n"})
+	patch := map[string]string{"main.py": "if __name__ == '__main__':\n    print(2)\n"}
+	for name, c := range map[string]struct {
+		engine  *lossy
+		verdict Verdict
+		starts  int32
+	}{
+		"nothing lost":  {&lossy{purpose: groupStatic}, Pass, 1},
+		"static gates":  {&lossy{purpose: groupStatic, losses: 1}, Pass, 2},
+		"the program":   {&lossy{purpose: groupSmoke, losses: 1}, Pass, 2},
+		"lost for good": {&lossy{purpose: groupStatic, losses: 9}, Infra, 2},
+		"away at first": {&lossy{purpose: groupStatic, absences: 5}, Pass, 1},
+	} {
+		c.engine.Engine, s.verifier.Boxes = s.lab.engine, c.engine
+		r := s.verify(t, patch)
+		if r.Verdict != c.verdict {
+			t.Errorf("%s: %s, want %s: %s", name, r.Verdict, c.verdict, detailsOf(r))
+		}
+		if got := c.engine.started.Load(); got != c.starts {
+			t.Errorf("%s: %d boxes, want %d", name, got, c.starts)
+		}
+		if again := strings.Contains(detailsOf(r), "judged once more"); again != (name != "nothing lost") {
+			t.Errorf("%s: %s", name, detailsOf(r))
+		}
+	}
+}
+
+// detailsOf joins what a report says of its gates.
+func detailsOf(r Report) string {
+	var all []string
+	for _, g := range r.Gates {
+		all = append(all, g.Detail)
+	}
+	return strings.Join(all, "; ")
+}
