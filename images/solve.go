@@ -21,7 +21,12 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/tonistiigi/fsutil"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
+
+// enginePatience is how long a build waits for an engine that went away.
+const enginePatience = 30 * time.Second
 
 // A plan says what an image consists of, once the client that solves it is known.
 //
@@ -35,7 +40,21 @@ type plan func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.Image
 //
 // When ctx ends the build ends at once, and the error is the cause that ctx
 // was given. The error of a broken step carries the end of what that step printed.
+// An engine that goes away, as it does when it restarts, is waited for.
 func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsutil.FS, p plan) error {
+	err := b.build(ctx, ref, mounts, p)
+	for wait := time.Second; wait <= enginePatience/2 && ctx.Err() == nil && status.Code(err) == codes.Unavailable; wait *= 2 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			err = b.build(ctx, ref, mounts, p)
+		}
+	}
+	return err
+}
+
+// build is solve on an engine that stays.
+func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsutil.FS, p plan) error {
 	client, err := b.dial(ctx)
 	if err != nil {
 		return err
@@ -48,7 +67,7 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 		LocalMounts:         mounts,
 		AllowedEntitlements: []string{string(entitlements.EntitlementNetworkHost)},
 	}
-	build := func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+	steps := func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
 		state, config, err := p(ctx, c)
 		if err != nil {
 			return nil, err
@@ -68,13 +87,13 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 	// Both goroutines end with the build: the client closes the status when it is
 	// done, and the display follows it to the end.
 	tail := &logTail{}
-	status := make(chan *bk.SolveStatus)
+	updates := make(chan *bk.SolveStatus)
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		_, err := client.Build(gctx, opt, "agent", build, status)
+		_, err := client.Build(gctx, opt, "agent", steps, updates)
 		return err
 	})
-	group.Go(func() error { return b.show(ctx, status, tail) })
+	group.Go(func() error { return b.show(ctx, updates, tail) })
 	if err := group.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("build image %s: %w", ref, context.Cause(ctx))

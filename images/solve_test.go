@@ -1,0 +1,58 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+)
+
+// A restarting engine drops its connections at a word of a build's output, and is
+// not there for the next few.
+type restarting struct {
+	*testEngine
+	mu      sync.Mutex
+	open    []net.Conn
+	refused int
+}
+
+func (e *restarting) DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refused > 0 {
+		e.refused--
+		return nil, errors.New("connection refused")
+	}
+	conn, err := e.testEngine.DialHijack(ctx, url, proto, meta)
+	e.open = append(e.open, conn)
+	return conn, err
+}
+
+// restart drops everything; refused is how many connections fail then.
+func (e *restarting) restart(refused int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, conn := range e.open {
+		conn.Close()
+	}
+	e.open, e.refused = nil, refused
+}
+
+func TestABuildOutlivesARestartOfItsEngine(t *testing.T) {
+	t.Parallel()
+	e := &restarting{testEngine: newEngine(t)}
+	r := &recipe{
+		name: "test-restarted", base: mustLoad(t, Postgres, nil).base, digest: hash([]byte("test-restarted")),
+		Prepare: "echo started; sleep 2; echo ended",
+	}
+	t.Cleanup(func() { removeImage(t, e.testEngine, r.ref()) })
+	var once sync.Once
+	cut := &onText{text: "started", do: func() { once.Do(func() { e.restart(3) }) }}
+	if _, err := New(e, nil, cut).ensure(t.Context(), r); err != nil || !e.has(t, r.ref()) {
+		t.Errorf("the build of a restarted engine: %v", err)
+	}
+	if e.refused > 0 {
+		t.Errorf("nobody asked again: %d", e.refused)
+	}
+}
