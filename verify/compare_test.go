@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -231,6 +232,8 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 		{"endless loop", end(ending{}), end(ending{Running: true, Busy: true}), Timeout},
 		{"now a quiet server", end(ending{}), end(ending{Running: true, Ports: []guest.Port{{Port: 80}}}), Pass},
 		{"only waits now", end(ending{}), end(running), Fail},
+		{"has waited for a quarter", end(ending{}), end(ending{Running: true, Wall: 4 * time.Second, Rested: time.Second}), Fail},
+		{"is slow", end(ending{}), end(ending{Running: true, Wall: 4 * time.Second, Rested: time.Second - 1}), Pass},
 		{"command not found, ever", end(ending{Exit: 127}), end(ending{Exit: 127}), Infra},
 		{"command not found now", end(ending{}), end(ending{Exit: 127}), Fail},
 		{"out of memory", end(ending{}), outcome{Verdict: OOM}, OOM},

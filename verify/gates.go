@@ -74,7 +74,7 @@ const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "9"
+const definitions = "10"
 
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for

@@ -128,8 +128,13 @@ func counterpart(before []guest.Port, p guest.Port, count int) guest.Port {
 }
 
 // waitTime is how much processor time, as a part of the watch, a program that
-// only waits may use beyond what it used to end: one tenth.
-const waitTime = 10
+// only waits may use beyond what it used to end: one tenth. For restTime, one
+// quarter of the watch, it has done nothing at all: one that a busy machine keeps
+// from its work goes on with it to the end.
+const (
+	waitTime = 10
+	restTime = 4
+)
 
 // onlyWaits reports whether a program that did its work before the patch, and
 // ended well and soon, now does nothing until the watch is over: it writes
@@ -139,5 +144,5 @@ func onlyWaits(then *ending, now ending) bool {
 	if then == nil || then.Running || then.crashed() || then.Wall > now.Wall/2 {
 		return false
 	}
-	return now.Running && !now.Settled && len(now.Ports) == 0 && now.Wrote == 0 && now.CPU <= then.CPU+now.Wall/waitTime
+	return now.Running && !now.Settled && len(now.Ports) == 0 && now.Wrote == 0 && now.CPU <= then.CPU+now.Wall/waitTime && now.Rested >= now.Wall/restTime
 }

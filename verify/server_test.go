@@ -130,7 +130,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 func TestAWaitInPlaceOfTheWorkIsSeen(t *testing.T) {
 	t.Parallel()
 	worked := ending{Wall: time.Second, CPU: 300 * time.Millisecond, Wrote: 40}
-	waits := ending{Running: true, Wall: 10 * time.Second, CPU: 200 * time.Millisecond}
+	waits := ending{Running: true, Wall: 10 * time.Second, CPU: 200 * time.Millisecond, Rested: 9 * time.Second}
 	with := func(change func(*ending)) ending { e := waits; change(&e); return e }
 	for name, c := range map[string]struct {
 		then *ending
@@ -143,6 +143,7 @@ func TestAWaitInPlaceOfTheWorkIsSeen(t *testing.T) {
 		"works":                   {&worked, with(func(e *ending) { e.CPU = 2 * time.Second }), false},
 		"listens":                 {&worked, with(func(e *ending) { e.Ports = []guest.Port{{Port: 80}} }), false},
 		"is ready":                {&worked, with(func(e *ending) { e.Settled = true }), false},
+		"is slow":                 {&worked, with(func(e *ending) { e.Rested = 2 * time.Second }), false},
 		"ends":                    {&worked, worked, false},
 		"waited before":           {&waits, waits, false},
 		"crashed before":          {&ending{Exit: 1}, waits, false},

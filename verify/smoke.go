@@ -50,6 +50,8 @@ type ending struct {
 	Wall  time.Duration `json:"wall,omitempty"`
 	CPU   time.Duration `json:"cpu,omitempty"`
 	Wrote int64         `json:"wrote,omitempty"`
+	// How long, at the end of the watch, it had not been at work.
+	Rested time.Duration `json:"rested,omitempty"`
 	// The last crash with a place in the workspace, else the last one.
 	Where Finding `json:"where"`
 	// The last report of an exception, be it one that was caught.
@@ -133,7 +135,7 @@ func (e ending) crashed() bool { return !e.Running && (e.Exit != 0 || e.Signal !
 func readEnding(res guest.Result) ending {
 	e := ending{
 		Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut || res.Settled, Settled: res.Settled, Ports: res.Ports,
-		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr),
+		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr), Rested: res.Rested,
 	}
 	e.Busy = res.TimedOut && res.Wall > 0 && e.CPU > res.Wall/2
 	// A running program is ended by the watch, not by itself.

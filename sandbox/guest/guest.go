@@ -165,6 +165,9 @@ type Result struct {
 	// Waited is how long those that the deadline found alive had been ready
 	// to run and had no processor; 0 where the kernel does not tell.
 	Waited time.Duration `json:"waited"`
+	// Rested is how long, before the end of a Watch, none of them had done
+	// anything or wanted to; 0 where the kernel does not tell.
+	Rested time.Duration `json:"rested,omitempty"`
 	// PeakBytes is the peak memory of the box so far, the files in its
 	// file systems in memory included.
 	PeakBytes int64 `json:"peak_bytes"`

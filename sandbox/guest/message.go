@@ -107,7 +107,7 @@ func (a Answer) Check(c Command) error {
 	if len(r.Reached) > len(reachable) || slices.ContainsFunc(r.Reached, func(name string) bool { return !slices.Contains(reachable, name) }) {
 		return fmt.Errorf("answer to %s: a limit that no box has", c.Args[0])
 	}
-	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.Waited < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
+	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.Waited < 0 || r.Rested < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
 		return fmt.Errorf("answer to %s: figures that cannot be", c.Args[0])
 	}
 	return nil

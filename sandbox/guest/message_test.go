@@ -26,6 +26,7 @@ func TestAnswerCheckRefusesWhatWasNotAskedFor(t *testing.T) {
 		"negative survivors":  func(r *Result) { r.Survivors = -1 },
 		"negative processor":  func(r *Result) { r.CPU = -1 },
 		"negative wait":       func(r *Result) { r.Waited = -1 },
+		"negative rest":       func(r *Result) { r.Rested = -1 },
 		"negative peak":       func(r *Result) { r.PeakBytes = -1 },
 		"negative wall":       func(r *Result) { r.Wall = -1 },
 		"a limit of no box":   func(r *Result) { r.Reached = []string{"\x1b[2J"} },

@@ -20,6 +20,14 @@ const settleTime = 100 * time.Millisecond
 // left, such as a process in a slow system call.
 const killInterval = 50 * time.Millisecond
 
+// restInterval is how often processes are looked at that may be at rest, and
+// restShare what they may do meanwhile, as a part of it: one hundredth. Who waits
+// looks now and then whether it may go on.
+const (
+	restInterval = 200 * time.Millisecond
+	restShare    = 100
+)
+
 // processes are all processes of the box but this one, while a command
 // runs. Orphans become children of the first process, so waiting for
 // any child sees every end, and the lack of children means that nothing
@@ -38,6 +46,10 @@ type processes struct {
 	cpu time.Duration
 	// Set by end.
 	waited time.Duration
+	// Set by look: what they have had and wanted of the processors so far, when
+	// that was asked, and since when it grows no more.
+	spent             time.Duration
+	looked, restSince time.Time
 }
 
 // watch starts to wait for every process. The goroutine ends when none
@@ -72,15 +84,26 @@ func (p *processes) reap() {
 }
 
 // run lets the command run until it ends, or for at most timeout, or until
-// settled, and reports whether it ended by itself. The end of ctx is none.
-func (p *processes) run(ctx context.Context, settled <-chan struct{}, timeout time.Duration) (ended bool) {
+// settled, and reports whether it ended by itself. The end of ctx is none. What is
+// watched is looked at meanwhile.
+func (p *processes) run(ctx context.Context, settled <-chan struct{}, timeout time.Duration, watched bool) (ended bool) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
-	select {
-	case <-p.mainEnded:
-	case <-settled:
-	case <-timer.C:
-	case <-ctx.Done():
+	tick := time.NewTicker(restInterval)
+	defer tick.Stop()
+	for looking := true; looking; {
+		select {
+		case <-tick.C:
+			if watched {
+				p.look()
+			}
+			continue
+		case <-p.mainEnded:
+		case <-settled:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		looking = false
 	}
 	// It may have ended at the same moment as it was found ready.
 	return over(p.mainEnded)
@@ -177,27 +200,71 @@ func visible() []string {
 }
 
 // delay sums how long the threads of all processes besides this one have
-// waited for a processor: the second figure of schedstat, in nanoseconds (see
-// the kernel's Documentation/scheduler/sched-stats.rst).
+// waited for a processor.
 func (p *processes) delay() time.Duration {
 	var sum time.Duration
 	for _, pid := range visible() {
 		files, _ := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
 		for _, name := range files {
-			text, err := os.ReadFile(name)
-			if fields := strings.Fields(string(text)); err == nil && len(fields) > 1 {
-				ns, _ := strconv.ParseInt(fields[1], 10, 64) // what is no number counts for nothing
-				sum += time.Duration(max(ns, 0))
-			}
+			_, wanted := readSchedule(name)
+			sum += wanted
 		}
 	}
 	return sum
+}
+
+// look notes whether the processes have done, or wanted to do, anything since it
+// was called last. One that waits for a disk is at work.
+func (p *processes) look() {
+	now, spent, disk := time.Now(), time.Duration(0), false
+	for _, pid := range visible() {
+		files, _ := filepath.Glob("/proc/" + pid + "/task/*")
+		for _, task := range files {
+			had, wanted := readSchedule(task + "/schedstat")
+			spent += had + wanted
+			stat, err := os.ReadFile(task + "/stat")
+			disk = disk || err == nil && stateOf(string(stat)) == 'D'
+		}
+	}
+	if disk || p.looked.IsZero() || (spent-p.spent).Abs() > now.Sub(p.looked)/restShare {
+		p.restSince = now
+	}
+	p.spent, p.looked = spent, now
+}
+
+// rested is how long they had been at rest when they were looked at last.
+func (p *processes) rested() time.Duration { return p.looked.Sub(p.restSince) }
+
+// readSchedule reads how long a thread has had a processor and waited for one: the
+// first two figures of schedstat, in nanoseconds (see the kernel's
+// Documentation/scheduler/sched-stats.rst).
+func readSchedule(file string) (had, wanted time.Duration) {
+	text, err := os.ReadFile(file)
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0, 0
+	}
+	figure := func(text string) time.Duration {
+		ns, _ := strconv.ParseInt(text, 10, 64) // what is no number counts for nothing
+		return time.Duration(max(ns, 0))
+	}
+	return figure(fields[0]), figure(fields[1])
 }
 
 // alive tells from the content of /proc/PID/stat whether a process is
 // more than a zombie. The state follows the name, which may itself
 // contain a parenthesis.
 func alive(stat string) bool {
+	state := stateOf(stat)
+	return state != 0 && state != 'Z' && state != 'X'
+}
+
+// stateOf returns the letter of the state of a process or a thread, 0 where there
+// is none.
+func stateOf(stat string) byte {
 	_, rest, found := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
-	return found && rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+	if !found || rest == "" {
+		return 0
+	}
+	return rest[0]
 }

@@ -38,7 +38,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	// meet it.
 	procs := watch(ch.pid)
 	seen := observe(ctx, c.Watch, ch.finder)
-	ended := procs.run(ctx, seen.settled, c.Timeout)
+	ended := procs.run(ctx, seen.settled, c.Timeout, c.Watch != nil)
 	// Before anything is told to end: what it closes then was open.
 	ports := seen.report()
 	met := reached(readForks()-forks, ended && procs.status.Signal() == unix.SIGXFSZ)
@@ -59,6 +59,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 		Wall:      procs.endedAt.Sub(started),
 		CPU:       procs.cpu,
 		Waited:    procs.waited,
+		Rested:    procs.rested(),
 		PeakBytes: after.peak,
 		Survivors: survivors,
 		Reached:   met,

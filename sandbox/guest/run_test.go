@@ -120,6 +120,22 @@ func TestWatchSeesWhatListens(t *testing.T) {
 	mustBeEmpty(t, box)
 }
 
+// Who waits for something else than the machine is at rest; who works, or wants to, is not.
+func TestRunTellsWhoIsAtRest(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	for _, test := range []struct {
+		act  []string
+		rest bool
+	}{{[]string{"sleep", "60000"}, true}, {[]string{"spin", "1", "60000"}, false}} {
+		c := brief(test.act...)
+		c.Timeout, c.Watch = 3*time.Second, &guest.Watch{Settle: time.Second}
+		if r := boxtest.RunCommand(t, box, c); !r.TimedOut || r.Rested > 0 != test.rest {
+			t.Errorf("%v was at rest for %v", test.act, r.Rested)
+		}
+	}
+}
+
 func TestRunFeedsStandardInput(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
