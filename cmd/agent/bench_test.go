@@ -29,6 +29,7 @@ func TestBench(t *testing.T) {
 	fmt.Println("|---|--:|--:|--:|--:|---|")
 	benchWarmRun(t)
 	benchBox(t)
+	benchRunsc(t)
 	benchPool(t)
 	benchManifest(t)
 	benchLedger(t)
