@@ -6,13 +6,15 @@ GUEST   := cmd/agent/guestbin/guest
 STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
 GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# What a program in a box may try, by the names of the tests.
+HOSTILE     := ^Test(ABox|ASecondBox|ASparseFile|NothingInABox|Run|Watch|CommandsOfOneBox|Fill)
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 
 # The set of real edits, and its scorer, lie beside the repository.
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test test-ollama lint bench bench-edit bench-verify clean
+.PHONY: help build setup demo test test-ollama test-runsc lint bench bench-edit bench-verify clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -40,6 +42,13 @@ test: setup ## every test, with the race detector, on the real engine and the re
 test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without
 	@server=$$(bash cmd/agent/testdata/ollama.sh) && \
 	AGENT_OLLAMA="$$server" $(GO) test -tags ollama -run '^TestOllama' -count 1 -timeout 30m -v ./cmd/agent
+
+# Not part of `make test`: it names a runtime to the engine, which stays. The tests are those of what a program in a
+# box can reach and use up.
+test-runsc: setup ## the tests of hostile programs, in boxes that have a kernel of their own
+	bash sandbox/testdata/runsc.sh
+	AGENT_TEST_RUNTIME=runsc $(GO) test -count 1 -timeout 20m -run '$(HOSTILE)' ./sandbox ./sandbox/guest
+	$(GO) test -tags bench -run '^TestBenchRunsc$$' -count 1 -v ./cmd/agent
 
 lint: ## formatting, static analysis, dead code, shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE)

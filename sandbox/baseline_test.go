@@ -21,9 +21,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // goldenBaseline is what the engine says of a box with default limits.
 const goldenBaseline = "testdata/baseline.golden.json"
 
-// created makes a container, as Start does, and returns what the engine says of it. The image needs no content,
-// because the container is never started.
-func created(t *testing.T, change func(*container.Config, *container.HostConfig)) (*container.Config, *container.HostConfig, container.InspectResponse) {
+// asked returns what Start would ask the engine for. The image needs no content, because no container of it is started.
+func asked(t *testing.T) (*Engine, *container.Config, *container.HostConfig) {
 	t.Helper()
 	engine, err := Connect(t.Context())
 	if err != nil {
@@ -40,7 +39,13 @@ func created(t *testing.T, change func(*container.Config, *container.HostConfig)
 		}
 	})
 	config := containerConfig(Spec{Image: ref, Run: "golden", Purpose: "test"}, "nobody")
-	host := hostConfig(Limits{}.withDefaults(), "", engine.seccomp, config.User)
+	return engine, config, hostConfig(Limits{}.withDefaults(), "", engine.seccomp, config.User)
+}
+
+// created makes a container, as Start does, and returns what the engine says of it.
+func created(t *testing.T, change func(*container.Config, *container.HostConfig)) (*container.Config, *container.HostConfig, container.InspectResponse) {
+	t.Helper()
+	engine, config, host := asked(t)
 	asked, askedHost := *config, *host
 	if change != nil {
 		change(config, host)
@@ -125,6 +130,7 @@ func TestUsersOfBoxesAreDrawn(t *testing.T) {
 	}
 }
 
+// A19, A20: whatever asked for it, a container with more than a box has is not started.
 func TestADeviationFromTheBaselineIsNoticed(t *testing.T) {
 	config, host, good := created(t, nil)
 	yes, some := true, int64(0)
@@ -200,6 +206,27 @@ func TestAnImageThatWantsAVolumeIsNotRun(t *testing.T) {
 	}
 }
 
+// B23: an engine without quotas refuses a size, so none is asked for. The baseline is without.
+func TestTheEngineHasTheQuotasThatItsStorageTells(t *testing.T) {
+	engine, config, host := asked(t)
+	if len(host.StorageOpt) > 0 {
+		t.Errorf("a box is asked for with %v", host.StorageOpt)
+	}
+	info, err := engine.Info(t.Context())
+	if err != nil || info.BackingFilesystem == "" && info.StorageDriver == "overlay2" {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	host.StorageOpt = map[string]string{"size": "1G"}
+	box, err := engine.create(t.Context(), config, host)
+	if err == nil {
+		box.Close()
+	}
+	if may := info.BackingFilesystem != "extfs"; err == nil && !may || err != nil && !strings.Contains(err.Error(), "storage-opt") {
+		t.Errorf("on %s: %v", info.BackingFilesystem, err)
+	}
+}
+
+// A20.
 func TestLimitsDefaultAndRefuse(t *testing.T) {
 	l := Limits{}.withDefaults()
 	if err := l.check(); err != nil {
@@ -218,6 +245,7 @@ func TestLimitsDefaultAndRefuse(t *testing.T) {
 	}
 }
 
+// A01–A06.
 func TestTheSeccompProfileIsNarrow(t *testing.T) {
 	text, err := seccompProfile()
 	if err != nil {

@@ -48,6 +48,9 @@ type Info struct {
 	RuncVersion string
 	// StorageDriver keeps the images, as "overlay2".
 	StorageDriver string
+	// BackingFilesystem is what the driver stands on, as "extfs" or "xfs"; ""
+	// when the driver does not tell.
+	BackingFilesystem string
 	// CgroupVersion is "1" or "2".
 	CgroupVersion string
 	// Root is the engine's data directory.
@@ -135,17 +138,28 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 		return Info{}, e.wrap("ask the engine for its version", err)
 	}
 	return Info{
-		Version:       sys.ServerVersion,
-		APIVersion:    e.api.ClientVersion(),
-		Runtimes:      slices.Sorted(maps.Keys(sys.Runtimes)),
-		RuncVersion:   runcVersion(sys, version),
-		StorageDriver: sys.Driver,
-		CgroupVersion: sys.CgroupVersion,
-		Root:          sys.DockerRootDir,
-		FreeBytes:     e.freeBytes(sys.DockerRootDir),
-		NCPU:          sys.NCPU,
-		Memory:        sys.MemTotal,
+		Version:           sys.ServerVersion,
+		APIVersion:        e.api.ClientVersion(),
+		Runtimes:          slices.Sorted(maps.Keys(sys.Runtimes)),
+		RuncVersion:       runcVersion(sys, version),
+		StorageDriver:     sys.Driver,
+		BackingFilesystem: driverStatus(sys, "Backing Filesystem"),
+		CgroupVersion:     sys.CgroupVersion,
+		Root:              sys.DockerRootDir,
+		FreeBytes:         e.freeBytes(sys.DockerRootDir),
+		NCPU:              sys.NCPU,
+		Memory:            sys.MemTotal,
 	}, nil
+}
+
+// driverStatus is what the storage driver says under a heading.
+func driverStatus(sys system.Info, heading string) string {
+	for _, pair := range sys.DriverStatus {
+		if pair[0] == heading {
+			return pair[1]
+		}
+	}
+	return ""
 }
 
 // runcVersion finds the version of runc among the engine's components.

@@ -8,10 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agent/sandbox/boxtest"
 	"agent/sandbox/guest"
 )
 
+// virtualised are other ends of attempts where the box has a kernel of its own: gVisor's lacks what it is asked for,
+// or gives what reaches no further than itself.
+var virtualised = map[string]string{
+	"mknod char": "allowed", "mknod block": "allowed", // only its own devices can be opened, and it has no disk
+}
+
+// A01–A07, A09, A10, A12; all of them by another kernel are A21.
 func TestABoxOffersNoSurface(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -20,26 +29,51 @@ func TestABoxOffersNoSurface(t *testing.T) {
 	if err := json.Unmarshal(r.Stdout.Bytes(), &attempts); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	if len(attempts) < 40 {
+	if len(attempts) < 43 {
 		t.Errorf("only %d attempts were made", len(attempts))
 	}
+	refusals := map[string][]string{
+		"write": {"read-only file system", "permission denied", "no such file or directory"},
+		// An address of version 6 is refused for want of one of our own.
+		"connect": {"network is unreachable", "cannot assign requested address"},
+	}
 	for what, outcome := range attempts {
-		switch {
-		case strings.HasPrefix(what, "write "):
-			if outcome != "read-only file system" && outcome != "permission denied" && outcome != "no such file or directory" {
-				t.Errorf("%s: %s", what, outcome)
-			}
-		case strings.HasPrefix(what, "connect "):
-			// An address of version 6 is refused for want of one of our own.
-			if !strings.Contains(outcome, "network is unreachable") && !strings.Contains(outcome, "cannot assign requested address") {
-				t.Errorf("%s: %s", what, outcome)
-			}
-		case outcome != "operation not permitted": // not "no such …", which a newer kernel might allow
-			t.Errorf("%s: %s", what, outcome)
+		kind, _, _ := strings.Cut(what, " ")
+		refused := refusals[kind]
+		if refused == nil {
+			refused = []string{"operation not permitted"} // not "no such …", which a newer kernel might allow
 		}
+		if slices.Contains(refused, outcome) || boxtest.OwnKernel() && virtualised[what] == outcome {
+			continue
+		}
+		t.Errorf("%s: %s", what, outcome)
 	}
 }
 
+// A13: what the tools that look for a way out of a container ask first.
+func TestNothingInABoxLeadsOut(t *testing.T) {
+	t.Parallel()
+	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
+	r := boxtest.Run(t, box, "evaluate")
+	var got map[string]any
+	if err := json.Unmarshal(r.Stdout.Bytes(), &got); err != nil {
+		t.Fatalf("%v: %s%s", err, r.Stdout.Bytes(), r.Stderr.Bytes())
+	}
+	// The queue is the box's own, with the kernel's bounds. gVisor's devices are its own too.
+	own, devices := []any{"/dev/mqueue", "/dev/shm", "/tmp", "/work"}, any(nil)
+	if boxtest.OwnKernel() {
+		own, devices = own[1:], []any{"/dev/fuse", "/dev/net/tun"}
+	}
+	want := map[string]any{
+		"Capabilities": nil, "Sockets": nil, "Devices": devices, "Special": nil, "Routes": nil, "First": "guest",
+		"Networks": []any{"lo"}, "Writable": own,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A04, A05, A12, B21.
 func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -49,11 +83,15 @@ func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 	if n, err := strconv.Atoi(uid); err != nil || n < 20_000 || n >= 21_000 {
 		t.Errorf("the user is %q", uid)
 	}
-	for _, want := range []string{
+	lines := []string{
 		"CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000",
-		"CapBnd:\t0000000000000000", "CapAmb:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2",
+		"CapBnd:\t0000000000000000", "Seccomp:\t2",
 		strings.ReplaceAll("Uid:\tN\tN\tN\tN\n", "N", uid), strings.ReplaceAll("Gid:\tN\tN\tN\tN\n", "N", uid), "Groups:\t" + uid + " \n",
-	} {
+	}
+	if !boxtest.OwnKernel() { // gVisor's has both, and does not say so
+		lines = append(lines, "CapAmb:\t0000000000000000", "NoNewPrivs:\t1")
+	}
+	for _, want := range lines {
 		if !strings.Contains(status, want) && !strings.Contains(status, strings.Replace(want, uid+" \n", " \n", 1)) {
 			t.Errorf("%q is not in /proc/self/status:\n%s", want, status)
 		}
@@ -84,13 +122,14 @@ func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 		t.Errorf("the guest has %d threads, %v", n, err)
 	}
 	limits := string(boxtest.Run(t, box, "read", "/proc/self/limits").Stdout.Head)
-	for _, name := range []string{"Max core file size", "Max open files", "Max file size"} {
-		if strings.Contains(limits, name+"  unlimited") || !strings.Contains(limits, name) {
-			t.Errorf("%s has no limit:\n%s", name, limits)
+	for _, limit := range []string{"Max core file size 0 0 bytes", "Max open files 1024 1024 files", "Max file size 16777216 16777216 bytes"} {
+		if !strings.Contains(strings.Join(strings.Fields(limits), " "), limit) {
+			t.Errorf("no %q:\n%s", limit, limits)
 		}
 	}
 }
 
+// B05, B07.
 func TestABoxKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -113,22 +152,28 @@ func TestABoxKeepsItsLimits(t *testing.T) {
 	}
 }
 
+// B06. gVisor keeps no such limit, which README and `agent doctor` say.
 func TestABoxKeepsItsInodeLimit(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
-	r := boxtest.Run(t, box, "inodes", "/work")
-	var made int
-	if err := json.Unmarshal([]byte(strings.Fields(string(r.Stdout.Head))[0]), &made); err != nil || made >= 2000 || made < 1900 {
-		t.Errorf("2000 inodes: made %d files, %v: %s", made, err, r.Stdout.Head)
+	r := boxtest.Run(t, box, "inodes", "/work", "3000")
+	made, why, _ := strings.Cut(string(r.Stdout.Head), " ")
+	n, err := strconv.Atoi(made)
+	if boxtest.OwnKernel() {
+		if n != 3000 || len(r.Reached) > 0 {
+			t.Errorf("gVisor has learnt to limit files? %s, reached %q: say so in README and in the doctor", r.Stdout.Head, r.Reached)
+		}
+		return
 	}
-	if !strings.HasSuffix(string(r.Stdout.Head), "no space left on device") {
-		t.Errorf("ended with %q", r.Stdout.Head)
+	if err != nil || n >= 2000 || n < 1900 || why != "no space left on device" {
+		t.Errorf("2000 inodes: made %d files, %v: %s", n, err, r.Stdout.Head)
 	}
 	if !slices.Equal(r.Reached, []string{guest.ReachedWorkFiles}) {
 		t.Errorf("reached %q", r.Reached)
 	}
 }
 
+// B07.
 func TestASparseFileOverTheLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -140,13 +185,14 @@ func TestASparseFileOverTheLimitIsRefused(t *testing.T) {
 	}
 }
 
+// B16.
 func TestASecondBoxWorksBesideABusyOne(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
 	busy := boxtest.Start(t, engine, boxtest.Spec(t))
 	ended := make(chan guest.Result)
 	go func() {
-		r, err := busy.Run(t.Context(), guest.Command{Args: []string{boxtest.Probe, "spin", "8", "2000"}})
+		r, err := busy.Run(t.Context(), guest.Command{Args: []string{boxtest.Probe, "spin", "8", "2000"}, Timeout: 20 * time.Second})
 		if err != nil {
 			t.Error(err)
 		}
@@ -157,11 +203,16 @@ func TestASecondBoxWorksBesideABusyOne(t *testing.T) {
 	if r.Exit != 0 || r.TimedOut {
 		t.Errorf("beside eight busy threads: %+v", r)
 	}
-	if r := <-ended; r.Exit != 0 || r.CPU <= 0 {
+	// Eight threads in a box with one processor; the quota is kept for each tenth of a second.
+	// Under gVisor its main thread may get no turn among them, and its processor time is counted otherwise.
+	if r := <-ended; boxtest.OwnKernel() {
+		return
+	} else if r.Exit != 0 || r.CPU <= 0 || r.CPU > r.Wall+r.Wall/4 {
 		t.Errorf("the busy box: %+v", r)
 	}
 }
 
+// B02.
 func TestABoxThatDiesOfMemoryIsToldSo(t *testing.T) {
 	t.Parallel()
 	spec := boxtest.Spec(t)

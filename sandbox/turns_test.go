@@ -12,6 +12,7 @@ import (
 	"testing"
 )
 
+// B22.
 func TestTurnsBoundHowManyWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -158,9 +158,14 @@ func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 	}
 }
 
+// B17, B18: a program that lies about the time lies to itself alone.
 func TestProgramsAreWatched(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
+		"clock.py": "import os, signal, time\nos.environ.update(LD_PRELOAD='/work/libfaketime.so', FAKETIME='+10y')\n" +
+			"try:\n    time.clock_settime(time.CLOCK_REALTIME, 4e9)\nexcept PermissionError as e:\n    print(e, flush=True)\n" +
+			"time.time = time.monotonic = lambda: 4e9\nsignal.signal(signal.SIGALRM, lambda *_: None)\n" +
+			"signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)\nwhile True:\n    signal.pause()\n",
 		"server.py": "import time\nwhile True:\n    time.sleep(0.1)\n",
 		"stubborn.py": "import os, signal, subprocess, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
 			"subprocess.Popen([sys.executable, '-c', 'import signal,time; signal.signal(15, signal.SIG_IGN); time.sleep(99)'], start_new_session=True)\n" +
@@ -177,7 +182,7 @@ func TestProgramsAreWatched(t *testing.T) {
 	}
 	b := newBench(t, files, sandbox.Limits{Memory: 512 << 20})
 	// What goes on for ever is watched shortly, what must end has time to do so on a busy machine.
-	endless := []string{"server.py", "stubborn.py", "logs.py", "busy.py"}
+	endless := []string{"server.py", "clock.py", "stubborn.py", "logs.py", "busy.py"}
 	start := func(p string) (outcome, Gate) {
 		t.Helper()
 		b.smoke.Seconds = 10
@@ -192,7 +197,7 @@ func TestProgramsAreWatched(t *testing.T) {
 		return out, judgeSmoke(outcome{}, out, diff{})
 	}
 	for p, want := range map[string]Verdict{
-		"server.py": Pass, "stubborn.py": Pass, "forks.py": Pass, "colours.py": Pass, "logs.py": Pass,
+		"server.py": Pass, "clock.py": Pass, "stubborn.py": Pass, "forks.py": Pass, "colours.py": Pass, "logs.py": Pass,
 		"segv.py": Fail, "asks.py": Fail, "throws.js": Fail, "rejects.mjs": Fail,
 	} {
 		out, g := start(p)
@@ -201,6 +206,9 @@ func TestProgramsAreWatched(t *testing.T) {
 		}
 		if want == Fail && len(g.Findings) != 1 {
 			t.Errorf("%s: findings %+v", p, g.Findings)
+		}
+		if out.Ending.Running != slices.Contains(endless, p) || p == "clock.py" && !strings.Contains(out.Output, "not permitted") {
+			t.Errorf("%s: %+v: %s", p, out.Ending, out.Output)
 		}
 		if len(out.Output) > maxTail || strings.Contains(out.Output, "\x1b") {
 			t.Errorf("%s: output of %d bytes is not fit to be shown", p, len(out.Output))

@@ -11,7 +11,7 @@ import (
 
 // More candidates than turns, by verifiers that do not know of each other: none
 // waits for ever for a box that is to come after its own, and each gets the
-// verdict that it gets alone.
+// verdict that it gets alone. B22.
 func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"main.py": "print(1)\n"})

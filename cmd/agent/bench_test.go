@@ -30,6 +30,7 @@ func TestBench(t *testing.T) {
 	benchWarmRun(t)
 	benchBox(t)
 	benchHardening(t)
+	benchRunsc(t)
 	benchPool(t)
 	benchManifest(t)
 	benchLedger(t)

@@ -16,6 +16,7 @@ import (
 	"agent/verify"
 )
 
+// A20.
 func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
@@ -153,6 +154,7 @@ func TestEachLayerWinsOverTheNext(t *testing.T) {
 	}
 }
 
+// A20.
 func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

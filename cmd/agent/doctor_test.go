@@ -56,6 +56,34 @@ func TestLittleSpaceIsToldBeforeItIsGone(t *testing.T) {
 	}
 }
 
+// B23.
+func TestQuotasAreThoseOfTheStorage(t *testing.T) {
+	t.Parallel()
+	for on, want := range map[[2]string]string{
+		{"overlay2", "extfs"}: "none for the layers of containers on overlay2 extfs; not",
+		{"overlay2", "xfs"}:   "where xfs is mounted with pquota; not",
+		{"zfs", ""}:           "for the layers of containers; not",
+		{"vfs", ""}:           "none for the layers of containers on vfs; not",
+	} {
+		if got := checkQuotas(sandbox.Info{StorageDriver: on[0], BackingFilesystem: on[1]}); got.Status != checkOK || !strings.Contains(got.Detail, want) || !strings.Contains(got.Detail, "tmpfs") {
+			t.Errorf("%v: %+v", on, got)
+		}
+	}
+}
+
+func TestTheDoctorSaysWhatARuntimeLacks(t *testing.T) {
+	t.Parallel()
+	for want, runtimes := range map[string][]string{
+		"runc; boxes share the host's kernel":          {"runc"},
+		"does not limit the number of files":           {"runc", "runsc"},
+		"AGENT_RUNTIME=runsc-kvm gives boxes a kernel": {"runc", "runsc-kvm"},
+	} {
+		if got := checkRuntimes(runtimes); got.Status != checkOK || !strings.Contains(got.Detail, want) {
+			t.Errorf("%q: %+v", runtimes, got)
+		}
+	}
+}
+
 func TestTheDoctorNamesWhatIsMissingWithItsCure(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent.sock")
 	got := commandIn(t, map[string]string{"AGENT_GUEST": filepath.Join(t.TempDir(), "absent")}, "doctor", "--json")
@@ -86,7 +114,7 @@ func TestTheDoctorFindsThisMachineFit(t *testing.T) {
 	if got.exit != run.ExitDone {
 		t.Errorf("exit %d; if no engine answers, run `make setup`\n%s", got.exit, got.stdout)
 	}
-	for _, name := range []string{"guest", "engine", "runc", "storage", "toolchain", "postgres", "database"} {
+	for _, name := range []string{"guest", "engine", "runc", "storage", "quotas", "toolchain", "postgres", "database"} {
 		if !strings.Contains(got.stdout, " "+name+" ") {
 			t.Errorf("nothing is said about %s:\n%s", name, got.stdout)
 		}

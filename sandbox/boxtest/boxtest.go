@@ -100,10 +100,16 @@ func BrokenImage(t testing.TB) string {
 	return id
 }
 
+// Runtime is the engine's runtime that boxes of Spec ask for, "" for its default. `make test-runsc` sets it.
+func Runtime() string { return os.Getenv("AGENT_TEST_RUNTIME") }
+
+// OwnKernel reports whether these boxes have a kernel of their own, which is gVisor's.
+func OwnKernel() bool { return Runtime() == "runsc" }
+
 // Spec returns a spec for small boxes of the image.
 func Spec(t testing.TB) sandbox.Spec {
 	return sandbox.Spec{
-		Image: Image(t), Run: "test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute),
+		Image: Image(t), Runtime: Runtime(), Run: "test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute),
 		Limits: sandbox.Limits{Memory: 256 << 20, CPUs: 1, PIDs: 128, Work: 32 << 20, Inodes: 2000, Tmp: 8 << 20, MaxFile: 16 << 20},
 	}
 }

@@ -36,6 +36,7 @@ func TestFramesComeBackAsTheyWereWritten(t *testing.T) {
 	})
 }
 
+// C19.
 func TestReadFrameDistrustsTheSender(t *testing.T) {
 	tests := []struct {
 		name, stream string
@@ -56,6 +57,7 @@ func TestReadFrameDistrustsTheSender(t *testing.T) {
 	}
 }
 
+// C19.
 func TestReadFrameAllocatesWhatArrives(t *testing.T) {
 	// The sender claims a gigabyte and sends three bytes.
 	stream := "\x40\x00\x00\x00Eabc"

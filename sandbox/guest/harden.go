@@ -36,11 +36,14 @@ func harden() error {
 // the Go runtime, whose handlers would end the program. The kernel
 // never delivers such a signal to the first process of a PID namespace,
 // whoever of the box sends it. The guest catches no signal, so the
-// runtime misses nothing; SIGURG stays, since the runtime sends it to
-// itself to preempt a goroutine and its handler ignores others'.
+// runtime misses nothing. SIGURG stays, since the runtime sends it to
+// itself to preempt a goroutine and its handler ignores others'; and
+// SIGPIPE, which the runtime takes for the error of a write: gVisor does
+// deliver signals, and a program that does not read its input would end
+// the box.
 func defaultSignal(sig unix.Signal) error {
 	switch sig {
-	case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG:
+	case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG, unix.SIGPIPE:
 		return nil
 	}
 	// The kernel's struct sigaction is 32 bytes at most on the 64-bit

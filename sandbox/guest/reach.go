@@ -56,7 +56,8 @@ func reached(refused int64, large bool) []string {
 		if st.Bavail == 0 {
 			list = append(list, place.bytes)
 		}
-		if st.Ffree == 0 && place.files != "" {
+		// gVisor's tmpfs has no such limit, and counts none.
+		if st.Files > 0 && st.Ffree == 0 && place.files != "" {
 			list = append(list, place.files)
 		}
 	}

@@ -26,7 +26,10 @@ func tarOf(t *testing.T, entries ...entry) *bytes.Buffer {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, e := range entries {
-		head := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Size: int64(len(e.content))}
+		head := &tar.Header{
+			Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Size: int64(len(e.content)),
+			Uid: 4001, PAXRecords: map[string]string{"SCHILY.xattr.user.note": "x"}, // never applied
+		}
 		if e.kind != 0 {
 			head.Typeflag, head.Linkname = e.kind, "/etc/passwd"
 		}
@@ -94,6 +97,7 @@ func listing(t *testing.T, dir string) map[string]string {
 	return found
 }
 
+// C05, C07, C09, C17.
 func TestApplyWritesExactly(t *testing.T) {
 	work, victim := workspaceDir(t)
 	outside := listing(t, victim)
@@ -123,8 +127,14 @@ func TestApplyWritesExactly(t *testing.T) {
 	if diff := cmp.Diff(outside, listing(t, victim)); diff != "" {
 		t.Errorf("the other directory changed:\n%s", diff)
 	}
+	var st unix.Stat_t
+	must(t, unix.Stat(filepath.Join(work, "new.sh"), &st))
+	if n, err := unix.Listxattr(filepath.Join(work, "new.sh"), nil); n != 0 || err != nil || int(st.Uid) != os.Getuid() {
+		t.Errorf("%d bytes of attributes, %v, and the owner %d", n, err, st.Uid)
+	}
 }
 
+// C01, C02.
 func TestApplyRefusesToLeaveTheWorkspace(t *testing.T) {
 	for _, name := range []string{
 		"../victim/v.txt", "a/../../victim/v.txt", "/etc/passwd", "//etc", "./a.txt", "dir//b.txt", "out/v.txt", "in/b.txt",
@@ -147,8 +157,9 @@ func TestApplyRefusesToLeaveTheWorkspace(t *testing.T) {
 	}
 }
 
+// C05, C08.
 func TestApplyTakesRegularFilesOnly(t *testing.T) {
-	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeFifo, tar.TypeChar, tar.TypeDir} {
+	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeFifo, tar.TypeChar, tar.TypeBlock, tar.TypeDir} {
 		work, _ := workspaceDir(t)
 		before := listing(t, work)
 		if _, err := apply(work, Patch{}, tarOf(t, entry{name: "x", kind: kind})); err == nil {

@@ -76,6 +76,7 @@ func TestReverseOfReverseIsTheChangeset(t *testing.T) {
 	}
 }
 
+// C15, C19.
 func TestCheckRefusesWhatMayNeverBeWritten(t *testing.T) {
 	t.Parallel()
 	two := func(a, b Changeset) Changeset { return Changeset{Changes: append(a.Changes, b.Changes...)} }
@@ -127,6 +128,7 @@ func TestCheckTakesWhatIsFine(t *testing.T) {
 	}
 }
 
+// C15.
 func TestCollisionsWithWhatIsThere(t *testing.T) {
 	t.Parallel()
 	m := scan(t, newTree(t, files{"readme.md": "", "Docs/a": "", "Makefile": "x", "caf\u00e9": ""}))
@@ -143,6 +145,7 @@ func TestCollisionsWithWhatIsThere(t *testing.T) {
 	}
 }
 
+// C07, C18.
 func TestModeOfTheFileAfter(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

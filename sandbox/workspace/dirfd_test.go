@@ -22,6 +22,7 @@ func newHandle(t *testing.T, dir string) *tree {
 	return tr
 }
 
+// C02.
 func TestATreeNeverFollowsALink(t *testing.T) {
 	t.Parallel()
 	victim := newTree(t, files{"d/f": "v"})

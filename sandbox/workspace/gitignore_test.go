@@ -98,6 +98,7 @@ func TestScanAsksANestedRepositoryAboutItself(t *testing.T) {
 	}
 }
 
+// C11.
 func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 	t.Parallel()
 	dir := newRepo(t)
@@ -106,12 +107,14 @@ func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 	fill(t, dir, files{
 		"evil.sh":                      "0755 #!/bin/sh\ntouch " + proof + "\n",
 		".gitattributes":               "* filter=evil diff=evil\n",
+		"included":                     "[core]\n\tfsmonitor = " + script + "\n",
 		".git/hooks/post-index-change": "0755 #!/bin/sh\ntouch " + proof + "\n",
 	})
 	for key, value := range map[string]string{
 		"core.fsmonitor": script, "core.hooksPath": dir, "core.sshCommand": script, "core.pager": script, "core.editor": script,
 		"filter.evil.clean": script, "filter.evil.smudge": script, "filter.evil.process": script, "diff.external": script,
 		"alias.ls-files": "!" + script, "core.excludesFile": filepath.Join(dir, "star*.txt"), "core.worktree": "/",
+		"include.path": filepath.Join(dir, "included"), "submodule.evil.url": "--upload-pack=" + script, "protocol.ext.allow": "always",
 	} {
 		git(t, dir, "config", "--file", filepath.Join(dir, ".git/config"), key, value)
 	}

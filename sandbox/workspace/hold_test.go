@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// A19, C11–C13.
 func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 	t.Parallel()
 	type hold struct {

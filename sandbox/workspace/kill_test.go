@@ -75,6 +75,7 @@ func scenarioEnds(t *testing.T) (before, after map[string]string) {
 	return before, onDisk(t, dir)
 }
 
+// C17, C18.
 func TestPromotionBringsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, scenarioTree())
@@ -128,6 +129,7 @@ func TestReversePromotionRestoresTheTree(t *testing.T) {
 	same(t, "after the undo", before, after)
 }
 
+// C29.
 func TestKillAtEveryStepLeavesBeforeOrAfter(t *testing.T) {
 	t.Parallel()
 	before, after := scenarioEnds(t)

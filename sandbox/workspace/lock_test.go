@@ -10,6 +10,7 @@ import (
 	"testing"
 )
 
+// C32.
 func TestOneLockAtATime(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{"f": ""})

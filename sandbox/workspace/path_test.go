@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// C01, C15, C21.
 func TestCheckPathRefusesWhatLeavesTheWorkspaceOrFoldsIntoSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

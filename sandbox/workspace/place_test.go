@@ -104,6 +104,7 @@ func content(t *testing.T, name string) string {
 	return string(text)
 }
 
+// C24.
 func TestTheUserWinsAtEveryMomentOfACommit(t *testing.T) {
 	t.Parallel()
 	for _, m := range meetings() {

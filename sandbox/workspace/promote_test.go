@@ -83,6 +83,7 @@ func hostCases() map[string]hostCase {
 	}
 }
 
+// C01, C02, C08, C23.
 func TestTheHostWinsBeforePrepare(t *testing.T) {
 	t.Parallel()
 	for what, test := range hostCases() {
@@ -117,6 +118,7 @@ func TestTheHostWinsBeforePrepare(t *testing.T) {
 	}
 }
 
+// C02, C08, C23.
 func TestTheHostWinsBetweenPrepareAndCommit(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join
@@ -213,6 +215,7 @@ func TestRollBackKeepsTheTimesOfEveryFile(t *testing.T) {
 	}
 }
 
+// C26.
 func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/", "rebase-apply/"} {
@@ -241,6 +244,7 @@ func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 	}
 }
 
+// C26.
 func TestPrepareFromNoticesThatTheBranchWasSwitched(t *testing.T) {
 	t.Parallel()
 	dir := newRepo(t)
@@ -275,6 +279,7 @@ func TestPrepareFromNoticesThatTheBranchWasSwitched(t *testing.T) {
 	}
 }
 
+// C07, C09.
 func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -310,6 +315,47 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 	}
 }
 
+// C27: neither the file that they stage nor one that git does not know, and nothing of git's own.
+func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	dir := newRepo(t)
+	fill(t, dir, files{"sub/other": "staged\n", "draft.py": "untracked\n"})
+	git(t, dir, "add", "sub/other")
+	fill(t, dir, files{"sub/other": "and changed since\n"})
+	want := onDisk(t, dir)
+	want["a.py"] = strings.TrimSuffix(want["a.py"], `""`) + `"x = 1\n"`
+	promote(t, dir, modify("a.py", "", "x = 1\n"))
+	same(t, "after the promotion", want, onDisk(t, dir))
+	if stashed := git(t, dir, "stash", "list"); stashed != "" {
+		t.Errorf("stashed: %s", stashed)
+	}
+}
+
+// C09: what the old file was allowed is not allowed to other bytes.
+func TestPromotionLeavesAttributesBehind(t *testing.T) {
+	t.Parallel()
+	dir := newTree(t, files{"f": "0755 1", "g": "1"})
+	// cap_net_raw, effective: a vfs_cap_data of revision 2 (capability.h).
+	capability := append([]byte{1, 0, 0, 2, 0, 1 << 5}, make([]byte, 14)...)
+	for _, name := range []string{"f", "g"} {
+		for key, value := range map[string][]byte{"user.note": []byte("x"), "security.capability": capability} {
+			if err := unix.Setxattr(filepath.Join(dir, name), key, value, 0); err != nil {
+				t.Fatalf("%s (needs root): %v", key, err)
+			}
+		}
+	}
+	cs := modify("f", "1", "2")
+	cs.Changes = append(cs.Changes, Change{Op: Rename, From: "g", Path: "h", Before: []byte("1"), After: []byte("1"), Mode: 0o644})
+	promote(t, dir, cs)
+	for _, name := range []string{"f", "h"} {
+		buf := make([]byte, 100)
+		if n, err := unix.Listxattr(filepath.Join(dir, name), buf); n != 0 || err != nil {
+			t.Errorf("%s keeps %q, %v", name, buf[:max(n, 0)], err)
+		}
+	}
+}
+
+// C05.
 func TestAnotherHardLinkKeepsTheOldContent(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(newTree(t, files{"victim": "1"}), "victim")
@@ -326,6 +372,7 @@ func TestAnotherHardLinkKeepsTheOldContent(t *testing.T) {
 	}
 }
 
+// C30.
 func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, nil)
@@ -360,6 +407,7 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	}
 }
 
+// C30.
 func TestADirectoryThatMayNotBeWrittenRollsEverythingBack(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{"shut/f.txt": "one\n", "shut/": "0555 "})

@@ -84,6 +84,7 @@ func roundTree(t *rapid.T, tb testing.TB, tree map[string]string) string {
 	return dir
 }
 
+// C17, C18.
 func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

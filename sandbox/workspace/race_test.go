@@ -12,7 +12,7 @@ import (
 )
 
 // TestAWriterThatRacesWithCommitLosesNothing lets a user write to a file at
-// any moment of a promotion, hundreds of times for each way in which programs write.
+// any moment of a promotion, hundreds of times for each way in which programs write. C24.
 func TestAWriterThatRacesWithCommitLosesNothing(t *testing.T) {
 	t.Parallel()
 	inPlace := func(name, content string) error { return os.WriteFile(name, []byte(content), 0o644) }

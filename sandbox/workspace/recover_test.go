@@ -188,6 +188,7 @@ func TestRecoverWithoutJournalsLeavesTheWorkspaceAlone(t *testing.T) {
 	}
 }
 
+// C01, C02.
 func TestAPlantedJournalReachesNothingThatAChangesetCouldNot(t *testing.T) {
 	t.Parallel()
 	meta := &fileMeta{Digest: digest([]byte("x")), Mode: 0o644}

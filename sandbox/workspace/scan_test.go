@@ -133,6 +133,7 @@ func TestScanNeverTakesSecretsIn(t *testing.T) {
 	}
 }
 
+// C08.
 func TestScanSkipsSpecialFilesAndOddNamesWithoutBlocking(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{"ok": "", "d/ok": ""})
@@ -184,6 +185,7 @@ func TestScanExcludesByPatternWithExceptions(t *testing.T) {
 	}
 }
 
+// C19.
 func TestScanBeyondTheLimitsNamesTheLargestDirectories(t *testing.T) {
 	t.Parallel()
 	tree := files{"a.txt": "1"}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,7 +53,9 @@ func main() {
 		"link":         func(a []string) { die(os.Symlink(a[0], a[1])) },
 		"mkdir":        func(a []string) { die(os.MkdirAll(a[0], 0o755)) },
 		"attack":       attack,
+		"signals":      signals,
 		"surface":      surface,
+		"evaluate":     func([]string) { evaluate() },
 		"serve":        serve,
 		"announce":     announce,
 		"write":        write,
@@ -277,9 +277,9 @@ func fill(args []string) {
 	fmt.Printf("%d %v", total>>20, err.(*os.PathError).Err)
 }
 
-// inodes makes empty files in args[0] until an error.
+// inodes makes args[1] empty files in args[0], or as many as there may be.
 func inodes(args []string) {
-	for n := 0; ; n++ {
+	for n := range number(args[1]) {
 		f, err := os.Create(filepath.Join(args[0], strconv.Itoa(n)))
 		if err != nil {
 			fmt.Printf("%d %v", n, err.(*os.PathError).Err)
@@ -287,6 +287,7 @@ func inodes(args []string) {
 		}
 		f.Close()
 	}
+	fmt.Print(args[1], " all of them")
 }
 
 // sparse makes a file with a hole of args[1] MiB.
@@ -325,6 +326,15 @@ func attack([]string) {
 		_, err = unix.PidfdGetfd(fd, 1, 0)
 		report("pidfd_getfd", err)
 	}
+	fmt.Println("still here")
+}
+
+// signals sends the first process the signal args[0], or for 0 every signal there is.
+func signals(args []string) {
+	if sig := number(args[0]); sig != 0 {
+		_ = unix.Kill(1, unix.Signal(sig))
+		time.Sleep(time.Hour)
+	}
 	for range 3 {
 		for sig := 1; sig <= 64; sig++ {
 			_ = unix.Kill(1, unix.Signal(sig))
@@ -332,78 +342,6 @@ func attack([]string) {
 		_ = unix.Kill(1, unix.SIGSTOP)
 	}
 	fmt.Println("still here")
-}
-
-// surface tries the parts of the kernel that no box needs and prints, as JSON, how each attempt ended.
-func surface([]string) {
-	result := map[string]string{}
-	note := func(what string, errno error) {
-		result[what] = "allowed"
-		if errno != nil {
-			result[what] = errno.Error()
-		}
-	}
-	call := func(what string, nr uintptr, args ...uintptr) {
-		var a [6]uintptr
-		copy(a[:], args)
-		_, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
-		if errno == 0 {
-			note(what, nil)
-			return
-		}
-		note(what, errno)
-	}
-	socket := func(what string, family, kind, protocol int) {
-		fd, err := unix.Socket(family, kind, protocol)
-		if err == nil {
-			unix.Close(fd)
-		}
-		note(what, err)
-	}
-	socket("socket alg", unix.AF_ALG, unix.SOCK_SEQPACKET, 0)
-	socket("socket vsock", unix.AF_VSOCK, unix.SOCK_STREAM, 0)
-	socket("socket packet", unix.AF_PACKET, unix.SOCK_RAW, 0)
-	socket("socket raw", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
-	var params [256]byte
-	pointer := uintptr(unsafe.Pointer(&params[0]))
-	call("io_uring_setup", unix.SYS_IO_URING_SETUP, 1, pointer)
-	call("unshare user", unix.SYS_UNSHARE, unix.CLONE_NEWUSER)
-	call("unshare mount", unix.SYS_UNSHARE, unix.CLONE_NEWNS)
-	note("mount", unix.Mount("none", "/tmp", "tmpfs", 0, ""))
-	note("chroot", unix.Chroot("/tmp"))
-	note("pivot_root", unix.PivotRoot("/tmp", "/tmp"))
-	call("bpf", unix.SYS_BPF, 0, pointer, 120)
-	call("perf_event_open", unix.SYS_PERF_EVENT_OPEN, pointer, 0, ^uintptr(0), ^uintptr(0), 0)
-	call("userfaultfd", unix.SYS_USERFAULTFD, 0)
-	call("keyctl", unix.SYS_KEYCTL, 0, 0)
-	call("add_key", unix.SYS_ADD_KEY, pointer, pointer, pointer, 1)
-	call("kexec_load", unix.SYS_KEXEC_LOAD, 0, 0, 0, 0)
-	call("init_module", unix.SYS_INIT_MODULE, pointer, 1, pointer)
-	call("open_by_handle_at", unix.SYS_OPEN_BY_HANDLE_AT, 0, pointer, 0)
-	call("syslog", unix.SYS_SYSLOG, 3, pointer, 10)
-	call("settimeofday", unix.SYS_SETTIMEOFDAY, pointer, 0)
-	call("ptrace", unix.SYS_PTRACE, 0, 0, 0, 0)
-	note("mknod char", unix.Mknod("/tmp/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
-	note("mknod block", unix.Mknod("/tmp/disk", unix.S_IFBLK|0o666, int(unix.Mkdev(254, 0))))
-	for _, path := range []string{
-		"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/memory/release_agent",
-		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/kernel/uevent_helper",
-		"/new", "/etc/new", "/bin/probe", "/agent/guest", "/snapshot/new", "/dev/new", "/proc/1/oom_score_adj",
-	} {
-		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT, 0o600)
-		if err == nil {
-			unix.Close(fd)
-		}
-		note("write "+path, err)
-	}
-	for _, address := range []string{"169.254.169.254:80", "172.17.0.1:5432", "8.8.8.8:53", "[2001:db8::1]:80"} {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			conn.Close()
-		}
-		note("connect "+address, err)
-	}
-	die(json.NewEncoder(os.Stdout).Encode(result))
 }
 
 // serve listens on an address and answers its n-th visitor with the n-th text, the last one for ever; "-" hangs up
