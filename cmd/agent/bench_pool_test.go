@@ -42,7 +42,7 @@ func freezeMany(t *testing.T, engine *sandbox.Engine) (*workspace.Manifest, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := manyFiles(t, 10_000)
+	dir := manyFiles(t, 10_000, ".py")
 	base, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
 	if err != nil {
 		t.Fatal(err)
