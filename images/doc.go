@@ -75,6 +75,15 @@
 // root, directories are 0755, and files keep their permission bits with read for all added, since the guest is not
 // root. BuildKit's own test for a changed file, size and mtime, is given mtimes made from the content (see treeFS).
 //
+// # Near snapshots
+//
+// A snapshot costs what copying all of a workspace costs, whatever has changed. So a state that differs from a frozen
+// one by at most 256 files and 8 MiB of content needs none: Near finds the earlier snapshot, by its tag, and says what
+// makes the present tree of it. The caller has every box apply that before anything else. Only regular files are in it,
+// with the directories that come and go with them: where a link, an empty directory, what is installed or the
+// toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, also of what
+// was deleted since, and nobody but the guest reads it.
+//
 // # What it leaves behind
 //
 // Two snapshots of each workspace, and no copy of a workspace in the engine's build cache but the one that

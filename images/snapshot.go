@@ -37,7 +37,7 @@ func snapshotRef(toolchain Image, tree Tree) string {
 // into copying them to the layer, so that an edit of one file saves only the transfer of the rest.
 func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
 	ref := snapshotRef(toolchain, tree)
-	img, err := b.findSnapshot(ctx, ref, toolchain, tree)
+	img, err := b.findSnapshot(ctx, toolchain, tree)
 	if !errors.Is(err, ErrAbsent) {
 		return img, err
 	}
@@ -48,7 +48,7 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 		return Image{}, err
 	}
 	defer unlock()
-	img, err = b.findSnapshot(ctx, ref, toolchain, tree)
+	img, err = b.findSnapshot(ctx, toolchain, tree)
 	if !errors.Is(err, ErrAbsent) {
 		return img, err
 	}
@@ -63,7 +63,7 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	if err := b.freeze(ctx, ref, source, tree, toolchain.links, snapshotPlan(toolchain, labels, source)); err != nil {
 		return Image{}, fmt.Errorf("take the snapshot of %s: %w", workspace, err)
 	}
-	img, err = b.findSnapshot(ctx, ref, toolchain, tree)
+	img, err = b.findSnapshot(ctx, toolchain, tree)
 	if err != nil {
 		return Image{}, err
 	}
@@ -87,9 +87,10 @@ func (b *Builder) freeze(ctx context.Context, ref, source string, tree Tree, lin
 	return err
 }
 
-// findSnapshot returns the snapshot that ref names, if it is one of tree. A snapshot has the versions of the
-// toolchain below it: the tag names that too.
-func (b *Builder) findSnapshot(ctx context.Context, ref string, toolchain Image, tree Tree) (Image, error) {
+// findSnapshot returns the snapshot of tree, if there is one. A snapshot has the versions of the toolchain
+// below it: the tag names that too.
+func (b *Builder) findSnapshot(ctx context.Context, toolchain Image, tree Tree) (Image, error) {
+	ref := snapshotRef(toolchain, tree)
 	id, labels, err := b.engine.ImageLabels(ctx, ref)
 	if err != nil {
 		return Image{}, fmt.Errorf("look for the snapshot: %w", err)

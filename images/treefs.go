@@ -146,7 +146,7 @@ func statOf(f File) (*types.Stat, error) {
 		}
 		stat.ModTime = mtime.UnixNano()
 		stat.Size = f.Size
-		perm |= 0o444
+		perm |= everyone
 	case fs.ModeDir:
 		perm = 0o755
 	case fs.ModeSymlink:

@@ -41,6 +41,10 @@ type Spec struct {
 	// Image is the ID of an image with a guest at /agent/guest and a tree
 	// at /snapshot. Without that tree /work is empty.
 	Image string
+	// Delta is applied to /work before anybody has the box; nil for nothing. Boxes
+	// of a Pool stand in for each other where it is the same pointer, so what it
+	// points to must not change.
+	Delta *workspace.Changeset
 	// Run is the run that the box belongs to: label agent.run.
 	Run string
 	// Purpose says to people what it is for, as "static" or "smoke":
@@ -85,8 +89,8 @@ type Box struct {
 	removed bool
 }
 
-// Start creates a box and returns when its guest has filled /work and
-// answered. When ctx ends, at any time, the box is killed.
+// Start creates a box and returns when its guest has filled /work, answered
+// and applied what the spec wants applied. When ctx ends, at any time, the box is killed.
 func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	spec.Limits = spec.Limits.withDefaults()
 	if err := spec.Limits.check(); err != nil {
@@ -101,7 +105,11 @@ func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.begin(ctx, config, host); err != nil {
+	err = b.begin(ctx, config, host)
+	if err == nil && spec.Delta != nil {
+		err = b.Apply(ctx, *spec.Delta)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}

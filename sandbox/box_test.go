@@ -103,12 +103,15 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
 	for want, change := range map[string]func(*sandbox.Spec){
-		"No such image":        func(s *sandbox.Spec) { s.Image = "agent-boxtest:absent" },
-		"memory limit":         func(s *sandbox.Spec) { s.Limits.Memory = 1 },
-		"limit of -1 proc":     func(s *sandbox.Spec) { s.Limits.PIDs = -1 },
-		"above 0":              func(s *sandbox.Spec) { s.Limits.Tmp = -1 },
-		"fill /work":           func(s *sandbox.Spec) { s.Limits.Inodes = 4 },
-		"nknown runtime":       func(s *sandbox.Spec) { s.Runtime = "no-such-runtime" },
+		"No such image":    func(s *sandbox.Spec) { s.Image = "agent-boxtest:absent" },
+		"memory limit":     func(s *sandbox.Spec) { s.Limits.Memory = 1 },
+		"limit of -1 proc": func(s *sandbox.Spec) { s.Limits.PIDs = -1 },
+		"above 0":          func(s *sandbox.Spec) { s.Limits.Tmp = -1 },
+		"fill /work":       func(s *sandbox.Spec) { s.Limits.Inodes = 4 },
+		"nknown runtime":   func(s *sandbox.Spec) { s.Runtime = "no-such-runtime" },
+		"no such file": func(s *sandbox.Spec) {
+			s.Delta = &workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Delete, Path: "absent"}}}
+		},
 		"0.001 processors":     func(s *sandbox.Spec) { s.Limits.CPUs = 0.001 },
 		"no space left on dev": func(s *sandbox.Spec) { s.Limits.Work = 4096 },
 	} {

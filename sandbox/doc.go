@@ -17,7 +17,7 @@
 // A Pool starts boxes ahead of need: what is said to be wanted waits with
 // /work filled, so that a candidate pays neither for create nor for start.
 // It hands out each box once, to a taker that asks for the same image,
-// limits and runtime, and is as good a Launcher as the Engine when nothing
+// delta, limits and runtime, and is as good a Launcher as the Engine when nothing
 // waits.
 //
 //	pool.Want(ctx, spec, 3)

@@ -64,10 +64,13 @@ type Pool struct {
 type kind struct {
 	image, runtime string
 	limits         Limits
+	delta          *workspace.Changeset
 }
 
 // kindOf returns the kind of the boxes that spec describes.
-func kindOf(spec Spec) kind { return kind{spec.Image, spec.Runtime, spec.Limits.withDefaults()} }
+func kindOf(spec Spec) kind {
+	return kind{spec.Image, spec.Runtime, spec.Limits.withDefaults(), spec.Delta}
+}
 
 // A demand is what Want declared of one kind.
 type demand struct {
@@ -137,7 +140,7 @@ func (p *Pool) measure(ctx context.Context) {
 }
 
 // Start returns a box that waits, or is being started, with the image, the
-// limits and the runtime of spec and a lease as long. It lives as if it were
+// delta, the limits and the runtime of spec and a lease as long. It lives as if it were
 // started with ctx. When there is none, or none that lives, a new one is
 // started.
 func (p *Pool) Start(ctx context.Context, spec Spec) (*Box, error) {

@@ -201,6 +201,9 @@ func TestPoolSharesNothingBetweenKinds(t *testing.T) {
 	t.Parallel()
 	pool, spec := pooled(t, boxtest.Engine(t), sandbox.PoolConfig{})
 	spec.Limits.MaxFile = 0 // 100 MiB
+	spec.Delta = &workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "new/file", After: []byte("new\n"), Mode: 0o644},
+	}}
 	pool.Want(t.Context(), spec, 1)
 	ids := pool.Waiting()
 	if len(ids) != 1 {
@@ -209,6 +212,7 @@ func TestPoolSharesNothingBetweenKinds(t *testing.T) {
 	for name, change := range map[string]func(*sandbox.Spec){
 		"limits":  func(s *sandbox.Spec) { s.Limits.PIDs++ },
 		"runtime": func(s *sandbox.Spec) { s.Runtime = "runc" },
+		"delta":   func(s *sandbox.Spec) { s.Delta = nil },
 		"lease":   func(s *sandbox.Spec) { s.Lease = s.Lease.Add(time.Hour) },
 	} {
 		other := spec
@@ -219,8 +223,12 @@ func TestPoolSharesNothingBetweenKinds(t *testing.T) {
 	}
 	pool.Want(t.Context(), spec, 1) // the other lease counted as one of them
 	spec.Limits.MaxFile, spec.Purpose = 100<<20, "another"
-	if box := take(t, pool, spec); box.ID() != ids[0] {
+	box := take(t, pool, spec)
+	if box.ID() != ids[0] {
 		t.Errorf("got box %.12s, not %.12s that waited", box.ID(), ids[0])
+	}
+	if tree := string(boxtest.Run(t, box, "tree", "/work").Stdout.Head); !strings.Contains(tree, "/work/new/file -rw-r--r-- \"new") || strings.Contains(tree, "main.py") {
+		t.Errorf("its delta was not applied:\n%s", tree)
 	}
 	pool.Want(t.Context(), spec, 1)
 	pool.Want(t.Context(), spec, 0)

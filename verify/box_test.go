@@ -102,7 +102,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 		files[p] = text
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, work, b.view.paths())
+	out := runSyntax(t.Context(), b, b.view.paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
@@ -144,7 +144,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
-	cmd, err := syntaxCommand(b.tools, work, []string{"big.json", "a.json", "absent.py"})
+	cmd, err := syntaxCommand(b.tools, []string{"big.json", "a.json", "absent.py"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,19 @@
 package verify
 
+import "agent/sandbox/workspace"
+
 // A Layer is what the boxes of one side of a comparison stand on.
 type Layer struct {
 	// Image ID with the base at /snapshot, and below it what the workspace depends on.
 	Snapshot string
+	// What makes the base of that, where it holds an earlier state; nil for nothing.
+	Delta *workspace.Changeset
 	// Names what is installed there, "" for nothing: outcomes are kept by it.
 	Installed string
 }
+
+// layer is that of the base.
+func (r Request) layer() Layer { return Layer{r.Snapshot, r.Delta, r.Installed} }
 
 // patched is the layer of the candidate: that of the base, unless the patch
 // changes what is installed and was allowed to.
@@ -14,7 +21,7 @@ func (r Request) patched() Layer {
 	if r.Patched.Snapshot != "" {
 		return r.Patched
 	}
-	return Layer{r.Snapshot, r.Installed}
+	return r.layer()
 }
 
 // standing names a workspace together with what is installed beside it, for the

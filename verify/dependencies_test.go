@@ -14,6 +14,7 @@ import (
 	"agent/images"
 	"agent/sandbox"
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
 )
 
 // pythonIndex serves one typed package, planted, as an index of Python does.
@@ -113,12 +114,13 @@ func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 // What was found beside other packages says nothing about these.
 func TestOutcomesAreKeptByWhatIsInstalled(t *testing.T) {
 	t.Parallel()
-	base := Request{Snapshot: "image", Installed: "one"}
-	if base.patched() != (Layer{"image", "one"}) {
+	delta := &workspace.Changeset{}
+	base := Request{Snapshot: "image", Delta: delta, Installed: "one"}
+	if base.patched() != (Layer{"image", delta, "one"}) {
 		t.Errorf("%+v", base.patched())
 	}
 	own := base
-	own.Patched = Layer{"other", ""}
+	own.Patched = Layer{"other", nil, ""}
 	if own.patched() != own.Patched {
 		t.Errorf("%+v", own.patched())
 	}

@@ -58,15 +58,15 @@ func (b bench) goStyle(ctx context.Context) (int, outcome) {
 // goSyntaxFault is how gofmt names a place that it cannot parse.
 var goSyntaxFault = regexp.MustCompile(`^\./(.+):(\d+):(\d+): (.+)$`)
 
-// goSyntax parses Go files at paths below dir, all errors of each. Nothing is run.
-func (b bench) goSyntax(ctx context.Context, dir string, paths []string) outcome {
+// goSyntax parses the Go files at paths, all errors of each. Nothing is run.
+func (b bench) goSyntax(ctx context.Context, paths []string) outcome {
 	var total outcome
 	for batch := range slices.Chunk(paths, goBatch) {
 		args := []string{b.tools.Gofmt, "-l", "-e"}
 		for _, p := range batch {
 			args = append(args, "./"+p)
 		}
-		res, out, done := b.command(ctx, guest.Command{Args: args, Dir: dir, MaxOutput: maxToolOutput})
+		res, out, done := b.command(ctx, guest.Command{Args: args, Dir: work, MaxOutput: maxToolOutput})
 		if total = add(total, out); !done {
 			return total
 		}

@@ -177,7 +177,7 @@ func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 	t.Parallel()
 	text := `{"checked": ["a.py", "b.js"], "findings": [{"file": "a.py", "rule": "python-syntax", "message": "m"}], "trouble": ["node is missing"]}`
 	b, _ := replayed(map[string]guest.Result{"syntax.py": ended(0, []byte(text), nil)})
-	out := runSyntax(t.Context(), b, work, []string{"a.py", "b.js"})
+	out := runSyntax(t.Context(), b, []string{"a.py", "b.js"})
 	if out.Verdict != Infra || !strings.Contains(out.Detail, "node is missing") || !strings.Contains(out.Detail, "agent images build") {
 		t.Errorf("%+v", out)
 	}

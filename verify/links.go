@@ -77,7 +77,7 @@ func linksApply(v view) string {
 // breaks those that the patch does not touch.
 func runLinks(ctx context.Context, b bench) outcome {
 	pages := staticPages(b.view)
-	cmd, err := syntaxCommand(b.tools, work, pages)
+	cmd, err := syntaxCommand(b.tools, pages)
 	if err != nil {
 		return infra("list the pages: %v", err)
 	}

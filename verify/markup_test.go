@@ -96,7 +96,7 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 		files[p] = text
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, work, b.view.paths())
+	out := runSyntax(t.Context(), b, b.view.paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}

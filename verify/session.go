@@ -20,9 +20,6 @@ import (
 // compete for two processors and for memory, of which each box may take a gigabyte.
 const maxBoxes = 4
 
-// snapshotDir is the base in every box made from a snapshot, read-only.
-const snapshotDir = "/snapshot"
-
 // defaultTimeout bounds every command but the smoke test's, which has its own
 // watch. It is long, because a whole test suite has to fit.
 const defaultTimeout = 5 * time.Minute
@@ -213,9 +210,9 @@ func (s *session) bench(box runner, v view, e entry) bench {
 // withBox starts a box, lets use work in it and closes it, whatever happens. The
 // error is that of the start. A box that does not close is remarked on, not more:
 // its label and its lease let anyone remove it later.
-func (s *session) withBox(ctx context.Context, image, purpose string, use func(box *sandbox.Box)) error {
+func (s *session) withBox(ctx context.Context, on Layer, purpose string, use func(box *sandbox.Box)) error {
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
-		Image: image, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
+		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
 	if err != nil {
 		var away *sandbox.UnavailableError
@@ -257,7 +254,7 @@ func (s *session) static(ctx context.Context, defs []check, stop context.CancelF
 			return
 		}
 	}
-	err := s.withBox(ctx, s.req.patched().Snapshot, groupStatic, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), groupStatic, func(box *sandbox.Box) {
 		if format {
 			s.results.begin(checkFormat, false)
 			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
@@ -327,11 +324,11 @@ func (s *session) check(ctx context.Context, box runner, defs []check, syntax bo
 }
 
 // syntax checks the touched files, and when something is wrong also what they
-// were before: the base stands in the same box, read-only, so that this baseline
-// costs nothing on a good day. It reports whether the programs are worth starting.
+// were before, in the same box, so that this baseline costs nothing on a good day.
+// It reports whether the programs are worth starting.
 func (s *session) syntax(ctx context.Context, b bench) bool {
 	s.results.begin(checkSyntax, false)
-	out := runSyntax(ctx, b, work, touched(b.view))
+	out := runSyntax(ctx, b, touched(b.view))
 	before := outcome{}
 	if len(out.Findings) > 0 {
 		var old []string
@@ -342,13 +339,26 @@ func (s *session) syntax(ctx context.Context, b bench) bool {
 			}
 		}
 		if len(old) > 0 {
-			before = runSyntax(ctx, s.bench(b.box, s.base, entry{}), snapshotDir, old)
+			before = s.syntaxBefore(ctx, b.box, old)
 		}
 	}
 	s.results.baseline(checkSyntax, before)
 	s.results.candidate(checkSyntax, out)
 	fresh, _, _ := compare(before.Findings, out.Findings, newDiff(s.final, b.view))
 	return len(fresh) == 0
+}
+
+// syntaxBefore checks files of the base: the patch is taken back for it, and then
+// applied again.
+func (s *session) syntaxBefore(ctx context.Context, box runner, old []string) outcome {
+	if err := box.Apply(ctx, s.final.Reverse()); err != nil {
+		return infra("take the patch back: %v", err)
+	}
+	out := runSyntax(ctx, s.bench(box, s.base, entry{}), old)
+	if err := box.Apply(ctx, s.final); err != nil {
+		return infra("apply the patch again: %v", err)
+	}
+	return out
 }
 
 // tryConfig asks ruff whether it accepts the configuration that the patch
@@ -373,7 +383,7 @@ func (s *session) program(ctx context.Context, def check) {
 		s.results.candidate(def.name, outcome{Detail: def.name})
 		return
 	}
-	err := s.withBox(ctx, s.req.patched().Snapshot, def.group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():

@@ -11,15 +11,15 @@ import (
 	"agent/sandbox/guest"
 )
 
-// syntaxCommand gives the checker the paths of the files below dir. The
+// syntaxCommand gives the checker the paths of the files. The
 // interpreter is isolated from everything that the workspace could bring.
-func syntaxCommand(tools toolPaths, dir string, paths []string) (guest.Command, error) {
+func syntaxCommand(tools toolPaths, paths []string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return guest.Command{}, err
 	}
 	return guest.Command{
-		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: dir, Stdin: list, MaxOutput: maxToolOutput,
+		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: work, Stdin: list, MaxOutput: maxToolOutput,
 	}, nil
 }
 
@@ -39,10 +39,10 @@ type syntaxAnswer struct {
 	Trouble []string `json:"trouble"`
 }
 
-// runSyntax checks the files at paths below dir. Files without a parser are
+// runSyntax checks the files at paths. Files without a parser are
 // counted, not judged: that nobody can read a format says nothing about a patch.
 // Those of Go are left to their own parser.
-func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome {
+func runSyntax(ctx context.Context, b bench, paths []string) outcome {
 	// The formatter may have undone all of a patch.
 	if len(paths) == 0 {
 		return outcome{Detail: "no touched file is left"}
@@ -55,10 +55,10 @@ func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome
 			others = append(others, p)
 		}
 	}
-	out := b.goSyntax(ctx, dir, golang)
+	out := b.goSyntax(ctx, golang)
 	known := len(golang)
 	if out.Verdict == "" && len(others) > 0 {
-		rest, checked := b.syntax(ctx, dir, others)
+		rest, checked := b.syntax(ctx, others)
 		rest.Findings = append(out.Findings, rest.Findings...)
 		rest.Seconds, rest.Peak = rest.Seconds+out.Seconds, max(rest.Peak, out.Peak)
 		out, known = rest, known+checked
@@ -70,8 +70,8 @@ func runSyntax(ctx context.Context, b bench, dir string, paths []string) outcome
 }
 
 // syntax asks the checker about files, and tells how many of them have a parser.
-func (b bench) syntax(ctx context.Context, dir string, paths []string) (outcome, int) {
-	cmd, err := syntaxCommand(b.tools, dir, paths)
+func (b bench) syntax(ctx context.Context, paths []string) (outcome, int) {
+	cmd, err := syntaxCommand(b.tools, paths)
 	if err != nil {
 		return infra("list the files for the syntax check: %v", err), 0
 	}

@@ -153,8 +153,10 @@ type Request struct {
 	Run string
 	// Until when the boxes are wanted; anyone may remove them afterwards.
 	Lease time.Time
-	// Image ID with the base at /snapshot.
+	// Image ID with the base at /snapshot, or with an earlier state of it.
 	Snapshot string
+	// What makes the base of an earlier state, in every box; nil for nothing.
+	Delta *workspace.Changeset
 	// Names the dependencies that are installed below Snapshot, "" for none.
 	Installed string
 	// What the candidate's boxes stand on when the patch changes the
@@ -165,7 +167,7 @@ type Request struct {
 	Toolchain string
 	// Tool versions of Toolchain.
 	Versions map[string]string
-	// What Snapshot holds.
+	// What Snapshot holds, with Delta.
 	Base *workspace.Manifest
 	// Checked already: Verify asks neither whether its paths may be written nor
 	// whether it fits the base.

@@ -209,6 +209,11 @@ func (l lookout) Install(_ context.Context, toolchain images.Image, d images.Dep
 	return l.builder.Planned(toolchain, d)
 }
 
+// Near implements run.Snapshotter.
+func (l lookout) Near(_ context.Context, installed images.Image, _ images.Tree, _ func() images.Tree) (images.Image, images.Delta, error) {
+	return images.Image{Installed: installed.Installed}, images.Delta{}, nil
+}
+
 // Snapshot implements run.Snapshotter. What is cached is known by the
 // digest of the workspace, so no snapshot is needed.
 func (l lookout) Snapshot(_ context.Context, installed images.Image, _ images.Tree, _ string) (images.Image, error) {

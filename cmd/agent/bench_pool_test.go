@@ -70,7 +70,7 @@ func benchPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	base, image := freeze(t, engine, manyFiles(t, 10_000))
+	base, image := freeze(t, engine, manyFiles(t, 10_000, ".py"))
 	pool := sandbox.NewPool(engine, sandbox.PoolConfig{})
 	spec := sandbox.Spec{
 		Image: image, Run: "bench", Purpose: "bench", Lease: time.Now().Add(30 * time.Minute), Limits: verify.RoomFor(sandbox.Limits{}, base),

@@ -32,6 +32,8 @@ func TestBench(t *testing.T) {
 	benchHardening(t)
 	benchRunsc(t)
 	benchPool(t)
+	benchDelta(t)
+	benchLarge(t)
 	benchManifest(t)
 	benchLedger(t)
 	benchEdit(t)
@@ -147,7 +149,7 @@ func benchManifest(t *testing.T) {
 		// A test of its own, so that the caches are the user's again behind it.
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
-			dir := manyFiles(t, n)
+			dir := manyFiles(t, n, ".py")
 			scan := func() {
 				if _, err := workspace.Rescan(t.Context(), dir, nil, workspace.Limits{}); err != nil {
 					t.Fatal(err)
@@ -173,8 +175,9 @@ func benchManifest(t *testing.T) {
 	}
 }
 
-// manyFiles makes a workspace of n small files, a hundred in a directory.
-func manyFiles(t *testing.T, n int) (dir string) {
+// manyFiles makes a workspace of n small files with this end to their names, a
+// hundred in a directory.
+func manyFiles(t *testing.T, n int, end string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for i := range n {
@@ -184,7 +187,7 @@ func manyFiles(t *testing.T, n int) (dir string) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%05d.py", i)), fmt.Appendf(nil, "x = %d\n", i), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%05d%s", i, end)), fmt.Appendf(nil, "x = %d\n", i), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"agent/images"
 	"agent/orchestrator/run"
@@ -55,6 +56,8 @@ type session struct {
 	// Made by runner, with an engine.
 	pool *sandbox.Pool
 	db   *store.DB
+	// What goes on when a run has ended.
+	later sync.WaitGroup
 	// Made by study, on demand.
 	analyst *run.Analyst
 	// tell is given what goes on outside of a run; nil for nobody.
@@ -153,7 +156,7 @@ func (s *session) recover(ctx context.Context) ([]run.Record, error) {
 
 // runner returns the state machine over this session.
 func (s *session) runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit}
+	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit, Later: s.later.Go}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder
@@ -167,6 +170,7 @@ func (s *session) runner(emit func(run.Event)) *run.Runner {
 
 // close gives everything back.
 func (s *session) close() {
+	s.later.Wait()
 	if s.analyst != nil {
 		if err := s.analyst.Close(); err != nil && s.tell != nil {
 			s.tell(run.Event{Note: err.Error()})

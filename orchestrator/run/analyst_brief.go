@@ -136,11 +136,11 @@ func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, req R
 		return "", fmt.Errorf("find the toolchain image: %w", err)
 	}
 	st := stage{base: base, tools: tools}
-	if act, err := st.build(ctx, x.Images, req, base.Root, func(string) {}); err != nil {
+	if act, err := st.build(ctx, x.Images, req, func(string) {}); err != nil {
 		return "", fmt.Errorf("%s: %w", act, err)
 	}
 	gates, err := x.Inspector.Findings(ctx, verify.Request{
-		Run: x.Run, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Installed: st.image.Installed,
+		Run: x.Run, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Delta: st.delta, Installed: st.image.Installed,
 		Toolchain: tools.ID, Versions: tools.Versions, Base: base, Config: req.Config,
 	}, func(e verify.Event) {
 		if x.Emit != nil {

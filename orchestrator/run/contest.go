@@ -134,7 +134,7 @@ func (c *contest) warm(ctx context.Context, n int) {
 		return
 	}
 	c.Boxes.Want(ctx, sandbox.Spec{
-		Image: c.stage.image.ID, Run: c.rec.ID, Lease: time.Now().Add(leaseFor), Limits: verify.RoomFor(c.req.Config.Limits, c.stage.base),
+		Image: c.stage.image.ID, Delta: c.stage.delta, Run: c.rec.ID, Lease: time.Now().Add(leaseFor), Limits: verify.RoomFor(c.req.Config.Limits, c.stage.base),
 		Runtime: c.req.Config.Runtime,
 	}, n*boxesEach)
 }

@@ -262,7 +262,7 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 		w.noted = append(w.noted, "ask")
 		return q, nil
 	}
-	b.runner.Boxes = w
+	b.runner.Boxes, b.runner.Images = w, beside{}
 	req := b.goal()
 	req.Config.Limits.PIDs = 77
 	doc := b.runner.Run(t.Context(), req)
@@ -272,9 +272,9 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	}
 	for _, spec := range w.specs {
 		want := sandbox.Spec{
-			Image: judged.Snapshot, Run: doc.Run, Lease: spec.Lease, Limits: verify.RoomFor(judged.Config.Limits, judged.Base),
+			Image: judged.Snapshot, Delta: judged.Delta, Run: doc.Run, Lease: spec.Lease, Limits: verify.RoomFor(judged.Config.Limits, judged.Base),
 		}
-		if spec != want || spec.Limits.PIDs != 77 {
+		if spec != want || spec.Limits.PIDs != 77 || len(spec.Delta.Changes) != 1 {
 			t.Errorf("wanted %+v, not what is judged in: %+v", spec, want)
 		}
 		if judged.Lease.Sub(spec.Lease).Abs() > time.Minute {

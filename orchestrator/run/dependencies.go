@@ -50,7 +50,7 @@ func dependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies,
 
 // build installs what the workspace depends on and makes the snapshot on it.
 // act says what an error is about; tell is for people, of what takes long.
-func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, root string, tell func(note string)) (act string, err error) {
+func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, tell func(note string)) (act string, err error) {
 	if st.dependencies, err = dependenciesOf(st.base, req); err != nil {
 		return "read what the workspace depends on", err
 	}
@@ -60,8 +60,8 @@ func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, ro
 	if err != nil {
 		return "install what the workspace depends on", err
 	}
-	st.image, err = builder.Snapshot(ctx, installed, tree{st.base}, root)
-	return "make the snapshot", err
+	st.installed = installed
+	return "make the snapshot", st.snapshot(ctx, builder)
 }
 
 // reinstall returns what the candidate's boxes stand on, zero for the base's

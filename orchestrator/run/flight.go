@@ -38,6 +38,9 @@ type flight struct {
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
 
+	// Makes the snapshot anew for the next run; nil for nothing.
+	renew func(context.Context)
+
 	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }
 
@@ -67,6 +70,14 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(settleFor, cancel) })()
 	if err := r.Store.Finish(settled, f.rec.ID, f.rec.Token, end); err != nil && end.Verdict != verify.Infra {
 		end = unrecorded(end, err)
+	}
+	if f.renew != nil && r.Later != nil {
+		f.emit(Event{Note: "the snapshot is made anew for the next run, beside what follows"})
+		r.Later(func() {
+			ctx, cancel := context.WithTimeout(ctx, renewFor)
+			defer cancel()
+			f.renew(ctx)
+		})
 	}
 	return f.close(end)
 }

@@ -186,7 +186,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 		return err
 	}
 	report, err := f.Verifier.Verify(ctx, verify.Request{
-		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Installed: st.image.Installed, Patched: patched,
+		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Delta: st.delta, Installed: st.image.Installed, Patched: patched,
 		Toolchain: st.tools.ID, Versions: st.tools.Versions, Base: st.base, Changeset: cand.Changeset, Config: req.Config,
 	}, func(e verify.Event) { f.emit(Event{Gate: &e, Candidate: n}) })
 	if err != nil {
@@ -206,13 +206,6 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 // manyFiles is the size of a workspace, in entries, from which on its snapshot
 // takes long enough to be announced.
 const manyFiles = 5000
-
-// A stage is the frozen workspace that the candidates of a run are judged on.
-type stage struct {
-	base         *workspace.Manifest
-	image, tools images.Image
-	dependencies images.Dependencies
-}
 
 // freeze scans the workspace and makes the snapshot. A workspace that changes
 // while it is read is scanned again. scanned, when not nil, is called with
@@ -243,7 +236,7 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 			f.emit(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is found again", n)})
 		}
 		st := stage{base: base, tools: tools}
-		act, err := st.build(ctx, f.Images, req, f.rec.Workspace, func(note string) { f.emit(Event{Note: note}) })
+		act, err := st.build(ctx, f.Images, req, func(note string) { f.emit(Event{Note: note}) })
 		var changed *workspace.ChangedError
 		if errors.As(err, &changed) && try < rescans {
 			f.emit(Event{Note: changed.Error() + "; scanning again"})
@@ -251,6 +244,9 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 		}
 		if err != nil {
 			return stop(endWith(Failed, f.trouble(ctx, act, err)))
+		}
+		if st.outgrown() {
+			f.renew = func(ctx context.Context) { st.renew(ctx, f.Images, req) }
 		}
 		return st, nil
 	}

@@ -230,6 +230,7 @@ type Event struct {
 type Snapshotter interface {
 	Ensure(ctx context.Context, name string) (images.Image, error)
 	Install(ctx context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error)
+	Near(ctx context.Context, toolchain images.Image, tree images.Tree, earlier func() images.Tree) (images.Image, images.Delta, error)
 	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
 }
 
@@ -269,6 +270,9 @@ type Runner struct {
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
+	// Later has something done beside what follows a run, by whoever waits for it
+	// in the end; nil where nobody does, and it is left undone.
+	Later func(act func())
 }
 
 // A Request is one patch for one workspace, or one change that is to be found.

@@ -30,6 +30,10 @@ func (frozen) Install(_ context.Context, toolchain images.Image, _ images.Depend
 	return toolchain, nil
 }
 
+func (frozen) Near(context.Context, images.Image, images.Tree, func() images.Tree) (images.Image, images.Delta, error) {
+	return images.Image{}, images.Delta{}, images.ErrAbsent
+}
+
 func (frozen) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _ string) (images.Image, error) {
 	return images.Image{ID: "sha256:" + tree.Digest()}, nil
 }

@@ -109,29 +109,36 @@ func (c cache) time() time.Time {
 // private, damaged, of another form or about another root. A scan does
 // without, so there is no error.
 func (c cache) load() earlier {
-	if c.file == "" {
+	body := unseal(c.file)
+	if body == "" {
 		return earlier{}
 	}
-	f, err := os.OpenFile(c.file, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	return c.decode(body)
+}
+
+// unseal returns what seal wrote to a file, "" where that is absent, not
+// private, damaged or of another form.
+func unseal(file string) string {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return earlier{}
+		return ""
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || !private(info) || info.Size() > cacheMost {
-		return earlier{}
+		return ""
 	}
 	head := make([]byte, len(cacheHeader)+sha256.Size)
 	if _, err := io.ReadFull(f, head); err != nil || !strings.HasPrefix(string(head), cacheHeader) {
-		return earlier{}
+		return ""
 	}
 	var body strings.Builder
 	body.Grow(int(info.Size()))
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(&body, h), f); err != nil || string(h.Sum(nil)) != string(head[len(cacheHeader):]) {
-		return earlier{}
+		return ""
 	}
-	return c.decode(body.String())
+	return body.String()
 }
 
 // save keeps what s has found for the next scan, unless toil, what it cost to
@@ -145,11 +152,16 @@ func (c cache) save(s *scanner, began time.Time, toil int64) {
 	if c.file == "" || toil == 0 || toil < least {
 		return
 	}
-	body := c.encode(s, began)
+	seal(c.file, c.encode(s, began))
+}
+
+// seal writes a file that unseal reads. What goes wrong costs time later and
+// nothing else.
+func seal(file string, body []byte) {
 	sum := sha256.Sum256(body)
 	// The name is fixed, so that a process that dies here leaves one such file
 	// at most. Two that write at once spoil it, and the digest tells.
-	next := c.file + ".new"
+	next := file + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
@@ -159,7 +171,7 @@ func (c cache) save(s *scanner, began time.Time, toil int64) {
 		_, err = f.Write(body)
 	}
 	if f.Close() == nil && err == nil {
-		os.Rename(next, c.file)
+		os.Rename(next, file)
 	}
 }
 

@@ -62,6 +62,13 @@
 // forgotten. Nor would it cost a file: a promotion compares the bytes that it
 // replaces, and never a digest of a scan.
 //
+// # What was frozen
+//
+// KeepFrozen and Frozen keep the manifest of the newest snapshot of a root, in
+// a file beside those digests and believed under the same conditions. What it
+// says of a snapshot counts only where one on the engine carries its Digest, so
+// a wrong one leads to a new snapshot and to nothing else.
+//
 // # Changing
 //
 // A Changeset is the only form in which a change travels. Check refuses what

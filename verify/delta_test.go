@@ -1,0 +1,76 @@
+package verify
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The boxes of one site start from the snapshot of the workspace, those of the other from that of an earlier state
+// and what has happened since. Nothing may come out differently, whatever a patch does to what has changed.
+func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
+	t.Parallel()
+	old := map[string]string{
+		"main.py": "from stock import count\n\nprint(count)\n", "stock.py": "count = 1\n", "data.json": "{}\n", "gone.py": "x = 1\n",
+	}
+	near := newSite(t, old)
+	then := change(t, near.base, map[string]string{
+		"data.json": "{broken\n", "gone.py": "-", "stock.py": "from shelf.few import few\n\ncount = few + 1\n", "shelf/few.py": "few = 1\n",
+	})
+	now := maps.Clone(old)
+	delete(now, "gone.py")
+	for _, c := range then.Changes {
+		if c.After != nil {
+			now[c.Path] = string(c.After)
+		}
+	}
+	whole := newSite(t, now)
+	// The same manifest, so that its digest would find the other's baseline: each has a cache of its own.
+	near.base = whole.base
+	for _, s := range []*site{near, whole} {
+		s.verifier.Cache = newMemory()
+		s.verifier.Cache.(*memory).rows[s.lab.proofKey()] = allProved()
+	}
+	for what, c := range map[string]struct {
+		patch  map[string]string
+		want   Verdict
+		syntax int // findings, of which one more is old; -1 for no matter
+	}{
+		"a fault that is older than the patch": {map[string]string{"data.json": "{still broken\n", "main.py": "from stock import count\n\nprint(count + 1)\n"}, Pass, 0},
+		"a new file is deleted":                {map[string]string{"shelf/few.py": "-"}, Fail, -1},
+		"a new fault where there was none":     {map[string]string{"stock.py": "count = (\n", "data.json": "{still broken\n"}, Fail, 1},
+		"a file that is gone comes back":       {map[string]string{"gone.py": "y = 2\n", "main.py": "from gone import x\n\nprint(x)\n"}, Fail, -1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			cs := change(t, whole.base, c.patch)
+			of := func(s *site) (Report, error) {
+				req := s.request(cs)
+				if s == near {
+					req.Delta = &then
+				}
+				return s.verifier.Verify(t.Context(), req, nil)
+			}
+			want, err := of(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := of(near)
+			if err != nil || want.Verdict != c.want {
+				t.Fatalf("%v, %s", err, want.Verdict)
+			}
+			if c.syntax >= 0 {
+				if g := find(t, got, gateSyntax); len(g.Findings) != c.syntax || g.Old != 1 {
+					t.Errorf("syntax: %+v", g)
+				}
+			}
+			for i := range min(len(want.Gates), len(got.Gates)) { // how long it took is no matter
+				got.Gates[i].Seconds, got.Gates[i].Peak, got.Gates[i].Output = want.Gates[i].Seconds, want.Gates[i].Peak, want.Gates[i].Output
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("by a delta it is judged otherwise (-whole +delta):\n%s", diff)
+			}
+		})
+	}
+}
