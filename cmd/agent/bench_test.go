@@ -30,6 +30,7 @@ func TestBench(t *testing.T) {
 	benchWarmRun(t)
 	benchBox(t)
 	benchPool(t)
+	benchTournament(t)
 	benchManifest(t)
 	benchLedger(t)
 	benchEdit(t)
