@@ -70,6 +70,10 @@ type Box struct {
 	// broken says why no further request is possible; lost that no command is why.
 	broken error
 	lost   bool
+	// pool removes it when it is released; nil for a box of none.
+	pool *Pool
+	// peak is the most memory that it has held after a command, in bytes.
+	peak int64
 
 	// detached runs a clean-up act with the values of Start's context
 	// but not its end.

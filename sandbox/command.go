@@ -55,6 +55,7 @@ func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 			return guest.Result{}, err
 		}
 	}
+	b.peak = max(b.peak, answer.Result.PeakBytes)
 	return answer.Result, nil
 }
 

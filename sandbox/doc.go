@@ -18,11 +18,19 @@
 // /work filled, so that a candidate pays neither for create nor for start.
 // It hands out each box once, to a taker that asks for the same image,
 // delta, limits and runtime, and is as good a Launcher as the Engine when nothing
-// waits.
+// waits. Who releases a box does not wait for its removal either; the pool
+// does, when it is closed.
 //
 //	pool.Want(ctx, spec, 3)
 //	…                                // a model thinks
 //	box, err := pool.Start(ctx, spec) // some milliseconds
+//	…
+//	err = box.Release(ctx)
+//	…
+//	err = pool.Close() // nothing is left
+//
+// Turns say whose boxes work: a few for each core of the machine, shared by
+// all processes of a user.
 //
 // What a command does to itself or to its box (timeout, out of memory,
 // death) is told by its result. An error always means trouble with the

@@ -27,6 +27,20 @@ func (p *Pool) Waiting() []string {
 	return ids
 }
 
+// Used returns the IDs of the boxes that were released and wait to be removed.
+func (p *Pool) Used() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ids := []string{}
+	for _, b := range p.used {
+		ids = append(ids, b.id)
+	}
+	return ids
+}
+
+// BoxCost is what a box that waits counts for at least.
+const BoxCost = boxCost
+
 // Pending counts the boxes that wait or are being started.
 func (p *Pool) Pending() int {
 	p.mu.Lock()

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,9 +15,18 @@ const (
 	// poolPurpose labels the boxes of a pool: when one is made, what it will
 	// be used for is not known, and a label cannot be changed.
 	poolPurpose = "pool"
-	// poolShare is the part of the engine's memory that waiting boxes may
-	// take: one in so many.
+	// poolShare is the part of the engine's memory that the boxes of a pool may
+	// hold while they do nothing: one in so many.
 	poolShare = 4
+	// boxCost is what a box that waits costs besides its files: the guest, the
+	// engine's own process beside it, and the kernel's books of both.
+	boxCost = 32 << 20
+	// fileCost is what a file of /work takes beyond its content, at most: the rest
+	// of its last page, and its inode.
+	fileCost = 5 << 10
+	// startsAtOnce bounds how many boxes the pool starts, or removes, at the same
+	// time, so that many that are wanted do not keep the machine from its work.
+	startsAtOnce = 4
 	// checkTime is for the answer by which a waiting box shows that it lives.
 	checkTime = 5 * time.Second
 )
@@ -29,18 +37,27 @@ var errUnwanted = errors.New("the box is not wanted any more")
 // A PoolConfig bounds the boxes that wait. The zero value of a field means
 // the default in brackets.
 type PoolConfig struct {
-	// Size is how many wait at once. [8]
+	// Size is how many wait at once: enough for a tournament of one. [64]
 	Size int
-	// Memory bounds the sum of their memory limits, in bytes. [a quarter of
-	// the engine's]
+	// Memory bounds what they hold, in bytes, with those that were released and
+	// are not removed yet. [a quarter of the engine's]
 	Memory int64
 	// Wait is how long one waits before a new one takes its place. [10 min]
 	Wait time.Duration
 }
 
 // A Pool starts boxes before they are asked for. Each is handed out once,
-// to be closed like any other; none comes back. It is safe for concurrent
+// to be closed or released; none comes back. It is safe for concurrent
 // use.
+//
+// What a box that waits may use is its limits, but all that runs in it is the guest:
+// it holds /work and no more, and counts as that once one of its kind has told
+// how much it is. Until then each counts as its limit. Boxes at work are bounded by
+// Turns, not here.
+//
+// A box that was released is removed behind its taker's back, and not before the
+// demand for which boxes were started is taken back or memory is short: to remove
+// one costs as much of the machine as a quick gate.
 //
 // A box that waits carries the label agent.purpose "pool" for good, the run
 // of Want, and a lease that is longer than that by PoolConfig.Wait. Until it
@@ -50,6 +67,8 @@ type Pool struct {
 	// work are the goroutines of boxes that wait or are being closed, and
 	// the calls of Start that have taken one.
 	work sync.WaitGroup
+	// starts and ends hold a place for each box that is being started, or closed.
+	starts, ends chan struct{}
 
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -57,7 +76,10 @@ type Pool struct {
 	closed  bool
 	wanted  map[kind]demand
 	waiting []*waiter
-	errs    []error
+	used    []*Box
+	// What a box that waits holds, by kind, in bytes.
+	sizes map[kind]int64
+	errs  []error
 }
 
 // A kind is what two boxes share that can stand in for each other.
@@ -97,18 +119,22 @@ type waiter struct {
 // NewPool returns a pool without any box. Close it.
 func NewPool(engine *Engine, config PoolConfig) *Pool {
 	if config.Size == 0 {
-		config.Size = 8
+		config.Size = 64
 	}
 	if config.Wait == 0 {
 		config.Wait = 10 * time.Minute
 	}
-	return &Pool{engine: engine, config: config, wanted: map[kind]demand{}}
+	return &Pool{
+		engine: engine, config: config, wanted: map[kind]demand{}, sizes: map[kind]int64{},
+		starts: make(chan struct{}, startsAtOnce), ends: make(chan struct{}, startsAtOnce),
+	}
 }
 
 // Want declares that n boxes like spec will be asked for, instead of what it
-// declared of them before, and returns while they start. Those beyond n are
-// closed: 0 takes the demand back. When memory does not allow n at once, the
-// rest start as the first are taken. ctx lends its values, not its end.
+// declared of them before, and returns while they start. Those beyond n go on
+// waiting; 0 takes the demand back, and all of them are closed. When memory does
+// not allow n at once, the rest start as the first are taken. ctx lends its
+// values, not its end.
 func (p *Pool) Want(ctx context.Context, spec Spec, n int) {
 	if n > 0 {
 		p.measure(ctx)
@@ -116,11 +142,17 @@ func (p *Pool) Want(ctx context.Context, spec Spec, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := kindOf(spec)
+	if n > p.wanted[k].n { // boxes are started in any case: nobody hurries
+		p.end(len(p.used))
+	}
 	p.wanted[k] = demand{spec: spec, term: time.Until(spec.Lease), n: n}
 	if n <= 0 {
 		delete(p.wanted, k)
 	}
-	for p.count(k) > max(n, 0) {
+	if len(p.wanted) == 0 {
+		p.end(len(p.used))
+	}
+	for n <= 0 && p.count(k) > 0 {
 		p.discard(p.leave(p.find(k, time.Time{})))
 	}
 	p.fill(ctx)
@@ -153,7 +185,11 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (*Box, error) {
 			return box, nil
 		}
 	}
-	return p.engine.Start(ctx, spec)
+	box, err := p.engine.Start(ctx, spec)
+	if err == nil {
+		box.pool = p
+	}
+	return box, err
 }
 
 // take lets the box leave that has waited longest, and starts the next one;
@@ -186,6 +222,7 @@ func (p *Pool) claim(ctx context.Context, w *waiter) *Box {
 		if w.err == nil && w.box.answers(ctx) {
 			// It stays when the box is closed: then there is nothing to end.
 			context.AfterFunc(ctx, func() { w.cancel(context.Cause(ctx)) })
+			w.box.pool = p
 			return w.box
 		}
 	}
@@ -206,8 +243,8 @@ func (b *Box) answers(ctx context.Context) bool {
 	return err == nil && applied.Problem == ""
 }
 
-// Close removes every box that waits and returns when none is left and
-// nothing goes on. Boxes that were taken stay. Start works afterwards, and
+// Close removes every box that waits or was released and returns when none is
+// left and nothing goes on. Boxes that were taken stay. Start works afterwards, and
 // takes nothing ahead.
 func (p *Pool) Close() error {
 	p.mu.Lock()
@@ -215,6 +252,7 @@ func (p *Pool) Close() error {
 	for len(p.waiting) > 0 {
 		p.discard(p.leave(0))
 	}
+	p.end(len(p.used))
 	p.mu.Unlock()
 	p.work.Wait()
 	p.mu.Lock()
@@ -232,10 +270,24 @@ func (p *Pool) count(k kind) (n int) {
 	return n
 }
 
-// find returns the place of the first box of a kind that has this lease, or
-// -1. Call it with mu held.
+// find returns the place of the first box of a kind that has this lease, one
+// that has started if there is, or -1. Call it with mu held.
 func (p *Pool) find(k kind, lease time.Time) int {
-	return slices.IndexFunc(p.waiting, func(w *waiter) bool { return kindOf(w.spec) == k && !w.spec.Lease.Before(lease) })
+	first := -1
+	for i, w := range p.waiting {
+		if kindOf(w.spec) != k || w.spec.Lease.Before(lease) {
+			continue
+		}
+		select {
+		case <-w.ready:
+			return i
+		default:
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	return first
 }
 
 // leave takes the box at i out of those that wait. Call it with mu held.
@@ -249,18 +301,15 @@ func (p *Pool) leave(i int) *waiter {
 // fill starts what is wanted and has room. Call it with mu held.
 func (p *Pool) fill(ctx context.Context) {
 	for k, d := range p.wanted {
-		for n := p.count(k); n < d.n && p.fits(k.limits.Memory); n++ {
+		for n := p.count(k); n < d.n && p.fits(k); n++ {
 			p.raise(ctx, d)
 		}
 	}
 }
 
 // fits reports whether one more box may wait. Call it with mu held.
-func (p *Pool) fits(memory int64) bool {
-	for _, w := range p.waiting {
-		memory += w.spec.Limits.withDefaults().Memory
-	}
-	return !p.closed && len(p.waiting) < p.config.Size && memory <= p.config.Memory
+func (p *Pool) fits(k kind) bool {
+	return !p.closed && len(p.waiting) < p.config.Size && p.holds()+p.cost(k) <= p.config.Memory
 }
 
 // raise starts a box and guards it while it waits. Call it with mu held.
@@ -271,7 +320,14 @@ func (p *Pool) raise(ctx context.Context, d demand) {
 	w.spec.Purpose, w.spec.Lease = poolPurpose, time.Now().Add(d.term+p.config.Wait)
 	p.waiting = append(p.waiting, w)
 	p.work.Go(func() {
-		w.box, w.err = p.engine.Start(ctx, w.spec)
+		select {
+		case p.starts <- struct{}{}:
+			w.box, w.err = p.engine.Start(ctx, w.spec)
+			<-p.starts
+		case <-ctx.Done():
+			w.err = context.Cause(ctx)
+		}
+		p.weigh(ctx, w)
 		close(w.ready)
 		p.guard(ctx, w)
 	})
@@ -306,14 +362,8 @@ func (p *Pool) guard(ctx context.Context, w *waiter) {
 func (p *Pool) discard(w *waiter) {
 	w.cancel(errUnwanted)
 	p.work.Go(func() {
-		<-w.ready
-		if w.box == nil {
-			return
-		}
-		if err := w.box.Close(); err != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.errs = append(p.errs, fmt.Errorf("close a box that waited: %w", err))
+		if <-w.ready; w.box != nil {
+			p.remove(w.box)
 		}
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,16 +26,35 @@ const turnPoll = 10 * time.Millisecond
 
 // Turns bounds how many boxes work at the same time on this machine, whichever
 // processes of this user they belong to, so that twenty runs at once take longer
-// and come to the same verdicts. It is safe for concurrent use. Within a process
-// turns are given in the order in which they are asked for.
+// and come to the same verdicts. It is safe for concurrent use.
+//
+// Of those that ask the same Turns the lowest rank comes first, and of one rank
+// who asked first: a candidate whose verdict is near is not kept from it by one
+// that has just begun. Between several Turns, of one process or of many, each
+// that waits has an equal share: who holds its share or more leaves what is free
+// to the others that wait, of which at least one holds less.
 //
 // A turn is an flock on one of a few empty files: the kernel gives it back when
-// the process dies.
+// the process dies. That somebody waits is told in the same way.
 type Turns struct {
 	dir string
 	n   int
-	// Held by the one that looks for a turn.
-	door chan struct{}
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// Who waits, in the order in which they are served.
+	queue []*asker
+	held  int
+	// What tells others that somebody waits here; nil when nobody does, or when
+	// more wait than there are turns.
+	sign *os.File
+}
+
+// An asker waits for a turn.
+type asker struct {
+	rank int
+	// up tells the first of the queue that there may be a turn for it.
+	up chan struct{}
 }
 
 // NewTurns gives the turns of this machine: four for each core. The files lie in the
@@ -48,58 +69,149 @@ func NewTurns() *Turns {
 
 // TurnsIn gives n turns, of which the files lie in dir. All that name the same
 // directory share them; each must say the same n.
-func TurnsIn(dir string, n int) *Turns {
-	return &Turns{dir: dir, n: n, door: make(chan struct{}, 1)}
-}
+func TurnsIn(dir string, n int) *Turns { return &Turns{dir: dir, n: n} }
 
-// Take waits for a turn and returns what gives it back. The error is that of a ctx
-// that ended, or of the directory: then there is no turn and nothing to give back.
-// Of no Turns at all there is always one.
+// Take waits for a turn and returns what gives it back, once. The error is that of
+// a ctx that ended, or of the directory: then there is no turn and nothing to give
+// back. Of no Turns at all there is always one.
 //
 // Whoever waits for another to end must have its own turn first, or both wait
 // for ever.
-func (t *Turns) Take(ctx context.Context) (give func(), err error) {
+func (t *Turns) Take(ctx context.Context, rank int) (give func(), err error) {
 	if t == nil {
 		return func() {}, nil
-	}
-	select {
-	case t.door <- struct{}{}:
-		defer func() { <-t.door }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a turn: %w", context.Cause(ctx))
 	}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the turns: %w", err)
 	}
-	tick := time.NewTicker(turnPoll)
-	defer tick.Stop()
+	a := &asker{rank: rank, up: make(chan struct{}, 1)}
+	t.join(a)
+	defer t.leave(a)
+	// Only the first looks, so that the others cost nothing.
+	var tick *time.Ticker
+	var again <-chan time.Time
 	for {
-		for i := range t.n {
-			if give, err := t.try(i); give != nil || err != nil {
-				return give, err
-			}
+		if give, first, err := t.look(a); give != nil || err != nil {
+			return give, err
+		} else if first && tick == nil {
+			tick = time.NewTicker(turnPoll)
+			defer tick.Stop()
+			again = tick.C
 		}
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for a turn: %w", context.Cause(ctx))
-		case <-tick.C:
+		case <-a.up:
+		case <-again:
 		}
 	}
 }
 
-// try takes turn i; both results are nil when somebody has it.
-func (t *Turns) try(i int) (give func(), err error) {
-	f, err := os.OpenFile(filepath.Join(t.dir, strconv.Itoa(i)), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open a turn: %w", err)
+// join puts an asker in its place behind those of its rank.
+func (t *Turns) join(a *asker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.queue, func(b *asker) bool { return b.rank > a.rank })
+	if i < 0 {
+		i = len(t.queue)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	t.queue = slices.Insert(t.queue, i, a)
+}
+
+// leave takes an asker out of the queue, served or not.
+func (t *Turns) leave(a *asker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue = slices.DeleteFunc(t.queue, func(b *asker) bool { return a == b })
+	if len(t.queue) == 0 && t.sign != nil {
+		t.sign.Close()
+		t.sign = nil
+	}
+	t.wake()
+}
+
+// wake has the first of the queue look. Call it with mu held.
+func (t *Turns) wake() {
+	if len(t.queue) == 0 {
+		return
+	}
+	select {
+	case t.queue[0].up <- struct{}{}:
+	default:
+	}
+}
+
+// look takes a free turn for an asker if it is the first of the queue and the
+// others that wait have their share. Without one, others are told that it waits.
+func (t *Turns) look(a *asker) (give func(), first bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.queue[0] != a {
+		return nil, false, nil
+	}
+	others := 0
+	for i := 0; t.held > 0 && i < t.n; i++ {
+		if t.waits(i) {
+			others++
+		}
+	}
+	for i := 0; t.held*(others+1) < t.n && i < t.n; i++ {
+		f, err := t.lock(strconv.Itoa(i), os.O_CREATE, unix.LOCK_EX)
+		if err != nil {
+			return nil, true, fmt.Errorf("take a turn: %w", err)
+		}
+		if f != nil {
+			t.held++
+			return func() { t.give(f) }, true, nil
+		}
+	}
+	for i := 0; t.sign == nil && i < t.n; i++ {
+		if t.sign, err = t.lock(signName(i), os.O_CREATE, unix.LOCK_EX); err != nil {
+			return nil, true, fmt.Errorf("wait for a turn: %w", err)
+		}
+	}
+	return nil, true, nil
+}
+
+// give gives a turn back.
+func (t *Turns) give(f *os.File) {
+	f.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held--
+	t.wake()
+}
+
+// signName names the file i of those whose lock says that somebody waits.
+func signName(i int) string { return fmt.Sprintf("waits-%d", i) }
+
+// waits reports whether somebody else has locked sign i. Call it with mu held.
+func (t *Turns) waits(i int) bool {
+	name := signName(i)
+	if t.sign != nil && filepath.Base(t.sign.Name()) == name {
+		return false
+	}
+	// Shared, so that two who ask are not taken for one who waits.
+	f, err := t.lock(name, 0, unix.LOCK_SH)
+	if f != nil {
+		f.Close()
+	}
+	return f == nil && err == nil
+}
+
+// lock opens and locks a file; both results are nil when somebody has it.
+func (t *Turns) lock(name string, flag, how int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(t.dir, name), flag|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if err == nil {
-		return func() { f.Close() }, nil
+		return f, nil
 	}
 	f.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("take a turn: %w", err)
+	return nil, err
 }

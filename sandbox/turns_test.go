@@ -7,9 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // B22.
@@ -22,7 +26,7 @@ func TestTurnsBoundHowManyWork(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			give, err := all[i%2].Take(t.Context())
+			give, err := all[i%2].Take(t.Context(), i%3)
 			if err != nil {
 				t.Error(err)
 				return
@@ -42,7 +46,7 @@ func TestTurnsBoundHowManyWork(t *testing.T) {
 func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 	t.Parallel()
 	turns := TurnsIn(t.TempDir(), 1)
-	give, err := turns.Take(t.Context())
+	give, err := turns.Take(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +55,7 @@ func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 	waiting := make(chan error)
 	for range 2 { // one at the door, and one behind it
 		go func() {
-			_, err := turns.Take(ctx)
+			_, err := turns.Take(ctx, 0)
 			waiting <- err
 		}()
 	}
@@ -62,18 +66,18 @@ func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 		}
 	}
 	give()
-	if give, err = turns.Take(t.Context()); err != nil {
+	if give, err = turns.Take(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	give()
-	if give, err = (*Turns)(nil).Take(t.Context()); err != nil {
+	if give, err = (*Turns)(nil).Take(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	give()
 	if err := os.WriteFile(filepath.Join(turns.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TurnsIn(filepath.Join(turns.dir, "file"), 1).Take(t.Context()); err == nil {
+	if _, err := TurnsIn(filepath.Join(turns.dir, "file"), 1).Take(t.Context(), 0); err == nil {
 		t.Error("turns in a file were given")
 	}
 	if made := NewTurns(); made.n < turnsPerCore || !filepath.IsAbs(made.dir) {
@@ -97,14 +101,126 @@ func TestATurnOfADeadProcessIsFree(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	if give, err := turns.try(0); give != nil || err != nil {
+	if f, err := turns.lock("0", 0, unix.LOCK_EX); f != nil || err != nil {
 		t.Errorf("a turn was given that another process has: %v", err)
 	}
 	_ = other.Process.Kill()
 	_ = other.Wait()
-	give, err := turns.Take(t.Context())
+	give, err := turns.Take(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	give()
+}
+
+// queued waits until n have joined the queue.
+func queued(t *Turns, n int) {
+	for {
+		t.mu.Lock()
+		m := len(t.queue)
+		t.mu.Unlock()
+		if m == n {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
+	t.Parallel()
+	turns := TurnsIn(t.TempDir(), 1)
+	give, err := turns.Take(t.Context(), 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var served []string // by who has the turn
+	tired, leave := context.WithCancel(t.Context())
+	for i, name := range []string{"3a", "1a", "0 tired", "2a", "1b", "3b", "1c"} {
+		ctx := t.Context()
+		if name == "0 tired" {
+			ctx = tired
+		}
+		wg.Go(func() {
+			give, err := turns.Take(ctx, int(name[0]-'0'))
+			if err == nil {
+				served = append(served, name)
+				give()
+			}
+		})
+		queued(turns, i+1)
+	}
+	leave() // who was first and does not want it any more keeps nobody from it
+	queued(turns, 6)
+	give()
+	wg.Wait()
+	if got := strings.Join(served, " "); got != "1a 1b 1c 2a 3a 3b" {
+		t.Errorf("served in the order %s", got)
+	}
+}
+
+// TestTurnsAreSharedFairly has two runs with more to do than there are turns: none
+// has more than its half while the other waits too, whoever gives one back.
+func TestTurnsAreSharedFairly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	both := []*Turns{TurnsIn(dir, 4), TurnsIn(dir, 4)}
+	ctx, enough := context.WithCancel(t.Context())
+	defer enough()
+	var wg sync.WaitGroup
+	given := [2]chan func(){make(chan func(), 10), make(chan func(), 10)}
+	ask := func(i int) {
+		for range 10 {
+			wg.Go(func() {
+				if give, err := both[i].Take(ctx, 1); err == nil {
+					given[i] <- give
+				}
+			})
+		}
+	}
+	var held [2][]func()
+	take := func() (i int) {
+		select {
+		case give := <-given[0]:
+			held[0] = append(held[0], give)
+			return 0
+		case give := <-given[1]:
+			held[1] = append(held[1], give)
+			return 1
+		}
+	}
+	back := func(i int) { held[i][0](); held[i] = held[i][1:] }
+	ask(0)
+	for range 4 {
+		take() // it has them all, as long as it is alone
+	}
+	ask(1)
+	queued(both[1], 10)
+	for signed := false; !signed; runtime.Gosched() { // until the other can know of it
+		both[1].mu.Lock()
+		signed = both[1].sign != nil
+		both[1].mu.Unlock()
+	}
+	// By whom one is given back, and who gets it.
+	for _, step := range [][2]int{{0, 1}, {0, 1}, {0, 0}, {1, 1}, {1, 1}, {0, 0}} {
+		if back(step[0]); take() != step[1] {
+			t.Fatalf("of what %d gave back, %d has nothing", step[0], step[1])
+		}
+	}
+	if len(given[0])+len(given[1]) > 0 {
+		t.Error("a turn is had that is not free")
+	}
+	enough()
+	wg.Wait()
+	// Alone again, it has what the other has not.
+	for len(held[1]) > 0 {
+		back(1)
+	}
+	for range 2 {
+		give, err := both[0].Take(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		give()
+	}
 }

@@ -17,6 +17,23 @@ const (
 	spareInodes = 50_000
 )
 
+// BoxesFor returns in how many boxes Verify judges the candidate of a request, so
+// that others can start them ahead: those of a baseline that is not known, of a
+// proof and of repeats come on top. Where boxes are started from does not matter.
+func BoxesFor(req Request) (n int) {
+	s := newSession(&Verifier{}, req, nil)
+	cand := newView(req.Base, req.Changeset)
+	groups := s.groups(cand)
+	if formatApplies(req.Changeset) == "" || len(touched(cand)) > 0 || len(groups[groupStatic]) > 0 {
+		n++
+	}
+	delete(groups, groupStatic)
+	for _, defs := range groups {
+		n += len(defs)
+	}
+	return n
+}
+
 // RoomFor returns the limits of the boxes that Verify asks for when they must hold
 // base, so that others can start them ahead. A workspace that is larger than the
 // usual /work gets a larger one, so that its size is never charged to the patch.

@@ -28,3 +28,26 @@ func TestRoomKeepsWhatTheConfigurationSays(t *testing.T) {
 		t.Errorf("limits %+v, want %+v", got, tight)
 	}
 }
+
+func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
+	t.Parallel()
+	own := Config{Gates: []CustomGate{{Name: "own", Command: []string{"true"}}, {Name: "sql", Command: []string{"true"}, Languages: []string{"sql"}}}}
+	const text, module, program = "notes.txt", "a.py", "main.py"
+	for name, c := range map[string]struct {
+		base, path string
+		config     Config
+		want       int
+	}{
+		"a text that no gate reads":  {text, text, Config{}, 0},
+		"a gate of the workspace":    {text, text, own, 1},
+		"static gates":               {program, text, Config{}, 2}, // which read all that is there, and the program
+		"a module":                   {module, module, Config{}, 2},
+		"a program and its own":      {program, program, own, 3},
+		"a program and tests of its": {program, "test_main.py", own, 4},
+	} {
+		base := scan(t, map[string]string{c.base: "a = 1\n"})
+		if got := BoxesFor(Request{Base: base, Changeset: change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
+			t.Errorf("%s: %d boxes, want %d", name, got, c.want)
+		}
+	}
+}

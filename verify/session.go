@@ -77,11 +77,11 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 type job struct {
 	// It runs the workspace's code, so a syntax error ends it early.
 	program bool
-	// do ends when its box is closed.
+	// do ends when its box is given up.
 	do func(ctx context.Context)
 }
 
-// run does everything that the report needs and returns when no box is left.
+// run does everything that the report needs and returns when no box is at work.
 func (s *session) run(ctx context.Context) {
 	// Programs are not worth starting once a touched file does not parse.
 	programs, stop := context.WithCancel(ctx)
@@ -119,7 +119,7 @@ func (s *session) run(ctx context.Context) {
 // turn waits for a turn among the boxes of this machine, and returns what gives it
 // back. One that cannot be had costs nobody the verdict: all are only slower then.
 func (s *session) turn(ctx context.Context) (give func()) {
-	give, err := s.turns.Take(ctx)
+	give, err := s.turns.Take(ctx, s.req.Rank)
 	if err == nil {
 		return give
 	}
@@ -129,33 +129,13 @@ func (s *session) turn(ctx context.Context) (give func()) {
 	return func() {}
 }
 
-// plan decides which gates apply and lists the boxes that they need, the
-// candidate's first. What does not apply is recorded as skipped.
+// plan lists the boxes that the gates need which apply, the candidate's first.
 func (s *session) plan(stop context.CancelFunc) []job {
 	cand := newView(s.req.Base, s.req.Changeset)
+	groups := s.groups(cand)
 	r := s.results
-	if reason := formatApplies(s.req.Changeset); reason != "" {
-		r.skip(checkFormat, reason)
-	}
-	if len(touched(cand)) == 0 {
-		r.skip(checkSyntax, "no touched file has a parser")
-	}
-	var err error
-	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
-	groups := map[string][]check{}
-	for _, def := range append(checks(), r.own...) {
-		reason := s.reason(def, cand)
-		switch {
-		case def.name == checkProgram && err != nil:
-			// Which program it is cannot be told, so nobody knows that it works.
-			r.baseline(checkProgram, outcome{})
-			r.candidate(checkProgram, infra("%v", err))
-		case def.name == checkImports && (err != nil || len(s.after.args) > 0):
-			r.skip(checkImports, "the program is started instead")
-		case reason != "":
-			r.skip(def.name, reason)
-		default:
-			groups[def.group] = append(groups[def.group], def)
+	for _, defs := range groups {
+		for _, def := range defs {
 			s.find(def, cand)
 		}
 	}
@@ -186,6 +166,37 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	return append(jobs, job{false, func(ctx context.Context) { s.proof(ctx, r.wanted()) }})
 }
 
+// groups decides which checks apply, by the box that they share or the kind of box
+// that each has to itself. What does not apply is recorded as skipped.
+func (s *session) groups(cand view) map[string][]check {
+	r := s.results
+	if reason := formatApplies(s.req.Changeset); reason != "" {
+		r.skip(checkFormat, reason)
+	}
+	if len(touched(cand)) == 0 {
+		r.skip(checkSyntax, "no touched file has a parser")
+	}
+	var err error
+	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
+	groups := map[string][]check{}
+	for _, def := range append(checks(), r.own...) {
+		reason := s.reason(def, cand)
+		switch {
+		case def.name == checkProgram && err != nil:
+			// Which program it is cannot be told, so nobody knows that it works.
+			r.baseline(checkProgram, outcome{})
+			r.candidate(checkProgram, infra("%v", err))
+		case def.name == checkImports && (err != nil || len(s.after.args) > 0):
+			r.skip(checkImports, "the program is started instead")
+		case reason != "":
+			r.skip(def.name, reason)
+		default:
+			groups[def.group] = append(groups[def.group], def)
+		}
+	}
+	return groups
+}
+
 // reason says why a gate has nothing to do on either side, or "".
 func (s *session) reason(def check, cand view) string {
 	if def.name == checkProgram {
@@ -207,7 +218,7 @@ func (s *session) bench(box runner, v view, e entry) bench {
 	return bench{box: box, tools: s.tools, view: v, timeout: s.req.Config.Timeout, smoke: s.req.Config.Smoke, entry: e}
 }
 
-// withBox starts a box, lets use work in it and closes it, whatever happens. The
+// withBox starts a box, lets use work in it and gives it up, whatever happens. The
 // error is that of the start. A box that does not close is remarked on, not more:
 // its label and its lease let anyone remove it later.
 func (s *session) withBox(ctx context.Context, on Layer, purpose string, use func(box *sandbox.Box)) error {
@@ -225,7 +236,7 @@ func (s *session) withBox(ctx context.Context, on Layer, purpose string, use fun
 		if box.Lost() && ctx.Err() == nil {
 			s.lost.Store(true)
 		}
-		if err := box.Close(); err != nil {
+		if err := box.Release(ctx); err != nil {
 			s.results.note(fmt.Sprintf("close the box of %s: %v", purpose, err))
 		}
 	}()
@@ -241,6 +252,9 @@ func (s *session) settle(cs workspace.Changeset) {
 	s.final = cs
 	s.results.settle(cs)
 	close(s.settled)
+	if s.req.Settled != nil {
+		s.req.Settled(cs)
+	}
 }
 
 // static runs the candidate's static gates in one box. When there is nothing to

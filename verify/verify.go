@@ -51,8 +51,8 @@ type Finding struct {
 
 // A Gate is the result of one verification step on a candidate.
 type Gate struct {
-	// One of edit, format, syntax, lint, types, smoke, tests, or the name of a
-	// gate that the workspace defines.
+	// One of edit, format, syntax, lint, types, smoke, tests, the name of a gate
+	// that the workspace defines, or contest of a candidate that could not win.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
 	Seconds float64 `json:"seconds"`
@@ -173,6 +173,12 @@ type Request struct {
 	// whether it fits the base.
 	Changeset workspace.Changeset
 	Config    Config
+	// Among the requests of one Verifier the boxes of the lowest rank have their
+	// turns first.
+	Rank int
+	// Called once with the bytes that are judged, when no gate changes them any
+	// more; nil is no one to tell.
+	Settled func(workspace.Changeset)
 }
 
 // An Event tells that a gate began or ended, for live progress.

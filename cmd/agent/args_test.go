@@ -125,7 +125,7 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 		"sql --csv --json x":                      "choose one",
 		"images prune --keep -1":                  "give 0 or more",
 		"sandbox run --patch=":                    "no patch was given",
-		"sandbox run --candidates 9":              "no number from 1 to 8",
+		"sandbox run --candidates 65":             "no number from 1 to 64",
 		"sandbox run --model gpt":                 "write it as gemini/NAME",
 		"sandbox run --model gemini/x":            "put a key in GEMINI_API_KEYS",
 		"sandbox run --max-cost free":             "write it as 0.50",

@@ -34,6 +34,7 @@ func TestBench(t *testing.T) {
 	benchPool(t)
 	benchDelta(t)
 	benchLarge(t)
+	benchTournament(t)
 	benchManifest(t)
 	benchLedger(t)
 	benchEdit(t)

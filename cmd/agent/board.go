@@ -179,6 +179,12 @@ func (b *board) gate(e verify.Event, candidate int) {
 	}
 	r := &b.rows[at]
 	r.detail = cleanLine(e.Detail)
+	// Nothing more is heard of what was still at work.
+	for i, other := range b.rows {
+		if e.Verdict == verify.Cancelled && other.candidate == candidate && !other.done {
+			b.rows[i].done, b.rows[i].verdict, b.rows[i].seconds = true, e.Verdict, time.Since(other.began).Seconds()
+		}
+	}
 	if e.Done {
 		r.done, r.verdict, r.seconds = true, e.Verdict, e.Seconds
 		b.print(fmt.Sprintf("%s … %s %.1fs", r.name(), r.word(), r.seconds))

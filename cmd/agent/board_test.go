@@ -139,6 +139,23 @@ func TestTheSmokeTestCountsDown(t *testing.T) {
 	}
 }
 
+// Of a candidate that was cancelled no gate goes on, and of the others all.
+func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
+	t.Parallel()
+	b, out := aBoard(80, 24)
+	for _, e := range []run.Event{
+		{Candidate: 1, Gate: &verify.Event{Gate: "tests"}},
+		{Candidate: 2, Gate: &verify.Event{Gate: "tests"}},
+		{Candidate: 2, Gate: &verify.Event{Gate: "contest", Done: true, Verdict: verify.Cancelled, Detail: "candidate 1 has passed"}},
+	} {
+		b.event(e)
+	}
+	screen := strings.Join(replay(t, out.String(), 80), "\n")
+	if !strings.Contains(screen, "⠋ 1: tests") || !strings.Contains(screen, "! 2: tests        cancelled") || !strings.Contains(screen, "! 2: contest      cancelled   0.0s  candidate 1") {
+		t.Errorf("the screen shows\n%s", screen)
+	}
+}
+
 func TestAYieldedTerminalIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)

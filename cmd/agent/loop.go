@@ -63,7 +63,7 @@ func (c *cmdline) loopCommand() *cli.Command {
 // environment and from files, and all are checked in one place.
 func modelFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 8) [$AGENT_CANDIDATES]"},
+		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 64) [$AGENT_CANDIDATES]"},
 		&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
 		&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},

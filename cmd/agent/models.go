@@ -174,9 +174,9 @@ func (s settings) checkModels() error {
 // maxAttempts bounds the requests for one question.
 const maxAttempts = 16
 
-// maxCandidates bounds what is asked for at once: each candidate takes
-// boxes of its own.
-const maxCandidates = 8
+// maxCandidates bounds what is asked for at once: as many boxes wait for the
+// candidates as a pool holds, see sandbox.PoolConfig.
+const maxCandidates = 64
 
 // widerBudget names the first cap of want that is more than have allows,
 // 0 being no cap.

@@ -62,6 +62,8 @@ type contender struct {
 	// There is nothing more to ask: it passed, or no repair is left, or the
 	// model sees nothing to change, or a person would not have it asked.
 	done, nothing, skipped bool
+	// Why its judgement was cancelled, nil if it was not.
+	beaten *beatenError
 	// How often a person wanted another answer than the one that passed.
 	again int
 }
@@ -77,6 +79,8 @@ type contest struct {
 	plan  Plan
 	stage stage
 	all   []*contender
+	// Nobody is cancelled any more: see rejudge.
+	spared bool
 }
 
 // pursue finds a patch for a goal, or for what the planner chose, and takes it
@@ -124,11 +128,11 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 }
 
 // boxesEach is how many boxes most candidates are judged in: static gates, smoke
-// and tests. What is beyond that starts when it is needed.
+// and tests. How many it is for each is known when the model has answered.
 const boxesEach = 3
 
-// warm has boxes started for the judgement of n candidates, while the model is
-// asked for them; those for more than that are given back.
+// warm has n boxes started for a judgement, while the model is asked for what is
+// to be judged; 0 gives back those that are left.
 func (c *contest) warm(ctx context.Context, n int) {
 	if c.Boxes == nil {
 		return
@@ -136,7 +140,7 @@ func (c *contest) warm(ctx context.Context, n int) {
 	c.Boxes.Want(ctx, sandbox.Spec{
 		Image: c.stage.image.ID, Delta: c.stage.delta, Run: c.rec.ID, Lease: time.Now().Add(leaseFor), Limits: verify.RoomFor(c.req.Config.Limits, c.stage.base),
 		Runtime: c.req.Config.Runtime,
-	}, n*boxesEach)
+	}, n)
 }
 
 // run goes through rounds of asking and judging.
@@ -154,7 +158,7 @@ func (c *contest) run(ctx context.Context) Ending {
 		if err := c.enter(ctx, Proposing, c.note(live[0])); err != nil {
 			return endWith(Failed, c.trouble(ctx, "record the run", err))
 		}
-		c.warm(ctx, len(live))
+		c.warm(ctx, len(live)*boxesEach)
 		for _, k := range live {
 			if err := c.ask(ctx, k); err != nil {
 				return c.stopped(ctx, "ask the model", err)
@@ -172,6 +176,21 @@ func (c *contest) run(ctx context.Context) Ending {
 // live lists the contenders that there is something to ask for.
 func (c *contest) live() []*contender {
 	return slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+}
+
+// rejudge has the contenders judged, and with them those that were cancelled: they
+// could not win as long as another did, and once a person has a say they might. From
+// then on all are judged to the end, so that the person's choice is among the same
+// candidates as ever.
+func (c *contest) rejudge(ctx context.Context, live ...*contender) *Ending {
+	c.spared = true
+	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool {
+		if k.beaten == nil {
+			return !slices.Contains(live, k)
+		}
+		k.beaten, k.cand.Verdict, k.cand.Gates = nil, "", nil
+		return false
+	}))
 }
 
 // note says for people what is asked for next, k being the first to be asked.
@@ -205,13 +224,13 @@ func (c *contest) crown(ctx context.Context) *Ending {
 			// the record.
 		case answer.Decision == Regenerate:
 			*best = contender{variant: best.variant, again: best.again + 1}
-			return nil
+			return c.rejudge(ctx)
 		}
 		if err := c.revise(best, answer); err != nil {
 			end := endWith(Failed, c.trouble(ctx, "apply what was edited", err))
 			return &end
 		}
-		if end := c.judge(ctx, []*contender{best}); end != nil {
+		if end := c.rejudge(ctx, best); end != nil {
 			return end
 		}
 	}

@@ -15,8 +15,7 @@ import (
 
 // judge verifies the candidates of a round at the same time, each in boxes of
 // its own, and records all of them in their order.
-// The ending is nil when the contest goes on. Each goroutine writes to its own contender and its own place in errs, and
-// is waited for: no box outlives the round.
+// The ending is nil when the contest goes on. Nothing is at work in a box after the round.
 func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 	// What came to no candidate has nothing to be judged.
 	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
@@ -27,8 +26,31 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 		end := endWith(Failed, c.trouble(ctx, "record the run", err))
 		return &end
 	}
-	errs := make([]error, len(live))
-	var judging sync.WaitGroup
+	c.expect(ctx, live)
+	if problem := c.race(ctx, live); problem != nil {
+		end := endWith(Failed, problem)
+		return &end
+	}
+	// All are recorded by now, also those judged beside one that was not.
+	for _, k := range live {
+		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
+			end := judged(k.cand)
+			return &end
+		}
+		if k.beaten == nil {
+			k.settle(c.stage.base)
+		}
+	}
+	return nil
+}
+
+// race has the candidates judged in a heat, and records each when it and those before
+// it are, while others are still at work. Their turns go by the order of asking.
+// Each goroutine writes to its own contender and its own place in errs, and is waited for.
+func (c *contest) race(ctx context.Context, live []*contender) (problem *Problem) {
+	h, each, stop := newHeat(ctx, live)
+	defer stop()
+	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
 	for i, k := range live {
 		if k.cand.Verdict != "" {
 			continue // refused
@@ -38,31 +60,57 @@ func (c *contest) judge(ctx context.Context, live []*contender) *Ending {
 		if len(live) == 1 {
 			n = 0
 		}
-		judging.Go(func() {
-			errs[i] = c.verify(ctx, c.req, c.stage, &k.cand, n)
+		ended[i].Go(func() {
+			errs[i] = c.verify(each[i], c.req, c.stage, &k.cand, watched{
+				n: n, rank: k.variant.N,
+				settled: func(cs workspace.Changeset) { h.settled(i, cs) }, told: func(e verify.Event) { h.told(i, e) },
+			})
 			k.changes = k.cand.Changeset // as the format gate left it
+			if errs[i] != nil && c.beaten(each[i], k, n) {
+				errs[i] = nil
+			}
+			if !c.spared {
+				h.ended(i, k.cand)
+			}
 		})
 	}
-	judging.Wait()
-	if err := errors.Join(errs...); err != nil {
-		end := endWith(Failed, c.trouble(ctx, "verify a candidate", err))
-		return &end
-	}
-	for _, k := range live {
-		if problem := c.save(ctx, k.cand); problem != nil {
-			end := endWith(Failed, problem)
-			return &end
+	for i, k := range live {
+		ended[i].Wait()
+		switch {
+		case problem != nil: // only waited for
+		case errs[i] != nil:
+			problem = c.trouble(ctx, "verify a candidate", errs[i])
+		default:
+			problem = c.save(ctx, k.cand)
 		}
 	}
-	// All are recorded by now, also those judged beside one that was not.
+	return problem
+}
+
+// expect has as many boxes ready as the candidates of a round will be judged in.
+func (c *contest) expect(ctx context.Context, live []*contender) {
+	n := 0
 	for _, k := range live {
-		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
-			end := judged(k.cand)
-			return &end
+		if k.cand.Verdict == "" && c.Boxes != nil {
+			n += verify.BoxesFor(verify.Request{Base: c.stage.base, Changeset: k.cand.Changeset, Config: c.req.Config})
 		}
-		k.settle(c.stage.base)
 	}
-	return nil
+	if n > 0 {
+		c.warm(ctx, n)
+	}
+}
+
+// beaten reports whether the judgement under ctx was cancelled because the candidate
+// could not win any more, and then says so in it. Whatever its gates came to by then
+// is no judgement of all of it.
+func (c *contest) beaten(ctx context.Context, k *contender, n int) bool {
+	if !errors.As(context.Cause(ctx), &k.beaten) {
+		return false
+	}
+	g := verify.Gate{Name: "contest", Verdict: verify.Cancelled, Detail: k.beaten.why}
+	k.cand.Verdict, k.cand.Gates = g.Verdict, []verify.Gate{g}
+	c.emit(Event{Candidate: n, Gate: &verify.Event{Gate: g.Name, Done: true, Verdict: g.Verdict, Detail: g.Detail}})
+	return true
 }
 
 // settle notes what became of a judged candidate, and whether it may be
@@ -74,7 +122,7 @@ func (k *contender) settle(base *workspace.Manifest) {
 	if !k.cand.Changeset.Empty() {
 		k.judged = k.cand
 	}
-	if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+	if k.cand.wins() {
 		k.done = true
 		return
 	}
@@ -180,7 +228,7 @@ func (c *contest) best() *contender {
 func (c *contest) passed() []*contender {
 	var passed []*contender
 	for _, k := range c.all {
-		if k.cand.Verdict == verify.Pass && !k.cand.Changeset.Empty() {
+		if k.cand.wins() {
 			passed = append(passed, k)
 		}
 	}
@@ -192,6 +240,9 @@ func (c *contest) passed() []*contender {
 	})
 	return passed
 }
+
+// wins reports whether a candidate may be promoted.
+func (cand Candidate) wins() bool { return cand.Verdict == verify.Pass && !cand.Changeset.Empty() }
 
 // findings counts what the gates found new in a candidate.
 func findings(cand Candidate) int {

@@ -67,7 +67,10 @@
 //
 // While a model is asked, the boxes for its candidates are started: see Warmer. A
 // run that is given its patch has no time to do so, and starts them as they are
-// needed.
+// needed. The candidates of a round are judged at the same time, in the order of
+// asking where there are more boxes than turns, and one that cannot be the best any
+// more is cancelled at once: its record ends with the verdict cancelled and the gate
+// contest, which says why.
 //
 // # What a kill leaves
 //

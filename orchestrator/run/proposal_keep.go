@@ -19,10 +19,12 @@ func (c *contest) keep(ctx context.Context, end Ending) Ending {
 		for _, k := range c.passed()[1:] { // the first is the one that was promoted
 			left = append(left, c.kept(k.cand, fmt.Sprintf("it passed; candidate %d has fewer findings or a smaller diff", best.variant.N)))
 		}
+		left = append(left, c.unjudged()...)
 	case Rejected, Conflicted:
 		for _, k := range c.passed() {
 			left = append(left, c.kept(k.cand, "it passed; "+end.Error.Message))
 		}
+		left = append(left, c.unjudged()...)
 		if best == nil {
 			left = c.failures()
 		}
@@ -52,6 +54,18 @@ func (c *contest) failures() []KeptProposal {
 	for _, k := range c.all {
 		if cand := k.judged; !cand.Changeset.Empty() && cand.Verdict != verify.Pass {
 			left = append(left, c.kept(cand, failed(cand).Name+"\n"+report(cand)))
+		}
+	}
+	return left
+}
+
+// unjudged makes proposals of the contenders that were cancelled with nothing against
+// them.
+func (c *contest) unjudged() []KeptProposal {
+	var left []KeptProposal
+	for _, k := range c.all {
+		if k.beaten != nil && !k.beaten.failed {
+			left = append(left, c.kept(k.cand, "it was not judged to the end; "+k.beaten.why))
 		}
 	}
 	return left

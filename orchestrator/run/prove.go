@@ -100,7 +100,7 @@ func (f *flight) prove(ctx context.Context, req Request) Ending {
 		if err := f.enter(ctx, Verifying, count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
 			return endWith(Failed, f.trouble(ctx, "record the run", err))
 		}
-		if err := f.verify(ctx, req, st, &cand, 0); err != nil {
+		if err := f.verify(ctx, req, st, &cand, watched{}); err != nil {
 			return endWith(Failed, f.trouble(ctx, "verify the patch", err))
 		}
 		if problem := f.save(ctx, cand); problem != nil {
@@ -176,9 +176,20 @@ func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes work
 	return cs, nil, nil
 }
 
-// verify judges a candidate on a stage and fills in the judgement. n tells the
-// candidate from others that are judged at the same time, 0 when there are none.
-func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate, n int) error {
+// watched says how a candidate is judged among others, and who watches. The zero
+// value is for one alone.
+type watched struct {
+	// n tells it from others that are judged at the same time, 0 when there are none.
+	n int
+	// rank is its place among those that want boxes.
+	rank int
+	// Not nil where somebody wants to know of the final bytes and of each gate.
+	settled func(workspace.Changeset)
+	told    func(verify.Event)
+}
+
+// verify judges a candidate on a stage and fills in the judgement.
+func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candidate, w watched) error {
 	// A patch that changes what is to be installed is judged with that installed.
 	// Where this did not succeed the candidate has its verdict already.
 	patched, ok, err := f.reinstall(ctx, req, st, cand)
@@ -188,7 +199,13 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	report, err := f.Verifier.Verify(ctx, verify.Request{
 		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Delta: st.delta, Installed: st.image.Installed, Patched: patched,
 		Toolchain: st.tools.ID, Versions: st.tools.Versions, Base: st.base, Changeset: cand.Changeset, Config: req.Config,
-	}, func(e verify.Event) { f.emit(Event{Gate: &e, Candidate: n}) })
+		Rank: w.rank, Settled: w.settled,
+	}, func(e verify.Event) {
+		f.emit(Event{Gate: &e, Candidate: w.n})
+		if w.told != nil {
+			w.told(e)
+		}
+	})
 	if err != nil {
 		return err
 	}
