@@ -82,7 +82,7 @@
 // makes the present tree of it. The caller has every box apply that before anything else. Only regular files are in it,
 // with the directories that come and go with them: where a link, an empty directory, what is installed or the
 // toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, also of what
-// was deleted since, and nobody but the guest reads it.
+// was deleted since: no gate reads it, though programs in the box can.
 //
 // # What it leaves behind
 //
