@@ -12,7 +12,7 @@ DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test test-ollama lint bench bench-edit bench-verify clean
+.PHONY: help build setup demo test test-ollama soak lint bench bench-edit bench-verify clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -40,6 +40,10 @@ test: setup ## every test, with the race detector, on the real engine and the re
 test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without
 	@server=$$(bash cmd/agent/testdata/ollama.sh) && \
 	AGENT_OLLAMA="$$server" $(GO) test -tags ollama -run '^TestOllama' -count 1 -timeout 30m -v ./cmd/agent
+
+# Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
+soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
+	$(GO) test -tags soak -run '^(TestASeedGivesTheSamePlan|TestEveryOracleIsSeenToFail|TestSoak)$$' -count 1 -timeout 180m -v ./cmd/agent
 
 lint: ## formatting, static analysis, dead code, shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE)
