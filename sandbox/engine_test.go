@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -149,6 +151,34 @@ func TestImagesComeAndGo(t *testing.T) {
 		}
 		if err := engine.RemoveImage(ctx, name); err != nil {
 			t.Errorf("remove the absent %s: %v", name, err)
+		}
+	}
+}
+
+// Two that remove the same image at the same time are both content: it is gone.
+func TestAnImageIsRemovedByTwo(t *testing.T) {
+	t.Parallel()
+	engine, ctx := boxtest.Engine(t), t.Context()
+	for n := range 20 {
+		ref := fmt.Sprintf("agent-boxtest-image:by-two-%d", n)
+		if err := engine.ImportImage(ctx, rootFS(t, ref), ref); err != nil {
+			t.Fatal(err)
+		}
+		id, _, err := engine.ImageLabels(ctx, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		for range 4 {
+			both.Go(func() {
+				if err := engine.RemoveImage(ctx, id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		if got, _, err := engine.ImageLabels(ctx, ref); err != nil || got != "" {
+			t.Errorf("%s is still %q, error %v", ref, got, err)
 		}
 	}
 }

@@ -88,6 +88,11 @@ func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil
 	}
+	// Of two removals at the same time the engine tells one that the ID is unrecognized,
+	// as an error of its own.
+	if _, gone := e.api.ImageInspect(ctx, ref); errdefs.IsNotFound(gone) {
+		return nil
+	}
 	return e.wrap("remove image "+ref, err)
 }
 

@@ -124,7 +124,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 		}
 		return
 	}
-	if lasting := lasting(known); ctx.Err() == nil && len(lasting) > 0 {
+	if lasting := lasting(s.base, known); ctx.Err() == nil && len(lasting) > 0 {
 		if err := s.store.save(ctx, key, lasting); err != nil {
 			s.results.note(fmt.Sprintf("baseline not kept: %v", err))
 		}
@@ -132,11 +132,12 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 }
 
 // lasting returns the outcomes that would be the same another time: trouble, a
-// deadline or the memory of a busy machine may be gone then.
-func lasting(known map[string]outcome) map[string]outcome {
+// deadline or the memory of a busy machine may be gone then, and an old finding
+// whose line in v could not be read would look new to all who compare with it.
+func lasting(v view, known map[string]outcome) map[string]outcome {
 	kept := map[string]outcome{}
 	for name, out := range known {
-		if out.Verdict == "" {
+		if out.Verdict == "" && !v.missed(out.Findings) {
 			kept[name] = out
 		}
 	}
@@ -180,7 +181,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by
 		// whoever needs it.
-		if known = lasting(known); len(known) == 0 {
+		if known = lasting(newView(s.req.Base, final), known); len(known) == 0 {
 			continue
 		}
 		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {

@@ -176,13 +176,29 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 
 func TestOnlyJudgementsLast(t *testing.T) {
 	t.Parallel()
+	files := map[string]string{"a.sh": "echo\n", "b.sh": "echo\n\n"}
+	base := scan(t, files)
+	v := newView(base, workspace.Changeset{})
 	for verdict, want := range map[Verdict]bool{"": true, Infra: false, Timeout: false, OOM: false} {
-		kept := lasting(map[string]outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
+		kept := lasting(v, map[string]outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
 		if _, ruff := kept[checkRuff]; !ruff {
 			t.Errorf("with %q beside it a judgement is lost", verdict)
 		}
 		if _, mypy := kept[checkMypy]; mypy != want {
 			t.Errorf("%q is kept: %v", verdict, mypy)
 		}
+	}
+	// While a finding was looked at the user wrote its file: kept without its line, it
+	// would make the same finding of every later patch a new one.
+	judged := map[string]outcome{}
+	judged[checkShell] = outcome{Findings: []Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
+	if len(lasting(v, judged)) != 1 {
+		t.Error("a finding of a blank line is not kept")
+	}
+	files["a.sh"] = "echo by hand\n"
+	write(t, base.Root, files)
+	judged[checkMypy] = outcome{Findings: newSources(v).fill([]Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
+	if kept := lasting(v, judged); len(kept) != 1 {
+		t.Errorf("kept %v", kept)
 	}
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -147,6 +148,21 @@ func (s *sources) fill(found []Finding) []Finding {
 		found[i].Source = s.line(f.File, f.Line)
 	}
 	return found
+}
+
+// missed reports whether a finding lacks its line because its file is not on the
+// host any more as it was scanned.
+func (v view) missed(found []Finding) bool {
+	looked := map[string]bool{} // many findings may be of blank lines
+	return slices.ContainsFunc(found, func(f Finding) bool {
+		if f.Source != "" || f.File == "" || looked[f.File] {
+			return false
+		}
+		looked[f.File] = true
+		_, err := v.read(f.File)
+		var changed *workspace.ChangedError
+		return errors.As(err, &changed)
+	})
 }
 
 // renames maps the old path of every renamed file to its new one.

@@ -22,13 +22,14 @@ import (
 // time that a write is given once nobody waits for it.
 const outage = 12 * time.Second
 
-// A gate is the way to a database, and can be shut: then nobody listens, as
-// while a machine restarts.
+// A gate is the way to a database or an engine, and can be shut: then nobody
+// listens, as while a machine restarts.
 type gate struct {
-	server, address string
+	network, server, address string
 
 	mu       sync.Mutex
 	listener net.Listener
+	shutting bool // what comes now is let go at once
 	open     map[net.Conn]bool
 	carrying sync.WaitGroup
 }
@@ -40,7 +41,7 @@ func newGate(t *testing.T, dsn string) (*gate, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{server: u.Host, address: "127.0.0.1:0", open: map[net.Conn]bool{}}
+	g := &gate{network: "tcp", server: u.Host, address: "127.0.0.1:0", open: map[net.Conn]bool{}}
 	g.lift(t)
 	t.Cleanup(g.shut)
 	u.Host = g.address
@@ -52,12 +53,12 @@ func (g *gate) lift(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l, err := net.Listen("tcp", g.address)
+	l, err := net.Listen(g.network, g.address)
 	if err != nil {
 		t.Errorf("listen again: %v", err)
 		return
 	}
-	g.listener, g.address = l, l.Addr().String()
+	g.listener, g.address, g.shutting = l, l.Addr().String(), false
 	g.carrying.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -72,6 +73,7 @@ func (g *gate) lift(t *testing.T) {
 // shut ends every connection and listens no more.
 func (g *gate) shut() {
 	g.mu.Lock()
+	g.shutting = true
 	g.listener.Close()
 	for conn := range g.open {
 		conn.Close()
@@ -90,26 +92,37 @@ func (g *gate) away(t *testing.T) {
 // carry copies both ways until one side closes.
 func (g *gate) carry(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", g.server)
+	server, err := net.Dial(g.network, g.server)
 	if err != nil {
 		return
 	}
 	defer server.Close()
 	g.mu.Lock()
+	if g.shutting {
+		g.mu.Unlock()
+		return
+	}
 	g.open[client], g.open[server] = true, true
 	g.mu.Unlock()
 	var up sync.WaitGroup
 	up.Go(func() {
 		_, _ = io.Copy(server, client) // ends with either side
-		server.Close()
+		endOf(server)
 	})
 	_, _ = io.Copy(client, server)
-	client.Close()
+	endOf(client)
 	up.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, client)
 	delete(g.open, server)
+}
+
+// endOf tells the other end that no more comes; an answer may still be under way.
+func endOf(conn net.Conn) {
+	if half, ok := conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		conn.Close()
+	}
 }
 
 // The database goes away before the question, again while the model answers,

@@ -1,0 +1,327 @@
+//go:build soak
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/client"
+
+	"agent/orchestrator/llm/llmtest"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/storetest"
+)
+
+const (
+	// soakRuns is how many runs there are unless AGENT_SOAK says otherwise.
+	soakRuns = 200
+	// lanes is how many workspaces are worked on at the same time.
+	lanes = 3
+	// onOneRecord is how many runs a lane makes before it takes a new record: each
+	// dump of one is searched as a whole.
+	onOneRecord = 15
+	// enough violations end the soak: the others would be of the same kind.
+	enough = 8
+	// slack is how far the counts of goroutines and descriptors may go up and down.
+	slack = 6
+)
+
+// A soak is many runs, each with faults at random instants, and what is found wrong.
+type soak struct {
+	seed uint64
+	runs int64
+	dir  string // holds every workspace, and what is kept of a violation
+	next atomic.Int64
+	api  *client.Client
+	// What may be found nowhere, by where it was put.
+	canaries map[string]string
+	search   search
+	watch    *watcher
+	crashing *ownPostgres
+
+	mu         sync.Mutex // guards what follows
+	done       int
+	violations int
+	counts     map[string]map[string]int // of verdicts, faults and patches
+	searched   map[string]bool           // images
+	peak       int64                     // of a process, in bytes
+}
+
+// TestSoak makes AGENT_SOAK runs of the product with random patches, at random
+// instants of which random faults strike. After each, the next command settles what
+// is left, and then every promise is checked: see oracles.
+//
+// Run n of seed s is run 0 of seed s+n, so that each can be repeated alone.
+func TestSoak(t *testing.T) {
+	s := newSoak(t)
+	fmt.Printf("soak: AGENT_SOAK_SEED=%d AGENT_SOAK=%d, in %s\n", s.seed, s.runs, s.dir)
+	// The first run builds what all others find, in this process too.
+	t.Run("warm", func(t *testing.T) {
+		l := s.newLane(t, lanes)
+		for _, way := range []string{"inside", "goal inside"} {
+			p := newPlan(1)
+			p.way, p.kind, p.patch, p.flags, p.faults = way, 0, kinds()[0].find("edit"), []string{"--yes"}, nil
+			l.round(t, p)
+		}
+	})
+	before := s.census(t)
+	started := time.Now()
+	var all sync.WaitGroup
+	for n := range lanes {
+		all.Go(func() {
+			for batch := 1; s.more(); batch++ {
+				t.Run(fmt.Sprintf("lane %d, record %d", n+1, batch), func(t *testing.T) {
+					l := s.newLane(t, n)
+					for range onOneRecord {
+						n := s.next.Add(1) - 1
+						if n >= s.runs || !s.more() {
+							return
+						}
+						kept := l.round(t, newPlan(s.seed+uint64(n)))
+						s.tell(started)
+						if !kept {
+							return // what is wrong with this record would be found again and again
+						}
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+	s.crashing.end()
+	s.flat(t, before, s.census(t))
+	s.print("end", time.Since(started))
+	if s.violations == 0 {
+		os.RemoveAll(s.dir)
+	}
+}
+
+// newSoak reads what is asked for and prepares what all runs share.
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	s := &soak{
+		seed: uint64(time.Now().UnixNano() / 1e6), runs: soakRuns, counts: map[string]map[string]int{}, searched: map[string]bool{},
+		canaries: map[string]string{},
+	}
+	for name, to := range map[string]func(uint64){
+		"AGENT_SOAK_SEED": func(n uint64) { s.seed = n }, "AGENT_SOAK": func(n uint64) { s.runs = int64(n) },
+	} {
+		if text := os.Getenv(name); text != "" {
+			n, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				t.Fatalf("%s: give a number: %v", name, err)
+			}
+			to(n)
+		}
+	}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "agent-soak-"); err != nil {
+		t.Fatal(err)
+	}
+	s.dir = resolved(s.dir)
+	if s.api, err = client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.api.Close() })
+	for _, place := range []string{"environment", "key", "netrc", "npmrc", "dsn", "dotenv", "git"} {
+		s.canaries[place] = newCanary(place)
+	}
+	s.crashing = newOwnPostgres(t, s.canaries["dsn"])
+	s.search = newSearch(slices.Collect(maps.Values(s.canaries)))
+	s.watch = s.newWatcher(t)
+	return s
+}
+
+// more tells whether another run is to be made.
+func (s *soak) more() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next.Load() < s.runs && s.violations < enough
+}
+
+// count counts one of a kind.
+func (s *soak) count(kind, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts[kind] == nil {
+		s.counts[kind] = map[string]int{}
+	}
+	s.counts[kind][name]++
+}
+
+// tell prints how far the soak is, every twenty runs.
+func (s *soak) tell(started time.Time) {
+	s.mu.Lock()
+	s.done++
+	now := s.done%20 == 0
+	done := s.done
+	s.mu.Unlock()
+	if now {
+		s.print(fmt.Sprintf("%d of %d", done, s.runs), time.Since(started))
+	}
+}
+
+// print prints the counts so far.
+func (s *soak) print(what string, after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Printf("soak: %s after %v, %d violations, %d boxes inspected (%d were gone before), peak of a process %d MiB\n",
+		what, after.Round(time.Second), s.violations, s.watch.seen.Load(), s.watch.missed.Load(), s.peak>>20)
+	for _, kind := range slices.Sorted(maps.Keys(s.counts)) {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(s.counts[kind])) {
+			parts = append(parts, fmt.Sprintf("%s %d", name, s.counts[kind][name]))
+		}
+		fmt.Printf("  %s: %s\n", kind, strings.Join(parts, ", "))
+	}
+}
+
+// A lane works on one workspace after the other, with a record, an engine's socket
+// and a model of its own.
+type lane struct {
+	*soak
+	dir    string
+	record *books
+	engine *gate
+	model  *llmtest.Server
+	env    []string
+	seen   map[string]bool           // runs of earlier rounds
+	length map[string]*time.Duration // of an undisturbed run, by how it is made
+}
+
+// Books are a record: a schema on some server, the gate before it, and its names.
+type books struct {
+	db *store.DB
+	// The address through the gate, and the one that no fault touches.
+	url, direct string
+	gate        *gate
+	// name is what the connections of the agent call themselves.
+	name string
+	// crash, where not nil, kills the server and starts it after a while.
+	crash func(t *testing.T, away time.Duration)
+}
+
+// newLane returns a lane that lasts as long as t.
+func (s *soak) newLane(t *testing.T, n int) *lane {
+	t.Helper()
+	db, url := storetest.New(t)
+	l := &lane{soak: s, dir: filepath.Join(s.dir, strconv.Itoa(n)), seen: map[string]bool{}, length: map[string]*time.Duration{}}
+	home := filepath.Join(l.dir, "home")
+	for name, text := range map[string]string{
+		".netrc": "machine registry.invalid login me password " + s.canaries["netrc"] + "\n",
+		".npmrc": "//registry.invalid/:_authToken=" + s.canaries["npmrc"] + "\n",
+	} {
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(home, name), text)
+	}
+	l.record = newRecord(t, db, url)
+	l.model = llmtest.Gemini()
+	t.Cleanup(l.model.Close)
+	socket := filepath.Join(l.dir, "engine.sock")
+	l.engine = &gate{network: "unix", server: "/var/run/docker.sock", address: socket, open: map[net.Conn]bool{}}
+	l.engine.lift(t)
+	t.Cleanup(l.engine.shut)
+	l.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "AGENT_GUEST=" + os.Getenv("AGENT_GUEST"), "AGENT_MODEL=gemini/m",
+		"GEMINI_API_KEY=" + s.canaries["key"], "GEMINI_BASE_URL=" + l.model.URL(), "AWS_SECRET_ACCESS_KEY=" + s.canaries["environment"],
+		"GITHUB_TOKEN=" + s.canaries["environment"],
+	}
+	return l
+}
+
+// newRecord puts a gate before the schema at url, and gives those who come through
+// it a name of their own.
+func newRecord(t *testing.T, db *store.DB, url string) *books {
+	t.Helper()
+	r := &books{db: db, direct: url, name: "soak-" + strings.ToLower(newCanary("")[:12])}
+	r.gate, r.url = newGate(t, url)
+	r.url += "&application_name=" + r.name
+	return r
+}
+
+// A census counts what must not grow.
+type census map[string]int
+
+// census waits for what is on its way out, and counts.
+func (s *soak) census(t *testing.T) census {
+	t.Helper()
+	s.api.Close() // its idle connections; it can be used again
+	var c census
+	for patience := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		now := census{"goroutines": runtime.NumGoroutine(), "descriptors": len(open)}
+		if c != nil && maps.Equal(c, now) || time.Now().After(patience) {
+			c = now
+			break
+		}
+		c = now
+	}
+	for kind, args := range map[string][]string{
+		"containers": {"ps", "-aq", "--filter", "label=agent.run"}, "images of a run": {"images", "-q", "--filter", "label=agent.run"},
+		"volumes": {"volume", "ls", "-q", "--filter", "label=agent.run"}, "networks": {"network", "ls", "-q", "--filter", "label=agent.run"},
+	} {
+		c[kind] = len(strings.Fields(s.docker(t, args...)))
+	}
+	return c
+}
+
+// docker runs the engine's own client.
+func (s *soak) docker(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("docker", args...).CombinedOutput()
+	if err != nil {
+		t.Errorf("docker %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// flat compares two counts. What others do on the same engine is not ours, so what
+// belongs to a run of the soak is looked for by its name, after every round; here
+// it is only told.
+func (s *soak) flat(t *testing.T, before, after census) {
+	t.Helper()
+	fmt.Printf("soak: before %v, after %v\n", before, after)
+	for _, kind := range []string{"goroutines", "descriptors"} {
+		if after[kind] > before[kind]+slack {
+			t.Errorf("%s: %d before and %d after\n%s", kind, before[kind], after[kind], stacks())
+		}
+	}
+	// With their workspaces gone no snapshot has a use any more.
+	for n := range lanes + 1 {
+		os.RemoveAll(filepath.Join(s.dir, strconv.Itoa(n)))
+	}
+	_, url := storetest.New(t)
+	collect := exec.Command(agentProgram, "sandbox", "gc")
+	collect.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url)
+	if out, err := collect.CombinedOutput(); err != nil {
+		t.Errorf("collect what is left: %v\n%s", err, out)
+	}
+	if left := s.snapshots(t, s.dir); len(left) > 0 {
+		t.Errorf("snapshots of workspaces that are gone: %v", left)
+	}
+}
+
+// stacks are those of every goroutine.
+func stacks() string {
+	text := make([]byte, 1<<20)
+	return string(text[:runtime.Stack(text, true)])
+}
