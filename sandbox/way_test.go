@@ -7,17 +7,23 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types"
 
 	"agent/sandbox/guest"
 )
 
-// An echo serves a connection by sending back all that comes, until it ends.
-type echo struct{}
+// An echo serves a connection by sending back all that comes, until it ends, and takes its time to end itself. It counts
+// those that it serves.
+type echo struct{ now *atomic.Int64 }
 
-func (echo) Serve(ctx context.Context, conn net.Conn) {
+func (e echo) Serve(ctx context.Context, conn net.Conn) {
+	e.now.Add(1)
+	defer e.now.Add(-1)
+	defer time.Sleep(10 * time.Millisecond)
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	_, _ = io.Copy(conn, conn)
 }
@@ -56,7 +62,8 @@ func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 	} {
 		ours, theirs := net.Pipe()
 		b := &Box{stream: &stream{conn: types.HijackedResponse{Conn: ours, Reader: bufio.NewReader(ours)}}}
-		if b.AllowEgress(echo{}); test.without {
+		var now atomic.Int64
+		if b.AllowEgress(echo{&now}); test.without {
 			b.AllowEgress(nil)
 		}
 		go func() {
@@ -71,6 +78,9 @@ func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 		err := b.answer(t.Context(), 1<<20, &a)
 		if test.want == "" && (err != nil || a.Problem != "none") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if n := now.Load(); n != 0 {
+			t.Errorf("%s: %d connections are served after the command", test.name, n)
 		}
 		ours.Close()
 		theirs.Close()

@@ -44,7 +44,7 @@ func (e *addressError) Error() string {
 	return fmt.Sprintf("its address %s is on this machine or a private network: only the user may allow it, by that address under [egress] allow", e.addr)
 }
 
-// control looks at the address to which a name has led, just before it is
+// control looks at the address to which a name has led, right before it is
 // connected to; nothing is resolved after.
 func (l List) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
