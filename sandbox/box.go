@@ -67,6 +67,8 @@ type Box struct {
 	id     string
 	stream *stream
 	ready  guest.Ready
+	// way is out of the box, nil for none.
+	way *way
 	// broken says why no further request is possible; lost that no command is why.
 	broken error
 	lost   bool

@@ -33,13 +33,14 @@ func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 	if err := cmd.Check(); err != nil {
 		return guest.Result{}, err
 	}
+	cmd.Egress = b.way != nil
 	var answer guest.Answer
 	deadline := time.Now().Add(cmd.Timeout + cmd.Grace + slack)
 	err := b.stream.exchange(ctx, deadline, func() error {
 		if err := guest.WriteJSON(b.stream, guest.KindRun, cmd); err != nil {
 			return err
 		}
-		return guest.ReadJSON(b.stream, guest.KindEnded, guest.AnswerLimit(cmd), &answer)
+		return b.answer(ctx, guest.AnswerLimit(cmd), &answer)
 	})
 	if err != nil {
 		return b.died(ctx, cmd, err)
@@ -49,6 +50,9 @@ func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 	}
 	if err := answer.Check(cmd); err != nil {
 		return guest.Result{}, b.breaks("run "+cmd.Args[0], err)
+	}
+	if b.way != nil && b.way.spent.Load() {
+		answer.Result.Reached = append(answer.Result.Reached, ReachedEgress)
 	}
 	if !b.ready.SeesOOM {
 		if answer.Result.OOM, err = b.oomKilled(ctx); err != nil {

@@ -14,6 +14,10 @@
 //	err = box.Apply(ctx, changeset)
 //	result, err := box.Run(ctx, command)
 //
+// A box has no network. AllowEgress gives its commands a way out all the same, over
+// the stream to the guest: an Egress, such as the proxy of package egress, then
+// serves each connection and decides where it may lead.
+//
 // A Pool starts boxes ahead of need: what is said to be wanted waits with
 // /work filled, so that a candidate pays neither for create nor for start.
 // It hands out each box once, to a taker that asks for the same image,

@@ -41,6 +41,18 @@ func (p *Pool) Used() []string {
 // BoxCost is what a box that waits counts for at least.
 const BoxCost = boxCost
 
+// SpendEgress counts connections and bytes as if they had gone through the box's way out.
+func (b *Box) SpendEgress(connections, bytes int64) {
+	b.way.opened.Add(connections)
+	b.way.bytes.Add(bytes)
+}
+
+// What SpendEgress may spend.
+const (
+	MaxConnections = maxConnections
+	MaxEgress      = maxEgress
+)
+
 // Pending counts the boxes that wait or are being started.
 func (p *Pool) Pending() int {
 	p.mu.Lock()

@@ -17,7 +17,8 @@ const keptStderr = 8 << 10
 
 // A stream is the host's end of the attached container: what is written
 // reaches the guest, what is read came from its standard output. It is
-// used by one goroutine.
+// read by one goroutine; several may write, each a whole frame at a time, if they
+// take turns.
 type stream struct {
 	conn types.HijackedResponse
 	// left is how many bytes of standard output come before the next
@@ -67,6 +68,11 @@ func (s *stream) keepStderr(size int64) error {
 	return err
 }
 
+// interrupt makes pending calls return, and all that follow.
+func (s *stream) interrupt() {
+	_ = s.conn.Conn.SetDeadline(time.Unix(1, 0)) // long past; one that is closed needs none
+}
+
 // exchange runs f, which writes and reads the stream, until the
 // deadline or the end of ctx. Then f's error wraps
 // os.ErrDeadlineExceeded. A stream is of no more use after an error.
@@ -80,7 +86,7 @@ func (s *stream) exchange(ctx context.Context, deadline time.Time, f func() erro
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		_ = s.conn.Conn.SetDeadline(time.Unix(1, 0)) // long past: pending calls return
+		s.interrupt()
 	})
 	err := f()
 	if !stop() {

@@ -102,7 +102,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 	if len(todo) == 0 {
 		return // not worth a row: it costs nothing to find out again
 	}
-	err := s.withBox(ctx, s.req.layer(), "baseline-"+group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.layer(), "baseline-", group, func(box *sandbox.Box) {
 		for i, def := range todo {
 			s.results.begin(def.name, true)
 			out := def.run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))

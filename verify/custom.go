@@ -111,7 +111,7 @@ func customChecks(list []CustomGate, cs workspace.Changeset) []check {
 	for _, g := range list {
 		reason := g.idle(cs)
 		made = append(made, check{
-			name: g.Name, gate: g.Name, group: "gate-" + g.Name, run: g.run, judge: g.judge,
+			name: g.Name, gate: g.Name, group: groupOwn + g.Name, run: g.run, judge: g.judge,
 			// Of both sides alike: the base is asked only because of the patch.
 			applies: func(view) string { return reason },
 		})

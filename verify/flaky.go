@@ -139,7 +139,7 @@ func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset
 		give := s.turn(ctx)
 		wg.Go(func() {
 			defer give()
-			err := s.withBox(ctx, s.req.layer(), "repeat-"+def.group, func(box *sandbox.Box) {
+			err := s.withBox(ctx, s.req.layer(), "repeat-", def.group, func(box *sandbox.Box) {
 				b := s.bench(box, newView(s.req.Base, cs), entry{})
 				b.only, b.timeout = ids, time.Until(deadline)
 				if b.timeout <= 0 || !cs.Empty() && box.Apply(ctx, cs) != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/egress"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 )
@@ -63,6 +64,8 @@ const (
 	groupSmoke    = "smoke"
 	groupTests    = "tests"
 	groupCompiler = "tsc"
+	// Before the name of a gate that the workspace defines.
+	groupOwn = "gate-"
 )
 
 // packageGroups are those of the linters and the compiler that workspaces bring,
@@ -284,7 +287,8 @@ func definitionDigest(tools toolPaths, cfg Config) string {
 		Timeout     time.Duration
 		Gates       []CustomGate `json:",omitempty"`
 		Affected    bool         `json:",omitempty"`
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests})
+		Egress      egress.List  `json:",omitempty"`
+	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests, cfg.Egress})
 	if err != nil {
 		return "" // not possible: the struct holds plain values
 	}

@@ -80,7 +80,7 @@ func (s *session) proof(ctx context.Context, wanted []check) {
 	reasons := map[string]string{}
 	todo := slices.DeleteFunc(slices.Clone(wanted), func(c check) bool { return slices.Contains(known, c.name) })
 	if len(todo) > 0 {
-		err := s.withBox(ctx, Layer{Snapshot: s.req.Toolchain}, "proof", func(box *sandbox.Box) {
+		err := s.withBox(ctx, Layer{Snapshot: s.req.Toolchain}, "", "proof", func(box *sandbox.Box) {
 			reasons = prove(ctx, s.bench(box, view{}, entry{}), todo)
 		})
 		if err != nil {

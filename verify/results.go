@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 )
 
@@ -91,6 +92,13 @@ func (r *results) tell(kind string, e Event) {
 		r.told[key] = true
 		r.emit(e)
 	}
+}
+
+// requested tells of a request that left a box.
+func (r *results) requested(purpose string, req egress.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.emit(Event{Gate: purpose, Request: &req})
 }
 
 // note keeps a remark that changes no verdict, such as a cache that did not

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 )
 
@@ -218,10 +220,12 @@ func (s *session) bench(box runner, v view, e entry) bench {
 	return bench{box: box, tools: s.tools, view: v, timeout: s.req.Config.Timeout, smoke: s.req.Config.Smoke, entry: e}
 }
 
-// withBox starts a box, lets use work in it and gives it up, whatever happens. The
-// error is that of the start. A box that does not close is remarked on, not more:
-// its label and its lease let anyone remove it later.
-func (s *session) withBox(ctx context.Context, on Layer, purpose string, use func(box *sandbox.Box)) error {
+// withBox starts a box for a group of checks, lets use work in it and gives it up,
+// whatever happens; side says which box of the group it is, "" for the candidate's.
+// The error is that of the start. A box that does not close is remarked on, not
+// more: its label and its lease let anyone remove it later.
+func (s *session) withBox(ctx context.Context, on Layer, side, group string, use func(box *sandbox.Box)) error {
+	purpose := side + group
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
 		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
@@ -240,8 +244,17 @@ func (s *session) withBox(ctx context.Context, on Layer, purpose string, use fun
 			s.results.note(fmt.Sprintf("close the box of %s: %v", purpose, err))
 		}
 	}()
+	if list := s.req.Config.Egress; len(list) > 0 && reachesOut(group) {
+		box.AllowEgress(&egress.Proxy{Allow: list, Record: func(r egress.Request) { s.results.requested(purpose, r) }})
+	}
 	use(box)
 	return nil
+}
+
+// reachesOut reports whether the checks of a group are for programs that may have a
+// way out: the workspace's own, not the tools that look at it.
+func reachesOut(group string) bool {
+	return group == groupSmoke || group == groupTests || strings.HasPrefix(group, groupOwn)
 }
 
 // settle fixes the bytes of the candidate: the programs may start. It is called
@@ -268,7 +281,7 @@ func (s *session) static(ctx context.Context, defs []check, stop context.CancelF
 			return
 		}
 	}
-	err := s.withBox(ctx, s.req.patched(), groupStatic, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), "", groupStatic, func(box *sandbox.Box) {
 		if format {
 			s.results.begin(checkFormat, false)
 			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
@@ -397,7 +410,7 @@ func (s *session) program(ctx context.Context, def check) {
 		s.results.candidate(def.name, outcome{Detail: def.name})
 		return
 	}
-	err := s.withBox(ctx, s.req.patched(), def.group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), "", def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():

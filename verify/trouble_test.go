@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 )
 
@@ -198,6 +199,8 @@ func TestDefinitionsNameWhatShapesAResult(t *testing.T) {
 		"seconds": {Smoke: Smoke{Seconds: 3}},
 		"limits":  {Limits: sandbox.Limits{Memory: 1 << 28}},
 		"timeout": {Timeout: time.Second},
+		"egress":  {Egress: egress.List{{Host: "a.example", Port: 443}}},
+		"port":    {Egress: egress.List{{Host: "a.example", Port: 80}}},
 	} {
 		d := definitionDigest(toolchain, cfg)
 		if other, ok := seen[d]; ok {

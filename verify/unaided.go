@@ -107,7 +107,7 @@ func (s *session) unaided(ctx context.Context, def check) {
 		s.results.tried(def.name, outcome{})
 		return
 	}
-	err := s.withBox(ctx, s.req.patched(), "unaided-"+def.group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), "unaided-", def.group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():

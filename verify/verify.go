@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 )
 
@@ -118,6 +119,9 @@ type Config struct {
 	Timeout time.Duration
 	// The workspace's own, after the built-in ones; see CheckGates.
 	Gates []CustomGate
+	// What the smoke test, the tests and the workspace's own gates may reach; none is
+	// nothing. Static gates and proofs never reach anything.
+	Egress egress.List
 	// Tests of packages that the patch cannot affect are not run: what they said
 	// before the patch stands. Otherwise they only come last.
 	AffectedTests bool
@@ -181,9 +185,12 @@ type Request struct {
 	Settled func(workspace.Changeset)
 }
 
-// An Event tells that a gate began or ended, for live progress.
+// An Event tells that a gate began or ended, for live progress, or what left a box.
 type Event struct {
 	Gate string
+	// A request that has ended, for the record; nil for the other events. Gate is
+	// then the purpose of its box, as "baseline-tests".
+	Request *egress.Request
 	// The gate runs on the unpatched snapshot; its Verdict is then no judgement
 	// of the patch.
 	Baseline bool

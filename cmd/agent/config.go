@@ -44,6 +44,9 @@ const maxConfig = 64 << 10
 //	[dependencies]
 //	install = false
 //
+//	[egress]
+//	allow = ["api.example.org", "*.example.net:8443"]
+//
 //	[protect]
 //	paths = ["migrations/**", "LICENSE"]
 //
@@ -58,6 +61,9 @@ type fileConfig struct {
 	Tests        struct {
 		Run string `toml:"run"` // "all", or "affected" for the packages that a patch can affect
 	} `toml:"tests"`
+	Egress struct {
+		Allow []string `toml:"allow"` // what boxes may reach; an empty list is nothing, which is not the same as none
+	} `toml:"egress"`
 	Protect struct {
 		Paths []string `toml:"paths"` // patterns; a change of what they name waits for --allow protected
 	} `toml:"protect"`
@@ -187,6 +193,9 @@ func (c fileConfig) values() (map[string]string, error) {
 	}
 	if len(c.Protect.Paths) > 0 {
 		set("protect.paths", list(c.Protect.Paths))
+	}
+	if c.Egress.Allow != nil {
+		set("egress.allow", list(c.Egress.Allow))
 	}
 	if len(c.Smoke.Env) > 0 {
 		env, err := json.Marshal(c.Smoke.Env)

@@ -184,12 +184,42 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 		{"[dependencies]\nscripts = true", "[dependencies]\nscripts = true", run.ExitDone, ""},
 		{"", "[protect]\npaths = [\"!a\"]", run.ExitUsage, "protect.paths"},
 		{"", "[tests]\nrun = \"some\"", run.ExitUsage, "tests.run"},
+		{"", "[egress]\nallow = [\"https://a.example\"]", run.ExitUsage, "egress.allow"},
+		{"[egress]\nallow = [\"a.example\"]", "[egress]\nallow = [\"b.example\"]", run.ExitDone, ""},
 		{"[tests]\nrun = \"affected\"", "[tests]\nrun = \"all\"", run.ExitDone, ""},
 	} {
 		env, dir := home(t, c.user, c.ws)
 		got := commandIn(t, env, "config", "--workspace", dir)
 		if got.exit != c.exit || !strings.Contains(got.stderr, c.key) {
 			t.Errorf("user %q, workspace %q: exit %d, want %d about %q\n%s", c.user, c.ws, got.exit, c.exit, c.key, got.stderr)
+		}
+	}
+}
+
+// What boxes may reach is the user's word; a workspace only leaves out of it.
+func TestAWorkspaceOpensNoWayOut(t *testing.T) {
+	t.Parallel()
+	list := func(entries string) string { return "[egress]\nallow = [" + entries + "]\n" }
+	for _, c := range []struct{ user, ws, env, want, origin string }{
+		{"", "", "", `[]`, "default"},
+		{"", list(`"a.example"`), "", `[]`, configName},
+		{list(`"a.example", "*.b.example:8443"`), "", "", `["a.example","*.b.example:8443"]`, "config.toml"},
+		{list(`"a.example", "*.b.example:8443"`), list(``), "", `[]`, configName},
+		{list(`"a.example", "*.b.example:8443"`), list(`"A.example:443", "c.example", "x.b.example:8443", "b.example:8443", "*.example"`), "", "", ""},
+		{list(`"a.example", "*.b.example:8443"`), list(`"A.example:443", "c.example", "x.b.example:8443", "b.example:8443"`), "", `["a.example:443","x.b.example:8443"]`, configName},
+		{list(`"x.a.example:1"`), list(`"*.a.example:1"`), "", `["x.a.example:1"]`, configName},
+		{list(`"a.example"`), list(`"a.example"`), "b.example:1, 10.0.0.1:2", `b.example:1, 10.0.0.1:2`, "AGENT_EGRESS"},
+	} {
+		env, dir := home(t, c.user, c.ws)
+		env["AGENT_EGRESS"] = c.env
+		if c.want == "" {
+			if got := commandIn(t, env, "config", "--workspace", dir); got.exit != run.ExitUsage {
+				t.Errorf("%s: exit %d", c.ws, got.exit)
+			}
+			continue
+		}
+		if r := configured(t, env, "--workspace", dir)["egress.allow"]; r.Value != c.want || filepath.Base(r.Origin) != c.origin {
+			t.Errorf("user %q, workspace %q, environment %q: %s from %s, want %s from %s", c.user, c.ws, c.env, r.Value, r.Origin, c.want, c.origin)
 		}
 	}
 }

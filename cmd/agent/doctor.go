@@ -88,7 +88,15 @@ func (c *cmdline) examine(ctx context.Context, set settings) []check {
 		checks = append(checks, checkImages(ctx, builder)...)
 	}
 	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
-	return append(checks, checkModelsFor(set))
+	return append(checks, checkModelsFor(set), checkEgress(set))
+}
+
+// checkEgress tells what the programs in boxes may reach.
+func checkEgress(set settings) check {
+	if allowed := unlist(set["egress.allow"].text); len(allowed) > 0 {
+		return check{"egress", checkOK, "boxes reach " + strings.Join(allowed, ", ") + ": " + set["egress.allow"].origin, ""}
+	}
+	return check{"egress", checkOK, "none: boxes have no network", ""}
 }
 
 // missing is the check of something that does not work, with the cure

@@ -136,3 +136,14 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 		t.Errorf("exit %d, %+v", exit, p)
 	}
 }
+
+func TestTheDoctorTellsWhatBoxesReach(t *testing.T) {
+	t.Parallel()
+	if got := checkEgress(settings{"egress.allow": {"[]", "default"}}); got.Status != checkOK || !strings.HasPrefix(got.Detail, "none") {
+		t.Errorf("nothing allowed: %+v", got)
+	}
+	got := checkEgress(settings{"egress.allow": {"a.example, b.example:1", "AGENT_EGRESS"}})
+	if got.Status != checkOK || got.Detail != "boxes reach a.example, b.example:1: AGENT_EGRESS" {
+		t.Errorf("two allowed: %+v", got)
+	}
+}

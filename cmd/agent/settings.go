@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -54,6 +55,7 @@ func keys() []key {
 		{"tests.run", "", "", "all", "all: those that the patch can affect first; affected: these packages alone"},
 		{"dependencies.install", "no-install", "AGENT_INSTALL", "true", "install what the workspace depends on, once for each state of its lock files"},
 		{"dependencies.scripts", "", "AGENT_INSTALL_SCRIPTS", "false", "let packages run code of their own while they are installed"},
+		{"egress.allow", "", "AGENT_EGRESS", "[]", "hosts that the smoke test, the tests and gates of the workspace's own may reach, with a port or 443 and 80; a workspace only leaves out"},
 		{"gate", "", "", "[]", "gates of the workspace's own, after the built-in ones"},
 	}, modelKeys()...)
 }
@@ -238,6 +240,9 @@ func (s settings) workspaceFile(outer settings) error {
 	if own, ok := values["protect.paths"]; ok {
 		values["protect.paths"] = list(append(unlist(outer["protect.paths"].text), unlist(own)...))
 	}
+	if _, ok := values["egress.allow"]; ok {
+		values["egress.allow"] = list(have.Egress.Narrow(want.Egress).Entries())
+	}
 	s.set(values, path)
 	return nil
 }
@@ -305,6 +310,7 @@ func (s settings) verifyConfig() (verify.Config, error) {
 		{"smoke.command", func(t string) error { c.Smoke.Command = unlist(t); return nil }},
 		{"smoke.env", func(t string) error { return json.Unmarshal([]byte(t), &c.Smoke.Env) }},
 		{"tests.run", func(t string) (err error) { c.AffectedTests, err = parseTestRun(t); return err }},
+		{"egress.allow", func(t string) (err error) { c.Egress, err = egress.Parse(unlist(t)); return err }},
 		{"gate", func(t string) (err error) { c.Gates, err = parseGates(t); return err }},
 	} {
 		// Defaults are left zero: the packages that own them fill them

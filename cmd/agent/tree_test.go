@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store": {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":            {"sandbox/guest", "sandbox/workspace"},
-	"verify":             {"sandbox", "sandbox/guest", "sandbox/workspace"},
+	"verify":             {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

@@ -177,6 +177,19 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 	return nil
 }
 
+// request records a request that left a box, as a note among the states of the run;
+// also that of a run that was cancelled meanwhile. The watcher is told of what was
+// refused, since that explains why a test fails.
+func (f *flight) request(ctx context.Context, e verify.Event) error {
+	note, _ := workspace.HideSecrets(e.Gate + ": " + e.Request.String())
+	if !e.Request.Allowed {
+		f.emit(Event{Note: note})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	return f.Store.Advance(ctx, f.rec.ID, f.rec.Token, f.rec.State, note, "")
+}
+
 // emit tells the watcher of e. It may be called from any goroutine.
 func (f *flight) emit(e Event) {
 	f.emitting.Lock()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,17 +197,22 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	if err != nil || !ok {
 		return err
 	}
+	var lost error // of what has to be recorded before anything is judged
 	report, err := f.Verifier.Verify(ctx, verify.Request{
 		Run: f.rec.ID, Lease: time.Now().Add(leaseFor), Snapshot: st.image.ID, Delta: st.delta, Installed: st.image.Installed, Patched: patched,
 		Toolchain: st.tools.ID, Versions: st.tools.Versions, Base: st.base, Changeset: cand.Changeset, Config: req.Config,
 		Rank: w.rank, Settled: w.settled,
 	}, func(e verify.Event) {
+		if e.Request != nil {
+			lost = cmp.Or(lost, f.request(ctx, e))
+			return
+		}
 		f.emit(Event{Gate: &e, Candidate: w.n})
 		if w.told != nil {
 			w.told(e)
 		}
 	})
-	if err != nil {
+	if err = cmp.Or(err, lost); err != nil {
 		return err
 	}
 	// The format gate may have changed the files: the changeset that counts from

@@ -71,7 +71,8 @@ type Record struct {
 type Store interface {
 	// Create records a new run in state queued with token 1.
 	Create(ctx context.Context, r Record) error
-	// Advance records that the run has entered state to; note says why, for people.
+	// Advance records that the run has entered state to, or what happened in the
+	// state that it is in; note says why or what, for people.
 	// snapshot, when not "", is the manifest digest of the workspace.
 	Advance(ctx context.Context, id string, token int64, to State, note, snapshot string) error
 	// SavePlan records what the run sets out to do, a Plan in JSON.

@@ -55,7 +55,7 @@ func TestEnvironmentHoldsNothingOfTheGuests(t *testing.T) {
 	t.Setenv("PATH", "")
 	host, err := os.Hostname()
 	must(t, err)
-	env, err := environment(map[string]string{"A": "b", "LANG": "C"})
+	env, err := environment(Command{Env: map[string]string{"A": "b", "LANG": "C"}})
 	must(t, err)
 	slices.Sort(env)
 	want := []string{"A=b", "HOME=/tmp", "HOSTNAME=" + host, "LANG=C", "PATH=" + defaultPath}
@@ -64,7 +64,7 @@ func TestEnvironmentHoldsNothingOfTheGuests(t *testing.T) {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 	t.Setenv("PATH", "/opt/bin")
-	if env, err = environment(nil); err != nil || !slices.Contains(env, "PATH=/opt/bin") {
+	if env, err = environment(Command{}); err != nil || !slices.Contains(env, "PATH=/opt/bin") {
 		t.Errorf("the image's PATH: %q, %v", env, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestTheWireFormat(t *testing.T) {
 	}{
 		{
 			Ready{Protocol: Protocol, Digest: "d", Files: 2, Dirs: 3, Links: 4, Bytes: 5, SeesOOM: true, Problem: "p"},
-			`{"protocol":2,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
+			`{"protocol":3,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
 		},
 		{Patch{Delete: []string{"a"}}, `{"delete":["a"]}`},
 		{Applied{Deleted: 1, Written: 2, Problem: "p"}, `{"deleted":1,"written":2,"problem":"p"}`},
@@ -102,10 +102,10 @@ func TestTheWireFormat(t *testing.T) {
 			Command{
 				Args: []string{"/bin/x"}, Dir: "/d", Env: map[string]string{"A": "b"}, Stdin: []byte("in"),
 				Timeout: time.Second, Grace: time.Millisecond, MaxOutput: 7, Collect: []string{"/c"},
-				Watch: &Watch{Path: "/p", Port: 1, Text: "t", Settle: 2},
+				Watch: &Watch{Path: "/p", Port: 1, Text: "t", Settle: 2}, Egress: true,
 			},
 			`{"args":["/bin/x"],"dir":"/d","env":{"A":"b"},"stdin":"aW4=","timeout":1000000000,"grace":1000000,"max_output":7,"collect":["/c"],` +
-				`"watch":{"path":"/p","port":1,"text":"t","settle":2}}`,
+				`"watch":{"path":"/p","port":1,"text":"t","settle":2},"egress":true}`,
 		},
 		{
 			Answer{Problem: "p", Result: Result{
@@ -128,6 +128,7 @@ func TestTheWireFormat(t *testing.T) {
 	}
 	for kind, want := range map[Kind]string{
 		KindReady: "R", KindApply: "A", KindData: "D", KindApplied: "a", KindRun: "C", KindEnded: "E",
+		KindOpen: "o", KindPiece: "p", KindCredit: "c", KindClose: "x",
 	} {
 		if string(rune(kind)) != want {
 			t.Errorf("kind %q, want %s", byte(kind), want)

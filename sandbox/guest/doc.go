@@ -17,6 +17,16 @@
 // asks it by HTTP, and ends the command once that is ready. It reads one line of
 // an answer, which may be anything.
 //
+// A Run may ask for a way out of the box, which has no network: then the guest
+// accepts connections on the loopback, and a Link carries them over the stream,
+// beside the command, as channels of frames of their own:
+//
+//	guest → host   Open                       a program has connected
+//	both ways      Piece, Credit, Close       until both ends have closed it
+//
+// Every channel is closed before Ended. What a program sends is the content of
+// pieces and nothing else: no byte of it is ever read as a frame.
+//
 // The guest runs untrusted programs under its own user ID. It is safe
 // from them by three measures: it is not dumpable, so that nobody can
 // open its memory or its end of the stream through /proc; every signal

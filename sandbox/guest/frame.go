@@ -27,6 +27,15 @@ const (
 	KindRun Kind = 'C'
 	// KindEnded goes from guest to host and carries an Answer.
 	KindEnded Kind = 'E'
+	// KindOpen goes from guest to host while a command runs that has a way out: a
+	// program has connected. As each of those below it carries the channel's number.
+	KindOpen Kind = 'o'
+	// KindPiece goes both ways: bytes of the connection.
+	KindPiece Kind = 'p'
+	// KindCredit goes both ways: how many bytes more the sender takes.
+	KindCredit Kind = 'c'
+	// KindClose goes both ways: the sender is done with the channel.
+	KindClose Kind = 'x'
 )
 
 // frameHeader is the length of a frame's head: the payload's length and
@@ -85,12 +94,22 @@ func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
 
 // ReadJSON reads one frame, which must be of this kind, into v.
 func ReadJSON(r io.Reader, kind Kind, limit int, v any) error {
+	return ReadJSONAfter(r, kind, limit, v, func(got Kind, _ []byte) error {
+		return fmt.Errorf("frame %q where %q belongs", byte(got), byte(kind))
+	})
+}
+
+// ReadJSONAfter is ReadJSON that gives the frames of other kinds, which come
+// before, to other. An error of that is the end.
+func ReadJSONAfter(r io.Reader, kind Kind, limit int, v any, other func(Kind, []byte) error) error {
 	got, payload, err := ReadFrame(r, limit)
+	for err == nil && got != kind {
+		if err = other(got, payload); err == nil {
+			got, payload, err = ReadFrame(r, limit)
+		}
+	}
 	if err != nil {
 		return err
-	}
-	if got != kind {
-		return fmt.Errorf("frame %q where %q belongs", byte(got), byte(kind))
 	}
 	if err := json.Unmarshal(payload, v); err != nil {
 		return fmt.Errorf("decode frame %q: %w", byte(kind), err)

@@ -17,8 +17,8 @@ type Command struct {
 	Args []string `json:"args"`
 	// Dir is where it starts, absolute; "" means /work.
 	Dir string `json:"dir,omitempty"`
-	// Env is added to PATH, HOME, HOSTNAME and LANG, which are all that
-	// a command gets otherwise. It may replace these four.
+	// Env is added to PATH, HOME, HOSTNAME and LANG, which with the names of
+	// the proxy are all that a command gets otherwise. It may replace these.
 	Env map[string]string `json:"env,omitempty"`
 	// Stdin is what it reads; nil means /dev/null.
 	Stdin []byte `json:"stdin,omitempty"`
@@ -37,6 +37,9 @@ type Command struct {
 	Collect []string `json:"collect,omitempty"`
 	// Watch ends the command when it is ready; nil lets it run.
 	Watch *Watch `json:"watch,omitempty"`
+	// Egress gives it a way out: a proxy of HTTP on the loopback, named by its
+	// environment, whose connections the host serves.
+	Egress bool `json:"egress,omitempty"`
 }
 
 // The bounds of a Command. What is larger is refused before it runs.

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"syscall"
@@ -37,7 +38,7 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	// before everything that it left behind is gone, or the next command would
 	// meet it.
 	procs := watch(ch.pid)
-	seen := observe(ctx, c.Watch, ch.finder)
+	seen := observe(ctx, c, ch.finder)
 	ended := procs.run(ctx, seen.settled, c.Timeout, c.Watch != nil)
 	// Before anything is told to end: what it closes then was open.
 	ports := seen.report()
@@ -165,7 +166,7 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 	for i, f := range files {
 		fds[i] = f.Fd() // Fd also makes the child's end blocking, as programs expect
 	}
-	env, err := environment(c.Env)
+	env, err := environment(c)
 	if err != nil {
 		return 0, err
 	}
@@ -188,12 +189,12 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 	return pid, nil
 }
 
-// environment returns exactly PATH, HOME, HOSTNAME, LANG and what was
-// declared.
+// environment returns exactly PATH, HOME, HOSTNAME, LANG, the names of the way out
+// if there is one, and what was declared.
 //
 // What the guest itself was started with is not handed on, but for PATH: a test
 // must not depend on how the box was made.
-func environment(declared map[string]string) ([]string, error) {
+func environment(c Command) ([]string, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("read the host name: %w", err)
@@ -202,9 +203,10 @@ func environment(declared map[string]string) ([]string, error) {
 	if vars["PATH"] == "" {
 		vars["PATH"] = defaultPath
 	}
-	for name, value := range declared {
-		vars[name] = value
+	if c.Egress {
+		maps.Copy(vars, egressEnv)
 	}
+	maps.Copy(vars, c.Env)
 	env := make([]string, 0, len(vars))
 	for name, value := range vars {
 		env = append(env, name+"="+value)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync/atomic"
 )
 
 // The places of a box.
@@ -49,6 +51,8 @@ type server struct {
 	score oomScore
 	// frames carries what the host sends, from read to serve.
 	frames chan frame
+	// link is that of the command in progress, if it has a way out.
+	link atomic.Pointer[Link]
 	// ended is closed when serve has returned.
 	ended chan struct{}
 }
@@ -123,6 +127,16 @@ func (s *server) read() error {
 		if err != nil {
 			return err
 		}
+		// Taken here, where nothing waits. What comes after its command is late.
+		if slices.Contains(linkKinds, kind) {
+			if link := s.link.Load(); link != nil {
+				err = link.Take(kind, payload)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		select {
 		case s.frames <- frame{kind, payload}:
 		case <-s.ended:
@@ -151,7 +165,7 @@ func (s *server) answer(ctx context.Context, f frame) error {
 			return fmt.Errorf("decode command: %w", err)
 		}
 		var a Answer
-		res, err := run(ctx, c.WithDefaults(), s.score)
+		res, err := s.run(ctx, c.WithDefaults())
 		if err != nil {
 			a.Problem = err.Error()
 		} else {
@@ -160,6 +174,22 @@ func (s *server) answer(ctx context.Context, f frame) error {
 		return s.reply(ctx, KindEnded, a)
 	}
 	return fmt.Errorf("frame %q is no request", byte(f.kind))
+}
+
+// run runs a command, with a way out if it is to have one. Every channel is closed
+// when it returns, so nothing of them comes after the answer.
+func (s *server) run(ctx context.Context, c Command) (Result, error) {
+	if c.Egress {
+		link := NewLink(s.out)
+		way, err := openExit(link)
+		if err != nil {
+			return Result{}, err
+		}
+		defer way.close()
+		s.link.Store(link)
+		defer s.link.Store(nil)
+	}
+	return run(ctx, c, s.score)
 }
 
 // reply sends an answer. When the host has gone, nobody minds that it

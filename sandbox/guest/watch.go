@@ -85,6 +85,8 @@ func ValidPath(p string) bool {
 type watcher struct {
 	watch Watch
 	text  *finder
+	// The command has a way out, so that port of the box is the guest's own.
+	egress bool
 	// Closed when the command has been ready for long enough; nil for a
 	// command without a Watch.
 	settled chan struct{}
@@ -101,13 +103,13 @@ type watcher struct {
 
 // observe starts to watch for a command that writes through text. The
 // caller ends it with report.
-func observe(ctx context.Context, w *Watch, text *finder) *watcher {
+func observe(ctx context.Context, c Command, text *finder) *watcher {
 	ctx, stop := context.WithCancel(ctx)
-	o := &watcher{stop: stop}
-	if w == nil {
+	o := &watcher{stop: stop, egress: c.Egress}
+	if c.Watch == nil {
 		return o
 	}
-	o.watch, o.text, o.settled, o.asked = *w, text, make(chan struct{}), map[int]*Port{}
+	o.watch, o.text, o.settled, o.asked = *c.Watch, text, make(chan struct{}), map[int]*Port{}
 	if o.watch.Path == "" {
 		o.watch.Path = "/"
 	}
@@ -164,7 +166,7 @@ func (o *watcher) ready(ctx context.Context, found map[int]netip.Addr) bool {
 	o.open = o.open[:0]
 	answered := true
 	for _, number := range slices.Sorted(maps.Keys(found)) {
-		if o.watch.Port != 0 && o.watch.Port != number {
+		if o.watch.Port != 0 && o.watch.Port != number || o.egress && number == egressPort {
 			continue
 		}
 		// A port that opens again is not asked again: it was the same program's.

@@ -62,6 +62,11 @@ func main() {
 		"processes":    processes,
 		"group":        group,
 		"inherited":    inherited,
+		"ask":          ask,
+		"crowd":        crowd,
+		"deaf":         deaf,
+		"linger":       linger,
+		"cling":        cling,
 	}[act]
 	if !found {
 		fmt.Fprintln(os.Stderr, "probe: no act", act)
@@ -372,4 +377,61 @@ func announce(args []string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	time.Sleep(time.Hour)
+}
+
+// exit connects to where the box's way out begins and sends a text, as Go quotes it.
+func exit(text string) net.Conn {
+	conn, err := net.Dial("tcp", "127.0.0.1:19128")
+	die(err)
+	text, err = strconv.Unquote(text)
+	die(err)
+	_, err = io.WriteString(conn, text)
+	die(err)
+	return conn
+}
+
+// ask sends args[0] through the way out and prints all that comes back.
+func ask(args []string) {
+	_, _ = io.Copy(os.Stdout, exit(args[0]))
+}
+
+// crowd opens args[0] connections, of which each sends args[1] and waits for no answer, closes all of them, and asks
+// with args[2].
+func crowd(args []string) {
+	var open []net.Conn
+	for range number(args[0]) {
+		open = append(open, exit(args[1]))
+	}
+	time.Sleep(100 * time.Millisecond) // those that got a place hold it, idle
+	for _, conn := range open {
+		conn.Close()
+	}
+	ask(args[2:])
+}
+
+// deaf asks with args[0] and never reads what comes back; meanwhile it asks with args[1].
+func deaf(args []string) {
+	conn := exit(args[0])
+	time.Sleep(200 * time.Millisecond) // what comes has filled every buffer
+	ask(args[1:])
+	_ = conn
+}
+
+// linger leaves a process behind that clings to a connection.
+func linger(args []string) {
+	cmd := exec.Command("/bin/probe", "cling", args[0])
+	out, err := cmd.StdoutPipe()
+	die(err)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	die(cmd.Start())
+	_, err = out.Read(make([]byte, 8))
+	die(err)
+}
+
+// cling asks with args[0], says so when an answer begins, and ignores whoever would end it.
+func cling(args []string) {
+	conn := exit(args[0])
+	_, err := conn.Read(make([]byte, 8))
+	die(err)
+	stubborn()
 }

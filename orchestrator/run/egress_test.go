@@ -1,0 +1,73 @@
+package run_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/egress"
+	"agent/verify"
+)
+
+// What left a box is on record, in the order in which it ended and without what looks like a secret; and nothing is
+// judged whose requests could not be recorded.
+func TestWhatLeavesABoxIsRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	token := "ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
+	b.runner.Verifier = loud(func(emit func(verify.Event)) {
+		emit(verify.Event{Gate: "tests", Request: &egress.Request{Method: "GET", Host: "a.example", Port: 80, Allowed: true, Sent: 1, Received: 2, Took: time.Second, End: "ended by the server"}})
+		emit(verify.Event{Gate: "baseline-smoke", Request: &egress.Request{Method: "CONNECT", Host: token + ".example", Port: 443, End: "not on the list"}})
+	})
+	var notes []string
+	emit := b.runner.Emit
+	b.runner.Emit = func(e run.Event) {
+		if emit(e); e.State == "" && e.Gate == nil {
+			notes = append(notes, e.Note)
+		}
+		if e.Gate != nil {
+			t.Errorf("a request was told of as a gate: %+v", e)
+		}
+	}
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	d, err := b.db.Run(t.Context(), doc.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded []string
+	for _, s := range d.States {
+		if s.State == run.Verifying {
+			recorded = append(recorded, s.Note)
+		}
+	}
+	const refused = "baseline-smoke: CONNECT [secret 1].example:443 refused: not on the list"
+	want := []string{"2 files changed", "tests: GET a.example:80 allowed, 1 bytes sent, 2 received in 1.0 s, ended by the server", refused}
+	if !slices.Equal(recorded, want) {
+		t.Errorf("recorded %q, want %q", recorded, want)
+	}
+	if !slices.Contains(notes, refused) {
+		t.Errorf("the watcher was not told of what was refused: %q", notes)
+	}
+
+	other := setup(t, nil)
+	other.runner.Verifier = b.runner.Verifier
+	other.runner.Store = forgetful{other.db}
+	if doc := other.runner.Run(t.Context(), other.request()); doc.Verdict != verify.Infra || doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
+		t.Errorf("without a record: %+v", doc)
+	}
+	other.untouched(t)
+}
+
+// A forgetful store takes everything but what a box was let through to.
+type forgetful struct{ run.Store }
+
+func (f forgetful) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
+	if strings.Contains(note, " allowed, ") {
+		return errGone
+	}
+	return f.Store.Advance(ctx, id, token, to, note, snapshot)
+}

@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"agent/sandbox/guest"
+)
+
+// What may go through one box's way out: connections, and bytes of all of them in
+// both directions.
+const (
+	maxConnections = 1000
+	maxEgress      = 256 << 20
+)
+
+// ReachedEgress is in Result.Reached when a command wanted more than that. Only the
+// host counts, so no guest can say it.
+const ReachedEgress = "its way out (1000 connections, 256 MiB)"
+
+// errSpent ends the connections of a box that has had its share.
+var errSpent = errors.New("the box has had all that may go through its way out")
+
+// An Egress serves the connections that leave a box. *egress.Proxy is one.
+type Egress interface {
+	// Serve serves one connection to its end, and returns soon after that of ctx. It
+	// need not close it.
+	Serve(ctx context.Context, conn net.Conn)
+}
+
+// A way is the host's side of the way out of one box.
+type way struct {
+	to     Egress
+	opened atomic.Int64
+	bytes  atomic.Int64
+	spent  atomic.Bool
+}
+
+// AllowEgress gives the commands that follow a way out of the box, to what e serves,
+// and tells them by HTTP_PROXY and the like; nil takes it away. A box has none
+// otherwise. What goes through is bounded for the box as a whole.
+func (b *Box) AllowEgress(e Egress) {
+	b.way = nil
+	if e != nil {
+		b.way = &way{to: e}
+	}
+}
+
+// answer reads the answer to a command, and serves the connections that come before
+// it. None of them is left when it returns.
+func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer) error {
+	if b.way == nil {
+		return guest.ReadJSON(b.stream, guest.KindEnded, limit, a)
+	}
+	link := guest.NewLink(b.stream)
+	var serving sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	err := guest.ReadJSONAfter(b.stream, guest.KindEnded, limit, a, func(kind guest.Kind, payload []byte) error {
+		if kind != guest.KindOpen {
+			return link.Take(kind, payload)
+		}
+		number, _, err := guest.ChannelOf(payload)
+		if err != nil {
+			return err
+		}
+		inner, outer := net.Pipe()
+		serving.Go(func() {
+			defer outer.Close()
+			if b.way.admit() {
+				b.way.to.Serve(ctx, outer)
+			}
+		})
+		return link.Carry(number, metered{inner, b.way})
+	})
+	if err != nil {
+		b.stream.interrupt() // it is of no more use, and a channel may wait for it
+	}
+	cancel()
+	link.Close()
+	serving.Wait()
+	return err
+}
+
+// admit counts a connection and reports whether it may be made.
+func (w *way) admit() bool {
+	if w.opened.Add(1) > maxConnections {
+		w.spent.Store(true)
+	}
+	return !w.spent.Load()
+}
+
+// A metered connection ends when its box has had its share of bytes.
+type metered struct {
+	net.Conn
+	way *way
+}
+
+// Read counts what comes into the box.
+func (m metered) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	return n, errors.Join(err, m.count(n))
+}
+
+// Write counts what leaves the box.
+func (m metered) Write(p []byte) (int, error) {
+	if err := m.count(len(p)); err != nil {
+		return 0, err
+	}
+	return m.Conn.Write(p)
+}
+
+// count counts n bytes more.
+func (m metered) count(n int) error {
+	if m.way.bytes.Add(int64(n)) > maxEgress {
+		m.way.spent.Store(true)
+		return errSpent
+	}
+	return nil
+}

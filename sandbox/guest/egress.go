@@ -1,0 +1,69 @@
+package guest
+
+import (
+	"fmt"
+	"net"
+)
+
+// egressAddress is where the way out of the box begins. The port is below those that
+// the kernel gives to connections, and the same in every box, for what programs say
+// of it to be the same on both sides of a comparison.
+const (
+	egressAddress = "127.0.0.1:19128"
+	egressPort    = 19128
+)
+
+// egressEnv tells programs of the way out, in the ways in which they ask. Node
+// heeds the others only with the last.
+var egressEnv = map[string]string{
+	"HTTP_PROXY": egressURL, "HTTPS_PROXY": egressURL, "http_proxy": egressURL, "https_proxy": egressURL,
+	"NO_PROXY": egressLocal, "no_proxy": egressLocal, "NODE_USE_ENV_PROXY": "1",
+}
+
+const (
+	egressURL   = "http://" + egressAddress
+	egressLocal = "localhost,127.0.0.1,::1"
+)
+
+// An exit is the guest's side of the way out while one command runs.
+type exit struct {
+	link      *Link
+	listener  net.Listener
+	accepting chan struct{} // closed when it accepts no more
+}
+
+// openExit begins to listen and returns.
+func openExit(link *Link) (*exit, error) {
+	listener, err := net.Listen("tcp4", egressAddress)
+	if err != nil {
+		return nil, fmt.Errorf("open the way out: %w", err)
+	}
+	link.opens = true
+	e := &exit{link: link, listener: listener, accepting: make(chan struct{})}
+	go e.accept()
+	return e, nil
+}
+
+// accept gives each connection to the link. Those for which it has no place wait
+// in the kernel's queue.
+func (e *exit) accept() {
+	defer close(e.accepting)
+	places := make(chan struct{}, MaxChannels)
+	for number := uint32(1); ; number++ {
+		places <- struct{}{} // every place gets free when the link is closed
+		conn, err := e.listener.Accept()
+		if err != nil {
+			return
+		}
+		if e.link.carry(number, conn, func() { <-places }) != nil {
+			return
+		}
+	}
+}
+
+// close ends every connection. Nothing is written for one when it returns.
+func (e *exit) close() {
+	e.listener.Close()
+	e.link.Close()
+	<-e.accepting
+}

@@ -1,0 +1,233 @@
+package guest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+// The bounds of a link, which both its ends keep.
+const (
+	// MaxChannels is how many connections a link carries at once.
+	MaxChannels = 16
+	// window is how many bytes of a channel one end may have sent that the other
+	// has not passed on yet.
+	window = 64 << 10
+	// maxPiece is how many bytes go in one frame, so that an answer or another
+	// channel never waits long for its turn.
+	maxPiece = 16 << 10
+)
+
+// linkKinds are the frames that both ends of a link may send.
+var linkKinds = []Kind{KindPiece, KindCredit, KindClose}
+
+// A Link carries connections over the stream, beside the command in progress. Each
+// is a channel with a number, which the guest opens. What one end reads of its
+// connection the other writes to its own; a connection that ends at one end is
+// closed at the other once it has got all that was sent before. It does not end in
+// one direction alone.
+//
+// Take never waits for a connection: what comes for a slow one is kept, up to a
+// window, and its sender waits for credit. So no channel holds up another, or the
+// command's answer.
+type Link struct {
+	out io.Writer
+	// Whether this end opens the channels: the guest's does.
+	opens bool
+	// Of every goroutine that carries something.
+	work sync.WaitGroup
+	// Held while a frame is written.
+	writing sync.Mutex
+
+	// mu guards what follows and what the channels have; changed is told when any
+	// of it changes.
+	mu       sync.Mutex
+	changed  *sync.Cond
+	channels map[uint32]*channel
+	closed   bool
+}
+
+// A channel is one connection on its way through a link.
+type channel struct {
+	number uint32
+	conn   io.ReadWriteCloser
+	// What came and is still to be written to conn; held counts it until the other
+	// end has got credit for it.
+	came []byte
+	held int
+	// How many bytes the other end takes now.
+	credit int
+	// This end reads conn no more, or the other end sends no more.
+	ended, theirs bool
+}
+
+// NewLink returns the host's end of a link whose frames go to out.
+func NewLink(out io.Writer) *Link {
+	l := &Link{out: out, channels: map[uint32]*channel{}}
+	l.changed = sync.NewCond(&l.mu)
+	return l
+}
+
+// Carry begins to carry conn as a channel and returns. It closes conn in the end,
+// also with an error: more channels than there may be, or a number in use.
+func (l *Link) Carry(number uint32, conn io.ReadWriteCloser) error {
+	return l.carry(number, conn, func() {})
+}
+
+// carry is Carry that calls done when both ends are done with the channel.
+func (l *Link) carry(number uint32, conn io.ReadWriteCloser, done func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.channels[number] != nil || len(l.channels) >= MaxChannels {
+		conn.Close()
+		return fmt.Errorf("channel %d beside %d others: the link takes %d, each with a number of its own, until it is closed", number, len(l.channels), MaxChannels)
+	}
+	c := &channel{number: number, conn: conn, credit: window}
+	l.channels[number] = c
+	l.work.Go(func() {
+		defer done()
+		l.pump(c)
+		if !l.opens {
+			// Before the other end is told, which may use its place at once.
+			l.forget(c)
+		}
+		_ = l.write(KindClose, number, nil) // a stream that is broken is told by whoever reads it
+		if l.opens {
+			l.await(func() bool { return c.theirs })
+			l.forget(c)
+		}
+	})
+	return nil
+}
+
+// pump moves bytes both ways until the connection has ended.
+func (l *Link) pump(c *channel) {
+	if l.opens && l.write(KindOpen, c.number, nil) != nil {
+		c.conn.Close()
+		return
+	}
+	var sending sync.WaitGroup
+	sending.Go(func() { l.send(c) })
+	for {
+		p := l.next(c)
+		if len(p) == 0 {
+			break
+		}
+		if _, err := c.conn.Write(p); err != nil {
+			break
+		}
+		l.await(func() bool { c.held -= len(p); return true })
+		if l.write(KindCredit, c.number, binary.BigEndian.AppendUint32(nil, uint32(len(p)))) != nil {
+			break
+		}
+	}
+	c.conn.Close()
+	sending.Wait()
+}
+
+// send passes on what comes from the connection, as far as there is credit.
+func (l *Link) send(c *channel) {
+	buf := make([]byte, maxPiece)
+	for {
+		room := 0
+		l.await(func() bool { room = c.credit; return room > 0 || c.ended || c.theirs })
+		if room == 0 {
+			break
+		}
+		n, err := c.conn.Read(buf[:min(room, maxPiece)])
+		l.await(func() bool { c.credit -= n; return true })
+		if n > 0 && l.write(KindPiece, c.number, buf[:n]) != nil || err != nil {
+			break
+		}
+	}
+	c.conn.Close() // or the other direction would wait for a reader that has gone
+	l.await(func() bool { c.ended = true; return true })
+}
+
+// next waits for bytes to write to the connection; none when there will be no more.
+func (l *Link) next(c *channel) (p []byte) {
+	l.await(func() bool {
+		p, c.came = c.came, nil
+		return len(p) > 0 || c.ended || c.theirs
+	})
+	return p
+}
+
+// await waits until ok, which may change what mu guards, or the link is closed.
+func (l *Link) await(ok func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !ok() && !l.closed {
+		l.changed.Wait()
+	}
+	l.changed.Broadcast()
+}
+
+// forget gives the channel's place free.
+func (l *Link) forget(c *channel) {
+	l.await(func() bool {
+		delete(l.channels, c.number)
+		return true
+	})
+}
+
+// write writes one frame of a channel.
+func (l *Link) write(kind Kind, number uint32, rest []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return WriteFrame(l.out, kind, append(binary.BigEndian.AppendUint32(nil, number), rest...))
+}
+
+// Take takes one frame of the other end. The error means that it does not keep to
+// the protocol. What comes for a channel that has ended is nobody's.
+func (l *Link) Take(kind Kind, payload []byte) error {
+	number, rest, err := ChannelOf(payload)
+	if err != nil || !slices.Contains(linkKinds, kind) {
+		return fmt.Errorf("frame %q of %d bytes is none of a channel", byte(kind), len(payload))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.channels[number]
+	if c == nil {
+		return nil
+	}
+	switch kind {
+	case KindPiece:
+		c.came, c.held = append(c.came, rest...), c.held+len(rest)
+	case KindCredit:
+		if len(rest) != 4 {
+			return fmt.Errorf("credit of %d bytes, and not of 4", len(rest))
+		}
+		c.credit += int(binary.BigEndian.Uint32(rest))
+	case KindClose:
+		c.theirs = true
+	}
+	if c.held > window || c.credit > window {
+		return fmt.Errorf("channel %d: more than its window of %d bytes", number, window)
+	}
+	l.changed.Broadcast()
+	return nil
+}
+
+// ChannelOf takes apart what every frame of a channel carries: its number, in four
+// bytes, and the rest.
+func ChannelOf(payload []byte) (number uint32, rest []byte, err error) {
+	if len(payload) < 4 || len(payload) > 4+maxPiece {
+		return 0, nil, fmt.Errorf("a frame of a channel with %d bytes", len(payload))
+	}
+	return binary.BigEndian.Uint32(payload), payload[4:], nil
+}
+
+// Close closes every connection and returns when nothing is written any more.
+func (l *Link) Close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, c := range l.channels {
+		c.conn.Close()
+	}
+	l.changed.Broadcast()
+	l.mu.Unlock()
+	l.work.Wait()
+}

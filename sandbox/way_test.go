@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types"
+
+	"agent/sandbox/guest"
+)
+
+// An echo serves a connection by sending back all that comes, until it ends, and takes its time to end itself. It counts
+// those that it serves.
+type echo struct{ now *atomic.Int64 }
+
+func (e echo) Serve(ctx context.Context, conn net.Conn) {
+	e.now.Add(1)
+	defer e.now.Add(-1)
+	defer time.Sleep(10 * time.Millisecond)
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	_, _ = io.Copy(conn, conn)
+}
+
+// A guest that does not keep to the protocol, as none in a box can be made to do, is cut off at once, however much it
+// was told to wait for; and so is one that answers beside open connections, which end.
+func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
+	t.Parallel()
+	frame := func(kind guest.Kind, payload string) string {
+		var b strings.Builder
+		if err := guest.WriteFrame(&b, kind, []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	number := func(n int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(n))) }
+	crowd := ""
+	for n := range guest.MaxChannels + 1 {
+		crowd += frame(guest.KindOpen, number(n))
+	}
+	open := frame(guest.KindOpen, number(1))
+	ended := frame(guest.KindEnded, `{"problem":"none"}`)
+	for _, test := range []struct {
+		name, frames, want string
+		without            bool // without a way out
+	}{
+		{"more channels than there may be", crowd, "the link takes 16", false},
+		{"one number twice", open + open, "channel 1 beside 1 others", false},
+		{"no number", frame(guest.KindOpen, "x"), "with 1 bytes", false},
+		{"credit that it has not", open + frame(guest.KindCredit, number(1)+number(1<<30)), "window", false},
+		{"a frame that it never sends", frame(guest.KindRun, "{}"), "none of a channel", false},
+		{"an endless frame", "\xff\xff\xff\xffp", "the limit is", false},
+		{"a channel that nobody allowed", open, "frame 'o' where 'E' belongs", true},
+		{"an answer beside open channels", open + frame(guest.KindPiece, number(1)+"echo this") + ended, "", false},
+		{"a frame for a channel that never was", frame(guest.KindPiece, number(7)+"x") + ended, "", false},
+	} {
+		ours, theirs := net.Pipe()
+		b := &Box{stream: &stream{conn: types.HijackedResponse{Conn: ours, Reader: bufio.NewReader(ours)}}}
+		var now atomic.Int64
+		if b.AllowEgress(echo{&now}); test.without {
+			b.AllowEgress(nil)
+		}
+		go func() {
+			// As the engine writes it. What comes back is read only once there is an answer.
+			head := append([]byte{1, 0, 0, 0}, number(len(test.frames))...)
+			_, _ = theirs.Write(append(head, test.frames...))
+			if test.want == "" {
+				_, _ = io.Copy(io.Discard, theirs)
+			}
+		}()
+		var a guest.Answer
+		err := b.answer(t.Context(), 1<<20, &a)
+		if test.want == "" && (err != nil || a.Problem != "none") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if n := now.Load(); n != 0 {
+			t.Errorf("%s: %d connections are served after the command", test.name, n)
+		}
+		ours.Close()
+		theirs.Close()
+	}
+}
