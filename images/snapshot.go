@@ -176,15 +176,12 @@ func (b *Builder) pruneSnapshots(ctx context.Context, label string, keep int, sp
 	return b.dropSnapshots(ctx, label, func(s shot, newer int) bool { return newer >= keep && s.id != spare })
 }
 
-// PruneSnapshots removes all but the newest keep snapshots of each workspace,
-// and every snapshot of a workspace that exists, asked with the absolute path,
-// says is gone; nil keeps those. Unlike Prune it leaves the toolchain and
-// Postgres images alone, which another installation on this engine may need.
-// It returns what it removed. A snapshot that a box stands on stays.
-func (b *Builder) PruneSnapshots(ctx context.Context, keep int, exists func(workspace string) bool) ([]string, error) {
-	return b.dropSnapshots(ctx, labelSnapshot, func(s shot, newer int) bool {
-		return newer >= max(keep, 0) || exists != nil && !exists(s.workspace)
-	})
+// PruneSnapshots removes all but the newest snapshots of each workspace, of which
+// keep, asked with the absolute path, says how many stay. Unlike Prune it leaves the
+// toolchain and Postgres images alone, which another installation on this engine may
+// need. It returns what it removed. A snapshot that a box stands on stays.
+func (b *Builder) PruneSnapshots(ctx context.Context, keep func(workspace string) int) ([]string, error) {
+	return b.dropSnapshots(ctx, labelSnapshot, func(s shot, newer int) bool { return newer >= keep(s.workspace) })
 }
 
 // dropSnapshots removes the snapshots that drop says yes to; newer is how many

@@ -106,9 +106,15 @@ func TestEveryPhaseMayEndBadly(t *testing.T) {
 	}
 	after := snapshotOf(t, k.work)
 	for i, phase := range []struct{ place, left string }{
-		{"run_state queued", before}, {"run_state analyzing", before}, {"run_state verifying", before}, {"candidate ", before},
-		{"run_state awaiting_approval", before}, {"run_state promoting", before}, {"promotion prepared", before},
-		{"promotion committed", after}, {"run_state promoted", after},
+		{"run_state queued", before},
+		{"run_state analyzing", before},
+		{"run_state verifying", before},
+		{"candidate ", before},
+		{"run_state awaiting_approval", before},
+		{"run_state promoting", before},
+		{"promotion prepared", before},
+		{"promotion committed", after},
+		{"run_state promoted", after},
 	} {
 		k.restore(t)
 		f.set(t, phase.place)

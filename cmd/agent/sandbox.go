@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"agent/images"
 	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
 )
 
 // maxPatch is the largest patch that is read, in bytes.
@@ -25,6 +27,21 @@ const maxPatch = 16 << 20
 // keptSnapshots is how many snapshots of a workspace `sandbox gc`
 // leaves: the newest serves the next run.
 const keptSnapshots = 1
+
+// snapshotsKept is how many of the snapshots of a workspace stay: none where that is
+// gone, and all where a run is at work, which may have found any of them.
+func snapshotsKept(root string) int {
+	lock, err := workspace.Acquire(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0
+	case errors.Is(err, workspace.ErrLocked):
+		return math.MaxInt
+	case err == nil:
+		lock.Release() // nothing was written
+	}
+	return keptSnapshots
+}
 
 // sandboxCommand is the group of what happens in boxes.
 func (c *cmdline) sandboxCommand() *cli.Command {
@@ -365,10 +382,7 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 	return c.with(ctx.Context, set, true, func(s *session) error {
 		// Only what can be made again is removed. The record, the database's
 		// volume and the images that another installation may use are left alone.
-		removed, err := s.builder.PruneSnapshots(ctx.Context, keptSnapshots, func(workspace string) bool {
-			_, err := os.Stat(workspace)
-			return !errors.Is(err, fs.ErrNotExist)
-		})
+		removed, err := s.builder.PruneSnapshots(ctx.Context, snapshotsKept)
 		for _, name := range removed {
 			fmt.Fprintln(c.stdout, "removed image", name)
 		}

@@ -342,10 +342,6 @@ func (r *round) told() (list []string) {
 			continue
 		} else if x.exit == -1 && r.plan.struck("signal", "two signals") && x.told.String() == "" {
 			continue // before it could listen
-		} else if x.exit == run.ExitInfra && strings.Contains(x.out.String(), "No such image") {
-			// A snapshot that was found again, older than the workspace's newest, is taken
-			// from it when another process collects in that moment: counted, and not yet mended.
-			r.count("known", "a snapshot collected under a run")
 		} else if x.exit == run.ExitInfra && r.plan.struck("edit", "edit of another") && strings.Contains(x.out.String(), "changed while it was read") {
 			r.count("known", "an edit while a question is made is infra and no conflict")
 		} else if !slices.Contains(allowed, x.exit) {
