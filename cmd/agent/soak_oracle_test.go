@@ -342,8 +342,6 @@ func (r *round) told() (list []string) {
 			continue
 		} else if x.exit == -1 && r.plan.struck("signal", "two signals") && x.told.String() == "" {
 			continue // before it could listen
-		} else if x.exit == run.ExitInfra && r.plan.struck("edit", "edit of another") && strings.Contains(x.out.String(), "changed while it was read") {
-			r.count("known", "an edit while a question is made is infra and no conflict")
 		} else if !slices.Contains(allowed, x.exit) {
 			list = append(list, fmt.Sprintf("agent %v ends with %d, may with %v", x.args, x.exit, allowed))
 		}

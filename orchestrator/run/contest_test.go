@@ -201,6 +201,21 @@ func TestAModelThatStopsEndsTheRun(t *testing.T) {
 	}
 }
 
+func TestAnEditWhileTheWorkIsPlannedIsAConflict(t *testing.T) {
+	t.Parallel()
+	b, m := hunt(t, wants("x = 2\n"), nil)
+	emit := b.runner.Emit
+	b.runner.Emit = func(e run.Event) {
+		if emit(e); e.State == run.Planning {
+			b.write(t, "a.py", "x = 1\n# mine\n")
+		}
+	}
+	b.ended(t, b.runner.Run(t.Context(), b.goal()), run.Conflicted, verify.Conflict, run.ExitConflict)
+	if len(m.asked) > 0 {
+		t.Errorf("asked %s", m.steps())
+	}
+}
+
 func TestAPathThatNobodyMayWriteIsToldToTheModel(t *testing.T) {
 	t.Parallel()
 	b, m := hunt(t, wants("x = 2\n"), map[string]string{

@@ -13,8 +13,8 @@
 //
 //	queued            -> analyzing promoting conflict failed cancelled
 //	analyzing         -> planning proposing verifying rejected conflict failed cancelled
-//	planning          -> proposing rejected failed cancelled
-//	proposing         -> verifying awaiting_approval rejected failed cancelled
+//	planning          -> proposing rejected conflict failed cancelled
+//	proposing         -> verifying awaiting_approval rejected conflict failed cancelled
 //	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
 //	awaiting_approval -> proposing verifying promoting done rejected conflict failed cancelled
 //	promoting         -> promoted conflict failed cancelled

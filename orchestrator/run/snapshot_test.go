@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -187,6 +188,22 @@ func TestBoxesHaveThePresentWorkspaceWhateverTheirImage(t *testing.T) {
 	}
 }
 
+// unfrozen is a manifest for the workspace at root that no snapshot on the engine, of
+// whatever workspace, has.
+func unfrozen(t *testing.T, root string) *workspace.Manifest {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "only"), []byte(crand.Text()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Root = root
+	return m
+}
+
 func TestAnEarlierSnapshotServesOnlyWhereItMay(t *testing.T) {
 	t.Parallel()
 	s := newNearby(t, 70)
@@ -209,7 +226,7 @@ func TestAnEarlierSnapshotServesOnlyWhereItMay(t *testing.T) {
 		{"one file", edit(1, "one\n"), 1, false},
 		{"a file that is left out", func() { s.req.Exclude = []string{"f069"} }, -1, true},
 		{"a file more", edit(3, "three\n"), 3, false},
-		{"a manifest of no snapshot", func() { (&workspace.Manifest{Root: s.dir}).KeepFrozen() }, -1, true},
+		{"a manifest of no snapshot", func() { unfrozen(t, s.dir).KeepFrozen() }, -1, true},
 		{"many files", func() { edit(66, "many\n")(); s.runner.Later = func(act func()) { act() } }, 66, false},
 		{"after many files", func() {}, -1, true},
 	} {

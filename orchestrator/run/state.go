@@ -11,8 +11,8 @@ import (
 var transitions = map[State][]State{
 	Queued:           {Analyzing, Promoting, Conflicted, Failed, Cancelled},
 	Analyzing:        {Planning, Proposing, Verifying, Rejected, Conflicted, Failed, Cancelled},
-	Planning:         {Proposing, Rejected, Failed, Cancelled},
-	Proposing:        {Verifying, AwaitingApproval, Rejected, Failed, Cancelled},
+	Planning:         {Proposing, Rejected, Conflicted, Failed, Cancelled},
+	Proposing:        {Verifying, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
 	Verifying:        {Proposing, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
 	AwaitingApproval: {Proposing, Verifying, Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
 	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
