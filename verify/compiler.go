@@ -19,7 +19,7 @@ import (
 // it: scriptCheck. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
 var compilerCheck = check{
-	name: checkCompiler, gate: gateTypes, group: groupCompiler, run: runCompiler, applies: compilerApplies, judge: judgeCompiler, config: scriptCheck.config,
+	name: checkCompiler, gate: gateTypes, group: groupCompiler, run: runCompiler, applies: compilerApplies, judge: judgeInstalled("typescript"), config: scriptCheck.config,
 	planted: map[string]string{
 		"package.json": plantedNeed, "tsconfig.json": `{"compilerOptions": {"strict": true}, "files": ["a.ts"]}`, "a.ts": "export const n: number = \"21\";\n",
 		"node_modules/typescript/package.json":      `{"version": "5.9.0", "bin": {"tsc": "./bin/tsc"}}`,
@@ -217,13 +217,4 @@ func parseCompiler(res guest.Result) (found []Finding, trouble string) {
 		found = append(found, Finding{File: relative(m[1], work), Line: line, Column: column, Rule: m[4], Message: shorten(m[5])})
 	}
 	return found, ""
-}
-
-// judgeCompiler is judgeFindings, but that a patch which was allowed to change what
-// is installed may do without a compiler: the image's judges then.
-func judgeCompiler(base, cand outcome, d diff) Gate {
-	if isAbsent("typescript", cand) {
-		return Gate{Detail: "not judged: " + cand.Blocked}
-	}
-	return judgeFindings(base, cand, d)
 }

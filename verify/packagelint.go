@@ -47,7 +47,7 @@ func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint
 // check makes the check of a linter.
 func (l packageLinter) check() check {
 	return check{
-		name: l.name, gate: gateLint, group: l.name, run: l.run, applies: l.applies, judge: l.judge, family: scriptFamily, places: l.places,
+		name: l.name, gate: gateLint, group: l.name, run: l.run, applies: l.applies, judge: judgeInstalled(l.name), family: scriptFamily, places: l.places,
 		config: l.config, inside: l.own,
 		planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, l.name), l.config[0]: "", l.faulty: "a\n",
@@ -128,13 +128,15 @@ func (l packageLinter) read(res guest.Result, report string) (found []Finding, t
 	return found, ""
 }
 
-// judge is judgeFindings, but that a patch which was allowed to change what is
-// installed may do without it.
-func (l packageLinter) judge(base, cand outcome, d diff) Gate {
-	if isAbsent(l.name, cand) {
-		return Gate{Detail: "not judged: " + cand.Blocked}
+// judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
+// was allowed to change what is installed may do without it.
+func judgeInstalled(tool string) func(base, cand outcome, d diff) Gate {
+	return func(base, cand outcome, d diff) Gate {
+		if isAbsent(tool, cand) {
+			return Gate{Detail: "not judged: " + cand.Blocked}
+		}
+		return judgeFindings(base, cand, d)
 	}
-	return judgeFindings(base, cand, d)
 }
 
 // own lists what of its box comes from the base: the code of the configuration,

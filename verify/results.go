@@ -140,15 +140,20 @@ func (r *results) unparsed() {
 		if _, ok := r.skipped[c.name]; !ok {
 			r.skipped[c.name] = "not run: a touched file has a syntax error"
 		}
-		// It may have ended just before the syntax error was found.
+		// It may have ended just before the syntax error was found, and the report
+		// must not tell whether it had.
 		delete(r.judged, c.name)
+		delete(r.cand, c.name)
 	}
 }
 
-// candidate records what a check found in the candidate.
+// candidate records what a check found in the candidate, unless it is left out by then.
 func (r *results) candidate(name string, out outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, skipped := r.skipped[name]; skipped {
+		return
+	}
 	r.cand[name] = out
 	// Otherwise nothing would be seen of it for as long as the baseline takes.
 	if _, ok := r.base[name]; !ok && out.Verdict != Infra {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"agent/sandbox/workspace"
@@ -234,6 +235,34 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	}
 	if got := skipped(report, gateSmoke); got != "no entry point" {
 		t.Errorf("the first reason is replaced by %q", got)
+	}
+}
+
+// TestReportTellsNoneOfTheProgramsThatWereFaster: whether one ended before the syntax
+// error was found, or after it, is chance, and must not show.
+func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
+	t.Parallel()
+	var reports []Report
+	imports := func(a arrival) bool { return a.check == checkImports }
+	programs := slices.DeleteFunc(sound(), imports)
+	others := slices.DeleteFunc(slices.Clone(programs), func(a arrival) bool {
+		return a.check != "" && checkNamed(a.check).group != groupStatic
+	})
+	for _, c := range []struct{ before, after []arrival }{{others, nil}, {programs, nil}, {others, programs}} {
+		s := empty(nil)
+		s.results.skip(checkImports, "the program is started instead")
+		tell(s.results, map[string]string{}, c.before)
+		s.results.unparsed()
+		tell(s.results, map[string]string{}, c.after)
+		reports = append(reports, s.report())
+	}
+	for _, r := range reports[1:] {
+		if diff := cmp.Diff(reports[0], r); diff != "" {
+			t.Errorf("-never +in time:\n%s", diff)
+		}
+	}
+	if got := skipped(reports[0], gateSmoke); !strings.HasSuffix(got, "; the program is started instead") {
+		t.Errorf("smoke skipped with %q", got)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestAWorkspaceThatNeverRestsIsGivenUp(t *testing.T) {
 		return images.Image{}, &workspace.ChangedError{Path: "a.py"}
 	}}
 	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+	b.ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
 	if tries != 3 || !strings.Contains(doc.Error.Message, "a.py") {
 		t.Errorf("%d tries, %+v", tries, doc.Error)
 	}

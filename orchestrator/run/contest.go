@@ -354,10 +354,6 @@ func (c *contest) lost() Ending {
 // A cancelled run comes first: the model's error is then only the echo of it.
 func (f *flight) stopped(ctx context.Context, act string, err error) Ending {
 	var stop *agent.StopError
-	var moving *workspace.ChangedError
-	if ctx.Err() == nil && errors.As(err, &moving) {
-		return endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: []string{moving.Path}}))
-	}
 	if ctx.Err() != nil || !errors.As(err, &stop) {
 		return endWith(Failed, f.trouble(ctx, act, err))
 	}

@@ -87,15 +87,16 @@ func (c *contest) race(ctx context.Context, live []*contender) (problem *Problem
 	return problem
 }
 
-// expect has as many boxes ready as the candidates of a round will be judged in.
+// expect has as many boxes ready as the candidates of a round will be judged in, where
+// there are several. What the first needs the others mostly do: to find that out takes
+// a look at the whole workspace.
 func (c *contest) expect(ctx context.Context, live []*contender) {
-	n := 0
-	for _, k := range live {
-		if k.cand.Verdict == "" && c.Boxes != nil {
-			n += verify.BoxesFor(verify.Request{Base: c.stage.base, Changeset: k.cand.Changeset, Config: c.req.Config})
-		}
+	open := slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.cand.Verdict != "" })
+	if c.Boxes == nil || len(open) < 2 {
+		return
 	}
-	if n > 0 {
+	each := verify.BoxesFor(verify.Request{Base: c.stage.base, Changeset: open[0].cand.Changeset, Config: c.req.Config})
+	if n := each * len(open); n > 0 {
 		c.warm(ctx, n)
 	}
 }

@@ -128,14 +128,14 @@ func TestAPersonChoosesAmongAll(t *testing.T) {
 func TestAsManyBoxesAreReadyAsWillBeUsed(t *testing.T) {
 	t.Parallel()
 	w := &wishes{}
-	b, _ := hunt(t, says(verify.Pass), map[string]string{"propose/1": only("x = 1", "x = 2"), "propose/2": "nonsense"})
+	b, _ := hunt(t, says(verify.Pass), map[string]string{"propose/1": only("x = 1", "x = 2"), "propose/2": only("x = 1", "x = 3")})
 	b.runner.Boxes = w
 	req := b.goal()
 	req.Candidates = 2
-	req.Config.Gates = []verify.CustomGate{{Name: "own", Command: []string{"true"}}}
+	req.Config.Gates = []verify.CustomGate{{Name: "own", Command: []string{"true"}}, {Name: "other", Command: []string{"true"}}}
 	b.ended(t, b.runner.Run(t.Context(), req), run.Promoted, verify.Pass, run.ExitDone)
-	// Static gates, imports and the gate of the workspace's own, of one that applies.
-	if got := strings.Join(w.noted, ", "); got != "want 6, want 3, want 0, want 0" {
+	// Static gates, imports and the two gates of the workspace's own, twice.
+	if got := strings.Join(w.noted, ", "); got != "want 6, want 8, want 0, want 0" {
 		t.Errorf("in this order: %s", got)
 	}
 	if w.specs[1].Run != w.specs[0].Run || w.specs[1].Limits != w.specs[0].Limits || w.specs[1].Limits == (sandbox.Limits{}) {

@@ -264,8 +264,7 @@ func (w *wishes) Want(_ context.Context, spec sandbox.Spec, n int) {
 }
 
 // TestBoxesAreStartedWhileTheModelThinks: they are wanted before each question,
-// as many as its candidates may need, then as many as they do, and given back before
-// a person is asked.
+// as many as its candidates may need, and given back before a person is asked.
 func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	t.Parallel()
 	w := &wishes{}
@@ -283,7 +282,7 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	req.Config.Limits.PIDs = 77
 	doc := b.runner.Run(t.Context(), req)
 	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	if got := strings.Join(w.noted, ", "); got != "want 3, ask, want 2, judge, want 3, ask, want 2, judge, want 0, want 0" {
+	if got := strings.Join(w.noted, ", "); got != "want 3, ask, judge, want 3, ask, judge, want 0, want 0" {
 		t.Errorf("in this order: %s", got)
 	}
 	for _, spec := range w.specs {

@@ -74,6 +74,7 @@ func unrecorded(end Ending, err error) Ending {
 func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 	var gone *sandbox.UnavailableError
 	var lacking *images.InstallError
+	var moving *workspace.ChangedError
 	// The order matters: a run that was taken over has a cancelled context too,
 	// and an error of a box that is no more than the cancellation seen from
 	// inside must not read as trouble of the engine.
@@ -85,6 +86,8 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 		}
 	case ctx.Err() != nil:
 		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
+	case errors.As(err, &moving):
+		return conflicted(&workspace.ConflictError{Paths: []string{moving.Path}})
 	case errors.As(err, &gone):
 		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
 	case errors.As(err, &lacking):

@@ -82,18 +82,11 @@ func (f *flight) skipped(by string) Ending {
 // never proved. New files do not count, since programs leave them everywhere.
 func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
 	now, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
-	var moving *workspace.ChangedError
-	var paths []string
-	switch {
-	// A file that changes while it is read has drifted, whatever it comes to.
-	case errors.As(err, &moving):
-		paths = []string{moving.Path}
-	case err != nil:
+	if err != nil {
 		end := endWith(Failed, f.trouble(ctx, "look at the workspace again", err))
 		return &end
-	default:
-		paths = changed(base, now)
 	}
+	paths := changed(base, now)
 	if len(paths) == 0 {
 		return nil
 	}
