@@ -33,15 +33,15 @@ var biomeCheck = check{
 // biomeConfig names the files that configure biome.
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
-// biomeFile matches what biome has a linter for.
-var biomeFile = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx|css|jsonc?)$`)
+// biomeFiles are the endings of what biome has a linter for.
+var biomeFiles = append([]string{".css", ".json", ".jsonc"}, scriptFiles...)
 
 // biomeApplies gives the reason why biome has nothing to do, or "".
 //
 // By the names of the files alone: whether the configuration wants them looked at
 // is biome's to decide.
 func biomeApplies(v view) string {
-	if slices.ContainsFunc(v.paths(), biomeFile.MatchString) {
+	if v.ends(biomeFiles) {
 		return ""
 	}
 	return "the workspace has no JavaScript, TypeScript, CSS or JSON file"
@@ -52,7 +52,7 @@ func biomeApplies(v view) string {
 // configuration.
 func biomeRoots(v view) []string {
 	var roots []string
-	for _, p := range (view{base: v.base}).paths() {
+	for _, p := range onBase(v.base).paths() {
 		dir := path.Dir(p)
 		above := func(r string) bool { return r == "." || dir == r || strings.HasPrefix(dir, r+"/") }
 		if slices.Contains(biomeConfig, path.Base(p)) && !strings.Contains("/"+dir+"/", "/node_modules/") {

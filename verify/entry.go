@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -91,7 +92,7 @@ func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
 	if p := goEntry(v); p != "" {
 		return startFile(v, tools, p), nil
 	}
-	p, err := guarded(v, paths)
+	p, err := guarded(v)
 	if err != nil || p != "" {
 		return startFile(v, tools, p), err
 	}
@@ -103,27 +104,19 @@ func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
 	return entry{}, nil
 }
 
-// guarded finds the shallowest, then first, Python file with a main guard. It
-// reads files only until it has found one, and only when no name said more.
-func guarded(v view, paths []string) (string, error) {
-	var candidates []string
-	for _, p := range paths {
-		if path.Ext(p) == ".py" && !aside(p) {
-			candidates = append(candidates, p)
-		}
+// guarded finds the shallowest, then first, Python file with a main guard.
+func guarded(v view) (string, error) {
+	p, err := v.first(search{"main guard", func(p string) bool { return path.Ext(p) == ".py" && !aside(p) }, shallower, hasMainGuard})
+	if err != nil {
+		return "", fmt.Errorf("look for the program's entry point: %w", err)
 	}
-	// Stable: paths are sorted, so the choice is the same on every run.
-	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	for _, p := range candidates {
-		data, err := v.read(p)
-		if err != nil {
-			return "", fmt.Errorf("look for the program's entry point: %w", err)
-		}
-		if hasMainGuard(data) {
-			return p, nil
-		}
-	}
-	return "", nil
+	return p, nil
+}
+
+// shallower orders paths by their depth, then by name, so that the choice is the same
+// on every run.
+func shallower(a, b string) int {
+	return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
 }
 
 // aside reports whether p is a test or a build script: no program of the

@@ -200,7 +200,7 @@ func (b bench) format(ctx context.Context, name string, data []byte) ([]byte, ou
 // workspace has a formatted Python file or none at all, else 0.
 func (b bench) newFilesFormatted(ctx context.Context) (int, outcome) {
 	// The first Python file of a workspace sets the style, so it starts clean.
-	if !(view{base: b.view.base}).python() {
+	if !onBase(b.view.base).python() {
 		return 1, outcome{}
 	}
 	res, out, done := b.command(ctx, formatStyle(b.tools))

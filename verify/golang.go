@@ -25,6 +25,10 @@ func goApplies(v view) string {
 // the go command leaves out of every pattern is no module of the workspace either:
 // most of it is there to be wrong.
 func goRoots(v view) []string {
+	return recall(v, "go roots", func() []string { return listGoRoots(v) })
+}
+
+func listGoRoots(v view) []string {
 	var roots []string
 	for _, p := range v.paths() {
 		if path.Base(p) == "go.mod" && !goIgnored(path.Dir(p)) {

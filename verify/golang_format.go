@@ -34,7 +34,7 @@ func gofmtCommand(tools toolPaths, _ string, data []byte) guest.Command {
 // A workspace that never used gofmt does not get one formatted file among others.
 func (b bench) goStyle(ctx context.Context) (int, outcome) {
 	var files []string
-	for _, p := range (view{base: b.view.base}).paths() {
+	for _, p := range onBase(b.view.base).paths() {
 		if isGo(p) && !goIgnored(path.Dir(p)) {
 			files = append(files, "./"+p)
 		}

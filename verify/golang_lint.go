@@ -214,7 +214,7 @@ func parseVet(res guest.Result, packages int) (found []Finding, blocked string, 
 func runStatic(ctx context.Context, b bench) outcome {
 	args := []string{"staticcheck", "-f", "json"}
 	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(view{base: b.view.base}.paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
+	if !slices.ContainsFunc(onBase(b.view.base).paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
 		args = append(args, "-checks", staticRules)
 	}
 	out := lintGo(ctx, b, args, parseStatic)

@@ -41,25 +41,24 @@ var parts = regexp.MustCompile(`(^|/)(_?templates?|_?layouts?|_?includes?|_?part
 // staticPages lists the HTML and CSS files of a view, none where something else
 // than a file system serves them.
 func staticPages(v view) []string {
+	return recall(v, "static pages", func() []string { return listStaticPages(v) })
+}
+
+func listStaticPages(v view) []string {
 	var pages []string
 	html := false
 	for _, p := range v.paths() {
-		if built.MatchString(path.Base(p)) {
-			return nil
-		}
 		switch ext := strings.ToLower(path.Ext(p)); {
-		case ext == ".py":
-			if data, err := v.read(p); err != nil || serves.Match(data) {
-				return nil
-			}
-		case parts.MatchString(p):
-		case ext == ".html" || ext == ".htm":
-			html, pages = true, append(pages, p)
-		case ext == ".css":
-			pages = append(pages, p)
+		case ext != ".html" && ext != ".htm" && ext != ".css" || parts.MatchString(p):
+		default:
+			html, pages = html || ext != ".css", append(pages, p)
 		}
 	}
-	if !html {
+	if !html || slices.ContainsFunc(v.paths(), func(p string) bool { return built.MatchString(path.Base(p)) }) {
+		return nil
+	}
+	isSource := func(p string) bool { return strings.ToLower(path.Ext(p)) == ".py" }
+	if p, err := v.first(search{"server", isSource, strings.Compare, serves.Match}); err != nil || p != "" {
 		return nil
 	}
 	return pages

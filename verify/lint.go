@@ -47,7 +47,7 @@ func pythonApplies(v view) string {
 func lintCommand(b bench) guest.Command {
 	args := []string{b.tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
 	// Asked of the base, like everything about configuration.
-	if !ruffConfigured(view{base: b.view.base}) {
+	if !ruffConfigured(onBase(b.view.base)) {
 		args = append(args, "--select", lintRules)
 	}
 	return guest.Command{Args: append(args, "."), Dir: work, MaxOutput: maxToolOutput}

@@ -59,6 +59,10 @@ var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[
 // A script that starts anything else than node's runner is not guessed at: such a
 // project has no tests here, whatever its files are called.
 func nodeProjects(v view) []nodeProject {
+	return recall(v, "node projects", func() []nodeProject { return listNodeProjects(v) })
+}
+
+func listNodeProjects(v view) []nodeProject {
 	roots := map[string]string{".": ""} // directory: its test script
 	for _, r := range packageRoots(v) {
 		roots[r.dir] = strings.TrimSpace(r.scripts["test"])
@@ -70,12 +74,18 @@ func nodeProjects(v view) []nodeProject {
 			others[u.root] = roots[u.root] == ""
 		}
 	}
-	found := map[string]*nodeProject{}
+	found, tests := map[string]*nodeProject{}, map[string]func(string) bool{}
 	for _, p := range v.paths() {
+		if !isScript(p) || strings.Contains("/"+p, "/node_modules/") {
+			continue
+		}
 		root := nearest(roots, path.Dir(p))
 		script, name := roots[root], strings.TrimPrefix(p, root+"/")
 		options, patterns, ours := nodeOptions(script)
-		if strings.Contains("/"+p, "/node_modules/") || !ours || others[root] || !matchesAny(patterns, name) {
+		if tests[root] == nil {
+			tests[root] = matching(patterns)
+		}
+		if !ours || others[root] || !tests[root](name) {
 			continue
 		}
 		if len(patterns) == 0 {
@@ -147,28 +157,33 @@ func nodeOptions(script string) (options, patterns []string, ours bool) {
 	return options, patterns, true
 }
 
-// matchesAny reports whether a script is one of the tests: by node's own names
-// where no pattern is given, and a directory stands for what these find in it.
-func matchesAny(patterns []string, name string) bool {
-	if !regexp.MustCompile(`\.[cm]?js$`).MatchString(name) {
-		return false
-	}
+// isScript reports whether node runs a file as it is, by its name.
+func isScript(p string) bool {
+	ext := path.Ext(p)
+	return ext == ".js" || ext == ".cjs" || ext == ".mjs"
+}
+
+// matching tells which scripts are tests: by node's own names where no pattern is
+// given, and a directory stands for what these find in it.
+func matching(patterns []string) func(name string) bool {
 	if len(patterns) == 0 {
-		return nodePattern.MatchString(name)
+		return nodePattern.MatchString
 	}
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		if name == p || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/") {
-			return true
-		}
+	var wanted []*regexp.Regexp
+	for _, p := range patterns {
 		// The order of the replacements counts: two stars are looked for before
 		// one.
 		re := regexp.QuoteMeta(p)
 		for _, r := range [][2]string{{`\*\*/`, `(.*/)?`}, {`\*\*`, `.*`}, {`\*`, `[^/]*`}, {`\?`, `[^/]`}} {
 			re = strings.ReplaceAll(re, r[0], r[1])
 		}
-		ok, err := regexp.MatchString("^"+re+"$", name)
-		return err == nil && ok
-	})
+		if one, err := regexp.Compile("^(" + re + "|" + regexp.QuoteMeta(strings.TrimSuffix(p, "/")) + "/.*)$"); err == nil {
+			wanted = append(wanted, one)
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+	}
 }
 
 // nodeTestsApply gives the reason why there are no tests to run, or "".

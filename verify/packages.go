@@ -27,6 +27,10 @@ type packageRoot struct {
 // packageRoots lists those of a view, sorted, but for what lies in node_modules. A
 // file that cannot be read configures nothing: the syntax gate tells.
 func packageRoots(v view) []packageRoot {
+	return recall(v, "packages", func() []packageRoot { return listPackageRoots(v) })
+}
+
+func listPackageRoots(v view) []packageRoot {
 	var roots []packageRoot
 	for _, p := range v.paths() {
 		if path.Base(p) != "package.json" || strings.Contains("/"+p, "/node_modules/") {

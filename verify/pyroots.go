@@ -167,7 +167,7 @@ func sameProject(a, b string) bool {
 // one that brings a project has its tests run.
 func pythonRoots(v view) []string {
 	projects := map[string]string{}
-	for _, side := range []view{{base: v.base}, v} {
+	for _, side := range []view{onBase(v.base), v} {
 		for _, dir := range side.testProjects() {
 			projects[dir] = ""
 		}

@@ -17,6 +17,10 @@ const (
 	spareInodes = 50_000
 )
 
+// Survey finds out ahead what Verify asks of a workspace before any patch, which may
+// take a look at each of its files, so that no verdict waits for it. base remembers it.
+func Survey(base *workspace.Manifest, cfg Config) { BoxesFor(Request{Base: base, Config: cfg}) }
+
 // BoxesFor returns in how many boxes Verify judges the candidate of a request, so
 // that others can start them ahead: those of a baseline that is not known, of a
 // proof and of repeats come on top. Where boxes are started from does not matter.

@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"agent/sandbox"
@@ -48,6 +51,31 @@ func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
 		base := scan(t, map[string]string{c.base: "a = 1\n"})
 		if got := BoxesFor(Request{Base: base, Changeset: change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
 			t.Errorf("%s: %d boxes, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatASurveyHasSeenIsNotLookedForAgain: the files are gone after it, and whoever
+// reads them is told so.
+func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"stock.py": "n = 1\n", "site/index.html": "<p>\n", "tools/tests.py": "import unittest\n\nclass T(unittest.TestCase): pass\n"}
+	for _, surveyed := range []bool{true, false} {
+		base := scan(t, files)
+		cs := change(t, base, map[string]string{"stock.py": "n = 2\n"})
+		if surveyed {
+			Survey(base, Config{})
+		}
+		for name := range files {
+			if err := os.Remove(filepath.Join(base.Root, filepath.FromSlash(name))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
+		groups := s.groups(newView(base, cs))
+		_, unknown := s.results.cand[checkProgram]
+		if linked := slices.ContainsFunc(groups[groupStatic], func(c check) bool { return c.name == checkLinks }); linked != surveyed || unknown == surveyed {
+			t.Errorf("surveyed %t: links %t, program unknown %t", surveyed, linked, unknown)
 		}
 	}
 }

@@ -38,7 +38,7 @@ const maxScript = 1 << 20
 // shellScripts lists the scripts of a view: by name, or by the first line of an
 // executable file without an extension.
 func shellScripts(v view) []string {
-	return slices.DeleteFunc(v.paths(), func(p string) bool {
+	return slices.DeleteFunc(slices.Clone(v.paths()), func(p string) bool {
 		switch path.Ext(p) {
 		case ".sh", ".bash", ".ksh", ".dash":
 			return false
@@ -65,7 +65,7 @@ func shellApplies(v view) string {
 func shellCommand(b bench, scripts []string) guest.Command {
 	args := []string{b.tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
 	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(view{base: b.view.base}.paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+	if !slices.ContainsFunc(onBase(b.view.base).paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
 		args = append(args, "--severity", "warning")
 	}
 	args = append(args, "--")

@@ -51,10 +51,14 @@ func typeChecker(v view, dir string) string {
 // that check; the top has mypy without any. The base decides, as it does on
 // all configuration: a patch cannot choose who judges it.
 func typeProjects(v view) map[string]string {
-	base := view{base: v.base}
-	projects := map[string]string{".": cmp.Or(typeChecker(base, "."), checkMypy)}
+	base := onBase(v.base)
+	return recall(base, "type projects", func() map[string]string { return listTypeProjects(base) })
+}
+
+func listTypeProjects(base view) map[string]string {
+	projects, names := map[string]string{".": cmp.Or(typeChecker(base, "."), checkMypy)}, slices.Concat(mypyConfig, pyrightFiles, tyFiles)
 	for _, p := range base.paths() {
-		dir, names := path.Dir(p), slices.Concat(mypyConfig, pyrightFiles, tyFiles)
+		dir := path.Dir(p)
 		if dir == "." || !slices.Contains(names, path.Base(p)) || apart(dir) {
 			continue
 		}

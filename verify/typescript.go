@@ -45,12 +45,12 @@ func (t toolPaths) compiler() string { return t.Packages + "/typescript" }
 // what configures their projects.
 var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
-// scriptFile matches sources in JavaScript and TypeScript.
-var scriptFile = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$`)
+// scriptFiles are the endings of sources in JavaScript and TypeScript.
+var scriptFiles = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
 
 // scriptApplies gives the reason why there is nothing to check, or "".
 func scriptApplies(v view) string {
-	if slices.ContainsFunc(v.paths(), scriptFile.MatchString) {
+	if v.ends(scriptFiles) {
 		return ""
 	}
 	return "the workspace has no JavaScript or TypeScript file"
@@ -77,7 +77,7 @@ func runScript(ctx context.Context, b bench) outcome {
 	if !done {
 		return out
 	}
-	paths := slices.DeleteFunc(b.view.paths(), func(p string) bool { return !scriptSources.MatchString(p) })
+	paths := slices.DeleteFunc(slices.Clone(b.view.paths()), func(p string) bool { return !scriptSources.MatchString(p) })
 	cmd, err := scriptCommand(b.tools, b.tools.compiler(), "types", paths, slices.Sorted(maps.Keys(apart))...)
 	if err != nil {
 		return infra("list the files for the TypeScript compiler: %v", err)

@@ -20,6 +20,10 @@ var testCase = regexp.MustCompile(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
 // unittests lists the files that hold classes of unittest under a name by which
 // pytest would not find them: tests.py, shop_tests.py, tests/stock.py.
 func unittests(v view) []string {
+	return recall(v, "unittest", func() []string { return listUnittests(v) })
+}
+
+func listUnittests(v view) []string {
 	var list []string
 	for _, p := range v.paths() {
 		if !namesTests(p) {

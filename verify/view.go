@@ -23,11 +23,19 @@ type view struct {
 	changed map[string]workspace.Change
 	// Paths of the base that are deleted or renamed away.
 	gone map[string]bool
+	// What was found out about it. All views of one base share that base's.
+	memo *workspace.Memo
 }
+
+// A question is what a memo is asked about a view.
+type question string
 
 // newView lays cs over base. An empty changeset gives the base itself.
 func newView(base *workspace.Manifest, cs workspace.Changeset) view {
-	v := view{base: base, changed: map[string]workspace.Change{}, gone: map[string]bool{}}
+	if len(cs.Changes) == 0 {
+		return onBase(base)
+	}
+	v := view{base: base, changed: map[string]workspace.Change{}, gone: map[string]bool{}, memo: &workspace.Memo{}}
 	for _, c := range cs.Changes {
 		switch c.Op {
 		case workspace.Delete:
@@ -41,26 +49,38 @@ func newView(base *workspace.Manifest, cs workspace.Changeset) view {
 	return v
 }
 
+// onBase is the base alone.
+func onBase(base *workspace.Manifest) view { return view{base: base, memo: base.Memo()} }
+
+// recall is workspace.Recall for what cannot go wrong.
+func recall[T any](v view, q question, find func() T) T {
+	value, _ := workspace.Recall(v.memo, q, func() (T, error) { return find(), nil })
+	return value
+}
+
 // unpatched is the base alone; the view itself where there is none, as in a proof.
 func (v view) unpatched() view {
 	if len(v.base.Entries) == 0 {
 		return v
 	}
-	return view{base: v.base}
+	return onBase(v.base)
 }
 
-// paths lists the regular files, sorted.
+// paths lists the regular files, sorted. The list is everybody's: who changes it
+// clones it first.
 func (v view) paths() []string {
-	set := map[string]bool{}
-	for _, e := range v.base.Entries {
-		if e.Kind == workspace.File && !v.gone[e.Path] {
-			set[e.Path] = true
+	return recall(v, "paths", func() []string {
+		list := make([]string, 0, len(v.base.Entries)+len(v.changed))
+		for _, e := range v.base.Entries {
+			if _, changed := v.changed[e.Path]; e.Kind == workspace.File && !v.gone[e.Path] && !changed {
+				list = append(list, e.Path)
+			}
 		}
-	}
-	for p := range v.changed {
-		set[p] = true
-	}
-	return slices.Sorted(maps.Keys(set))
+		// What comes last of a sorted list is soon in its place.
+		list = slices.AppendSeq(list, maps.Keys(v.changed))
+		slices.Sort(list)
+		return list
+	})
 }
 
 // has reports whether there is a regular file at p.
@@ -71,6 +91,47 @@ func (v view) has(p string) bool {
 	// Links are none: they are not followed, so what they lead to is not read.
 	e, ok := v.base.Lookup(p)
 	return ok && e.Kind == workspace.File && !v.gone[p]
+}
+
+// A search looks for the first file, by its place, with something in its text.
+type search struct {
+	what  question
+	among func(p string) bool
+	order func(a, b string) int
+	match func(data []byte) bool
+}
+
+// first returns the path of that file, "" for none. It may read every file, so what the
+// base holds is found once, and only what a patch touched is looked at beside that.
+func (v view) first(s search) (string, error) {
+	if len(v.changed)+len(v.gone) == 0 {
+		return workspace.Recall(v.memo, s.what, func() (string, error) { return v.look(s, slices.Clone(v.paths())) })
+	}
+	stands, err := onBase(v.base).first(s)
+	if _, touched := v.changed[stands]; err != nil || touched || v.gone[stands] {
+		return v.look(s, slices.Clone(v.paths()))
+	}
+	found, err := v.look(s, slices.Collect(maps.Keys(v.changed)))
+	if found == "" || stands != "" && err == nil && s.order(stands, found) < 0 {
+		return stands, err
+	}
+	return found, err
+}
+
+// look reads files until it has found one.
+func (v view) look(s search, paths []string) (string, error) {
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !s.among(p) })
+	slices.SortFunc(paths, s.order)
+	for _, p := range paths {
+		data, err := v.read(p)
+		if err != nil {
+			return "", err
+		}
+		if s.match(data) {
+			return p, nil
+		}
+	}
+	return "", nil
 }
 
 // hasDir reports whether any file lies below dir.
@@ -105,8 +166,20 @@ func (v view) executable(p string) ([]byte, error) {
 	return v.read(p)
 }
 
+// ends reports whether the workspace holds a file with one of some endings.
+func (v view) ends(with []string) bool {
+	there := recall(v, "endings", func() map[string]bool {
+		set := map[string]bool{}
+		for _, p := range v.paths() {
+			set[path.Ext(p)] = true
+		}
+		return set
+	})
+	return slices.ContainsFunc(with, func(ext string) bool { return there[ext] })
+}
+
 // python reports whether the workspace holds a Python source file.
-func (v view) python() bool { return slices.ContainsFunc(v.paths(), isPython) }
+func (v view) python() bool { return v.ends([]string{".py", ".pyi"}) }
 
 // isPython reports whether the tools take p for Python by its name.
 func isPython(p string) bool {

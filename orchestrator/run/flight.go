@@ -40,6 +40,8 @@ type flight struct {
 
 	// Makes the snapshot anew for the next run; nil for nothing.
 	renew func(context.Context)
+	// What goes on beside the run, and ends before it does.
+	beside sync.WaitGroup
 
 	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }
@@ -62,6 +64,7 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	end := f.locked(flying, fly)
 	stop(nil)
 	beating.Wait()
+	f.beside.Wait()
 
 	// Who waits for the run waits for its database too; only who cancelled it
 	// is not kept waiting.

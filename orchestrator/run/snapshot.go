@@ -3,13 +3,16 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agent/images"
 	"agent/sandbox/workspace"
+	"agent/verify"
 )
 
 // When a snapshot is made anew behind a run, though boxes could still be started
@@ -34,6 +37,80 @@ type stage struct {
 	image, installed, tools images.Image
 	delta                   *workspace.Changeset
 	dependencies            images.Dependencies
+}
+
+// manyFiles is the size of a workspace, in entries, from which on its snapshot
+// takes long enough to be announced.
+const manyFiles = 5000
+
+// freeze scans the workspace and makes the snapshot. A workspace that changes
+// while it is read is scanned again. scanned, when not nil, is called with
+// every scan, since what it makes of one must come from the same bytes; it
+// may end the run before anything is built.
+func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspace.Manifest) *Ending) (stage, *Ending) {
+	stop := func(e Ending) (stage, *Ending) { return stage{}, &e }
+	// An editor that saves while the scan reads is common; one that never stops
+	// is not. After the last try the change is reported as it is.
+	for try := 1; ; try++ {
+		base, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, "scan the workspace", err)))
+		}
+		if text := leftOut(base.Skipped); text != "" && try == 1 {
+			f.emit(Event{Note: text})
+		}
+		if scanned != nil {
+			if end := scanned(base); end != nil {
+				return stop(*end)
+			}
+		}
+		tools, err := f.Images.Ensure(ctx, images.Toolchain)
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, "build the toolchain image", err)))
+		}
+		if n := len(base.Entries); n > manyFiles {
+			f.emit(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is found again", n)})
+		}
+		f.beside.Go(func() { verify.Survey(base, req.Config) })
+		st := stage{base: base, tools: tools}
+		act, err := st.build(ctx, f.Images, req, func(note string) { f.emit(Event{Note: note}) })
+		var changed *workspace.ChangedError
+		if errors.As(err, &changed) && try < rescans {
+			f.emit(Event{Note: changed.Error() + "; scanning again"})
+			continue
+		}
+		if err != nil {
+			return stop(endWith(Failed, f.trouble(ctx, act, err)))
+		}
+		if st.outgrown() {
+			f.renew = func(ctx context.Context) { st.renew(ctx, f.Images, req) }
+		}
+		return st, nil
+	}
+}
+
+// leftOut says what of the workspace no gate will see, unless everybody
+// expects that of it; "" for nothing.
+func leftOut(skipped []workspace.Skip) string {
+	const most = 5
+	var named []string
+	n := 0
+	for _, s := range skipped {
+		if s.Quiet {
+			continue
+		}
+		if n++; n <= most {
+			named = append(named, s.Path+" ("+s.Reason+")")
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := "left out of the snapshot: " + strings.Join(named, ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
 }
 
 // snapshot finds the snapshot of the base, or that of an earlier state from which

@@ -230,3 +230,18 @@ func plainUser(t *testing.T) string {
 	u.User = url.UserPassword(name, "plain")
 	return u.String()
 }
+
+// TestOnlyTheCacheIsWrittenUnhurried: the connection that wrote it waits for the disk
+// again with what comes next.
+func TestOnlyTheCacheIsWrittenUnhurried(t *testing.T) {
+	t.Parallel()
+	_, address := storetest.New(t)
+	db, err := store.Open(t.Context(), address+"&pool_max_conns=1")
+	must(t, err)
+	defer db.Close()
+	must(t, db.Save(t.Context(), "k", []byte("value")))
+	got, err := table(t.Context(), db, `select current_setting('synchronous_commit')`)
+	if err != nil || len(got) != 2 || got[1] != "on" {
+		t.Errorf("synchronous_commit is %q, %v", got, err)
+	}
+}

@@ -203,12 +203,9 @@ func visible() []string {
 // waited for a processor.
 func (p *processes) delay() time.Duration {
 	var sum time.Duration
-	for _, pid := range visible() {
-		files, _ := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
-		for _, name := range files {
-			_, wanted := readSchedule(name)
-			sum += wanted
-		}
+	for _, task := range threads() {
+		_, wanted := readSchedule(task + "/schedstat")
+		sum += wanted
 	}
 	return sum
 }
@@ -217,14 +214,11 @@ func (p *processes) delay() time.Duration {
 // was called last. One that waits for a disk is at work.
 func (p *processes) look() {
 	now, spent, disk := time.Now(), time.Duration(0), false
-	for _, pid := range visible() {
-		files, _ := filepath.Glob("/proc/" + pid + "/task/*")
-		for _, task := range files {
-			had, wanted := readSchedule(task + "/schedstat")
-			spent += had + wanted
-			stat, err := os.ReadFile(task + "/stat")
-			disk = disk || err == nil && stateOf(string(stat)) == 'D'
-		}
+	for _, task := range threads() {
+		had, wanted := readSchedule(task + "/schedstat")
+		spent += had + wanted
+		stat, err := os.ReadFile(task + "/stat")
+		disk = disk || err == nil && stateOf(string(stat)) == 'D'
 	}
 	if disk || p.looked.IsZero() || (spent-p.spent).Abs() > now.Sub(p.looked)/restShare {
 		p.restSince = now
@@ -234,6 +228,15 @@ func (p *processes) look() {
 
 // rested is how long they had been at rest when they were looked at last.
 func (p *processes) rested() time.Duration { return p.looked.Sub(p.restSince) }
+
+// threads lists the directories of all threads of the visible processes in /proc.
+func threads() (tasks []string) {
+	for _, pid := range visible() {
+		of, _ := filepath.Glob("/proc/" + pid + "/task/*") // none of one that has just ended
+		tasks = append(tasks, of...)
+	}
+	return tasks
+}
 
 // readSchedule reads how long a thread has had a processor and waited for one: the
 // first two figures of schedstat, in nanoseconds (see the kernel's

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,19 +82,31 @@ type Manifest struct {
 	read int
 	// What With put in place of files on disk.
 	content map[string][]byte
+	memo    Memo
 }
 
 // Digest identifies the content: SHA-256 in hex over every path, kind, mode
-// and content digest. Times and inodes do not count.
+// and content digest. Times and inodes do not count. It is reckoned once, so that
+// the entries must not change after it.
 func (m *Manifest) Digest() string {
-	h := sha256.New()
-	io.WriteString(h, "manifest 1\n")
-	for _, e := range m.Entries {
-		// No field but the last can hold a NUL, nor can a path.
-		fmt.Fprintf(h, "%s\x00%o\x00%s\x00%s\x00", e.Kind, e.Mode.Perm(), e.Digest, e.Path)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum, _ := Recall(m.Memo(), digestOf{}, func() (string, error) {
+		h := sha256.New()
+		line := []byte("manifest 1\n")
+		for _, e := range m.Entries {
+			h.Write(line)
+			// No field but the last can hold a NUL, nor can a path.
+			line = append(append(line[:0], e.Kind...), 0)
+			line = append(strconv.AppendUint(line, uint64(e.Mode.Perm()), 8), 0)
+			line = append(append(append(append(line, e.Digest...), 0), e.Path...), 0)
+		}
+		h.Write(line)
+		return hex.EncodeToString(h.Sum(nil)), nil
+	})
+	return sum
 }
+
+// digestOf is what a memo is asked for a manifest's digest.
+type digestOf struct{}
 
 // find is the binary search for path.
 func (m *Manifest) find(path string) (int, bool) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -23,24 +24,20 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 	if err != nil || cs.Check() != nil {
 		return m
 	}
-	w := &after{base: m, entries: make(map[string]Entry, len(m.Entries)), below: map[string]int{}, content: maps.Clone(m.content)}
+	w := &after{base: m, touched: map[string]*Entry{}, brought: map[string]int{}, content: maps.Clone(m.content)}
 	if w.content == nil {
 		w.content = map[string][]byte{}
 	}
-	// What a scan leaves out lies on the disk all the same, and keeps its
-	// directory from being empty.
-	for _, s := range m.Skipped {
-		w.below[path.Dir(s.Path)]++
-	}
-	for _, e := range m.Entries {
-		w.put(e)
-	}
 	// As in a promotion: first what goes, then what comes, then the
 	// directories left empty.
+	left := map[string]bool{}
 	for _, c := range changes {
 		if !c.exists {
 			w.drop(c.path)
 			delete(w.content, c.path)
+			for dir := path.Dir(c.path); dir != "." && !left[dir]; dir = path.Dir(dir) {
+				left[dir] = true
+			}
 		}
 	}
 	for _, c := range changes {
@@ -48,56 +45,69 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 			w.write(c)
 		}
 	}
-	for _, c := range changes {
-		if !c.exists {
-			w.prune(path.Dir(c.path))
+	for name, e := range w.touched {
+		if e != nil {
+			w.brought[path.Dir(name)]++
 		}
 	}
-	next := &Manifest{Root: m.Root, Skipped: slices.Clone(m.Skipped), Head: m.Head, exclude: m.exclude, cache: m.cache, content: w.content}
-	for _, name := range slices.Sorted(maps.Keys(w.entries)) {
-		next.Entries = append(next.Entries, w.entries[name])
+	// Those below others come first.
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(left))) {
+		w.prune(dir)
 	}
-	return next
+	return &Manifest{
+		Root: m.Root, Entries: w.entries(), Skipped: slices.Clone(m.Skipped), Head: m.Head, exclude: m.exclude, cache: m.cache, content: w.content,
+	}
 }
 
-// after is a manifest while it changes.
+// after is a manifest while it changes: what a changeset touches over the base, which
+// is large and stays as it is.
 type after struct {
-	base    *Manifest
-	entries map[string]Entry
-	// How much lies directly in a directory, left-out things counted.
-	below   map[string]int
+	base *Manifest
+	// nil for what is gone.
+	touched map[string]*Entry
+	// How much of that lies directly in a directory, before any is pruned.
+	brought map[string]int
 	content map[string][]byte
 }
 
-// put sets the entry of a path, new or in place of another.
-func (w *after) put(e Entry) {
-	if _, ok := w.entries[e.Path]; !ok {
-		w.below[path.Dir(e.Path)]++
+// kind is that of what lies at a path, "" for nothing.
+func (w *after) kind(name string) Kind {
+	if e, ok := w.touched[name]; ok {
+		if e == nil {
+			return ""
+		}
+		return e.Kind
 	}
-	w.entries[e.Path] = e
+	e, _ := w.base.Lookup(name)
+	return e.Kind
 }
 
 // drop removes the entry of a path, if there is one.
-func (w *after) drop(name string) {
-	if _, ok := w.entries[name]; ok {
-		w.below[path.Dir(name)]--
-		delete(w.entries, name)
-	}
+func (w *after) drop(name string) { w.touched[name] = nil }
+
+// below lists what the base has below a directory.
+func (w *after) below(dir string) []Entry {
+	from, _ := w.base.find(dir + "/")
+	rest := w.base.Entries[from:]
+	return rest[:sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(rest[i].Path, dir+"/") })]
 }
 
 // write puts the file of c in place, over a directory too, and makes its
 // parents.
 func (w *after) write(c pathChange) {
-	if w.entries[c.path].Kind == Dir {
-		for name := range w.entries {
+	if w.kind(c.path) == Dir {
+		for _, e := range w.below(c.path) {
+			w.drop(e.Path)
+		}
+		for name := range w.touched {
 			if strings.HasPrefix(name, c.path+"/") {
 				w.drop(name)
 			}
 		}
 	}
 	for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
-		if w.entries[dir].Kind != Dir {
-			w.put(Entry{Path: dir, Kind: Dir, Mode: newDirMode})
+		if w.kind(dir) != Dir {
+			w.touched[dir] = &Entry{Path: dir, Kind: Dir, Mode: newDirMode}
 		}
 	}
 	// A path that the manifest does not know counts as one without any bits;
@@ -106,21 +116,50 @@ func (w *after) write(c pathChange) {
 	if e, ok := w.base.Lookup(c.keep); ok {
 		host = e.Mode
 	}
-	w.put(Entry{
+	w.touched[c.path] = &Entry{
 		Path: c.path, Kind: File, Mode: c.finalMode(host), Size: int64(len(c.after)), Digest: digest(c.after),
-	})
+	}
 	// Cloned, since nobody promises that the changeset stays as it is.
 	w.content[c.path] = bytes.Clone(c.after)
 }
 
-// prune removes dir and what is above it, as far as it is empty.
+// prune removes a directory that is empty. What a scan leaves out lies on the disk all
+// the same, and keeps its directory from that.
 func (w *after) prune(dir string) {
-	for ; dir != "." && w.below[dir] == 0; dir = path.Dir(dir) {
-		if w.entries[dir].Kind != Dir {
-			return
-		}
-		w.drop(dir)
+	inside := func(name string) bool { return path.Dir(name) == dir }
+	stays := func(e Entry) bool {
+		_, touched := w.touched[e.Path]
+		return !touched && inside(e.Path)
 	}
+	if w.kind(dir) != Dir || w.brought[dir] > 0 || slices.ContainsFunc(w.base.Skipped, func(s Skip) bool { return inside(s.Path) }) || slices.ContainsFunc(w.below(dir), stays) {
+		return
+	}
+	if w.touched[dir] != nil {
+		w.brought[path.Dir(dir)]--
+	}
+	w.drop(dir)
+}
+
+// entries lists everything, sorted.
+func (w *after) entries() []Entry {
+	list := make([]Entry, 0, len(w.base.Entries)+len(w.touched))
+	names := slices.Sorted(maps.Keys(w.touched))
+	for _, e := range w.base.Entries {
+		for ; len(names) > 0 && names[0] <= e.Path; names = names[1:] {
+			if t := w.touched[names[0]]; t != nil {
+				list = append(list, *t)
+			}
+		}
+		if _, touched := w.touched[e.Path]; !touched {
+			list = append(list, e)
+		}
+	}
+	for _, name := range names {
+		if t := w.touched[name]; t != nil {
+			list = append(list, *t)
+		}
+	}
+	return list
 }
 
 // leavesOut reports whether Scan would leave the file name out, by what the
