@@ -14,6 +14,28 @@ create index finding_flaky on finding (run) where old and message like '%: flaky
 create index model_call_open on model_call (begun) where ended is null;
 create index proposal_run on proposal (run) where run is not null;
 
+-- A moment that changes while a statement runs would keep the view from being joined
+-- run by run: all of it was worked out for one.
+create or replace view v_runs as
+select r.id as run,
+    r.state,
+    r.verdict,
+    r.workspace,
+    r.intent,
+    r.started,
+    r.ended,
+    greatest(extract(epoch from coalesce(r.ended, statement_timestamp()) - r.created), 0)::numeric(12, 3) as seconds,
+    r.exit_code,
+    nullif(concat_ws(': ', r.error_kind, r.error_message), '') as error,
+    r.error_next as next_step,
+    r.snapshot,
+    r.owner,
+    r.beat as heartbeat,
+    (select count(*) from candidate c where c.run = r.id) as candidates,
+    coalesce(p.status = 'committed' and r.state not in ('rejected', 'conflict', 'failed', 'cancelled'), false) as promoted,
+    (select min(u.run) from promotion u where u.undo_of = r.id and u.status = 'committed') as undone_by,
+    r.runtime
+from run r left join promotion p on p.run = r.id;
 comment on column v_gates.peak_bytes is 'The most memory that the box of the gate held, 0 when it had none of its own';
 comment on column v_history.approved_by is 'The flag, the terminal or the policy that decided';
 comment on column v_model_calls.tokens_cached is 'Tokens of the question that the vendor knew already';
@@ -202,7 +224,7 @@ comment on column v_cost_per_promoted.cost_per_promoted is 'cost / promoted, nul
 -- a box. A wait begins with the first of such rows and ends with the next other one.
 create view v_human_latency as
 select w.run, r.workspace, w.at as asked, w.until as answered,
-    extract(epoch from coalesce(w.until, clock_timestamp()) - w.at)::numeric(12, 3) as seconds,
+    extract(epoch from coalesce(w.until, statement_timestamp()) - w.at)::numeric(12, 3) as seconds,
     w.then, p.approved_by
 from (
     select s.run, s.at, s.state, lead(s.at) over later as until, lead(s.state) over later as "then"
@@ -284,11 +306,11 @@ create view v_stuck as
 select r.id as run, r.workspace, r.state, r.owner,
     case when r.state = 'awaiting_approval' and not o.silent then 'approval' else 'silent' end as why,
     s.since,
-    extract(epoch from clock_timestamp() - s.since)::numeric(14, 3) as seconds,
+    extract(epoch from statement_timestamp() - s.since)::numeric(14, 3) as seconds,
     case when r.state = 'awaiting_approval' and not o.silent then 'answer at its terminal'
         else 'any command on the host of its process settles it, if that is dead' end as next_step
 from run r
-cross join lateral (select r.beat < clock_timestamp() - interval '90 seconds' as silent) o
+cross join lateral (select r.beat < statement_timestamp() - interval '90 seconds' as silent) o
 cross join lateral (
     select case when o.silent then r.beat else (
         select min(s.at) from run_state s where s.run = r.id and s.n > coalesce(
@@ -307,14 +329,14 @@ select l.kind, l.run, l.what, l.since
 from (
     select 'promotion' as kind, p.run, 'prepared and never ended: the workspace ' || r.workspace || ' may hold its journal' as what, p.at as since
     from promotion p join run r on r.id = p.run
-    where p.status = 'prepared' and (r.ended is not null or r.beat < clock_timestamp() - interval '90 seconds')
+    where p.status = 'prepared' and (r.ended is not null or r.beat < statement_timestamp() - interval '90 seconds')
     union all
     select 'lease', r.id, 'its process is silent: ' || r.owner, r.beat
-    from run r where r.ended is null and r.beat < clock_timestamp() - interval '90 seconds'
+    from run r where r.ended is null and r.beat < statement_timestamp() - interval '90 seconds'
     union all
     select 'request', coalesce(r.id, i.run), 'request ' || c.id || ' to ' || c.vendor || '/' || c.model || ' never ended and counts as spent', c.begun
     from model_call c left join run r on r.id = c.run left join iteration i on i.id = c.run
-    where c.ended is null and (r.ended is not null or c.begun < clock_timestamp() - interval '1 hour')
+    where c.ended is null and (r.ended is not null or c.begun < statement_timestamp() - interval '1 hour')
     union all
     select 'box', g.run, g.detail, c.at
     from gate g join candidate c on c.run = g.run and c.n = g.candidate
