@@ -44,6 +44,7 @@ func (c *cmdline) dbCommand() *cli.Command {
 				Description: examples("agent db migrate", "other commands do this by themselves"),
 				Action:      c.dbUp,
 			},
+			c.dbPruneCommand(),
 		},
 	}
 }

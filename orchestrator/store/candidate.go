@@ -21,30 +21,29 @@ import (
 // ErrFinished.
 func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
 	act := "record a candidate of run " + id
-	files, err := db.saveFiles(ctx, act, c.Changeset)
-	if err != nil {
-		return err
-	}
 	// Lists that nobody joins on stay documents; gates and findings, which
 	// people ask about, are rows.
 	lists := pgx.NamedArgs{}
+	var err error
 	for name, list := range map[string]any{"edits": c.Edits, "skipped": c.Skipped, "holds": c.Holds} {
 		if lists[name], err = cleanJSON(list); err != nil {
 			return fmt.Errorf("%s: encode its %s: %w", act, name, err)
 		}
 	}
-	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
-		if h.Ended {
-			return ErrFinished
-		}
-		n, err := addCandidate(ctx, tx, id, c, lists)
-		if err != nil {
-			return err
-		}
-		if err := addFiles(ctx, tx, "candidate_file", []string{"run", "candidate"}, []any{id, n}, files); err != nil {
-			return err
-		}
-		return addGates(ctx, tx, id, n, c.Gates)
+	return db.withFiles(ctx, act, c.Changeset, func(files []file) error {
+		return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+			if h.Ended {
+				return ErrFinished
+			}
+			n, err := addCandidate(ctx, tx, id, c, lists)
+			if err != nil {
+				return err
+			}
+			if err := addFiles(ctx, tx, "candidate_file", []string{"run", "candidate"}, []any{id, n}, files); err != nil {
+				return err
+			}
+			return addGates(ctx, tx, id, n, c.Gates)
+		})
 	})
 }
 

@@ -33,11 +33,12 @@
 // migrations owns their definitions. Texts of questions and answers are in no
 // view.
 //
-// Nothing is ever deleted here but stale cache entries, symbols and summaries of
-// files that are gone, and what is known of a key when a person wants that forgotten. A
-// run that is removed by hand takes its rows with it; its blobs stay until
-// nobody refers to them and somebody removes them as well, and what was paid
-// and learnt stays for good.
+// Nothing is ever deleted here by itself but stale cache entries, and symbols and summaries of
+// files that are gone; and, when a person wants it, what is known of a key, and by Prune
+// runs that ended long ago and that nothing depends on, with their requests. A
+// run that is removed by hand takes its rows with it; its requests stay, and its
+// blobs until a Prune finds that nobody refers to them. What was promoted and
+// what was learnt stays for good.
 //
 // # Writes
 //

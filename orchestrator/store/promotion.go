@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -35,10 +38,13 @@ type file struct {
 // settles what another began, changes the status alone.
 func (db *DB) SavePromotion(ctx context.Context, id string, token int64, p run.Promotion) error {
 	act := "record the promotion of run " + id
-	files, err := db.saveFiles(ctx, act, p.Changeset)
-	if err != nil {
-		return err
-	}
+	return db.withFiles(ctx, act, p.Changeset, func(files []file) error {
+		return db.savePromotion(ctx, act, id, token, p, files)
+	})
+}
+
+// savePromotion is SavePromotion once the content of the files is kept.
+func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p run.Promotion, files []file) error {
 	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 		if h.Ended {
 			return ErrFinished
@@ -122,6 +128,28 @@ func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, er
 		return c, err
 	})
 	return p, err
+}
+
+// withFiles stores the content of a changeset and has record refer to it. A
+// Prune may remove content that was there and that nobody referred to, between
+// the two: the database refuses record then, and the content is stored again.
+func (db *DB) withFiles(ctx context.Context, act string, cs workspace.Changeset, record func([]file) error) error {
+	for {
+		files, err := db.saveFiles(ctx, act, cs)
+		if err != nil {
+			return err
+		}
+		if err := record(files); !dangling(err) {
+			return err
+		}
+	}
+}
+
+// dangling reports whether err is that of a reference to content that is gone,
+// or of the removal of content that somebody refers to.
+func dangling(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "23503" && strings.Contains(pg.ConstraintName, "sha256")
 }
 
 // saveFiles stores the content of a changeset and returns its files as rows.

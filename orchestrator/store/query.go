@@ -48,8 +48,14 @@ func (e *QueryError) Error() string {
 	return "query: " + e.Message + at + "; " + e.Hint
 }
 
+// WithLimit returns the same database, whose Query stops a statement after
+// limit. Close either of the two, not both.
+func (db *DB) WithLimit(limit time.Duration) *DB {
+	return &DB{pool: db.pool, address: db.address, limit: limit}
+}
+
 // Query runs one SELECT, WITH, VALUES or TABLE as the reader, in a transaction
-// that only reads and for thirty seconds at most. head is called once with the
+// that only reads and for thirty seconds at most, or what WithLimit says. head is called once with the
 // columns, then row once for each row: its values are text as Postgres writes
 // it, nil for null, and belong to the callee. An error of either stops the
 // query and is returned as it is. A statement that the server refuses gives a

@@ -180,7 +180,7 @@ func TestAQueryHasATimeLimit(t *testing.T) {
 	if err != nil || got[1] != "30s|on" {
 		t.Errorf("limits %q, %v", got, err)
 	}
-	_, err = table(t.Context(), store.WithQueryLimit(db, time.Millisecond), `select pg_sleep(60)`)
+	_, err = table(t.Context(), db.WithLimit(time.Millisecond), `select pg_sleep(60)`)
 	if refused, ok := errors.AsType[*store.QueryError](err); !ok || !strings.Contains(refused.Message, "stopped after") {
 		t.Errorf("got %v", err)
 	}

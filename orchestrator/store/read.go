@@ -83,10 +83,17 @@ func (db *DB) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 		filter.Limit = defaultLimit
 	}
 	var list []RunRow
+	// Only the conditions that apply: one statement for all of them would be
+	// planned for none, and read every run.
+	where := "where true"
+	if filter.Workspace != "" {
+		where += " and r.workspace = @workspace"
+	}
+	if filter.State != "" {
+		where += " and r.state = @state"
+	}
 	err := db.read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
-		list, err = runRows(ctx, tx, `
-			where (@workspace = '' or r.workspace = @workspace) and (@state = '' or r.state = @state)
-			order by r.created desc, r.id desc limit @limit`,
+		list, err = runRows(ctx, tx, where+` order by r.created desc, r.id desc limit @limit`,
 			pgx.NamedArgs{"workspace": clean(filter.Workspace), "state": filter.State, "limit": filter.Limit})
 		return err
 	})
@@ -163,9 +170,11 @@ func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err err
 	if prefix == "" {
 		return d, ErrNotFound
 	}
-	// No LIKE: a wildcard in the prefix is a character like any other.
+	// No LIKE: a wildcard in the prefix is a character like any other. The
+	// range is what has an index; no character comes after its last one.
 	list, err := runRows(ctx, tx, `
-		where starts_with(r.id, @prefix) order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": clean(prefix)})
+		where r.id collate "C" >= @prefix and r.id collate "C" < @prefix || @last and starts_with(r.id, @prefix)
+		order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": clean(prefix), "last": "\U0010FFFF"})
 	switch {
 	case err != nil:
 		return d, err

@@ -153,33 +153,3 @@ func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 		}
 	}
 }
-
-func TestEveryViewSaysWhatItAnswers(t *testing.T) {
-	t.Parallel()
-	db, _ := storetest.New(t)
-	views, err := db.Views(t.Context())
-	must(t, err)
-	var names []string
-	for _, v := range views {
-		names = append(names, v.Name)
-		commented := 0
-		for _, c := range v.Columns {
-			if c.Type == "" || c.Name == "" {
-				t.Errorf("%s: column %+v", v.Name, c)
-			}
-			if c.Comment != "" {
-				commented++
-			}
-		}
-		if !strings.Contains(v.Comment, "?") || commented == 0 {
-			t.Errorf("%s: comment %q, %d columns explained", v.Name, v.Comment, commented)
-		}
-	}
-	want := []string{
-		"v_analysis", "v_cascade", "v_directives", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
-		"v_promotion_files", "v_promotions", "v_proposals", "v_runs", "v_states", "v_symbols",
-	}
-	if !slices.Equal(names, want) {
-		t.Errorf("views %v, want %v", names, want)
-	}
-}

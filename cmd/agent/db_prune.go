@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/store"
+)
+
+// leastAge is the shortest age of what `db prune` removes. What was spent
+// since midnight is counted from the record: to forget it would be a way
+// round the cap of a day.
+const leastAge = 24 * time.Hour
+
+// A prunedRow is what `db prune --json` prints.
+type prunedRow struct {
+	Before time.Time `json:"before"`
+	DryRun bool      `json:"dry_run"`
+	store.Pruned
+}
+
+// dbPruneCommand removes old history.
+func (c *cmdline) dbPruneCommand() *cli.Command {
+	return &cli.Command{
+		Name: "prune", Usage: "remove runs that ended long ago and came to nothing",
+		Description: "Removes runs that ended before that age, with their candidates, gates, findings and requests\n" +
+			"to models; then contents that nothing refers to any more, and cached results that nobody asked\n" +
+			"for since. What was promoted stays, and so does what an undo, an iteration, a proposal or an\n" +
+			"order of DIRECTIVES.md names. A prune that was stopped goes on with the next one.\n\n" + examples(
+			"agent db prune --older-than 90d --dry-run", "count, remove nothing",
+			"agent db prune --older-than 90d --yes", "for scripts: never asks"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "older-than", Usage: "age of what is removed, as `90d` or 720h; a day at least"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "count what would be removed", DisableDefaultText: true},
+			yesFlag("remove without asking"), jsonFlag(),
+		},
+		Action: c.dbPrune,
+	}
+}
+
+// dbPrune counts, asks, removes, and tells what is gone.
+func (c *cmdline) dbPrune(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	age, err := parseAge(ctx.String("older-than"))
+	if err != nil {
+		return usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
+	}
+	dry, yes := ctx.Bool("dry-run"), set.on("yes")
+	// Known without a database, so told before one is started.
+	if !dry && !yes && !c.attended() {
+		return policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		result := prunedRow{Before: time.Now().Add(-age).UTC(), DryRun: dry}
+		act := s.db.Prune
+		if dry {
+			act = s.db.Prunable
+		} else if !yes {
+			if err := c.confirmPrune(ctx.Context, s.db, result.Before); err != nil {
+				return err
+			}
+		}
+		result.Pruned, err = act(ctx.Context, result.Before)
+		// What is gone is told even when something went wrong then.
+		if result.Pruned != (store.Pruned{}) || err == nil {
+			if told := c.printPruned(set.on("json"), result); err == nil {
+				err = told
+			}
+		}
+		return err
+	})
+}
+
+// confirmPrune shows what would go and asks once. Nothing is the default.
+func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Time) error {
+	p, err := db.Prunable(ctx, before)
+	if err != nil {
+		return err
+	}
+	answer, err := c.question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil || !oneOf(normal(answer), "y", "yes"):
+		return policy("nothing was removed", "the prune was not approved")
+	}
+	return nil
+}
+
+// printPruned tells what was removed, or would be.
+func (c *cmdline) printPruned(asJSON bool, p prunedRow) error {
+	if asJSON {
+		return printJSON(c.stdout, p)
+	}
+	what := "removed"
+	if p.DryRun {
+		what = "would remove"
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s, of before %s: %s\n", what, p.Before.Format("2006-01-02 15:04 MST"), tellPruned(p.Pruned))
+		return err
+	})
+}
+
+// tellPruned counts in words.
+func tellPruned(p store.Pruned) string {
+	return fmt.Sprintf("%d runs, %d requests to models, %d contents of files, %d cached results, %.1f MiB",
+		p.Runs, p.Requests, p.Contents, p.Cached, float64(p.Bytes)/(1<<20))
+}
+
+// parseAge reads an age: days, which are 24 hours, or a duration of Go.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		age = time.Duration(min(n, 100_000)) * leastAge // 292 years is all that a duration holds
+	}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no age", text)
+	case age < leastAge:
+		return 0, fmt.Errorf("%q is less than a day", text)
+	}
+	return age, nil
+}

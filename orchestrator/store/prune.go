@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// pruneRuns and pruneBlobs are how many go in one transaction: few enough
+	// that nobody waits for it, and that little is done again after a kill.
+	pruneRuns, pruneBlobs = 100, 1000
+	// weighTimeout bounds the look at the whole record.
+	weighTimeout = 2 * time.Minute
+)
+
+// A Pruned counts what Prune removed, or would remove.
+type Pruned struct {
+	Runs     int64 `json:"runs"`
+	Requests int64 `json:"requests"` // to models, with their texts
+	Contents int64 `json:"contents"` // of files, that nothing refers to any more
+	Cached   int64 `json:"cached"`   // results that nobody asked for since
+	// Bytes of all of it: patches, diffs, outputs, questions, answers and
+	// contents, as long as they are and not as they lie on the disk.
+	Bytes int64 `json:"bytes"`
+}
+
+// removable is the condition on a run r that Prune removes: it ended before
+// that time, and nothing depends on it. A promotion that was not rolled back
+// is what undo and blame read; a run that attended to an order of
+// DIRECTIVES.md keeps it from being taken up again.
+const removable = `r.ended < @before and r.state <> 'promoted' and r.directive is null
+	and not exists (select from promotion p where p.run = r.id and p.status <> 'rolled_back')
+	and not exists (select from promotion p where p.undo_of = r.id)
+	and not exists (select from iteration i where i.run = r.id)
+	and not exists (select from iteration i where i.id = r.iteration and i.phase <> 'settled')
+	and not exists (select from proposal p where p.run = r.id)`
+
+// unreferenced is the condition on a blob b that only the runs of doomed refer
+// to.
+const unreferenced = `not exists (select from candidate_file f where f.before_sha256 = b.sha256 and f.run not in (select id from doomed))
+	and not exists (select from candidate_file f where f.after_sha256 = b.sha256 and f.run not in (select id from doomed))
+	and not exists (select from promotion_file f where f.before_sha256 = b.sha256 and f.run not in (select id from doomed))
+	and not exists (select from promotion_file f where f.after_sha256 = b.sha256 and f.run not in (select id from doomed))`
+
+// weight counts the runs of doomed, their requests, and the bytes of both. The
+// length of a large value is read without the value.
+const weight = `(select count(*) from doomed),
+	(select count(*) from model_call c where c.run in (select id from doomed)),
+	((select coalesce(sum(octet_length(r.patch)), 0) from run r where r.id in (select id from doomed))
+	+ (select coalesce(sum(octet_length(c.diff)), 0) from candidate c where c.run in (select id from doomed))
+	+ (select coalesce(sum(octet_length(g.output)), 0) from gate g where g.run in (select id from doomed))
+	+ (select coalesce(sum(octet_length(c.request) + octet_length(c.answer)), 0) from model_call c where c.run in (select id from doomed)))::bigint`
+
+// Prunable counts what Prune would remove at this moment.
+func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {
+	var p Pruned
+	err := db.try(ctx, "look for what may be removed", patience, weighTimeout, func(ctx context.Context) error {
+		var contents, cached int64
+		err := db.pool.QueryRow(ctx, `
+			with doomed as materialized (select r.id from run r where `+removable+`)
+			select `+weight+`, b.*, c.* from
+				(select count(*), coalesce(sum(octet_length(b.content)), 0)::bigint from blob b where `+unreferenced+`) b,
+				(select count(*), coalesce(sum(octet_length(data)), 0)::bigint from cache where used < @before) c`,
+			pgx.NamedArgs{"before": before}).Scan(&p.Runs, &p.Requests, &p.Bytes, &p.Contents, &contents, &p.Cached, &cached)
+		p.Bytes += contents + cached
+		return err
+	})
+	return p, err
+}
+
+// Prune removes runs that ended before a time, with their candidates, gates,
+// findings and requests to models; then the content of files that nothing
+// refers to any more, and cached results that nobody asked for since. What was
+// promoted stays, with all that undo needs, and so do runs in work, and those
+// that an undo, an iteration, a proposal or an order names.
+//
+// Each batch is a transaction of its own, so a kill leaves whole runs behind,
+// and the next Prune goes on. It tells what was removed, also with an error;
+// a batch whose answer was lost is removed and not counted.
+func (db *DB) Prune(ctx context.Context, before time.Time) (Pruned, error) {
+	var all Pruned
+	for after, more := "", true; more; {
+		var batch Pruned
+		from := after // of every attempt: one that was rolled back removed nothing
+		err := db.transact(ctx, "remove runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+			batch, after, more, err = pruneBatch(ctx, tx, before, from)
+			return err
+		})
+		if err != nil {
+			return all, err
+		}
+		all.Runs, all.Requests, all.Bytes = all.Runs+batch.Runs, all.Requests+batch.Requests, all.Bytes+batch.Bytes
+	}
+	if err := db.pruneContents(ctx, &all); err != nil {
+		return all, err
+	}
+	var bytes int64
+	err := db.do(ctx, "remove cached results", func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, `
+			with gone as (delete from cache where used < @before returning octet_length(data) as size)
+			select count(*), coalesce(sum(size), 0)::bigint from gone`, pgx.NamedArgs{"before": before}).Scan(&all.Cached, &bytes)
+	})
+	all.Bytes += bytes
+	return all, err
+}
+
+// pruneBatch removes the runs that come next after the one named after, and
+// returns the last of them; more is false when there was none.
+func pruneBatch(ctx context.Context, tx pgx.Tx, before time.Time, after string) (p Pruned, last string, more bool, err error) {
+	// One that another process has locked is left to it.
+	rows, err := tx.Query(ctx, `
+		select r.id from run r where r.id > @after and `+removable+` order by r.id limit @n for update of r skip locked`,
+		pgx.NamedArgs{"after": after, "before": before, "n": pruneRuns})
+	if err != nil {
+		return p, after, true, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(ids) == 0 {
+		return p, after, false, err
+	}
+	args := pgx.NamedArgs{"ids": ids}
+	err = tx.QueryRow(ctx, `with doomed as materialized (select unnest(@ids::text[]) as id) select `+weight, args).Scan(&p.Runs, &p.Requests, &p.Bytes)
+	// What hangs on a run by a reference goes with it; a request does not.
+	for _, sql := range []string{`delete from model_call where run = any(@ids)`, `delete from run where id = any(@ids)`} {
+		if err == nil {
+			_, err = tx.Exec(ctx, sql, args)
+		}
+	}
+	return p, ids[len(ids)-1], true, err
+}
+
+// pruneContents removes the blobs that nothing refers to, page by page.
+func (db *DB) pruneContents(ctx context.Context, all *Pruned) error {
+	for after := ""; ; {
+		var last *string
+		var n, bytes int64
+		err := db.do(ctx, "remove contents of files", func(ctx context.Context) error {
+			// One that a writer refers to at this moment is locked and stays.
+			return db.pool.QueryRow(ctx, `
+				with doomed as (select '' as id where false),
+				page as (select sha256 from blob where sha256 > @after order by sha256 limit @n),
+				gone as (
+					delete from blob where sha256 in (
+						select b.sha256 from blob b where b.sha256 in (select sha256 from page) and `+unreferenced+` for update of b skip locked)
+					returning octet_length(content) as size
+				)
+				select (select max(sha256) from page), count(*), coalesce(sum(size), 0)::bigint from gone`,
+				pgx.NamedArgs{"after": after, "n": pruneBlobs}).Scan(&last, &n, &bytes)
+		})
+		switch {
+		case dangling(err):
+			continue // somebody has just referred to one: the page is looked at again
+		case err != nil:
+			return fmt.Errorf("%w; run it again to go on", err)
+		case last == nil:
+			return nil
+		}
+		after, all.Contents, all.Bytes = *last, all.Contents+n, all.Bytes+bytes
+	}
+}
