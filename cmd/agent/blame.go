@@ -137,8 +137,9 @@ func (doc *blamedFile) read(arg string) (string, error) {
 type timeline struct {
 	versions []blame.Version
 	by       []origin
-	last     *time.Time     // of the last promotion
-	before   map[string]int // by run: the version that its promotion found
+	last     *time.Time      // of the last promotion
+	before   map[string]int  // by run: the version that its promotion found
+	undone   map[string]bool // the runs that were taken back, and those that did it
 }
 
 // timeline reads the history of a file that holds now.
@@ -147,11 +148,17 @@ func (s *session) timeline(ctx context.Context, dir, name, now string) (*timelin
 	if err != nil {
 		return nil, err
 	}
-	t := &timeline{before: map[string]int{}}
+	t := &timeline{before: map[string]int{}, undone: map[string]bool{}}
+	undoes := map[string]string{}
 	for _, ch := range changes {
 		t.found(string(ch.Before), &ch.At)
 		t.before[ch.Run] = len(t.versions) - 1
 		back, known := t.before[ch.UndoOf]
+		if ch.UndoOf != "" {
+			// The undo of an undo lets the first change stand again.
+			t.undone[ch.UndoOf], t.undone[ch.Run], t.undone[undoes[ch.UndoOf]] = true, true, false
+			undoes[ch.Run] = ch.UndoOf
+		}
 		at := ch.At
 		t.versions = append(t.versions, blame.Version{Text: string(ch.After), Undo: known, Back: back})
 		t.by = append(t.by, origin{Origin: byRun, Run: ch.Run, Model: ch.Model, Review: ch.Verdict, At: &at})
