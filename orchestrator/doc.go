@@ -12,6 +12,7 @@
 //	cmd/guest            the main of the program that is PID 1 in every box
 //	orchestrator/run     the order of a run: states, checkpoint, heartbeat, recovery
 //	orchestrator/edit    from a response to a changeset, or a refusal; pure
+//	orchestrator/blame   which version brought a line, and what an undo leaves; pure
 //	orchestrator/llm     questions to models: kinds of error, keys, fallbacks, caps; one package a vendor below it
 //	orchestrator/agent   prompts, repairs and memory of the engineer; like llm not reached by a command yet
 //	orchestrator/forge   the history of a git repository, read without trusting it
@@ -24,7 +25,7 @@
 //	migrations           the schema, its views and roles
 //
 // Imports go one way too, and a test in cmd/agent keeps the table: workspace,
-// images, migrations, llm, agent and forge import nothing of ours; edit knows workspace; sandbox
+// images, migrations, llm, agent and forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
 // knows guest and workspace; verify knows sandbox; run knows all of these but
 // the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by

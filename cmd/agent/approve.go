@@ -183,22 +183,19 @@ func gatesLine(gates []verify.Gate) string {
 func (a *approver) page(ctx context.Context, diff string) {
 	var text strings.Builder
 	diffView{palette: a.palette(a.stderr)}.print(&text, diff)
-	a.pageText(ctx, text.String())
+	a.pageText(ctx, text.String(), "less -R")
 }
 
-// pageText shows a text in the user's pager, or prints it. The pager is
-// the user's own program, and the text was cleaned.
-func (c *cmdline) pageText(ctx context.Context, text string) {
-	// -R lets colours through and nothing else; the text was cleaned
-	// before it was painted.
-	pager := c.getenv("PAGER")
-	if pager == "" {
-		pager = "less -R"
-	}
-	// No shell: the variable names a program and its flags.
-	words := strings.Fields(pager)
+// pageText shows a text in the user's pager, or in less when there is no
+// word of one, or prints it. The pager is the user's own program, and the
+// text was cleaned.
+func (c *cmdline) pageText(ctx context.Context, text, less string) {
+	// No shell: the variable names a program and its flags. The -R of less
+	// lets colours through and nothing else; the text was cleaned before it
+	// was painted.
+	words := strings.Fields(c.getenv("PAGER"))
 	if len(words) == 0 {
-		words = []string{"less", "-R"}
+		words = strings.Fields(less)
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
 		fmt.Fprint(c.stderr, text)

@@ -256,7 +256,7 @@ func (s *sender) before(ctx context.Context, q agent.Question) (agent.Question, 
 			return q, agent.ErrSkipped
 		case oneOf(word, "v", "view"):
 			hidden, _ := hideSecrets(q) // as it would leave
-			s.pageText(ctx, clean(hidden.Text))
+			s.pageText(ctx, clean(hidden.Text), "less -R")
 		case oneOf(word, "e", "edit", "edit prompt"):
 			if text := s.editTexts(ctx, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
 				q.Text = string(text)

@@ -43,17 +43,18 @@ func (c *cmdline) runsCommand() *cli.Command {
 			},
 			{
 				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
-				Description: about + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
+				Description: about + pagedHelp + examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
 					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
-				Flags: []cli.Flag{
+				Flags: append([]cli.Flag{
 					jsonFlag(),
 					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
-				},
+				}, viewFlags()...),
 				Action: c.runsShow,
 			},
 			{
 				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
-				Description: about + examples("agent runs diff | git apply", "apply what was proved by hand"),
+				Description: about + pagedHelp + examples("agent runs diff | git apply", "apply what was proved by hand"),
+				Flags:       viewFlags(),
 				Action:      c.runsDiff,
 			},
 			c.runsCalls(which, about),
@@ -269,6 +270,10 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	view, err := c.viewer(ctx)
+	if err != nil {
+		return err
+	}
 	sarif := ctx.String("sarif")
 	if sarif != "-" {
 		if err := checkSarif(sarif); err != nil {
@@ -295,35 +300,37 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 		case set.on("json"):
 			return printJSON(c.stdout, v)
 		}
-		return c.printRun(v)
+		return view.page(ctx.Context, func(w io.Writer) error { return view.printRun(w, v) })
 	})
 }
 
 // printRun prints a recorded run for people.
 //
 // Seconds are counted from the start of the run, and not from state to state.
-func (c *cmdline) printRun(v shownRun) error {
+func (c *cmdline) printRun(w io.Writer, v shownRun) error {
 	// The result looks as it did when the run ended, with the way there
 	// above it.
 	sum := c.summary()
-	return printTo(c.stdout, func(w io.Writer) error {
-		sum.w = w
-		fmt.Fprintf(w, "%s, %s\n", cleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
-		for _, st := range v.States {
-			sum.line(sum.palette.dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, cleanLine(st.Note))))
-		}
-		if v.UndoneBy != "" {
-			fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
-		}
-		sum.document(v.Document)
-		return nil
-	})
+	sum.w = w
+	fmt.Fprintf(w, "%s, %s\n", cleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
+	for _, st := range v.States {
+		sum.line(sum.palette.dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, cleanLine(st.Note))))
+	}
+	if v.UndoneBy != "" {
+		fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
+	}
+	sum.document(v.Document)
+	return nil
 }
 
 // runsDiff prints what was written, or what was tried last: after a
 // refusal it is the way to look at the patch as it was understood.
 func (c *cmdline) runsDiff(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	view, err := c.viewer(ctx)
 	if err != nil {
 		return err
 	}
@@ -348,25 +355,6 @@ func (c *cmdline) runsDiff(ctx *cli.Context) error {
 		if diff == "" {
 			return usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
 		}
-		return c.printDiff(diff)
-	})
-}
-
-// printDiff prints a diff: painted on a terminal, else byte for byte so
-// that git apply takes it.
-func (c *cmdline) printDiff(diff string) error {
-	return printTo(c.stdout, func(w io.Writer) error {
-		switch {
-		// Painted and cleaned for eyes; cleaned alone for a terminal without
-		// colours; and untouched for programs, as bytes that were cleaned might
-		// not apply.
-		case c.rich(c.stdout):
-			diffView{palette: c.palette(c.stdout)}.print(w, diff)
-		case terminal(c.stdout) != nil:
-			fmt.Fprint(w, clean(diff))
-		default:
-			fmt.Fprint(w, diff)
-		}
-		return nil
+		return view.page(ctx.Context, func(w io.Writer) error { return view.writeDiff(w, diff) })
 	})
 }

@@ -24,6 +24,8 @@ type cmdline struct {
 	getenv         func(string) string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// When to paint: always, never, or else by the terminal.
+	color string
 }
 
 // newCmdline returns the command line on these streams.
@@ -41,8 +43,12 @@ func terminal(stream any) *os.File {
 }
 
 // rich reports whether escape sequences may go to w: a terminal that
-// understands them, and nobody who asked for none.
+// understands them, and nobody who asked for none. A flag has the last
+// word.
 func (c *cmdline) rich(w io.Writer) bool {
+	if c.color == "always" || c.color == "never" {
+		return c.color == "always"
+	}
 	return terminal(w) != nil && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
 }
 

@@ -37,6 +37,7 @@ const (
 var allowed = map[string][]string{
 	"cmd/agent":          {"*"},
 	"cmd/guest":          {"sandbox/guest"},
+	"orchestrator/blame": {"orchestrator/edit"},
 	"orchestrator/edit":  {"sandbox/workspace"},
 	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store": {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},

@@ -15,13 +15,18 @@ import (
 
 // undoCommand reverses a promotion. It goes the road of every
 // promotion: lock, three-way check, journal, record. An undo can itself
-// be undone, by naming its run.
+// be undone, by naming its run. No gate judges it: a person takes back
+// what a person may take back, also what had mended a finding.
 func (c *cmdline) undoCommand() *cli.Command {
 	return &cli.Command{
 		Name: "undo", Usage: "take a promotion back", ArgsUsage: "[RUN]",
-		Description: "Puts the files of a promotion back as they were, all of them or none. A file that changed\n" +
-			"since then is a conflict and nothing is written. Without RUN the last promotion of the\n" +
-			"workspace is meant. Needs no engine when AGENT_DATABASE_URL names a database.\n\n" + examples(
+		Description: "Puts the files of a promotion back as they were, all of them or none. Where a text was\n" +
+			"edited since, by later runs or by hand, these edits are kept and merged. Where they touch\n" +
+			"what is undone, or leave no line between, or the file is binary, gone, renamed or of\n" +
+			"another mode since, it is a conflict, exit code 6: it names the file, the lines and who\n" +
+			"edited them, and nothing is written. An undo is not proved again: look at a merged one.\n" +
+			"Without RUN the last promotion of the workspace is meant. Needs no engine when\n" +
+			"AGENT_DATABASE_URL names a database.\n\n" + examples(
 			"agent undo", "show what would change, then ask",
 			"agent undo 1k3f --yes", "for scripts: never asks"),
 		Flags: []cli.Flag{workspaceFlag(), yesFlag("write without asking"), jsonFlag()},
@@ -35,15 +40,33 @@ func (c *cmdline) undoCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				// What is shown is the reverse changeset, as it will be
-				// written.
-				if err := c.confirmUndo(ctx.Context, set.on("yes"), of, p.Changeset.Reverse()); err != nil {
+				doc, err := c.undo(ctx.Context, s, set.on("yes"), of, p.Changeset)
+				if err != nil {
 					return err
 				}
-				return c.report(s.runner(nil).Undo(ctx.Context, of, p.Changeset), set.on("json"))
+				return c.report(doc, set.on("json"))
 			})
 		},
 	}
+}
+
+// undo takes the changes of a run back, once that was confirmed. What is shown
+// is the reverse changeset, as it will be written.
+func (c *cmdline) undo(ctx context.Context, s *session, yes bool, of run.Record, changes workspace.Changeset) (run.Document, error) {
+	back := unmerge{session: s, of: of, back: changes.Reverse()}
+	if err := back.merge(ctx); err != nil {
+		return run.Document{}, err
+	}
+	// What cannot be done is recorded, and needs no answer.
+	if back.conflict == nil {
+		for _, note := range back.notes {
+			fmt.Fprintln(c.stderr, "note: "+cleanLine(note))
+		}
+		if err := c.confirmUndo(ctx, yes, of, back.merged); err != nil {
+			return run.Document{}, err
+		}
+	}
+	return s.runner(nil).Undo(ctx, of, back.merged, back.conflict), nil
 }
 
 // undoable returns the promotion to reverse: that of the run named,

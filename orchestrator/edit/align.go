@@ -4,13 +4,13 @@ package edit
 // aligned by the lines that occur once on either side.
 const maxCells = 1 << 18
 
-// align returns for each line of b the line of a that it repeats, or -1: an
+// Align returns for each line of b the line of a that it repeats, or -1: an
 // ordered pairing of equal lines, as a diff would have it.
 //
 // The pairing decides what a block changes: lines that are paired keep the
 // file's own bytes, all others are written as REPLACE has them. Any pairing
 // is correct in that sense; a long one makes for a small change.
-func align(a, b []string) []int {
+func Align(a, b []string) []int {
 	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
 	for j := range al.out {
 		al.out[j] = -1

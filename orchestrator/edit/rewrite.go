@@ -36,7 +36,7 @@ func rewrite(d *document, p place) ([]splice, error) {
 			groups[i] = group{i, i + 1, p.lo + i, p.lo + i + 1}
 		}
 	}
-	r := rewriter{d: d, p: p, groups: groups, from: align(p.search, p.replace)}
+	r := rewriter{d: d, p: p, groups: groups, from: Align(p.search, p.replace)}
 	r.to = make([]int, len(p.search))
 	for s := range r.to {
 		r.to[s] = -1

@@ -148,7 +148,7 @@ func TestAChangeOfModeIsPromotedAndUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset)
+	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
 	b.ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
 	if mode() != 0o644 {
 		t.Errorf("after undo the file has mode %v", mode())

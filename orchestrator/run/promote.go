@@ -221,17 +221,22 @@ func (f *flight) unplaced(ctx context.Context, err error) Ending {
 	return endWith(Failed, f.trouble(ctx, "write to the workspace", err))
 }
 
-// Undo reverses the promotion cs of the run of by the same road: lock, three-way
-// check, journal, record. The bytes come from the store.
-func (r *Runner) Undo(ctx context.Context, of Record, cs workspace.Changeset) Document {
+// Undo takes the promotion of a run back by the same road: lock, three-way
+// check, journal, record. back is the reverse of its changeset, or what is left
+// of that beside later edits of the same files; conflict, when not nil, is why
+// nothing is, which is recorded.
+func (r *Runner) Undo(ctx context.Context, of Record, back workspace.Changeset, conflict *Problem) Document {
 	dir, problem := resolve(of.Workspace)
 	if problem != nil {
 		f := &flight{Runner: r, doc: Document{Workspace: of.Workspace, Candidates: []DocumentCandidate{}}}
 		return f.close(endWith(Failed, problem))
 	}
 	return r.launch(ctx, Record{Workspace: dir, Intent: "undo " + of.ID}, func(ctx context.Context, f *flight) Ending {
+		if conflict != nil {
+			return endWith(Conflicted, conflict)
+		}
 		// Without a base: permission bits that changed since the promotion do not
 		// stand in the way of its undoing, but changed bytes do.
-		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: cs.Reverse()}, nil)
+		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil)
 	})
 }

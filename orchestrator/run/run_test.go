@@ -351,12 +351,12 @@ func TestUndoTakesThePromotionBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset)
+	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
 	b.ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
 	b.untouched(t)
 
 	b.write(t, "a.py", "x = 'mine'\n")
-	again := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset)
+	again := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
 	b.ended(t, again, run.Conflicted, verify.Conflict, run.ExitConflict)
 }
 

@@ -27,6 +27,7 @@
 //	symbol_file     what a scan found in each file of a workspace
 //	summary         what a model said of a file, or of the project
 //	proposal        changes that were proposed and not made
+//	review          what people said of promotions afterwards
 //
 // People do not read tables: the views, whose names begin with v_, are the
 // interface, each with a comment that says which question it answers. Package

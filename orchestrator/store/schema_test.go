@@ -100,6 +100,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"model_call_kind_check":  recorded, "model_key_reason_check": kinds, "model_key_retired_check": kinds,
 		"iteration_phase_check": constants(t, "../run", "Phase"),
 		"proposal_kind_check":   constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
+		"review_verdict_check": constants(t, ".", "ReviewVerdict"),
 	} {
 		definition := value(t, url, `select pg_get_constraintdef(oid) from pg_constraint
 			where connamespace = current_schema()::regnamespace and conname = $1`, check)

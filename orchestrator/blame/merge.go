@@ -1,0 +1,80 @@
+package blame
+
+import (
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit"
+)
+
+// A Clash is a place where two changes of one text touch. First and Last are
+// lines of ours, from 1; Last is First-1 where lines were taken away between
+// them.
+type Clash struct{ First, Last int }
+
+// A hunk replaces lines of the base, those from first up to but without end,
+// by lines of another text that begin there at line at.
+type hunk struct {
+	first, end int
+	lines      []string
+	at         int
+}
+
+// Merge makes of base what both ours and theirs make of it. Changes that
+// overlap, or that no unchanged line keeps apart, clash unless they are the
+// same change; merged is then "".
+func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
+	lines := Lines(base)
+	mine, other := hunks(lines, Lines(ours)), hunks(lines, Lines(theirs))
+	all := slices.Clone(mine)
+	for _, o := range other {
+		touching := slices.Collect(func(yield func(hunk) bool) {
+			for _, m := range mine {
+				if m.first <= o.end && o.first <= m.end && !yield(m) {
+					return
+				}
+			}
+		})
+		switch {
+		case len(touching) == 0:
+			all = append(all, o)
+		case len(touching) == 1 && touching[0].same(o): // made in both
+		default:
+			for _, m := range touching {
+				clashes = append(clashes, Clash{m.at + 1, m.at + len(m.lines)})
+			}
+		}
+	}
+	if len(clashes) > 0 {
+		return "", slices.Compact(clashes)
+	}
+	slices.SortFunc(all, func(a, b hunk) int { return a.first - b.first })
+	var text strings.Builder
+	next := 0
+	for _, h := range all {
+		text.WriteString(strings.Join(lines[next:h.first], "") + strings.Join(h.lines, ""))
+		next = h.end
+	}
+	return text.String() + strings.Join(lines[next:], ""), nil
+}
+
+// same reports whether both hunks do the same to the base.
+func (h hunk) same(o hunk) bool {
+	return h.first == o.first && h.end == o.end && slices.Equal(h.lines, o.lines)
+}
+
+// hunks returns what makes lines of base, in order.
+func hunks(base, lines []string) (list []hunk) {
+	pairs := append(edit.Align(base, lines), len(base)) // the ends of both are a pair too
+	first, at := 0, 0
+	for j, i := range pairs {
+		if i < 0 {
+			continue
+		}
+		if i > first || j > at {
+			list = append(list, hunk{first, i, lines[at:j], at})
+		}
+		first, at = i+1, j+1
+	}
+	return list
+}

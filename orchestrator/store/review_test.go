@@ -1,0 +1,141 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/storetest"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// listed names the promotions that a filter finds, with who reviewed them.
+func listed(t *testing.T, db *store.DB, filter store.ReviewFilter) string {
+	t.Helper()
+	found, err := db.Promotions(t.Context(), filter)
+	must(t, err)
+	var names []string
+	for _, p := range found {
+		names = append(names, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Run, p.Verdict, p.Comment)))
+	}
+	return strings.Join(names, "; ")
+}
+
+func TestAPromotionWaitsForItsReview(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	for _, id := range []string{"01a", "01b", "01c"} {
+		promote(t, db, id, "", changes())
+	}
+	promote(t, db, "01d", "01c", changes())
+	must(t, db.Create(t.Context(), record("01e")))
+	must(t, db.SavePromotion(t.Context(), "01e", 1, run.Promotion{Status: run.RolledBack, Changeset: changes()}))
+	must(t, db.Finish(t.Context(), "01e", 1, run.Ending{State: run.Conflicted, Verdict: verify.Conflict}))
+
+	if got := listed(t, db, store.ReviewFilter{Workspace: "/home/ada/shop"}); got != "01a; 01b" {
+		t.Errorf("to be reviewed are %q, want those that stand", got)
+	}
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "ada", Verdict: store.Commented, Comment: "why\x00?"}))
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "bob", Verdict: store.Accepted, Comment: "I see"}))
+	if got := listed(t, db, store.ReviewFilter{}); got != "01b" {
+		t.Errorf("to be reviewed are %q", got)
+	}
+	if got := listed(t, db, store.ReviewFilter{All: true}); got != "01a accepted I see; 01b; 01c" {
+		t.Errorf("all are %q: the last review counts, and an undo is none", got)
+	}
+	if got := listed(t, db, store.ReviewFilter{Run: "01c", All: true}); got != "01c" {
+		t.Errorf("one run is %q", got)
+	}
+	if got := listed(t, db, store.ReviewFilter{Workspace: "/elsewhere", All: true}); got != "" {
+		t.Errorf("elsewhere there is %q", got)
+	}
+	for _, id := range []string{"01e", "01z"} {
+		if err := db.AddReview(t.Context(), store.Review{Run: id, Verdict: store.Accepted}); err == nil || !strings.Contains(err.Error(), "promoted nothing") {
+			t.Errorf("a review of %s: %v", id, err)
+		}
+	}
+	if err := db.AddReview(t.Context(), store.Review{Run: "01a", Verdict: "splendid"}); err == nil {
+		t.Error("any verdict is taken")
+	}
+	if got := value(t, url, `select string_agg(concat_ws(' ', run, reviewer, verdict, comment), '; ' order by review) from v_reviews where reviewer is not null`); got != "01a ada commented why�?; 01a bob accepted I see" {
+		t.Errorf("the view has %q", got)
+	}
+}
+
+// The models of a run are those that wrote code for it, and its cost is of all
+// that it asked.
+func TestAReviewTellsModelAndCost(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	asked := record("01a")
+	asked.Patch = nil
+	must(t, db.Create(t.Context(), asked))
+	for i, c := range []struct {
+		model, purpose string
+		kind           llm.Kind
+	}{{"big", "PT", ""}, {"gone", "IF", llm.Network}, {"big", "IF", ""}, {"small", "ALF", ""}} {
+		n, err := db.Begin(t.Context(), llm.Record{
+			Run: "01a", Step: fmt.Sprint("step/", i), Attempt: 1, Vendor: "v", Model: c.model, Purpose: c.purpose, Request: []byte("{}"), Begun: asked.Started,
+		})
+		must(t, err)
+		must(t, db.End(t.Context(), n, llm.Outcome{Cost: 500_000, Priced: c.kind == "", Kind: c.kind}))
+	}
+	p := run.Promotion{Status: run.Committed, Changeset: changes()}
+	must(t, db.SavePromotion(t.Context(), "01a", 1, p))
+	must(t, db.Finish(t.Context(), "01a", 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}))
+	promote(t, db, "01b", "", changes())
+	found, err := db.Promotions(t.Context(), store.ReviewFilter{})
+	must(t, err)
+	if len(found) != 2 || found[0].Model != "v/big, v/small" || found[0].Cost == nil || *found[0].Cost != 1.5 {
+		t.Errorf("the run of a model is %+v", found)
+	}
+	if found[1].Model != "patch" || found[1].Cost != nil || found[1].Intent != "patch good.xml" || found[1].Approved != "--yes" {
+		t.Errorf("the run of a patch is %+v", found[1])
+	}
+}
+
+func TestTheHistoryOfAFileFollowsItsNames(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	one := func(op workspace.Op, path, from, before, after string) workspace.Changeset {
+		c := workspace.Change{Op: op, Path: path, From: from, Before: []byte(before), After: []byte(after), Mode: 0o644}
+		return workspace.Changeset{Changes: []workspace.Change{c}}
+	}
+	promote(t, db, "01a", "", one(workspace.Modify, "new.py", "", "other", "file")) // goes away before the name is given anew
+	promote(t, db, "01b", "", one(workspace.Rename, "gone.py", "new.py", "file", "file"))
+	promote(t, db, "01c", "", one(workspace.Create, "old.py", "", "", "1"))
+	promote(t, db, "01d", "", one(workspace.Rename, "new.py", "old.py", "1", "2"))
+	promote(t, db, "01e", "", one(workspace.Modify, "old.py", "", "not", "this"))
+	promote(t, db, "01f", "01d", one(workspace.Rename, "old.py", "new.py", "2", "1"))
+	promote(t, db, "01g", "", workspace.Changeset{Changes: []workspace.Change{ // two files change places
+		{Op: workspace.Rename, Path: "old.py", From: "side.py", Before: []byte("s"), After: []byte("s"), Mode: 0o644},
+		{Op: workspace.Rename, Path: "side.py", From: "old.py", Before: []byte("1"), After: []byte("1"), Mode: 0o644},
+	}})
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: store.Commented}))
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: store.Accepted}))
+	for name, want := range map[string]string{
+		"side.py": "01c create ->1 ; 01d rename 1->2 accepted; 01f rename 2->1 ; 01g rename 1->1 ",
+		"gone.py": "01a modify other->file ; 01b rename file->file ",
+		"new.py":  "01c create ->1 ; 01d rename 1->2 accepted; 01f delete 2-> ",
+		"no.py":   "",
+	} {
+		found, err := db.FileHistory(t.Context(), "/home/ada/shop", name)
+		must(t, err)
+		var told []string
+		for _, c := range found {
+			told = append(told, fmt.Sprintf("%s %s %s->%s %s", c.Run, c.Op, c.Before, c.After, c.Verdict))
+		}
+		if diff := cmp.Diff(want, strings.Join(told, "; ")); diff != "" {
+			t.Errorf("history of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if found, err := db.FileHistory(t.Context(), "/elsewhere", "new.py"); len(found) > 0 || err != nil {
+		t.Errorf("another workspace has the history %v, %v", found, err)
+	}
+}
