@@ -22,6 +22,9 @@ import (
 func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
 	act := "record a candidate of run " + id
 	files, err := db.saveFiles(ctx, act, c.Changeset)
+	if err == nil {
+		err = db.saveBlobs(ctx, act, map[string][]byte{workspace.Digest(c.Origin.Response): c.Origin.Response})
+	}
 	if err != nil {
 		return err
 	}
@@ -53,13 +56,14 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 // The number is counted in the statement itself. The fence holds the row of the
 // run meanwhile, so no two get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
-	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought)}
+	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
+		"response": workspace.Digest(c.Origin.Response), "target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked}
 	for name, list := range lists {
 		args[name] = list
 	}
 	err = tx.QueryRow(ctx, `
-		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds)
-		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds
+		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, response, target, onto, asked)
+		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @response, @target, @onto, @asked
 		from candidate where run = @run
 		returning n`, args).Scan(&n)
 	return n, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -164,19 +165,9 @@ func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]b
 	if len(contents) == 0 {
 		return nil
 	}
-	var absent []string
-	err := db.do(ctx, act, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
-			select d from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d) order by d`,
-			pgx.NamedArgs{"digests": slices.Collect(maps.Keys(contents))})
-		if err != nil {
-			return err
-		}
-		absent, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
+	absent, err := db.Absent(ctx, slices.Collect(maps.Keys(contents)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", act, err)
 	}
 	for _, digest := range absent {
 		data := contents[digest]

@@ -177,7 +177,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 	}
 	want := []string{
 		"v_analysis", "v_cascade", "v_directives", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
-		"v_promotion_files", "v_promotions", "v_proposals", "v_runs", "v_states", "v_symbols",
+		"v_promotion_files", "v_promotions", "v_proposals", "v_recordings", "v_runs", "v_states", "v_symbols",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("views %v, want %v", names, want)
