@@ -336,7 +336,7 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	s.builder.Progress = nil // from here on the terminal is the board's
 	board := c.newBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	r := s.runner(board.event)
-	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: &memory{rows: map[string][]byte{}}, Turns: sandbox.NewTurns()}
+	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns()}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
@@ -395,8 +395,8 @@ func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
 // orNothing is a value for people.
 func orNothing(s string) string { return cmp.Or(cleanLine(s), "nothing") }
 
-// memory is the cache of one replay: the workspace is judged once for all candidates, and
-// nothing that was judged before counts.
+// memory is the cache of replays: a workspace is judged once for all candidates, and
+// nothing that was judged when the run was made counts.
 type memory struct {
 	mu   sync.Mutex
 	rows map[string][]byte
