@@ -341,19 +341,11 @@ from (
     select 'box', g.run, g.detail, c.at
     from gate g join candidate c on c.run = g.run and c.n = g.candidate
     where g.detail like '%close the box of %'
-    union all
-    select 'content', null, count(*) || ' files that nothing refers to: `agent db prune` removes them', null
-    from blob b
-    where not exists (select from candidate_file f where f.before_sha256 = b.sha256)
-        and not exists (select from candidate_file f where f.after_sha256 = b.sha256)
-        and not exists (select from promotion_file f where f.before_sha256 = b.sha256)
-        and not exists (select from promotion_file f where f.after_sha256 = b.sha256)
-    having count(*) > 0
 ) l;
-comment on view v_leaks is 'What did runs leave behind that the record knows of? One row for each; `agent sandbox ls` shows what is left on the engine.';
-comment on column v_leaks.kind is 'promotion, lease, request, box or content';
-comment on column v_leaks.run is 'Run that left it, null when it is nobody''s';
+comment on view v_leaks is 'What did runs leave behind that the record knows of? One row for each; `agent sandbox ls` shows what is left on the engine, `agent db prune --dry-run` what of the record nothing refers to.';
+comment on column v_leaks.kind is 'promotion, lease, request or box';
+comment on column v_leaks.run is 'Run that left it';
 comment on column v_leaks.what is 'What it is, and what it means';
-comment on column v_leaks.since is 'When it was last seen in order, null when that is not known';
+comment on column v_leaks.since is 'When it was last seen in order';
 
 {{ template "shared/reader.sql" . }}

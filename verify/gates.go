@@ -79,6 +79,10 @@ const work = "/work"
 // changes: baselines and proofs of an older one are then made anew.
 const definitions = "10"
 
+// Definitions is the version of what the gates run and how they read it: judgements of
+// another may differ.
+const Definitions = definitions
+
 // toolPaths are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
 // nobody but itself.

@@ -50,6 +50,9 @@ const maxConfig = 64 << 10
 //	[protect]
 //	paths = ["migrations/**", "LICENSE"]
 //
+//	[record]
+//	files = false
+//
 //	[budget]
 //	requests = 20
 //	time = "10m"
@@ -61,6 +64,7 @@ type fileConfig struct {
 	Tests        struct {
 		Run string `toml:"run"` // "all", or "affected" for the packages that a patch can affect
 	} `toml:"tests"`
+	Record recordConfig `toml:"record"`
 	Egress struct {
 		Allow []string `toml:"allow"` // what boxes may reach; an empty list is nothing, which is not the same as none
 	} `toml:"egress"`
@@ -103,6 +107,12 @@ type limitsConfig struct {
 type dependenciesConfig struct {
 	Install *bool `toml:"install"`
 	Scripts *bool `toml:"scripts"` // packages run code of their own then
+}
+
+// A recordConfig says what of a workspace is kept for replays. A workspace may switch
+// off, and only the user may switch on, or say how much.
+type recordConfig struct {
+	Files *bool `toml:"files"`
 }
 
 // parseConfig reads a workspace's agent.toml. A key that is not known
@@ -159,7 +169,7 @@ func (c fileConfig) values() (map[string]string, error) {
 	set("smoke.ready", c.Smoke.Ready)
 	set("tests.run", c.Tests.Run)
 	c.Budget.values(set)
-	for name, on := range map[string]*bool{"dependencies.install": c.Dependencies.Install, "dependencies.scripts": c.Dependencies.Scripts} {
+	for name, on := range map[string]*bool{"dependencies.install": c.Dependencies.Install, "dependencies.scripts": c.Dependencies.Scripts, "record.files": c.Record.Files} {
 		if on != nil {
 			set(name, strconv.FormatBool(*on))
 		}

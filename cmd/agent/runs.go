@@ -58,6 +58,10 @@ func (c *cmdline) runsCommand() *cli.Command {
 				Action:      c.runsDiff,
 			},
 			c.runsCalls(which, about),
+			c.runsReplay(),
+			c.runsExport(which, about),
+			c.runsVerify(),
+			c.runsKey(),
 		},
 	}
 }

@@ -204,10 +204,14 @@ func (c *cmdline) baseRequest(set settings) (run.Request, error) {
 	if err != nil {
 		return run.Request{}, err
 	}
+	keep, err := set.keeping()
+	if err != nil {
+		return run.Request{}, err
+	}
 	allow, err := set.allowKinds()
 	return run.Request{
 		Workspace: dir, Exclude: unlist(set["exclude"].text), Protect: protect, Allow: allow, NoPromote: set.on("no_promote"), Config: config,
-		NoInstall: !set.on("dependencies.install"), InstallScripts: set.on("dependencies.scripts"),
+		NoInstall: !set.on("dependencies.install"), InstallScripts: set.on("dependencies.scripts"), Keep: keep,
 	}, err
 }
 

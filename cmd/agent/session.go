@@ -156,7 +156,7 @@ func (s *session) recover(ctx context.Context) ([]run.Record, error) {
 
 // runner returns the state machine over this session.
 func (s *session) runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit, Later: s.later.Go}
+	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit, Recorder: s.db, Later: s.later.Go}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder

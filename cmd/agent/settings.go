@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -55,6 +56,8 @@ func keys() []key {
 		{"tests.run", "", "", "all", "all: those that the patch can affect first; affected: these packages alone"},
 		{"dependencies.install", "no-install", "AGENT_INSTALL", "true", "install what the workspace depends on, once for each state of its lock files"},
 		{"dependencies.scripts", "", "AGENT_INSTALL_SCRIPTS", "false", "let packages run code of their own while they are installed"},
+		{"record.files", "", "AGENT_RECORD_FILES", "true", "keep the files that a run saw in the record, so that it can be replayed"},
+		{"record.bytes", "", "AGENT_RECORD_BYTES", "256MiB", "keep none of a workspace that is larger"},
 		{"egress.allow", "", "AGENT_EGRESS", "[]", "hosts that the smoke test, the tests and gates of the workspace's own may reach, with a port or 443 and 80; a workspace only leaves out"},
 		{"gate", "", "", "[]", "gates of the workspace's own, after the built-in ones"},
 	}, modelKeys()...)
@@ -99,7 +102,7 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 	}
 	// A switch that is neither on nor off must not be taken for off:
 	// AGENT_NO_PROMOTE=yes would promote.
-	for _, name := range []string{"yes", "no_promote", "json", "dependencies.install", "dependencies.scripts"} {
+	for _, name := range []string{"yes", "no_promote", "json", "dependencies.install", "dependencies.scripts", "record.files"} {
 		if _, err := strconv.ParseBool(s[name].text); err != nil {
 			return nil, usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
 		}
@@ -109,6 +112,9 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 	}
 	// A pattern that protects nothing must not go unnoticed in any command.
 	if _, err := s.protection(); err != nil {
+		return nil, err
+	}
+	if _, err := s.keeping(); err != nil {
 		return nil, err
 	}
 	_, err := s.verifyConfig()
@@ -226,7 +232,7 @@ func (s settings) workspaceFile(outer settings) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"dependencies.install", "dependencies.scripts"} {
+	for _, name := range []string{"dependencies.install", "dependencies.scripts", "record.files"} {
 		if inner.on(name) && !outer.on(name) {
 			return policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
 				"%s: %s is off without it", configName, name)
@@ -426,6 +432,20 @@ func (s settings) on(name string) bool {
 // holdKinds are the kinds of change that may be approved in advance.
 func holdKinds() []string {
 	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type", "changed-test", "unseen", "protected"}
+}
+
+// keeping says what of a workspace is kept for replays. A record is read by more people
+// than the user's own file, so what that gives to programs does not get there.
+func (s settings) keeping() (run.Keep, error) {
+	k := run.Keep{Files: s.on("record.files")}
+	if env := s["smoke.env"]; env.origin != "default" && filepath.Base(env.origin) != configName {
+		k.Never = "smoke.env is the user's own, and is not recorded"
+	}
+	v, err := s["record.bytes"], error(nil)
+	if k.Bytes, err = parseBytes(v.text); err != nil {
+		err = usage("mend that value", "record.bytes (%s): %v", v.origin, err)
+	}
+	return k, err
 }
 
 // protection returns what the configuration protects.

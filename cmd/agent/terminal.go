@@ -26,11 +26,13 @@ type cmdline struct {
 	stdout, stderr io.Writer
 	// When to paint: always, never, or else by the terminal.
 	color string
+	// What replays have found so far, which begin with nothing.
+	judged *memory
 }
 
 // newCmdline returns the command line on these streams.
 func newCmdline(getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) *cmdline {
-	return &cmdline{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr}
+	return &cmdline{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr, judged: &memory{rows: map[string][]byte{}}}
 }
 
 // terminal returns the file behind stream when it is a terminal, else

@@ -35,14 +35,15 @@ const (
 // allowed says what each package of ours may import of ours. A package that
 // is not listed may import nothing of ours. Only cmd sees everything.
 var allowed = map[string][]string{
-	"cmd/agent":          {"*"},
-	"cmd/guest":          {"sandbox/guest"},
-	"orchestrator/blame": {"orchestrator/edit"},
-	"orchestrator/edit":  {"sandbox/workspace"},
-	"orchestrator/run":   {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
-	"orchestrator/store": {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
-	"sandbox":            {"sandbox/guest", "sandbox/workspace"},
-	"verify":             {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
+	"cmd/agent":            {"*"},
+	"cmd/guest":            {"sandbox/guest"},
+	"orchestrator/blame":   {"orchestrator/edit"},
+	"orchestrator/edit":    {"sandbox/workspace"},
+	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
+	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
+	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
+	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
+	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

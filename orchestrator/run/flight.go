@@ -42,6 +42,8 @@ type flight struct {
 	renew func(context.Context)
 	// What goes on beside the run, and ends before it does.
 	beside sync.WaitGroup
+	// Keeps what the run saw; nil where nothing was judged.
+	recording func(context.Context) error
 
 	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
 }
@@ -74,15 +76,33 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	if err := r.Store.Finish(settled, f.rec.ID, f.rec.Token, end); err != nil && end.Verdict != verify.Infra {
 		end = unrecorded(end, err)
 	}
-	if f.renew != nil && r.Later != nil {
+	f.follow(ctx)
+	return f.close(end)
+}
+
+// follow has done what nobody waits for: what the run saw is kept, and the snapshot made
+// anew.
+func (f *flight) follow(ctx context.Context) {
+	if f.Later == nil {
+		return
+	}
+	if f.recording != nil && f.Recorder != nil {
+		f.Later(func() {
+			ctx, cancel := context.WithTimeout(ctx, keepDuration)
+			defer cancel()
+			if err := f.recording(ctx); err != nil && ctx.Err() == nil {
+				f.emit(Event{Note: "the run cannot be replayed: " + err.Error()})
+			}
+		})
+	}
+	if f.renew != nil {
 		f.emit(Event{Note: "the snapshot is made anew for the next run, beside what follows"})
-		r.Later(func() {
+		f.Later(func() {
 			ctx, cancel := context.WithTimeout(ctx, renewFor)
 			defer cancel()
 			f.renew(ctx)
 		})
 	}
-	return f.close(end)
 }
 
 // locked runs fly with the workspace's lock held and old journals settled.

@@ -153,6 +153,7 @@ func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes wor
 // model.
 func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (workspace.Changeset, *agent.Failure, error) {
 	started := time.Now()
+	cand.Origin = Origin{Response: response, Target: target, Onto: changes.Digest()}
 	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
 	var refusal *edit.Refusal
 	switch {
@@ -172,7 +173,7 @@ func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes work
 		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
 		return cs, &agent.Failure{Gate: "edit", Text: "nothing was applied: " + err.Error()}, nil
 	}
-	cand.Edits = applied
+	cand.Edits, cand.Origin.Asked = applied, cs.Digest()
 	return cs, nil, nil
 }
 
@@ -227,29 +228,43 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 
 // edit turns the patch into a changeset that may be written at all.
 func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest) (Candidate, *Ending) {
-	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	cand, p, err := f.made(base, req.Patch, req.Target)
+	if err != nil {
+		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
+		return cand, &end
+	}
+	if p != nil {
+		return f.reject(ctx, cand, p)
+	}
+	for name, other := range base.Collisions(cand.Changeset) {
+		f.emit(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
+	}
+	return cand, nil
+}
+
+// made is the candidate of a response to the workspace itself. The problem is why it is
+// rejected before any gate.
+func (f *flight) made(base *workspace.Manifest, response []byte, target string) (cand Candidate, p *Problem, err error) {
+	cand = Candidate{Thought: edit.Thought(response), Origin: Origin{Response: response, Target: target}}
 	started := time.Now()
-	cs, applied, err := Edit(base, req.Patch, req.Target)
+	cs, applied, err := Edit(base, response, target)
 	var r *edit.Refusal
 	var no *ForbiddenError
 	switch {
 	case errors.As(err, &r):
-		cand.Gates = []verify.Gate{refusedGate(r, time.Since(started))}
-		return f.reject(ctx, cand, refused(r))
+		p, cand.Gates = refused(r), []verify.Gate{refusedGate(r, time.Since(started))}
+		cand.Verdict = kinds[p.Kind].verdict
+		return cand, p, nil
 	case errors.As(err, &no):
-		cand.Edits = applied
-		f.seal(&cand, cs)
-		return f.reject(ctx, cand, forbidden(no.Err))
+		p = forbidden(no.Err)
+		cand.Verdict = kinds[p.Kind].verdict
 	case err != nil:
-		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
-		return cand, &end
+		return cand, nil, err
 	}
 	cand.Edits = applied
 	f.seal(&cand, cs)
-	for name, other := range base.Collisions(cs) {
-		f.emit(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
-	}
-	return cand, nil
+	cand.Origin.Asked = cand.Digest
+	return cand, p, nil
 }
 
 // seal sets everything that follows from the candidate's changeset.

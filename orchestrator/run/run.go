@@ -113,6 +113,8 @@ type Candidate struct {
 	Skipped   []verify.Skip
 	Holds     []workspace.Hold
 	Changeset workspace.Changeset
+	// Origin is what it was made of, for a replay.
+	Origin Origin
 }
 
 // A PromotionStatus says how far a promotion came.
@@ -271,6 +273,8 @@ type Runner struct {
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
+	// Recorder keeps what runs see, so that they can be replayed; nil for nobody.
+	Recorder Recorder
 	// Later has something done beside what follows a run, by whoever waits for it
 	// in the end; nil where nobody does, and it is left undone.
 	Later func(act func())
@@ -314,6 +318,8 @@ type Request struct {
 	NoPromote                 bool
 	Config                    verify.Config
 	Approver                  Approver
+	// Keep says what of the workspace is kept for a replay.
+	Keep Keep
 }
 
 // A Document is the result of a run, printed by --json.

@@ -85,6 +85,7 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 		if st.outgrown() {
 			f.renew = func(ctx context.Context) { st.renew(ctx, f.Images, req) }
 		}
+		f.recording = func(ctx context.Context) error { return f.keep(ctx, req, st) }
 		return st, nil
 	}
 }

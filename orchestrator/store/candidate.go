@@ -30,7 +30,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 			return fmt.Errorf("%s: encode its %s: %w", act, name, err)
 		}
 	}
-	return db.withFiles(ctx, act, c.Changeset, func(files []file) error {
+	return db.withFiles(ctx, act, c.Changeset, [][]byte{c.Origin.Response}, func(files []file) error {
 		return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 			if h.Ended {
 				return ErrFinished
@@ -52,13 +52,17 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 // The number is counted in the statement itself. The fence holds the row of the
 // run meanwhile, so no two get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
-	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought)}
+	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
+		"target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked}
 	for name, list := range lists {
 		args[name] = list
 	}
+	if args["response"] = nil; c.Origin.Response != nil {
+		args["response"] = workspace.Digest(c.Origin.Response)
+	}
 	err = tx.QueryRow(ctx, `
-		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds)
-		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds
+		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, response, target, onto, asked)
+		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @response, @target, @onto, @asked
 		from candidate where run = @run
 		returning n`, args).Scan(&n)
 	return n, err

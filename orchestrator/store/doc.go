@@ -4,7 +4,7 @@
 // after them: every request to a model, the state of keys, memory, the cascade
 // queue, iterations, the ledger's files and proposals.
 //
-// *DB implements run.Store, run.Recovering, run.Knowledge, run.Iterations,
+// *DB implements run.Store, run.Recovering, run.Recorder, run.Knowledge, run.Iterations,
 // run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
 // implement llm.KeyStates, and it answers the questions of the command line.
 //
@@ -17,6 +17,7 @@
 //	gate, finding   what each verification step said of a candidate
 //	promotion       what was written to the workspace, and who let it pass
 //	promotion_file  its files, by digest
+//	recording       what a run saw and was judged with, so that it can be judged again
 //	blob            content by SHA-256, kept once however often it is referred to
 //	cache           results that stay true; no evidence, and free to be emptied
 //	model_call      one request to a model, its texts byte for byte, and its price

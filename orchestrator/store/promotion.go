@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -38,7 +39,7 @@ type file struct {
 // settles what another began, changes the status alone.
 func (db *DB) SavePromotion(ctx context.Context, id string, token int64, p run.Promotion) error {
 	act := "record the promotion of run " + id
-	return db.withFiles(ctx, act, p.Changeset, func(files []file) error {
+	return db.withFiles(ctx, act, p.Changeset, nil, func(files []file) error {
 		return db.savePromotion(ctx, act, id, token, p, files)
 	})
 }
@@ -130,12 +131,12 @@ func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, er
 	return p, err
 }
 
-// withFiles stores the content of a changeset and has record refer to it. A
+// withFiles stores the content of a changeset, and others, and has record refer to it. A
 // Prune may remove content that was there and that nobody referred to, between
 // the two: the database refuses record then, and the content is stored again.
-func (db *DB) withFiles(ctx context.Context, act string, cs workspace.Changeset, record func([]file) error) error {
+func (db *DB) withFiles(ctx context.Context, act string, cs workspace.Changeset, others [][]byte, record func([]file) error) error {
 	for {
-		files, err := db.saveFiles(ctx, act, cs)
+		files, err := db.saveFiles(ctx, act, cs, others)
 		if err != nil {
 			return err
 		}
@@ -152,10 +153,10 @@ func dangling(err error) bool {
 	return ok && pg.Code == "23503" && strings.Contains(pg.ConstraintName, "sha256")
 }
 
-// saveFiles stores the content of a changeset and returns its files as rows.
+// saveFiles stores the content of a changeset, and others, and returns its files as rows.
 // Content is kept by its digest: what is there already is not sent again, and
 // storing it needs no fence, for nothing refers to it yet.
-func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset) ([]file, error) {
+func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset, others [][]byte) ([]file, error) {
 	if err := names(cs); err != nil {
 		return nil, err
 	}
@@ -181,6 +182,11 @@ func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset)
 		}
 		files[i] = f
 	}
+	for _, data := range others {
+		if data != nil {
+			keep(data)
+		}
+	}
 	return files, db.saveBlobs(ctx, act, contents)
 }
 
@@ -192,19 +198,9 @@ func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]b
 	if len(contents) == 0 {
 		return nil
 	}
-	var absent []string
-	err := db.do(ctx, act, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
-			select d from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d) order by d`,
-			pgx.NamedArgs{"digests": slices.Collect(maps.Keys(contents))})
-		if err != nil {
-			return err
-		}
-		absent, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
+	absent, err := db.Absent(ctx, slices.Collect(maps.Keys(contents)))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", act, err)
 	}
 	for _, digest := range absent {
 		data := contents[digest]

@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"agent/sandbox/workspace"
 )
 
 const (
@@ -39,8 +43,11 @@ const removable = `r.ended < @before and r.state <> 'promoted' and r.directive i
 	and not exists (select from proposal p where p.run = r.id)`
 
 // unreferenced is the condition on a blob b that only the runs of doomed refer
-// to.
-const unreferenced = `not exists (select from candidate_file f where f.before_sha256 = b.sha256 and f.run not in (select id from doomed))
+// to, and no inventory names: see kept.
+const unreferenced = `not exists (select from unnest(@kept::text[]) k where k = b.sha256)
+	and not exists (select from recording i where i.inventory = b.sha256 and i.run not in (select id from doomed))
+	and not exists (select from candidate c where c.response = b.sha256 and c.run not in (select id from doomed))
+	and not exists (select from candidate_file f where f.before_sha256 = b.sha256 and f.run not in (select id from doomed))
 	and not exists (select from candidate_file f where f.after_sha256 = b.sha256 and f.run not in (select id from doomed))
 	and not exists (select from promotion_file f where f.before_sha256 = b.sha256 and f.run not in (select id from doomed))
 	and not exists (select from promotion_file f where f.after_sha256 = b.sha256 and f.run not in (select id from doomed))`
@@ -58,17 +65,58 @@ const weight = `(select count(*) from doomed),
 func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {
 	var p Pruned
 	err := db.try(ctx, "look for what may be removed", patience, weighTimeout, func(ctx context.Context) error {
-		var contents, cached int64
-		err := db.pool.QueryRow(ctx, `
-			with doomed as materialized (select r.id from run r where `+removable+`)
-			select `+weight+`, b.*, c.* from
-				(select count(*), coalesce(sum(octet_length(b.content)), 0)::bigint from blob b where `+unreferenced+`) b,
-				(select count(*), coalesce(sum(octet_length(data)), 0)::bigint from cache where used < @before) c`,
-			pgx.NamedArgs{"before": before}).Scan(&p.Runs, &p.Requests, &p.Bytes, &p.Contents, &contents, &p.Cached, &cached)
-		p.Bytes += contents + cached
-		return err
+		return pgx.BeginTxFunc(ctx, db.pool, readOnly(), func(tx pgx.Tx) error {
+			files := kept{}
+			if err := files.learn(ctx, tx, `and not exists (select from run r where r.id = i.run and `+removable+`)`, before); err != nil {
+				return err
+			}
+			var contents, cached int64
+			err := tx.QueryRow(ctx, `
+				with doomed as materialized (select r.id from run r where `+removable+`)
+				select `+weight+`, b.*, c.* from
+					(select count(*), coalesce(sum(octet_length(b.content)), 0)::bigint from blob b where `+unreferenced+`) b,
+					(select count(*), coalesce(sum(octet_length(data)), 0)::bigint from cache where used < @before) c`,
+				pgx.NamedArgs{"before": before, "kept": files.digests()}).Scan(&p.Runs, &p.Requests, &p.Bytes, &p.Contents, &contents, &p.Cached, &cached)
+			p.Bytes += contents + cached
+			return err
+		})
 	})
 	return p, err
+}
+
+// kept are the inventories that recordings refer to, each with the digests of the files
+// that it names: by no row, since a large workspace would have thousands for each of its
+// states.
+type kept map[string][]string
+
+// learn reads the inventories that it does not know yet, of recordings i where that holds.
+func (k kept) learn(ctx context.Context, tx pgx.Tx, where string, before time.Time) error {
+	rows, err := tx.Query(ctx, `select distinct i.inventory from recording i where i.inventory is not null `+where, pgx.NamedArgs{"before": before})
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, name := range names {
+		if _, known := k[name]; known || err != nil {
+			continue
+		}
+		var text []byte
+		if err = tx.QueryRow(ctx, `select content from blob where sha256 = @name`, pgx.NamedArgs{"name": name}).Scan(&text); err == nil {
+			k[name], err = workspace.Contents(text)
+		}
+	}
+	return err
+}
+
+// digests lists all files, each once and never nil.
+func (k kept) digests() []string {
+	all := map[string]bool{}
+	for _, files := range k {
+		for _, digest := range files {
+			all[digest] = true
+		}
+	}
+	return slices.AppendSeq(make([]string, 0, len(all)), maps.Keys(all))
 }
 
 // Prune removes runs that ended before a time, with their candidates, gates,
@@ -134,12 +182,20 @@ func pruneBatch(ctx context.Context, tx pgx.Tx, before time.Time, after string) 
 
 // pruneContents removes the blobs that nothing refers to, page by page.
 func (db *DB) pruneContents(ctx context.Context, all *Pruned) error {
+	files := kept{}
 	for after := ""; ; {
 		var last *string
 		var n, bytes int64
-		err := db.do(ctx, "remove contents of files", func(ctx context.Context) error {
+		err := db.transact(ctx, "remove contents of files", func(ctx context.Context, tx pgx.Tx) error {
+			// Nobody begins to rely on a content meanwhile: see SaveRecording.
+			if _, err := tx.Exec(ctx, `lock table recording in share row exclusive mode`); err != nil {
+				return err
+			}
+			if err := files.learn(ctx, tx, "", time.Time{}); err != nil {
+				return err
+			}
 			// One that a writer refers to at this moment is locked and stays.
-			return db.pool.QueryRow(ctx, `
+			return tx.QueryRow(ctx, `
 				with doomed as (select '' as id where false),
 				page as (select sha256 from blob where sha256 > @after order by sha256 limit @n),
 				gone as (
@@ -148,7 +204,7 @@ func (db *DB) pruneContents(ctx context.Context, all *Pruned) error {
 					returning octet_length(content) as size
 				)
 				select (select max(sha256) from page), count(*), coalesce(sum(size), 0)::bigint from gone`,
-				pgx.NamedArgs{"after": after, "n": pruneBlobs}).Scan(&last, &n, &bytes)
+				pgx.NamedArgs{"after": after, "n": pruneBlobs, "kept": files.digests()}).Scan(&last, &n, &bytes)
 		})
 		switch {
 		case dangling(err):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,6 +187,61 @@ func TestContentThatAPruneTookIsStoredAgain(t *testing.T) {
 		}
 		if got := value(t, dsn, `select convert_from(content, 'UTF8') from blob`); got != "taken" {
 			t.Errorf("%s: the content is %q", what, got)
+		}
+	}
+}
+
+// saw keeps a workspace of one file and records that a run saw it.
+func (p past) saw(id, content string) (inventory string) {
+	p.Helper()
+	m := (&workspace.Manifest{}).With(workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "a", After: []byte(content), Mode: 0o644}}})
+	text, err := m.Inventory()
+	must(p.T, err)
+	inventory = workspace.Digest(text)
+	must(p.T, p.db.SaveContents(p.Context(), map[string][]byte{inventory: text, workspace.Digest([]byte(content)): []byte(content)}))
+	must(p.T, p.db.SaveRecording(p.Context(), id, 1, run.Recording{Inventory: inventory, Files: 1}))
+	return inventory
+}
+
+// TestWhatARunSawStaysAsLongAsTheRun, though nothing but an inventory names its files.
+func TestWhatARunSawStaysAsLongAsTheRun(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	const both = "of both"
+	p.rejected("01old", "one", func() { p.saw("01old", "of the old one") })
+	p.rejected("02old", "two", func() { p.saw("02old", both) })
+	p.set(`update run set ended = ended - interval '2 days'`)
+	var stays string
+	p.rejected("03young", "three", func() {
+		stays = p.saw("03young", both)
+		must(t, p.db.SaveCandidate(t.Context(), "03young", 1, run.Candidate{Verdict: verify.Fail, Origin: run.Origin{Response: []byte("an answer")}}))
+	})
+	before := time.Now().Add(-time.Hour)
+	dry, err := p.db.Prunable(t.Context(), before)
+	must(t, err)
+	got, err := p.db.Prune(t.Context(), before)
+	// The contents one and two, what the first saw, and its inventory: the other is that of both.
+	if err != nil || got != dry || got.Runs != 2 || got.Contents != 4 {
+		t.Errorf("removed %+v, %v, and would have removed %+v", got, err, dry)
+	}
+	for _, digest := range []string{stays, workspace.Digest([]byte(both)), workspace.Digest([]byte("an answer"))} {
+		if _, err := p.db.Content(t.Context(), digest); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestARecordingOfWhatAPruneTookSaysSo: the run ends as it did, and cannot be replayed.
+func TestARecordingOfWhatAPruneTookSaysSo(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	must(t, p.db.Create(t.Context(), record("01run")))
+	inventory := p.saw("01run", "taken")
+	p.set(`delete from blob where sha256 = $1`, workspace.Digest([]byte("taken")))
+	for _, name := range []string{inventory, workspace.Digest([]byte("no inventory"))} {
+		must(t, p.db.SaveRecording(t.Context(), "01run", 1, run.Recording{Inventory: name}))
+		if got := rows(t, p.db, `select replayable, lacking from v_recordings`); len(got) != 1 || !strings.HasPrefix(got[0], "false|its files were removed") {
+			t.Errorf("recorded %q", got)
 		}
 	}
 }

@@ -241,8 +241,7 @@ func TestViewsTellWhatDoesNotGoOn(t *testing.T) {
 	for sql, want := range map[string][]string{
 		`select run, state, why, seconds between 600 and 1200 from v_stuck where why = 'approval'`:      {"01waits|awaiting_approval|approval|true"},
 		`select run, why, seconds > 90 from v_stuck where why <> 'approval'`:                            {"02silent|silent|true"},
-		`select kind, run from v_leaks order by kind, run`:                                              {"box|02silent", "content|∅", "lease|02silent", "promotion|03half", "request|03half"},
-		`select left(what, 7) from v_leaks where kind = 'content'`:                                      {"1 files"},
+		`select kind, run from v_leaks order by kind, run`:                                              {"box|02silent", "lease|02silent", "promotion|03half", "request|03half"},
 		`select run, answered, seconds >= 600, "then", approved_by from v_human_latency`:                {"01waits|∅|true|∅|∅"},
 		`select runs, tried, under_way from v_funnel_daily`:                                             {"4|1|3"},
 		`select model, runs, promoted, tokens_per_promoted, cost_per_promoted from v_cost_per_promoted`: {"gemini/flash|2|0|∅|∅"},
@@ -292,7 +291,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 	}
 	want := strings.Fields(`v_analysis v_candidates v_cascade v_cost_per_promoted v_directives v_failure_taxonomy v_findings v_first_pass_rate
 		v_flaky v_funnel_daily v_gate_latency v_gates v_heal_attempts v_history v_human_latency v_iterations v_leaks v_memory v_model_calls
-		v_model_keys v_policy_hits v_promotion_files v_promotions v_proposals v_resource_peaks v_reverted v_reviews v_runs v_states v_stuck v_symbols`)
+		v_model_keys v_policy_hits v_promotion_files v_promotions v_proposals v_recordings v_resource_peaks v_reverted v_reviews v_runs v_states v_stuck v_symbols`)
 	if d := cmp.Diff(want, names); d != "" {
 		t.Errorf("views (-want +got):\n%s", d)
 	}

@@ -19,7 +19,10 @@ import (
 // rereads is how often a file that changes under the reader is read again.
 const rereads = 8
 
-// digest is the hex SHA-256 of content.
+// Digest is the hex SHA-256 of content, by which manifests and records name it.
+func Digest(content []byte) string { return digest(content) }
+
+// digest is Digest.
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

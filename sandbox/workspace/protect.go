@@ -57,6 +57,14 @@ func Protect(patterns []string) (*Protection, error) {
 	return p, nil
 }
 
+// Patterns are those that were given.
+func (p *Protection) Patterns() []string {
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(p.patterns)
+}
+
 // Holds lists the changes of cs to paths that are protected, either end of a
 // rename. All of them block.
 func (p *Protection) Holds(cs Changeset) (holds []Hold) {

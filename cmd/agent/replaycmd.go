@@ -1,0 +1,419 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/images"
+	"agent/orchestrator/archive"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// runsReplay judges a run again.
+func (c *cmdline) runsReplay() *cli.Command {
+	return &cli.Command{
+		Name: "replay", Usage: "judge a run again from its record, and compare", ArgsUsage: "[RUN|ARCHIVE]",
+		Description: "Rebuilds the workspace that the run saw, applies the recorded responses again, runs the gates\n" +
+			"with nothing from the cache and compares verdicts, findings and bytes. The workspace is not\n" +
+			"looked at, and no model is asked. ARCHIVE is a file that `agent runs export` wrote; for that\n" +
+			"no database is needed. Exit codes: 0 identical, 1 it differs, and in what is printed.\n\n" + examples(
+			"agent runs replay 1k3", "does the verdict still hold?",
+			"agent runs replay 1k3.tar", "a run of another machine",
+			"agent runs replay 1k3 --keep seen", "look at what the run saw"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "keep", Usage: "rebuild the workspace in `DIR`, a new one, and leave it there"},
+			&cli.StringFlag{Name: "key", Usage: "the archive must be signed by `KEY`: its fingerprint, or a file with the public key"},
+			jsonFlag(),
+		},
+		Action: c.replay,
+	}
+}
+
+// runsExport writes a run to a file.
+func (c *cmdline) runsExport(which, about string) *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "write a run to one signed file that another machine can check and replay", ArgsUsage: which,
+		Description: about + "The file holds what decided the verdict: the files that the run saw, the patches, the\n" +
+			"settings, what was asked of models. It is signed with a key that is made on first use, in\n" +
+			"the directory of the user's configuration.\n\n" + examples(
+			"agent runs export 1k3", "to agent-run-1k3….tar",
+			"agent runs export 1k3 -o - | ssh host 'cat > 1k3.tar'", "to another machine"),
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output"}},
+		Action: c.export,
+	}
+}
+
+// runsVerify checks an archive without an engine or a database.
+func (c *cmdline) runsVerify() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "check every byte and the signature of an exported run", ArgsUsage: "ARCHIVE",
+		Description: "Says whose key signed it. Only --key tells whether that is the right one: whoever changes an\n" +
+			"archive can sign it anew. Exit codes: 0 whole, 1 not.\n\n" + examples(
+			"agent runs verify 1k3.tar --key SHA256:…", "the fingerprint that `agent runs key` prints there"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "key", Usage: "it must be signed by `KEY`: its fingerprint, or a file with the public key"}, jsonFlag(),
+		},
+		Action: c.verifyArchive,
+	}
+}
+
+// runsKey shows the key that signs exports.
+func (c *cmdline) runsKey() *cli.Command {
+	return &cli.Command{
+		Name: "key", Usage: "print fingerprint and public half of the key that signs exported runs",
+		Description: "Whoever is given an archive needs the fingerprint by another way.\n\n" + examples("agent runs key", "made on first use"),
+		Action: func(*cli.Context) error {
+			key, err := c.signingKey()
+			if err != nil {
+				return err
+			}
+			id, err := key.KeyID()
+			if err != nil {
+				return err
+			}
+			public, err := key.PEM()
+			if err == nil {
+				_, err = fmt.Fprintf(c.stdout, "%s\n%s", id, public)
+			}
+			return err
+		},
+	}
+}
+
+// signingKey is the user's own.
+func (c *cmdline) signingKey() (*archive.Key, error) {
+	config := userConfigPath(c.getenv)
+	if config == "" {
+		return nil, infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
+	}
+	key, err := archive.LoadKey(filepath.Join(filepath.Dir(config), "attest.key"))
+	if err != nil {
+		err = infra("see the message", "%w", err)
+	}
+	return key, err
+}
+
+// evidence reads what a replay and an export need; why it is not there is told as the
+// fault of nobody.
+func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, error) {
+	d, err := s.named(ctx, prefix)
+	if err != nil {
+		return run.Evidence{}, err
+	}
+	e, err := s.db.Evidence(ctx, d.ID)
+	var lacking *store.LackingError
+	if errors.As(err, &lacking) {
+		err = usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
+	}
+	return e, err
+}
+
+// export writes the archive. A file appears under its name when it is whole.
+func (c *cmdline) export(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := c.signingKey()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		e, err := s.evidence(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer) error {
+			return archive.Write(ctx.Context, w, e, func(d string) ([]byte, error) { return s.db.Content(ctx.Context, d) }, key)
+		}
+		name := cmp.Or(ctx.String("output"), "agent-run-"+e.Run+".tar")
+		if name == "-" {
+			return write(c.stdout)
+		}
+		if err := writeWhole(name, write); err != nil {
+			return infra("name another file with -o", "write the archive: %w", err)
+		}
+		id, err := key.KeyID()
+		fmt.Fprintf(c.stderr, "agent: signed with the key %s\n", id)
+		fmt.Fprintln(c.stdout, name)
+		return err
+	})
+}
+
+// writeWhole writes a file beside its name and then gives it the name.
+func writeWhole(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".agent-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone where it was renamed
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// openArchive reads an archive and checks all of it, and whose it is.
+func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(), error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, usage("name an archive", "%w", err)
+	}
+	done := func() { f.Close() } // it was only read
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = usage("save it to a file first", "%s is no regular file", name)
+	}
+	var a *archive.Archive
+	if err == nil {
+		a, err = archive.Open(ctx, f, info.Size())
+	}
+	var damaged *archive.DamagedError
+	if errors.As(err, &damaged) {
+		err = &fault{exit: run.ExitFail, kind: "patch", next: "have it exported and sent again", err: err}
+	}
+	if err == nil && key != "" {
+		err = signedBy(a, key)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return a, done, nil
+}
+
+// signedBy compares the signer of an archive with a fingerprint, or the public key in a
+// file.
+func signedBy(a *archive.Archive, key string) error {
+	if !strings.HasPrefix(key, "SHA256:") {
+		text, err := readConfig(key, true)
+		if err == nil && text == nil {
+			err = os.ErrNotExist
+		}
+		var k *archive.Key
+		if err == nil {
+			k, err = archive.ParsePublic(text)
+		}
+		if err == nil {
+			key, err = k.KeyID()
+		}
+		if err != nil {
+			return usage("give a fingerprint as SHA256:…, or a file that holds the public key", "--key: %w", err)
+		}
+	}
+	if a.Fingerprint != key {
+		return &fault{exit: run.ExitFail, kind: "patch", next: "ask whoever made it for the fingerprint: `agent runs key`", err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+	}
+	return nil
+}
+
+// A verifiedRow is what `runs verify --json` prints.
+type verifiedRow struct {
+	Run     string         `json:"run"`
+	State   run.State      `json:"state"`
+	Verdict verify.Verdict `json:"verdict"`
+	Key     string         `json:"key"`
+	Trusted bool           `json:"trusted"`
+	Parts   int            `json:"parts"`
+	Bytes   int64          `json:"bytes"`
+}
+
+// verifyArchive checks an archive.
+func (c *cmdline) verifyArchive(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	name := ctx.Args().First()
+	if name == "" {
+		return usage("name a file that `agent runs export` wrote", "no archive was named")
+	}
+	a, done, err := openArchive(ctx.Context, name, ctx.String("key"))
+	if err != nil {
+		return err
+	}
+	defer done()
+	e := a.Evidence
+	if set.on("json") {
+		return printJSON(c.stdout, verifiedRow{e.Run, e.State, e.Verdict, a.Fingerprint, ctx.String("key") != "", a.Parts, a.Size})
+	}
+	fmt.Fprintf(c.stdout, "run %s, %s, verdict %s: %d parts are whole, signed by %s\n", cleanLine(e.Run), cleanLine(string(e.State)), cleanLine(string(e.Verdict)), a.Parts, a.Fingerprint)
+	if ctx.String("key") == "" {
+		fmt.Fprintln(c.stderr, "agent: whose key that is was not checked: give --key")
+	}
+	return nil
+}
+
+// replay judges a run of the record, or of an archive: names of runs have neither dots nor
+// slashes.
+func (c *cmdline) replay(ctx *cli.Context) error {
+	name := ctx.Args().First()
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if strings.ContainsAny(name, "./") {
+		a, done, err := openArchive(ctx.Context, name, ctx.String("key"))
+		if err != nil {
+			return err
+		}
+		defer done()
+		if err := set.admits(a.Evidence.Settings); err != nil {
+			return err
+		}
+		if ctx.String("key") == "" {
+			fmt.Fprintf(c.stderr, "agent: signed by %s; whose key that is was not checked: give --key\n", a.Fingerprint)
+		}
+		s, err := c.openEngine(ctx.Context)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return c.judgeAgain(ctx, set, s, a.Evidence, a.Content)
+	}
+	if ctx.String("key") != "" {
+		return usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
+	}
+	return c.with(ctx.Context, set, true, func(s *session) error {
+		e, err := s.evidence(ctx.Context, name)
+		if err != nil {
+			return err
+		}
+		return c.judgeAgain(ctx, set, s, e, func(d string) ([]byte, error) { return s.db.Content(ctx.Context, d) })
+	})
+}
+
+// admits refuses the settings of an archive that give the code in it more than holds here:
+// whoever makes one must not be able to.
+func (s settings) admits(recorded run.Settings) error {
+	have, err := s.verifyConfig()
+	if err != nil {
+		return err
+	}
+	more := wider(recorded.Config, have)
+	for _, p := range recorded.Config.Egress {
+		if !have.Egress.Covers(p) {
+			more = cmp.Or(more, "egress.allow")
+		}
+	}
+	if recorded.InstallScripts && !s.on("dependencies.scripts") {
+		more = cmp.Or(more, "dependencies.scripts")
+	}
+	if more != "" {
+		return policy("raise it in the user configuration or the environment, if you trust who made the archive",
+			"the run was judged with more %s than the %s that holds here", more, s.heldText(more))
+	}
+	return nil
+}
+
+// judgeAgain replays evidence and prints what came of it.
+func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
+	dir, gone, err := replayDir(ctx.String("keep"))
+	if err != nil {
+		return err
+	}
+	defer gone()
+	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+		return fmt.Errorf("build the toolchain image: %w", err)
+	}
+	if err := s.settleRuntime(ctx.Context, &e.Settings.Config, c.stderr); err != nil {
+		return err
+	}
+	s.builder.Progress = nil // from here on the terminal is the board's
+	board := c.newBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
+	r := s.runner(board.event)
+	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns()}
+	rep, err := r.Replay(ctx.Context, e, dir, content)
+	board.close()
+	// Nobody asks for that snapshot again; the workspace's own are others.
+	_, pruned := s.builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
+		if workspace == dir {
+			return 0
+		}
+		return math.MaxInt
+	})
+	var unfit *run.UnfitError
+	switch {
+	case errors.As(err, &unfit):
+		return &fault{exit: run.ExitFail, kind: "patch", next: "the record was changed, or an agent of another version wrote it", err: err}
+	case err != nil:
+		return err
+	}
+	return errors.Join(c.printReplay(rep, set.on("json")), pruned)
+}
+
+// replayDir makes the directory of a rebuilt workspace: name, which must be new, or one
+// that is removed again.
+func replayDir(name string) (string, func(), error) {
+	if name != "" {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			return "", nil, usage("name a directory that is not there yet", "--keep: %w", err)
+		}
+		return resolved(name), func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "agent-replay-")
+	return resolved(dir), func() { os.RemoveAll(dir) }, err
+}
+
+// printReplay prints a report, what the tools are first.
+func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = printJSON(c.stdout, rep)
+	} else {
+		err = printTo(c.stdout, func(w io.Writer) error {
+			for _, note := range rep.Notes {
+				fmt.Fprintln(w, cleanLine(note))
+			}
+			for _, d := range rep.Differs {
+				fmt.Fprintf(w, "candidate %d: %s: recorded %s, now %s\n", d.Candidate, cleanLine(d.What), orNothing(d.Recorded), orNothing(d.Replayed))
+			}
+			_, err := fmt.Fprintf(w, "run %s replayed: %s\n", cleanLine(rep.Run), map[bool]string{true: "identical", false: "it differs"}[rep.Identical])
+			return err
+		})
+	}
+	if err == nil && !rep.Identical {
+		err = errReported{run.ExitFail}
+	}
+	return err
+}
+
+// orNothing is a value for people.
+func orNothing(s string) string { return cmp.Or(cleanLine(s), "nothing") }
+
+// memory is the cache of replays: a workspace is judged once for all candidates, and
+// nothing that was judged when the run was made counts.
+type memory struct {
+	mu   sync.Mutex
+	rows map[string][]byte
+}
+
+// Load implements verify.Cache.
+func (m *memory) Load(_ context.Context, key string) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.rows[key]
+	return data, ok, nil
+}
+
+// Save implements verify.Cache.
+func (m *memory) Save(_ context.Context, key string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows[key] = data
+	return nil
+}

@@ -1,0 +1,302 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// format is that of manifest.json; readers refuse others.
+const format = 1
+
+// The names in an archive, beside those of blobs.
+const (
+	runName       = "run.json"
+	exchangesName = "exchanges.json"
+	blobs         = "blobs/"
+	manifestName  = "manifest.json"
+	attestedName  = "attestation.json"
+	keyName       = "key.pub"
+)
+
+// The bounds of what is read, in bytes: of a file, and of what of it is held in memory at
+// once.
+const (
+	maxArchive = 1 << 30
+	maxPart    = 64 << 20
+)
+
+// A manifest lists what is signed.
+type manifest struct {
+	Format int    `json:"format"`
+	Run    string `json:"run"`
+	Parts  []part `json:"parts"`
+}
+
+// A part is one file of an archive.
+type part struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// header is that of a part: nothing in it is left to chance.
+func (p part) header() *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Format: tar.FormatUSTAR, Name: p.Name, Size: p.Size, Mode: 0o644}
+}
+
+// Write writes the archive of a run. content gives what the evidence names.
+func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest string) ([]byte, error), key *Key) error {
+	names, err := contentsOf(e, content)
+	if err != nil {
+		return err
+	}
+	t, m := tar.NewWriter(w), manifest{Format: format, Run: e.Run}
+	add := func(name string, data []byte) error {
+		p := part{name, int64(len(data)), workspace.Digest(data)}
+		m.Parts = append(m.Parts, p)
+		if err := t.WriteHeader(p.header()); err != nil {
+			return err
+		}
+		_, err := t.Write(data)
+		return err
+	}
+	exchanges := e.Exchanges
+	e.Exchanges = nil
+	if err := errors.Join(addJSON(add, runName, e), addJSON(add, exchangesName, exchanges)); err != nil {
+		return err
+	}
+	for _, digest := range names {
+		data, err := content(digest)
+		if err == nil {
+			err = add(blobs+digest, data)
+		}
+		if err != nil {
+			return fmt.Errorf("content %s: %w", digest, err)
+		}
+	}
+	if err := addJSON(add, manifestName, m); err != nil {
+		return err
+	}
+	payload, err := statement(e, m.Parts[len(m.Parts)-1].SHA256)
+	if err != nil {
+		return err
+	}
+	envelope, err := sign(ctx, payload, key)
+	if err != nil {
+		return err
+	}
+	public, err := key.PEM()
+	return errors.Join(err, add(attestedName, envelope), add(keyName, public), t.Close())
+}
+
+// addJSON adds a part of JSON.
+func addJSON(add func(string, []byte) error, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return add(name, data)
+}
+
+// contentsOf lists the contents that evidence names, each once, in order.
+func contentsOf(e run.Evidence, content func(digest string) ([]byte, error)) ([]string, error) {
+	text, err := content(e.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	names, err := workspace.Contents(text)
+	names = append(names, e.Inventory)
+	for _, x := range e.Candidates {
+		names = append(names, x.Response)
+		for _, f := range x.Files {
+			names = append(names, f.Before, f.After)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(d string) bool { return d == "" }), err
+}
+
+// An Archive is one that was read and found whole.
+type Archive struct {
+	Evidence run.Evidence
+	// Fingerprint is that of the key that signed it.
+	Fingerprint string
+	// Parts is how many there are, Size the bytes of all.
+	Parts int
+	Size  int64
+
+	from  io.ReaderAt
+	found map[string]found
+}
+
+// found is where a part lies.
+type found struct {
+	part
+	at int64
+}
+
+// A DamagedError says what is wrong with an archive.
+type DamagedError struct{ Reason string }
+
+// Error is the reason.
+func (e *DamagedError) Error() string { return "the archive is damaged: " + e.Reason }
+
+// Open reads the archive of size bytes and checks all of it. The error is a
+// *DamagedError when a bit in it is another than when it was written.
+func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
+	damaged := func(format string, args ...any) error { return &DamagedError{fmt.Sprintf(format, args...)} }
+	if size > maxArchive {
+		return nil, damaged("%d MiB are more than any has", size>>20)
+	}
+	a := &Archive{Size: size, from: from, found: map[string]found{}}
+	order, err := a.index(ctx)
+	if err != nil {
+		return nil, damaged("%v", err)
+	}
+	n := len(order) - 3
+	if n < 2 || !slices.Equal(order[n:], []string{manifestName, attestedName, keyName}) || !slices.Equal(order[:2], []string{runName, exchangesName}) {
+		return nil, damaged("its parts are others, or in another order, than an archive has")
+	}
+	a.Parts = len(order)
+	var m manifest
+	if err := errors.Join(a.decode(manifestName, &m), a.decode(runName, &a.Evidence), a.decode(exchangesName, &a.Evidence.Exchanges)); err != nil {
+		return nil, damaged("%v", err)
+	}
+	if m.Format != format {
+		return nil, damaged("it has the format %d, and this agent reads %d: read it with the agent that wrote it", m.Format, format)
+	}
+	listed := []string{}
+	for _, p := range m.Parts {
+		if a.found[p.Name].part != p || strings.HasPrefix(p.Name, blobs) && p.Name != blobs+p.SHA256 {
+			return nil, damaged("%s is not what the manifest says", p.Name)
+		}
+		listed = append(listed, p.Name)
+	}
+	if !slices.Equal(listed, order[:n]) || m.Run != a.Evidence.Run {
+		return nil, damaged("the manifest lists other parts")
+	}
+	if err := a.signed(ctx); err != nil {
+		return nil, damaged("attestation: %v", err)
+	}
+	return a, nil
+}
+
+// signed checks the attestation.
+func (a *Archive) signed(ctx context.Context) error {
+	public, err := a.read(keyName)
+	if err != nil {
+		return err
+	}
+	key, err := ParsePublic(public)
+	if err != nil {
+		return err
+	}
+	envelope, err := a.read(attestedName)
+	if err != nil {
+		return err
+	}
+	if a.Fingerprint, err = key.KeyID(); err != nil {
+		return err
+	}
+	return attested(ctx, envelope, key, a.Evidence, a.found[manifestName].SHA256)
+}
+
+// index finds the parts, and compares the file with what would be written for them.
+func (a *Archive) index(ctx context.Context) (order []string, err error) {
+	in := io.NewSectionReader(a.from, 0, a.Size)
+	same := &comparer{from: a.from}
+	t, again := tar.NewReader(in), tar.NewWriter(same)
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		at, err := in.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, err
+		}
+		p := part{Name: h.Name, Size: h.Size}
+		if h.Typeflag != tar.TypeReg || p.Size > a.Size-at {
+			return nil, fmt.Errorf("%q is no plain file of its size", p.Name)
+		}
+		if _, twice := a.found[p.Name]; twice {
+			return nil, fmt.Errorf("%q is there twice", p.Name)
+		}
+		sum := sha256.New()
+		if err := again.WriteHeader(p.header()); err != nil {
+			return nil, err
+		}
+		if _, err := io.Copy(io.MultiWriter(again, sum), t); err != nil {
+			return nil, errors.Join(ctx.Err(), err)
+		}
+		p.SHA256 = hex.EncodeToString(sum.Sum(nil))
+		a.found[p.Name] = found{p, at}
+		order = append(order, p.Name)
+	}
+	if err := again.Close(); err != nil {
+		return nil, err
+	}
+	if same.at != a.Size {
+		return nil, errors.New("something is behind its end")
+	}
+	return order, nil
+}
+
+// decode reads a part of JSON.
+func (a *Archive) decode(name string, into any) error {
+	data, err := a.read(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// read returns a part.
+func (a *Archive) read(name string) ([]byte, error) {
+	p, ok := a.found[name]
+	if !ok || p.Size > maxPart {
+		return nil, fmt.Errorf("%s is missing, or too large", name)
+	}
+	data := make([]byte, p.Size)
+	if _, err := a.from.ReadAt(data, p.at); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// Content returns a content by its digest. Whoever uses it compares.
+func (a *Archive) Content(digest string) ([]byte, error) { return a.read(blobs + digest) }
+
+// A comparer takes what is written for what lies in a file.
+type comparer struct {
+	from io.ReaderAt
+	at   int64
+}
+
+// Write compares the next bytes.
+func (c *comparer) Write(p []byte) (int, error) {
+	is := make([]byte, len(p))
+	if _, err := c.from.ReadAt(is, c.at); err != nil && err != io.EOF || !bytes.Equal(is, p) {
+		return 0, fmt.Errorf("the bytes near %d are not those that were written", c.at)
+	}
+	c.at += int64(len(p))
+	return len(p), nil
+}

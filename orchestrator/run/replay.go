@@ -1,0 +1,340 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/images"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A Difference is one thing that a replay found otherwise than recorded.
+type Difference struct {
+	// Candidate counts from 1; 0 where it is about the run.
+	Candidate int `json:"candidate,omitempty"`
+	// What differs: snapshot, response, changeset, verdict, hold, the name of a gate, or
+	// that and what it found.
+	What     string `json:"what"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
+}
+
+// A ReplayReport is what came of a replay.
+type ReplayReport struct {
+	Run       string `json:"run"`
+	Identical bool   `json:"identical"`
+	// Snapshot is the digest of the rebuilt workspace, Toolchain the image of the tools
+	// here and Recorded that of the run.
+	Snapshot  string          `json:"snapshot"`
+	Toolchain string          `json:"toolchain"`
+	Recorded  string          `json:"toolchain_recorded"`
+	Verdicts  []ReplayVerdict `json:"candidates"`
+	Differs   []Difference    `json:"differences"`
+	Notes     []string        `json:"notes"`
+}
+
+// A replay is one at work.
+type replay struct {
+	*ReplayReport
+	evidence Evidence
+	// Of the evidence, compared with its digest.
+	content func(digest string) ([]byte, error)
+	base    *workspace.Manifest
+	// By digest: what responses came on top of.
+	finals map[string]workspace.Changeset
+	// The steps of the questions, by the digests of the answers.
+	steps map[string]string
+}
+
+// A ReplayVerdict is what came of one candidate.
+type ReplayVerdict struct {
+	// Step is the question whose answer the candidate was made of, "" for none.
+	Step     string         `json:"step,omitempty"`
+	Recorded verify.Verdict `json:"recorded"`
+	// Replayed is "" where nothing was to be judged.
+	Replayed verify.Verdict `json:"replayed"`
+	// Tree is the digest of the workspace with the candidate.
+	Tree string `json:"tree"`
+}
+
+// An UnfitError says that the evidence of a run is not whole.
+type UnfitError struct {
+	Run    string
+	Reason string
+}
+
+// Error names the run and what is wrong.
+func (e *UnfitError) Error() string { return "the evidence of run " + e.Run + ": " + e.Reason }
+
+// Replay judges the candidates of a recorded run again, and compares. It needs neither
+// the workspace, which it rebuilds in dir, nor a model: responses are applied
+// again. content gives what the evidence names.
+//
+// That the tools are of another image is a note: it counts when a verdict differs.
+// What was not judged then is not judged now: candidates that were cancelled, or
+// struck by trouble of the machine. The error is trouble of the machine, or
+// an *UnfitError.
+func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content func(digest string) ([]byte, error)) (*ReplayReport, error) {
+	rep := &replay{
+		ReplayReport: &ReplayReport{Run: e.Run, Recorded: e.Settings.Toolchain, Verdicts: []ReplayVerdict{}, Differs: []Difference{}, Notes: []string{}},
+		evidence:     e, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
+	}
+	rep.content = func(digest string) ([]byte, error) {
+		data, err := content(digest)
+		if err == nil && workspace.Digest(data) != digest {
+			err = &UnfitError{e.Run, "the content " + digest + " has other bytes"}
+		}
+		return data, err
+	}
+	for _, x := range e.Exchanges {
+		if x.Answer != nil {
+			rep.steps[workspace.Digest(x.Answer)] = x.Step
+		}
+	}
+	text, err := rep.content(e.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	if rep.base, err = workspace.Rebuild(dir, text, rep.content); err != nil {
+		return nil, &UnfitError{e.Run, err.Error()}
+	}
+	if rep.Snapshot = rep.base.Digest(); rep.Snapshot != e.Snapshot {
+		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", and not the one that was judged"}
+	}
+	if err := rep.run(ctx, r); err != nil {
+		return nil, err
+	}
+	rep.Identical = len(rep.Differs) == 0
+	return rep.ReplayReport, nil
+}
+
+// run has all candidates judged.
+func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
+	quiet := *r
+	quiet.Store = unwritten{}
+	f := &flight{Runner: &quiet, rec: Record{ID: newID(time.Now()), Workspace: rep.base.Root}}
+	s := rep.evidence.Settings
+	if f.protect, err = workspace.Protect(s.Protect); err != nil {
+		return &UnfitError{rep.Run, err.Error()}
+	}
+	req := Request{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts}
+	st, err := rep.stage(ctx, f, req)
+	if err != nil {
+		return err
+	}
+	for i, x := range rep.evidence.Candidates {
+		if err := rep.judge(ctx, f, req, st, i+1, x); err != nil {
+			return fmt.Errorf("judge candidate %d again: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// unwritten is the store of a replay, which leaves no record.
+type unwritten struct{ Store }
+
+// Advance takes what would be a note among the states of a run.
+func (unwritten) Advance(context.Context, string, int64, State, string, string) error { return nil }
+
+// differs notes a difference, if there is one.
+func (rep *replay) differs(n int, what, recorded, replayed string) {
+	if recorded != replayed {
+		rep.Differs = append(rep.Differs, Difference{n, what, recorded, replayed})
+	}
+}
+
+// stage makes the snapshot of the rebuilt workspace on the tools that are here. It is
+// made under the name of its directory, so that it can be told from those of the
+// workspace itself.
+func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage, err error) {
+	st.base = rep.base
+	if st.tools, err = f.Images.Ensure(ctx, images.Toolchain); err != nil {
+		return st, fmt.Errorf("build the toolchain image: %w", err)
+	}
+	recorded := rep.evidence.Settings
+	if rep.Toolchain = st.tools.ID; rep.Toolchain != recorded.Toolchain {
+		rep.Notes = append(rep.Notes, "the toolchain image is another than recorded: "+versionsApart(recorded.Versions, st.tools.Versions))
+	}
+	if recorded.Definitions != verify.Definitions {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("the gates are of definitions %s, recorded are %s", verify.Definitions, recorded.Definitions))
+	}
+	if st.dependencies, err = dependenciesOf(st.base, req); err != nil {
+		return st, err
+	}
+	announce(st.dependencies, func(note string) { f.emit(Event{Note: note}) })
+	if st.installed, err = f.Images.Install(ctx, st.tools, st.dependencies); err != nil {
+		return st, fmt.Errorf("install what the workspace depends on: %w", err)
+	}
+	if st.image, err = f.Images.Snapshot(ctx, st.installed, tree{st.base}, st.base.Root); err != nil {
+		return st, err
+	}
+	if st.image.Installed != recorded.Installed {
+		rep.Notes = append(rep.Notes, "the installed dependencies are others than recorded")
+	}
+	return st, nil
+}
+
+// versionsApart names the tools whose versions differ, for people.
+func versionsApart(recorded, here map[string]string) string {
+	var apart []string
+	for name, v := range here {
+		if recorded[name] != v {
+			apart = append(apart, fmt.Sprintf("%s %s instead of %s", name, v, cmp.Or(recorded[name], "none")))
+		}
+	}
+	if len(apart) == 0 {
+		return "with the same versions"
+	}
+	slices.Sort(apart)
+	return strings.Join(apart, ", ")
+}
+
+// judge replays candidate n.
+func (rep *replay) judge(ctx context.Context, f *flight, req Request, st stage, n int, x Exhibit) error {
+	v := ReplayVerdict{Step: rep.steps[x.Response], Recorded: x.Verdict}
+	defer func() { rep.Verdicts = append(rep.Verdicts, v) }()
+	recorded, err := rep.changeset(x)
+	if err != nil {
+		return err
+	}
+	rep.finals[x.Digest] = recorded
+	v.Tree = rep.base.With(recorded).Digest()
+	cand, applied, err := rep.apply(f, x)
+	if err != nil {
+		return err
+	}
+	if rep.differs(n, "response", x.Asked, cand.Origin.Asked); x.Asked != cand.Origin.Asked {
+		return nil // what would be judged is something else
+	}
+	if x.Verdict == verify.Cancelled || x.Verdict == verify.Infra {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("candidate %d was not judged then (%s), and is not now", n, x.Verdict))
+		return nil
+	}
+	if applied {
+		if err := f.verify(ctx, req, st, &cand, watched{}); err != nil {
+			return err
+		}
+		v.Tree = rep.base.With(cand.Changeset).Digest()
+		rep.differs(n, "tree", rep.base.With(recorded).Digest(), v.Tree)
+		rep.differs(n, "changeset", recorded.Digest(), cand.Digest)
+	}
+	v.Replayed = cand.Verdict
+	if cand.Verdict == verify.Infra {
+		return errors.New(because(cand, verify.Infra))
+	}
+	rep.compare(n, x, cand)
+	return nil
+}
+
+// apply makes the candidate of an exhibit again. applied is false when it ended there.
+func (rep *replay) apply(f *flight, x Exhibit) (cand Candidate, applied bool, err error) {
+	response, err := rep.content(x.Response)
+	if err != nil {
+		return cand, false, err
+	}
+	if x.Onto == "" {
+		cand, p, err := f.made(rep.base, response, x.Target)
+		return cand, p == nil, err
+	}
+	onto, ok := rep.finals[x.Onto]
+	if !ok {
+		return cand, false, &UnfitError{rep.Run, "a candidate came on top of a changeset that no other has"}
+	}
+	cs, failure, err := f.revised(&cand, rep.base, onto, response, x.Target)
+	if err == nil && failure == nil {
+		f.seal(&cand, cs)
+	}
+	return cand, failure == nil, err
+}
+
+// changeset puts the recorded changes of an exhibit together.
+func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
+	for _, f := range x.Files {
+		c := workspace.Change{Op: f.Op, Path: f.Path, From: f.From, Mode: f.Mode, OldMode: f.OldMode}
+		if f.Before != "" {
+			c.Before, err = rep.content(f.Before)
+		}
+		if err == nil && f.After != "" {
+			c.After, err = rep.content(f.After)
+		}
+		if err != nil {
+			return cs, err
+		}
+		cs.Changes = append(cs.Changes, c)
+	}
+	if x.Asked != "" && cs.Digest() != x.Digest {
+		err = &UnfitError{rep.Run, "the changes of a candidate are not those of its digest"}
+	}
+	return cs, err
+}
+
+// compare notes how a candidate that was judged again differs.
+func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
+	rep.differs(n, "verdict", string(x.Verdict), string(cand.Verdict))
+	was, is := byName(x.Gates), byName(cand.Gates)
+	for _, g := range slices.Concat(x.Gates, cand.Gates) {
+		a, b := was[g.Name], is[g.Name]
+		rep.differs(n, g.Name, gateVerdict(a), gateVerdict(b))
+		rep.each(n, g.Name+" found", found(a.Findings), found(b.Findings))
+		delete(was, g.Name)
+		delete(is, g.Name)
+	}
+	rep.each(n, "hold", heldBack(x.Holds), heldBack(cand.Holds))
+}
+
+// each notes what is in one list and not in the other.
+func (rep *replay) each(n int, what string, recorded, replayed []string) {
+	for _, s := range recorded {
+		if i := slices.Index(replayed, s); i >= 0 {
+			replayed = slices.Delete(slices.Clone(replayed), i, i+1)
+			continue
+		}
+		rep.differs(n, what, s, "")
+	}
+	for _, s := range replayed {
+		rep.differs(n, what, "", s)
+	}
+}
+
+// byName indexes gates. Of those already compared nothing is left.
+func byName(gates []verify.Gate) map[string]verify.Gate {
+	m := map[string]verify.Gate{}
+	for _, g := range gates {
+		m[g.Name] = g
+	}
+	return m
+}
+
+// gateVerdict is the verdict of a gate, or that there was none.
+func gateVerdict(g verify.Gate) string { return string(cmp.Or(g.Verdict, "left out")) }
+
+// found words new findings, without what the record could not keep.
+func found(list []verify.Finding) []string {
+	var words []string
+	for _, f := range list {
+		words = append(words, strings.Map(func(r rune) rune {
+			if r == 0 || r == '\uFFFD' {
+				return -1
+			}
+			return r
+		}, fmt.Sprintf("%s:%d: %s %s", f.File, f.Line, f.Rule, f.Message)))
+	}
+	return words
+}
+
+// heldBack words holds, but for those that need the repository, which is not kept.
+func heldBack(holds []workspace.Hold) []string {
+	var words []string
+	for _, h := range holds {
+		if h.Kind != "unseen" {
+			words = append(words, h.Kind+" "+h.Path)
+		}
+	}
+	return words
+}

@@ -1,0 +1,236 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// formats is a verifier whose formatter ends a.py with a remark, and which says v.
+func formats(v verify.Verdict) judge {
+	return func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		report, err := says(v)(ctx, req)
+		report.Changeset = workspace.Changeset{}
+		for _, c := range req.Changeset.Changes {
+			if c.Path == "a.py" {
+				c.After = append([]byte(strings.TrimSuffix(string(c.After), "# formatted\n")), "# formatted\n"...)
+			}
+			report.Changeset.Changes = append(report.Changeset.Changes, c)
+		}
+		return report, err
+	}
+}
+
+// record makes a run whose files are kept.
+func record(t *testing.T, b *bench, req run.Request) run.Document {
+	t.Helper()
+	b.runner.Recorder, b.runner.Later = b.db, func(act func()) { act() }
+	req.Keep.Files = true
+	return b.runner.Run(t.Context(), req)
+}
+
+// replayed judges a run of the record again with j, in a directory of its own.
+func replayed(t *testing.T, b *bench, id string, j judge) (*run.ReplayReport, error) {
+	t.Helper()
+	e, err := b.db.Evidence(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run.Runner{Images: frozen{}, Verifier: j}
+	return r.Replay(t.Context(), e, t.TempDir(), func(d string) ([]byte, error) { return b.db.Content(t.Context(), d) })
+}
+
+// The files are read after the promotion has changed some of them; the workspace is
+// gone when the run is replayed.
+func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, formats(verify.Pass))
+	b.write(t, "other.py", "y = 1\n")
+	doc := record(t, b, b.request())
+	if doc.State != run.Promoted {
+		t.Fatalf("ended %+v", doc.Error)
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := replayed(t, b, doc.Run, formats(verify.Pass))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rep.Identical || rep.Snapshot != doc.Snapshot || len(rep.Verdicts) != 1 || rep.Verdicts[0].Replayed != verify.Pass || rep.Verdicts[0].Tree == rep.Snapshot {
+		t.Errorf("the replay is %+v", rep)
+	}
+	// Another formatter, another verdict: each is named.
+	rep, err = replayed(t, b, doc.Run, says(verify.Fail))
+	if err != nil || rep.Identical {
+		t.Fatalf("another judgement is %+v, %v", rep, err)
+	}
+	var what []string
+	for _, d := range rep.Differs {
+		what = append(what, d.What)
+	}
+	if diff := cmp.Diff([]string{"tree", "changeset", "verdict", "tests", "tests found"}, what); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	if d := rep.Differs[4]; d.Candidate != 1 || d.Recorded != "" || d.Replayed != "a.py:1: X1 wrong" {
+		t.Errorf("the finding is %+v", d)
+	}
+	// Trouble of the machine is no difference.
+	if _, err := replayed(t, b, doc.Run, says(verify.Infra)); err == nil || !strings.Contains(err.Error(), "candidate 1 again: tests") {
+		t.Errorf("trouble gives %v", err)
+	}
+}
+
+// What the edit engine refused is refused again, without a gate.
+func TestARefusedCandidateIsRefusedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	b.write(t, "b.py", "z = 1\n")
+	req := b.request()
+	decisions := []run.Answer{{Decision: run.Amend, Response: []byte(`<EDIT file="a.py"><SEARCH>nothing like it</SEARCH><REPLACE>x</REPLACE></EDIT>`)}}
+	req.Approver = approves(func(run.Proposal) run.Answer {
+		a := decisions[0]
+		return a
+	})
+	doc := record(t, b, req)
+	if len(doc.Candidates) != 2 || doc.Candidates[1].Verdict != verify.Fail {
+		t.Fatalf("the run is %+v", doc)
+	}
+	rep, err := replayed(t, b, doc.Run, says(verify.Pass))
+	if err != nil || !rep.Identical || len(rep.Verdicts) != 2 || rep.Verdicts[1].Replayed != verify.Fail {
+		t.Errorf("the replay is %+v, %v", rep, err)
+	}
+}
+
+// approves answers a checkpoint by a function.
+type approves func(run.Proposal) run.Answer
+
+func (a approves) Approve(_ context.Context, p run.Proposal) (run.Answer, error) { return a(p), nil }
+
+// A replay says honestly that it cannot be, and why.
+func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Fail))
+	lacks := func(req run.Request, want string) {
+		t.Helper()
+		b.runner.Recorder, b.runner.Later = b.db, func(act func()) { act() }
+		doc := b.runner.Run(t.Context(), req)
+		_, err := b.db.Evidence(t.Context(), doc.Run)
+		var lacking *store.LackingError
+		if !errors.As(err, &lacking) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	req := b.request()
+	lacks(req, "record.files is off")
+	req.Keep = run.Keep{Files: true, Bytes: 5}
+	lacks(req, "6 bytes together, more than the 5 of record.bytes")
+	req.Keep = run.Keep{Files: true, Never: "not for you"}
+	lacks(req, "not for you")
+	req.Keep = run.Keep{Files: true}
+	huge := filepath.Join(b.dir, "huge")
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 16<<20+1)); err != nil {
+		t.Fatal(err)
+	}
+	lacks(req, "huge is larger than 16 MiB")
+	if err := os.Remove(huge); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody writes while the boxes work: those bytes were never judged.
+	b.runner.Verifier = judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		b.write(t, "a.py", "x = 7\n")
+		return says(verify.Fail)(ctx, req)
+	})
+	b.write(t, "b.py", "secret = 1\n")
+	req.Patch = []byte(`<EDIT file="b.py"><SEARCH>secret = 1</SEARCH><REPLACE>secret = 2</REPLACE></EDIT>`)
+	b.write(t, "a.py", "x = 6\n")
+	lacks(req, "a.py changed while it was read")
+	if _, err := b.db.Content(t.Context(), workspace.Digest([]byte("x = 7\n"))); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("bytes that no gate saw were kept: %v", err)
+	}
+	b.runner.Later = nil
+	doc := b.runner.Run(t.Context(), req)
+	if _, err := b.db.Evidence(t.Context(), doc.Run); err == nil || !strings.Contains(err.Error(), "before what it saw was kept") {
+		t.Errorf("a run whose process ended gives %v", err)
+	}
+}
+
+// A changed record is found before anything is judged.
+func TestEvidenceThatWasChangedIsUnfit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	doc := record(t, b, b.request())
+	whole, err := b.db.Evidence(t.Context(), doc.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(d string) ([]byte, error) { return b.db.Content(t.Context(), d) }
+	bad := func(string) ([]byte, error) { return []byte("other"), nil }
+	for want, c := range map[string]struct {
+		change func(e *run.Evidence)
+		read   func(string) ([]byte, error)
+	}{
+		"has other bytes":               {func(*run.Evidence) {}, bad},
+		"not the one that was judged":   {func(e *run.Evidence) { e.Snapshot = "0" + e.Snapshot[1:] }, read},
+		"read the inventory":            {func(e *run.Evidence) { e.Inventory = e.Candidates[0].Response }, read},
+		"are not those of its digest":   {func(e *run.Evidence) { e.Candidates[0].Files[0].Mode = 0o777 }, read},
+		"on top of a changeset that no": {func(e *run.Evidence) { e.Candidates[0].Onto = "x" }, read},
+		"no path in the workspace":      {func(e *run.Evidence) { e.Settings.Protect = []string{"/x"} }, read},
+	} {
+		e := whole
+		e.Candidates = append([]run.Exhibit{}, whole.Candidates...)
+		e.Candidates[0].Files = append([]run.ExhibitFile{}, whole.Candidates[0].Files...)
+		c.change(&e)
+		r := &run.Runner{Images: frozen{}, Verifier: says(verify.Pass)}
+		_, err := r.Replay(t.Context(), e, t.TempDir(), c.read)
+		var unfit *run.UnfitError
+		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	whole.Candidates[0].Asked, whole.Settings.Toolchain, whole.Settings.Definitions = "other", "sha256:old", "0"
+	whole.Settings.Versions = map[string]string{"ruff": "0.1"}
+	r := &run.Runner{Images: frozen{}, Verifier: says(verify.Pass)}
+	rep, err := r.Replay(t.Context(), whole, t.TempDir(), read)
+	if err != nil || len(rep.Differs) != 1 || rep.Differs[0].What != "response" || len(rep.Notes) != 2 || !strings.Contains(rep.Notes[0], "another than recorded") {
+		t.Errorf("another edit engine gives %+v, %v", rep, err)
+	}
+}
+
+// The second run of an unchanged workspace sends nothing but its own row.
+func TestAnUnchangedWorkspaceIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Fail))
+	b.write(t, "b.py", "w = 1\n")
+	sent := &sending{DB: b.db}
+	for i, want := range []int{2, 2} { // one file and the inventory: what the patch touches is there already
+		b.runner.Recorder, b.runner.Later = sent, func(act func()) { act() }
+		req := b.request()
+		req.Keep.Files = true
+		doc := b.runner.Run(t.Context(), req)
+		if _, err := b.db.Evidence(t.Context(), doc.Run); err != nil || sent.contents != want {
+			t.Errorf("run %d sent %d contents in all, want %d (%v)", i, sent.contents, want, err)
+		}
+	}
+}
+
+// sending counts what is sent.
+type sending struct {
+	*store.DB
+	contents int
+}
+
+func (s *sending) SaveContents(ctx context.Context, contents map[string][]byte) error {
+	s.contents += len(contents)
+	return s.DB.SaveContents(ctx, contents)
+}

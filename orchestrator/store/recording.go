@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// A LackingError says why a run cannot be replayed.
+type LackingError struct{ Run, Reason string }
+
+// Error names the run and the reason.
+func (e *LackingError) Error() string {
+	return fmt.Sprintf("run %s cannot be judged again: %s", e.Run, e.Reason)
+}
+
+// Absent implements [run.Recorder].
+func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, err error) {
+	err = db.do(ctx, "look for contents", func(ctx context.Context) error {
+		rows, err := db.pool.Query(ctx, `
+			select d from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d) order by d`,
+			pgx.NamedArgs{"digests": digests})
+		if err != nil {
+			return err
+		}
+		absent, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return absent, err
+}
+
+// SaveContents implements [run.Recorder]: contents go in one statement, in the order of
+// their digests, for which see saveBlobs.
+func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) error {
+	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
+	for _, d := range digests {
+		data = append(data, append([]byte{}, contents[d]...)) // nil would be null
+	}
+	return db.do(ctx, "keep contents", func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, `
+			insert into blob (sha256, content) select * from unnest(@digests::text[], @data::bytea[]) on conflict do nothing`,
+			pgx.NamedArgs{"digests": digests, "data": data})
+		return err
+	})
+}
+
+// SaveRecording implements [run.Recorder]. The last one of a run counts. Where a Prune
+// has removed content meanwhile, which nothing referred to until now, the run cannot be
+// replayed, and the record says so.
+func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.Recording) error {
+	settings, err := cleanJSON(r.Settings)
+	if err != nil {
+		return err
+	}
+	return db.fenced(ctx, "record what run "+id+" saw", id, token, func(ctx context.Context, tx pgx.Tx, _ held) error {
+		// What a Prune locks: either it knows of this one, or this one of it.
+		if _, err := tx.Exec(ctx, `lock table recording in row exclusive mode`); err != nil {
+			return err
+		}
+		inventory, lacking := r.Inventory, r.Lacking
+		if inventory != "" {
+			whole, err := isWhole(ctx, tx, inventory)
+			if err != nil {
+				return err
+			}
+			if !whole {
+				inventory, lacking = "", "its files were removed by `agent db prune` while it ended"
+			}
+		}
+		_, err := tx.Exec(ctx, `
+			insert into recording (run, inventory, lacking, files, bytes, settings)
+			values (@run, nullif(@inventory, ''), @lacking, @files, @bytes, @settings)
+			on conflict (run) do update set (inventory, lacking, files, bytes, settings) =
+				(excluded.inventory, excluded.lacking, excluded.files, excluded.bytes, excluded.settings)`,
+			pgx.NamedArgs{"run": id, "inventory": inventory, "lacking": clean(lacking), "files": r.Files, "bytes": r.Bytes, "settings": settings})
+		return err
+	})
+}
+
+// isWhole reports whether an inventory is there, and the content of every file in it.
+func isWhole(ctx context.Context, tx pgx.Tx, inventory string) (bool, error) {
+	var text []byte
+	err := tx.QueryRow(ctx, `select content from blob where sha256 = @name`, pgx.NamedArgs{"name": inventory}).Scan(&text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	files, err := workspace.Contents(text)
+	if err != nil {
+		return false, err
+	}
+	whole := false
+	err = tx.QueryRow(ctx, `select not exists (select from unnest(@files::text[]) d where not exists (select from blob where sha256 = d))`,
+		pgx.NamedArgs{"files": files}).Scan(&whole)
+	return whole, err
+}
+
+// Content returns the content of that digest; ErrNotFound means that there is none.
+func (db *DB) Content(ctx context.Context, digest string) (content []byte, err error) {
+	err = db.do(ctx, "read the content "+digest, func(ctx context.Context) error {
+		return missing(db.pool.QueryRow(ctx, `select content from blob where sha256 = @digest`, pgx.NamedArgs{"digest": digest}).Scan(&content))
+	})
+	return content, err
+}
+
+// Evidence returns what run.Replay needs of a run, named whole. The error is a
+// *LackingError when the record does not hold all of it.
+func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
+	exchanges, err := db.Exchanges(ctx, id)
+	if err != nil {
+		return run.Evidence{}, err
+	}
+	var e run.Evidence
+	err = db.read(ctx, "read the evidence of run "+id, func(ctx context.Context, tx pgx.Tx) error {
+		d, err := detail(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		e = run.Evidence{
+			Run: d.ID, Workspace: d.Workspace, Intent: d.Intent, State: d.State, Verdict: d.Verdict,
+			Started: d.Started.UTC(), Ended: d.Ended.UTC(), Snapshot: d.Snapshot,
+		}
+		if d.Promotion != nil && d.Promotion.Status == run.Committed {
+			e.Approved = d.Promotion.Approved
+		}
+		if e.Inventory, err = settingsOf(ctx, tx, id, &e.Settings); err != nil {
+			return err
+		}
+		e.Candidates, err = exhibits(ctx, tx, id, d.Candidates)
+		return err
+	})
+	for _, x := range exchanges {
+		ex := run.Exchange{Step: x.Step, Model: x.Vendor + "/" + x.Model, Question: json.RawMessage(x.Request)}
+		if !x.Ended.IsZero() && x.Kind == llm.Kind("") {
+			ex.Answer = []byte(x.Text)
+		}
+		e.Exchanges = append(e.Exchanges, ex)
+	}
+	return e, err
+}
+
+// settingsOf reads the recording of a run: the name of its inventory, and its settings.
+func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (inventory string, err error) {
+	var lacking string
+	err = tx.QueryRow(ctx, `select coalesce(inventory, ''), lacking, settings from recording where run = @run`,
+		pgx.NamedArgs{"run": id}).Scan(&inventory, &lacking, into)
+	switch {
+	case missing(err) == ErrNotFound:
+		return "", &LackingError{id, "nothing was judged, or its process ended before what it saw was kept, or it was made before that was done"}
+	case err == nil && inventory == "":
+		err = &LackingError{id, lacking}
+	}
+	return inventory, err
+}
+
+// exhibits makes candidates whole by what they were made of and what they changed.
+func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candidate) ([]run.Exhibit, error) {
+	rows, err := tx.Query(ctx, `select coalesce(response, ''), coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '')
+		from candidate where run = @run order by n`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]run.Exhibit, 0, len(candidates))
+	var x run.Exhibit
+	_, err = pgx.ForEachRow(rows, []any{&x.Response, &x.Target, &x.Onto, &x.Asked}, func() error {
+		if x.Response == "" {
+			return &LackingError{id, "what its candidates were made of was not recorded then"}
+		}
+		c := candidates[len(list)]
+		x.Verdict, x.Gates, x.Holds, x.Digest = c.Verdict, c.Gates, c.Holds, c.Digest
+		list = append(list, x)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, `
+		select candidate, path, op, coalesce(from_path, ''), mode, old_mode, coalesce(before_sha256, ''), coalesce(after_sha256, '')
+		from candidate_file where run = @run order by candidate, path collate "C"`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	var n, mode, oldMode int
+	var f run.ExhibitFile
+	_, err = pgx.ForEachRow(rows, []any{&n, &f.Path, &f.Op, &f.From, &mode, &oldMode, &f.Before, &f.After}, func() error {
+		f.Mode, f.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
+		list[n-1].Files = append(list[n-1].Files, f)
+		return nil
+	})
+	return list, err
+}

@@ -1,0 +1,152 @@
+package workspace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// inventory is a manifest as it outlives its workspace: what it says of the files, and
+// what of the workspace it left out, but nothing of places and times.
+type inventory struct {
+	Entries []line   `json:"entries"`
+	Skipped []Skip   `json:"skipped,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// A line is one entry of an inventory.
+type line struct {
+	Path   string      `json:"path"`
+	Kind   Kind        `json:"kind"`
+	Mode   fs.FileMode `json:"mode"`
+	Size   int64       `json:"size,omitempty"`
+	Digest string      `json:"sha256,omitempty"`
+	Target string      `json:"target,omitempty"`
+}
+
+// Inventory returns what Rebuild makes the workspace of again, beside the contents:
+// the same bytes for the same content.
+func (m *Manifest) Inventory() ([]byte, error) {
+	inv := inventory{Skipped: m.Skipped, Exclude: m.exclude}
+	for _, e := range m.Entries {
+		inv.Entries = append(inv.Entries, line{e.Path, e.Kind, e.Mode.Perm(), e.Size, e.Digest, e.Target})
+	}
+	return json.Marshal(inv)
+}
+
+// Contents lists the digests of the files of an inventory, each once, in their order.
+func Contents(text []byte) ([]string, error) {
+	inv, err := readInventory(text)
+	var list []string
+	seen := map[string]bool{}
+	for _, e := range inv.Entries {
+		if e.Kind == File && !seen[e.Digest] {
+			seen[e.Digest] = true
+			list = append(list, e.Digest)
+		}
+	}
+	return list, err
+}
+
+// Rebuild makes the workspace of an inventory in dir, which is to be empty and the
+// caller's own, and returns its manifest. Nothing is believed of the inventory: a name
+// that Scan would not give, an entry without its directory or a content that is
+// not that of its digest is an error, and nothing is written outside dir.
+// Directories stay open to their owner, whatever their bits, so that dir can be removed.
+func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error)) (*Manifest, error) {
+	inv, err := readInventory(text)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() // nothing is written through it
+	m := &Manifest{Root: real, Skipped: inv.Skipped, exclude: inv.Exclude}
+	for _, e := range inv.Entries {
+		if err := e.place(root, content); err != nil {
+			return nil, fmt.Errorf("rebuild %q: %w", e.Path, err)
+		}
+		m.Entries = append(m.Entries, Entry{Path: e.Path, Kind: e.Kind, Mode: e.Mode, Size: e.Size, Digest: e.Digest, Target: e.Target})
+	}
+	return m, nil
+}
+
+// readInventory decodes an inventory and checks it as a whole.
+func readInventory(text []byte) (inventory, error) {
+	var inv inventory
+	if err := json.Unmarshal(text, &inv); err != nil {
+		return inv, fmt.Errorf("read the inventory: %w", err)
+	}
+	dirs, last, size := map[string]bool{".": true}, "", int64(0)
+	for _, e := range inv.Entries {
+		reason := e.refusal()
+		switch {
+		case reason != "":
+		case e.Path <= last:
+			reason = "it is there twice, or out of order"
+		case !dirs[path.Dir(e.Path)]:
+			reason = "its directory is none"
+		}
+		if reason != "" {
+			return inv, fmt.Errorf("read the inventory: %w", &PathError{Path: e.Path, Reason: reason})
+		}
+		last, dirs[e.Path] = e.Path, e.Kind == Dir
+		size += e.Size
+	}
+	if len(inv.Entries) > maxFiles || size > maxBytes {
+		return inv, fmt.Errorf("read the inventory: %d entries of %d MiB are more than a scan takes", len(inv.Entries), size>>20)
+	}
+	return inv, nil
+}
+
+// refusal says why no scan gives the line, "" where one may.
+func (e line) refusal() string {
+	hex := len(e.Digest) == 64 && strings.Trim(e.Digest, "0123456789abcdef") == ""
+	switch {
+	case !filepath.IsLocal(e.Path), path.Clean(e.Path) != e.Path, e.Path == ".", len(e.Path) > maxPath, strings.Contains(e.Path, "\x00"):
+		return "it is not a plain path inside the workspace"
+	// Programs on the host look into a repository for what to run.
+	case strings.Contains("/"+strings.ToLower(e.Path)+"/", "/.git/"), strings.Split(e.Path, "/")[0] == ".agent":
+		return "a scan leaves it out"
+	case e.Mode&^fs.ModePerm != 0, e.Size < 0, e.Size > 0 && e.Kind != File:
+		return "its mode or size is none"
+	case e.Kind == File && hex, e.Kind == Dir && e.Digest == "", e.Kind == Symlink && e.Digest == digest([]byte(e.Target)):
+		return ""
+	}
+	return fmt.Sprintf("its digest %q is none of a %s", e.Digest, e.Kind)
+}
+
+// place makes the line below root.
+func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) error {
+	switch e.Kind {
+	case Dir:
+		return root.Mkdir(e.Path, e.Mode|0o700)
+	case Symlink:
+		return root.Symlink(e.Target, e.Path)
+	}
+	data, err := content(e.Digest)
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) != e.Size || digest(data) != e.Digest {
+		return errors.New("its content is not that of its digest")
+	}
+	f, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	// Not left to the mask of the process.
+	return errors.Join(err, f.Chmod(e.Mode|0o400), f.Close())
+}
