@@ -9,10 +9,18 @@ import (
 	"io"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
+)
+
+// How often, and how long after another, an image is asked about that another process
+// may be removing.
+const (
+	inspectTries = 10
+	inspectPause = 100 * time.Millisecond
 )
 
 // DialHijack opens a stream to the engine, such as BuildKit's /grpc and
@@ -28,7 +36,7 @@ func (e *Engine) DialHijack(ctx context.Context, url, proto string, meta map[str
 // ImageLabels returns the ID and labels of ref; id is "" when there is
 // no such image.
 func (e *Engine) ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error) {
-	img, err := e.api.ImageInspect(ctx, ref)
+	img, err := e.inspectImage(ctx, ref)
 	if errdefs.IsNotFound(err) {
 		return "", nil, nil
 	}
@@ -39,6 +47,22 @@ func (e *Engine) ImageLabels(ctx context.Context, ref string) (id string, labels
 		labels = img.Config.Labels
 	}
 	return img.ID, labels, nil
+}
+
+// inspectImage asks again where the engine errs: of an image that another process is
+// removing it says that a layer does not exist, and a moment later that there is none.
+func (e *Engine) inspectImage(ctx context.Context, ref string) (img image.InspectResponse, err error) {
+	for range inspectTries {
+		if img, err = e.api.ImageInspect(ctx, ref); !errdefs.IsInternal(err) {
+			return img, err
+		}
+		select {
+		case <-ctx.Done():
+			return img, ctx.Err()
+		case <-time.After(inspectPause):
+		}
+	}
+	return img, err
 }
 
 // ImagesLabelled returns the IDs of the images with this label ("key"
@@ -90,7 +114,7 @@ func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	}
 	// Of two removals at the same time the engine tells one that the ID is unrecognized,
 	// as an error of its own.
-	if _, gone := e.api.ImageInspect(ctx, ref); errdefs.IsNotFound(gone) {
+	if _, gone := e.inspectImage(ctx, ref); errdefs.IsNotFound(gone) {
 		return nil
 	}
 	return e.wrap("remove image "+ref, err)
@@ -100,7 +124,7 @@ func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 // the engine wants them gone one by one, unless forced, and force would
 // take the image of a stopped container too.
 func (e *Engine) removeTags(ctx context.Context, id string) error {
-	img, err := e.api.ImageInspect(ctx, id)
+	img, err := e.inspectImage(ctx, id)
 	if err != nil || img.ID != id || len(img.RepoTags) < 2 {
 		return err
 	}
