@@ -56,6 +56,7 @@ func (c *cmdline) runsCommand() *cli.Command {
 				Description: about + examples("agent runs diff | git apply", "apply what was proved by hand"),
 				Action:      c.runsDiff,
 			},
+			c.runsLogs(which, about),
 			c.runsCalls(which, about),
 		},
 	}

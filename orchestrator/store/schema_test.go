@@ -98,6 +98,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"candidate_file_op_check": ops, "promotion_file_op_check": ops,
 		"promotion_status_check": constants(t, "../run", "PromotionStatus"),
 		"model_call_kind_check":  recorded, "model_key_reason_check": kinds, "model_key_retired_check": kinds,
+		"event_kind_check":      constants(t, "../run", "EntryKind"),
 		"iteration_phase_check": constants(t, "../run", "Phase"),
 		"proposal_kind_check":   constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
 	} {
@@ -176,7 +177,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 		}
 	}
 	want := []string{
-		"v_analysis", "v_cascade", "v_directives", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
+		"v_analysis", "v_cascade", "v_directives", "v_events", "v_findings", "v_gates", "v_history", "v_iterations", "v_memory", "v_model_calls", "v_model_keys",
 		"v_promotion_files", "v_promotions", "v_proposals", "v_runs", "v_states", "v_symbols",
 	}
 	if !slices.Equal(names, want) {
