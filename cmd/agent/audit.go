@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -81,7 +80,7 @@ type loggedJournal struct {
 // Find enters an answer that was given before, for which nobody is asked now.
 func (j *loggedJournal) Find(ctx context.Context, of, step, digest string) (llm.Record, bool, error) {
 	r, ok, err := j.Journal.Find(ctx, of, step, digest)
-	if ok && err == nil {
+	if ok && err == nil && r.Kind == "" {
 		enterExchange(ctx, r, r.Outcome, map[string]any{"recorded": true})
 	}
 	return r, ok, err
@@ -125,16 +124,13 @@ func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[
 	run.Enter(ctx, run.Entry{Kind: run.ModelEntry, Actor: r.Vendor + "/" + r.Model, Subject: r.Step, Detail: detail})
 }
 
-// decide is before, with the answer in the log of the run: the terminal's, or
-// that of its countdown.
-func (s *sender) decide(ctx context.Context, q agent.Question) (agent.Question, error) {
-	q, err := s.before(ctx, q)
+// enterAnswer enters what the checkpoint before a question answered, and whose
+// answer it was. It returns err, which ErrSkipped is when the question is not sent.
+func enterAnswer(ctx context.Context, q agent.Question, by string, err error) error {
 	answer := "send"
-	if errors.Is(err, agent.ErrSkipped) {
+	if err != nil {
 		answer = string(run.Skip)
-	} else if err != nil {
-		return q, err
 	}
-	run.Enter(ctx, run.Entry{Kind: run.ApprovalEntry, Actor: run.ByTerminal, Subject: answer, Detail: map[string]any{"question": q.Step}})
-	return q, err
+	run.Enter(ctx, run.Entry{Kind: run.ApprovalEntry, Actor: by, Subject: answer, Detail: map[string]any{"question": q.Step}})
+	return err
 }

@@ -319,7 +319,7 @@ func (s *session) crews(set settings, before *sender, recs []recorded) (func(run
 	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
 		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts}
 		if before != nil {
-			engineer.Before = before.decide
+			engineer.Before = before.before
 		}
 		return run.Crew{Engineer: engineer, Planner: s.scout(engineer, it)}
 	}, nil

@@ -114,3 +114,28 @@ func TestThePasswordOfTheDatabaseIsKnown(t *testing.T) {
 	}
 	var _ run.LogStore = (*store.DB)(nil)
 }
+
+// Neither waits for the other: what is entered refers to the run, and the run's own writes lock its row.
+func TestTheLogOfARunAndItsOtherWritesDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	must(t, db.Create(t.Context(), record("01run")))
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(t.Context())
+	for _, lock := range []string{`select from run for key share`, `update run set beat = clock_timestamp()`} {
+		tx, err := conn.Begin(t.Context())
+		must(t, err)
+		_, err = tx.Exec(t.Context(), lock)
+		must(t, err)
+		if strings.HasPrefix(lock, "select") { // as a write of the log that goes on
+			must(t, db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""))
+		} else { // as another write of the run
+			must(t, db.AppendEntries(t.Context(), entries("01run", "s")))
+		}
+		must(t, tx.Commit(t.Context()))
+	}
+	if got := value(t, url, `select concat_ws(' ', r.state, e.subject) from run r join event e on e.run = r.id`); got != "verifying s" {
+		t.Errorf("recorded is %q", got)
+	}
+}
