@@ -105,14 +105,15 @@ func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsuti
 
 // dial opens BuildKit's API as the engine embeds it: no second daemon runs.
 //
-// The connection belongs to one build. The engine's own client carries it, so
-// whatever way the engine is reached by is the way to BuildKit, too.
+// The connection belongs to one build, and is dialed with its context, which says
+// for whom it is. The engine's own client carries it, so whatever way the engine is
+// reached by is the way to BuildKit, too.
 func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
 	c, err := bk.New(ctx, "",
-		bk.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		bk.WithContextDialer(func(context.Context, string) (net.Conn, error) {
 			return b.engine.DialHijack(ctx, "/grpc", "h2c", nil)
 		}),
-		bk.WithSessionDialer(func(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+		bk.WithSessionDialer(func(_ context.Context, proto string, meta map[string][]string) (net.Conn, error) {
 			return b.engine.DialHijack(ctx, "/session", proto, meta)
 		}))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
 	"agent/sandbox/guest"
@@ -159,7 +160,9 @@ func (e *Engine) create(ctx context.Context, config *container.Config, host *con
 // for, starts it, and waits for the guest.
 func (b *Box) begin(ctx context.Context, config *container.Config, host *container.HostConfig) error {
 	api := b.engine.api
-	conn, err := api.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	conn, err := hijacked(ctx, "/containers/"+b.id+"/attach", func() (types.HijackedResponse, error) {
+		return api.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	})
 	if err != nil {
 		return b.engine.wrap("attach", err)
 	}

@@ -26,6 +26,16 @@ import (
 // gently, and shortly after that by this process's own clock, which
 // kills the whole box.
 func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+	began := time.Now()
+	result, err := b.run(ctx, cmd)
+	if w := WatcherOf(ctx); w != nil {
+		w.Ran(Ran{Box: b.id, Args: cmd.Args, Result: result, Err: err, Took: time.Since(began)})
+	}
+	return result, err
+}
+
+// run is Run of which nobody is told.
+func (b *Box) run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
 	if b.broken != nil {
 		return guest.Result{}, b.broken
 	}

@@ -41,6 +41,9 @@
 // engine or the guest; one that wraps *UnavailableError means that the
 // engine has gone.
 //
+// Whoever wants to know of every request to the engine and every command puts a
+// Watcher into the context: see Watched.
+//
 // Every box carries labels that say whose it is: agent.run,
 // agent.owner, agent.lease and agent.purpose, which is "pool" for one that
 // was started ahead, also after it was taken. Close removes a box; when

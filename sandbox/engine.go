@@ -83,6 +83,12 @@ func Connect(ctx context.Context) (*Engine, error) {
 	if err != nil {
 		return nil, &UnavailableError{Host: "DOCKER_HOST", Hint: "correct or unset DOCKER_HOST and DOCKER_CERT_PATH", Err: err}
 	}
+	// Put around what the client made of its options: it looks into its own.
+	traffic := api.HTTPClient()
+	traffic.Transport = watching{traffic.Transport}
+	if err := client.WithHTTPClient(traffic)(api); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	ping, err := api.Ping(ctx)

@@ -26,7 +26,7 @@ const (
 // DialHijack opens a stream to the engine, such as BuildKit's /grpc and
 // /session.
 func (e *Engine) DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error) {
-	conn, err := e.api.DialHijack(ctx, url, proto, meta)
+	conn, err := hijacked(ctx, url, func() (net.Conn, error) { return e.api.DialHijack(ctx, url, proto, meta) })
 	if err != nil {
 		return nil, e.wrap("open stream "+url, err)
 	}

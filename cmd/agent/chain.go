@@ -107,7 +107,7 @@ func (s *session) chain(set settings, replay string) (*llm.Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf := llm.Config{Limits: limits, Journal: s.db, States: s.db.Keys(), Replay: replay}
+	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.db, open: map[int64]llm.Record{}}, States: s.db.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {
 		if conf.Links, err = set.links(); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
 
@@ -242,18 +243,18 @@ func (s *sender) before(ctx context.Context, q agent.Question) (agent.Question, 
 		typed, err := s.question(ctx, what, "[Enter] send, [v]iew, [e]dit prompt, [u] augment, [s]kip", s.wait.time)
 		switch {
 		case errors.Is(err, errExpired) && s.wait.stop, errors.Is(err, io.EOF):
-			return q, agent.ErrSkipped
+			return q, enterAnswer(ctx, q, "nobody", agent.ErrSkipped)
 		case errors.Is(err, errExpired):
-			return q, nil
+			return q, enterAnswer(ctx, q, "countdown", nil)
 		case err != nil:
 			return q, err
 		}
 		// The letters of the prompt, and the words of old habit.
 		switch word := normal(typed); {
 		case word == "" || oneOf(word, "send", "y", "yes"):
-			return q, nil
+			return q, enterAnswer(ctx, q, run.ByTerminal, nil)
 		case oneOf(word, "s", "skip", "n", "no"):
-			return q, agent.ErrSkipped
+			return q, enterAnswer(ctx, q, run.ByTerminal, agent.ErrSkipped)
 		case oneOf(word, "v", "view"):
 			hidden, _ := hideSecrets(q) // as it would leave
 			s.pageText(ctx, clean(hidden.Text), "less -R")

@@ -38,6 +38,12 @@ func turned() llmtest.Step {
 	return llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\nprint(a, b)\n</SEARCH>\n<REPLACE>\nprint(b, a)\n</REPLACE>\n</EDIT>\n"}
 }
 
+// answers lists what checkpoints answered, and whose answers they were.
+func (x *trial) answers(t *testing.T) string {
+	t.Helper()
+	return x.text(t, `select coalesce(string_agg(concat_ws(' ', actor, subject), ', ' order by event), '') from v_events where kind = 'approval'`)
+}
+
 // Each key does in a run what it says: what is added reaches the model, the
 // pager gets the diff, edits of the edits are parsed and judged anew.
 func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
@@ -73,6 +79,9 @@ func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 	if got := x.text(t, `select string_agg(verdict, ' ' order by candidate) from v_gates where gate = 'lint'`); got != "pass pass" {
 		t.Errorf("what was edited was judged as %q", got)
 	}
+	if got := x.answers(t); got != "terminal send, terminal reword, terminal apply" {
+		t.Errorf("the log has the answers %q", got)
+	}
 }
 
 // A question that is skipped is not sent, and the run ends.
@@ -82,8 +91,8 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 	wait := x.sits(t, p)
 	p.sees(t, "[s]kip", 1)
 	p.types(t, "s\n")
-	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.screen(), "skipped by") {
-		t.Errorf("exit code %d, %d requests\n%s", exit, len(x.model.Requests()), p.screen())
+	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.screen(), "skipped by") || x.answers(t) != "terminal skip" {
+		t.Errorf("exit code %d, %d requests, answers %q\n%s", exit, len(x.model.Requests()), x.answers(t), p.screen())
 	}
 }
 
@@ -92,13 +101,14 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 func TestTheCountdownOfARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		expiry string
-		exit   int
-		kinds  string // of the requests
-		ends   string
+		expiry  string
+		exit    int
+		kinds   string // of the requests
+		ends    string
+		answers string
 	}{
-		{"proceed", 0, "answer", "print(b, a)\n"},
-		{"stop", 4, "", "print(a, b)\n"},
+		{"proceed", 0, "answer", "print(b, a)\n", "countdown send, countdown apply"},
+		{"stop", 4, "", "print(a, b)\n", "nobody skip"},
 	} {
 		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
 		exit := x.sits(t, p, "AGENT_COUNTDOWN=2s", "AGENT_EXPIRY="+c.expiry)()
@@ -108,6 +118,9 @@ func TestTheCountdownOfARun(t *testing.T) {
 		approved := x.text(t, `select coalesce(string_agg(approved_by, ' '), 'nobody') from v_promotions`)
 		if want := map[bool]string{true: "countdown", false: "nobody"}[c.exit == 0]; approved != want {
 			t.Errorf("%s: approved by %q, want %q", c.expiry, approved, want)
+		}
+		if got := x.answers(t); got != c.answers {
+			t.Errorf("%s: the log has the answers %q, want %q", c.expiry, got, c.answers)
 		}
 	}
 }

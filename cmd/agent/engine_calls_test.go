@@ -23,6 +23,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -96,7 +97,7 @@ var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|co
 func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	engine := record(t)
-	_, dsn := storetest.New(t)
+	db, dsn := storetest.New(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"main.py": "import pathlib\n\nprint(pathlib.Path(\"Dockerfile\").read_text(), pathlib.Path(\"secret-looking.txt\").read_text())\n" +
@@ -135,6 +136,7 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 			t.Errorf("asked %d times: %s", n, call)
 		}
 	}
+	engine.logged(t, db, doc.Run)
 	if len(engine.created) < 2 {
 		t.Errorf("only %d boxes were seen", len(engine.created))
 	}
@@ -152,6 +154,32 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 		}
 		if strings.Contains(body, "registry.invalid") || strings.Contains(body, dir) {
 			t.Errorf("a box knows of the workspace: %s", body)
+		}
+	}
+}
+
+// outsideOfRuns are the calls that a command makes for itself: it looks for the engine, for what is left behind, and for
+// its images.
+var outsideOfRuns = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json)$|^GET /images/[^/]+/json$`)
+
+// logged checks that the log of a run has every call that the engine was asked, as often as it was, but for those that
+// the command made for itself; also those by which boxes were removed when the run had ended.
+func (r *recorder) logged(t *testing.T, db *store.DB, id string) {
+	t.Helper()
+	rows, err := db.Events(t.Context(), id, run.EngineEntry, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	for _, e := range rows {
+		told[e.Subject]++
+		if !regexp.MustCompile(`"status": [1245]\d\d`).Match(e.Detail) || r.calls[e.Subject] == 0 {
+			t.Errorf("the engine was not asked for %s: %s", e.Subject, e.Detail)
+		}
+	}
+	for call, n := range r.calls {
+		if told[call] > n || told[call] < n && !outsideOfRuns.MatchString(call) {
+			t.Errorf("%s: asked %d times, in the log %d times", call, n, told[call])
 		}
 	}
 }

@@ -167,6 +167,11 @@ func (k *killing) latest(t *testing.T, db *store.DB) run.State {
 	if err != nil || len(rows) == 0 {
 		t.Fatalf("the newest run: %v, %v", rows, err)
 	}
+	// What it did until then is in its log, and so is who settled it.
+	log, err := db.Events(t.Context(), rows[0].ID, run.StateEntry, 0)
+	if n := len(log); err != nil || n == 0 || log[n-1].Subject != string(rows[0].State) {
+		t.Errorf("the run ended %s, its log with %+v, %v", rows[0].State, log, err)
+	}
 	return run.State(rows[0].State)
 }
 

@@ -57,6 +57,7 @@ func (c *cmdline) runsCommand() *cli.Command {
 				Flags:       viewFlags(),
 				Action:      c.runsDiff,
 			},
+			c.runsLogs(which, about),
 			c.runsCalls(which, about),
 			c.runsReplay(),
 			c.runsExport(which, about),

@@ -56,6 +56,8 @@ type session struct {
 	// Made by runner, with an engine.
 	pool *sandbox.Pool
 	db   *store.DB
+	// What runs do, with the database.
+	log *run.Log
 	// What goes on when a run has ended.
 	later sync.WaitGroup
 	// Made by study, on demand.
@@ -97,6 +99,7 @@ func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*ses
 		s.close()
 		return nil, err
 	}
+	s.log = run.NewLog(ctx, s.db, c.hider(set, s.db.Secret()))
 	// Before anything else is done: the next run must find the
 	// workspace whole, and a list must not show as running what is
 	// dead.
@@ -156,7 +159,7 @@ func (s *session) recover(ctx context.Context) ([]run.Record, error) {
 
 // runner returns the state machine over this session.
 func (s *session) runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.db, Orphans: s.db, Proposals: s.db, Emit: emit, Recorder: s.db, Later: s.later.Go}
+	r := &run.Runner{Store: s.db, Log: s.log, Orphans: s.db, Proposals: s.db, Emit: emit, Recorder: s.db, Later: s.later.Go}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder
@@ -180,6 +183,10 @@ func (s *session) close() {
 		if err := s.pool.Close(); err != nil && s.tell != nil {
 			s.tell(run.Event{Note: err.Error()})
 		}
+	}
+	// The last boxes are gone, which is the last that is entered.
+	if err := s.log.Close(); err != nil && s.tell != nil {
+		s.tell(run.Event{Note: err.Error()})
 	}
 	// The database before the engine: it may live on it.
 	if s.db != nil {

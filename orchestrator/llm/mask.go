@@ -30,6 +30,9 @@ func NewError(kind Kind, vendor, model, detail string, keys ...Key) *Error {
 // whatever offset. Secrets shorter than 4 bytes are left.
 func Mask(text string, keys ...Key) string { return newMasker(keys).mask(text) }
 
+// Masker returns Mask for always the same keys, whose forms are then made once.
+func Masker(keys ...Key) func(text string) string { return newMasker(keys).mask }
+
 // A masker takes keys out of texts.
 type masker struct {
 	replacer *strings.Replacer

@@ -72,6 +72,16 @@
 // more is cancelled at once: its record ends with the verdict cancelled and the gate
 // contest, which says why.
 //
+// # The log
+//
+// Whatever is done for a run is entered in its Log: by the run itself, by the
+// engine and the boxes through the context, and by whoever calls Enter. The log
+// writes in batches, behind the run's back, and is flushed before files change and
+// before the end is recorded: a run that ended has a whole log, and one whose log is
+// lost ends as infra. What follows the end is added: boxes are removed, and a loop
+// learns. A kill loses what was entered in the last tenth of a second, and Recover
+// enters the end.
+//
 // # What a kill leaves
 //
 // A run holds an flock on its workspace and a heartbeat in its row. When its

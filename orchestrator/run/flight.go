@@ -58,6 +58,8 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 		f.doc.Run = ""
 		return f.close(endWith(Failed, f.trouble(ctx, "record the run", err)))
 	}
+	ctx = r.Log.of(ctx, rec.ID)
+	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(Queued), Detail: map[string]any{"note": rec.Intent, "owner": rec.Owner}})
 	f.emit(Event{State: Queued, Note: rec.Intent})
 
 	flying, stop := context.WithCancelCause(ctx)
@@ -73,6 +75,11 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	settled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(settleFor, cancel) })()
+	// What the run did is kept before its end is: one that ended has a whole log.
+	logEnd(ctx, end)
+	if err := r.Log.Flush(settled, f.rec.ID); err != nil && end.Verdict != verify.Infra {
+		end = unrecorded(end, err)
+	}
 	if err := r.Store.Finish(settled, f.rec.ID, f.rec.Token, end); err != nil && end.Verdict != verify.Infra {
 		end = unrecorded(end, err)
 	}
@@ -196,6 +203,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 		return err
 	}
 	f.rec.State = to
+	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(to), Detail: map[string]any{"note": note}})
 	f.emit(Event{State: to, Note: note})
 	return nil
 }
@@ -204,6 +212,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 // also that of a run that was cancelled meanwhile. The watcher is told of what was
 // refused, since that explains why a test fails.
 func (f *flight) request(ctx context.Context, e verify.Event) error {
+	logRequest(ctx, e)
 	note, _ := workspace.HideSecrets(e.Gate + ": " + e.Request.String())
 	if !e.Request.Allowed {
 		f.emit(Event{Note: note})

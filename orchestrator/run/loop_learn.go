@@ -19,6 +19,7 @@ import (
 // cannot give is noted and left out, since the change that was promoted is
 // there either way; what the store cannot take is an error.
 func (l *Loop) learn(ctx context.Context, it *Iteration, crew Crew) (notes []string, err error) {
+	ctx = l.Runner.Log.of(ctx, it.Run)
 	plan, err := RecordedPlan(it.Plan).read()
 	if err != nil {
 		return nil, err

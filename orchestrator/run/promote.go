@@ -38,6 +38,7 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 	if open := unapproved(p.Candidate.Holds, req.Allow); answer.Decision == Apply && answer.By != ByTerminal && len(open) > 0 {
 		answer = Answer{Decision: Unattended, By: "it changes " + open[0].Path + ", which " + answer.By + " does not approve"}
 	}
+	logAnswer(ctx, answer, p)
 	switch answer.Decision {
 	case Apply:
 		// Asked after the answer, since people take their time: between the
@@ -138,6 +139,10 @@ func allowFlags(holds []workspace.Hold) string {
 func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manifest) Ending {
 	if err := f.enter(ctx, Promoting, count(len(p.Changeset.Changes), "file")); err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the run", err))
+	}
+	// Who let it pass is kept before a file changes.
+	if err := f.Log.Flush(ctx, f.rec.ID); err != nil {
+		return endWith(Failed, f.trouble(ctx, "record what the run did", err))
 	}
 	// The order is what recovery relies on: journal and staged bytes, then the
 	// row that says Prepared, then the renames, then the row that says Committed.

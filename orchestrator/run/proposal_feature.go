@@ -72,6 +72,7 @@ func (c *contest) weigh(ctx context.Context, p KeptProposal) *Ending {
 	if err != nil {
 		return stop(endWith(Failed, c.trouble(ctx, "ask for approval", err)))
 	}
+	logAnswer(ctx, answer, Proposal{Feature: &p})
 	switch answer.Decision {
 	case Apply:
 		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text

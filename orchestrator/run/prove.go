@@ -207,6 +207,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 			lost = cmp.Or(lost, f.request(ctx, e))
 			return
 		}
+		logGate(ctx, e, w.n)
 		f.emit(Event{Gate: &e, Candidate: w.n})
 		if w.told != nil {
 			w.told(e)
@@ -295,6 +296,7 @@ func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
 	// The document is told even when the store is not there: it is what the
 	// caller has in hand at the end.
 	f.doc.Candidates = append(f.doc.Candidates, cand.Document())
+	logHolds(ctx, cand)
 	if err := f.Store.SaveCandidate(ctx, f.rec.ID, f.rec.Token, cand); err != nil {
 		return f.trouble(ctx, "record the candidate", err)
 	}

@@ -90,6 +90,9 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	if r.State == Promoted { // recorded, and then killed before the end was
 		end = Ending{State: Promoted, Verdict: verify.Pass}
 	}
+	if err := rec.AppendEntries(ctx, []Entry{logSettled(r, end)}); err != nil {
+		return r, err
+	}
 	r.State = end.State
 	return r, s.Finish(ctx, r.ID, r.Token, end)
 }

@@ -94,6 +94,8 @@ type Recovering interface {
 	// Claim takes a run over from the process that held token: the answer is
 	// the new token, or ErrFenced when somebody else was faster.
 	Claim(ctx context.Context, id string, token int64, owner string) (int64, error)
+	// How a run was settled is in its log as well.
+	LogStore
 }
 
 // ErrFenced means that the run belongs to another process now.
@@ -256,6 +258,8 @@ type Warmer interface {
 // A Runner takes runs from intent to promotion.
 type Runner struct {
 	Store Store
+	// Log takes what runs do; nil keeps no log. Whoever made it closes it.
+	Log *Log
 	// Orphans, when not nil, serves to tell who holds a locked workspace.
 	Orphans  Recovering
 	Images   Snapshotter

@@ -14,6 +14,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -90,7 +91,13 @@ func setup(t *testing.T, j judge) *bench {
 	b := &bench{dir: dir, db: db}
 	b.write(t, "a.py", "x = 1\n")
 	var mu sync.Mutex
-	b.runner = &run.Runner{Store: db, Orphans: db, Images: frozen{}, Verifier: j, Emit: func(e run.Event) {
+	log := run.NewLog(t.Context(), db, strings.TrimSpace)
+	t.Cleanup(func() {
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.runner = &run.Runner{Store: db, Log: log, Orphans: db, Images: frozen{}, Verifier: j, Emit: func(e run.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.State != "" {
@@ -519,6 +526,9 @@ func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
 			settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
 			if err != nil || len(settled) != 1 || settled[0].State != c.want {
 				t.Fatalf("recovered %+v, %v", settled, err)
+			}
+			if list, rows := b.log(t, rec.ID); len(list) != 1 || list[0] != "state agent: "+string(c.want) || !strings.Contains(string(rows[0].Detail), sandbox.Owner()) {
+				t.Errorf("its log is %v", list)
 			}
 			if c.commit {
 				if got := b.tree(t); got["a.py"] != "x = 2\n" || len(got) != 1 {

@@ -1,11 +1,11 @@
 // Package store keeps the record in Postgres: runs and their states,
 // candidates with gates and findings, promotions with the content of every
 // file, and the cache of results that stay true; and what runs leave to those
-// after them: every request to a model, the state of keys, memory, the cascade
-// queue, iterations, the ledger's files and proposals.
+// after them: what each did, every request to a model, the state of keys, memory,
+// the cascade queue, iterations, the ledger's files and proposals.
 //
-// *DB implements run.Store, run.Recovering, run.Recorder, run.Knowledge, run.Iterations,
-// run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
+// *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore, run.Knowledge,
+// run.Iterations, run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
 // implement llm.KeyStates, and it answers the questions of the command line.
 //
 // # Tables
@@ -15,6 +15,7 @@
 //	candidate       one changeset tried in a run, with its diff and verdict
 //	candidate_file  its files, by digest
 //	gate, finding   what each verification step said of a candidate
+//	event           what a run did, thing by thing, never changed
 //	promotion       what was written to the workspace, and who let it pass
 //	promotion_file  its files, by digest
 //	recording       what a run saw and was judged with, so that it can be judged again
@@ -35,6 +36,8 @@
 // migrations owns their definitions. Texts of questions and answers are in no
 // view.
 //
+// Events are only ever added: triggers refuse to change or delete one whose run is
+// there, also to the owner of the table, who could do it only by altering that.
 // Nothing is ever deleted here by itself but stale cache entries, and symbols and summaries of
 // files that are gone; and, when a person wants it, what is known of a key, and by Prune
 // runs that ended long ago and that nothing depends on, with their requests. A
@@ -47,6 +50,7 @@
 // Every write of a run locks its row and compares the fencing token, so a
 // process that was taken for dead cannot write over its successor. A run that
 // has ended takes no more writes, unless a promoted one goes on to the forge.
+// Events are added by whoever did something, at any time: it is true all the same.
 //
 // Each operation carries an identifier of its own, kept in the row. When a
 // connection dies after a commit but before the answer, the operation is tried

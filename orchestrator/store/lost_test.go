@@ -64,6 +64,7 @@ func writes(db *store.DB) []entry {
 		{"save an iteration", "COMMIT", func(ctx context.Context) error { return db.SaveIteration(ctx, it) }},
 		{"propose", "SELECT 1", proposed},
 		{"settle", "UPDATE 1", func(ctx context.Context) error { return db.SettleProposal(ctx, proposal, run.ProposalDone) }},
+		{"log", "INSERT 0 2", func(ctx context.Context) error { return db.AppendEntries(ctx, entries("01run", "one", "two")) }},
 		{"symbols", "INSERT 0 2", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, reader, files, nil) }},
 		{"symbols gone", "DELETE 1", func(ctx context.Context) error { return db.SaveSymbols(ctx, shop, reader, nil, []string{"b"}) }},
 	}
@@ -93,6 +94,7 @@ func TestKnowledgeIsNotWrittenTwiceWhenAnAnswerIsLost(t *testing.T) {
 		`select count(*), max(iteration) from v_memory`:                                                        "1|1",
 		`select string_agg(concat_ws(' ', path, because, runs, served_by), ', ' order by path) from v_cascade`: "a one\nthree {01run,02run}, b two {01run} 02run",
 		`select count(*), max(n), max(run), max(runs) from v_iterations`:                                       "1|1|01run|0",
+		`select string_agg(subject, ' ' order by event) from v_events`:                                         "one two",
 		`select count(*), max(state) from v_proposals`:                                                         "1|done",
 	} {
 		if got, err := table(t.Context(), db, sql); err != nil || got[1] != want {

@@ -98,6 +98,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"candidate_file_op_check": ops, "promotion_file_op_check": ops,
 		"promotion_status_check": constants(t, "../run", "PromotionStatus"),
 		"model_call_kind_check":  recorded, "model_key_reason_check": kinds, "model_key_retired_check": kinds,
+		"event_kind_check":      constants(t, "../run", "EntryKind"),
 		"iteration_phase_check": constants(t, "../run", "Phase"),
 		"proposal_kind_check":   constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
 		"review_verdict_check": constants(t, ".", "ReviewVerdict"),

@@ -193,9 +193,10 @@ func (db *DB) fenced(ctx context.Context, act, id string, token int64, fn func(c
 	})
 }
 
-// hold locks the row of a run until the end of the transaction.
+// hold locks the row of a run until the end of the transaction, but for those who only
+// refer to it: the events of a run need not wait for its other writes.
 func hold(ctx context.Context, tx pgx.Tx, id string) (held, error) {
-	rows, err := tx.Query(ctx, `select state, token, ended is not null as ended, last_op as op from run where id = @id for update`,
+	rows, err := tx.Query(ctx, `select state, token, ended is not null as ended, last_op as op from run where id = @id for no key update`,
 		pgx.NamedArgs{"id": id})
 	if err != nil {
 		return held{}, err

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// secretVariables are the variables of an environment that hold secrets and
+// are no settings of the agent.
+const secretVariables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
+	"AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN PYPI_TOKEN HF_TOKEN"
+
+// hider returns what takes secrets out of a text that is kept or shown: those
+// that this process knows, in whatever form they may stand, and what looks like
+// a credential. What is left is one short line.
+func (c *cmdline) hider(set settings, password string) func(string) string {
+	known := map[string]string{"password of the database": password}
+	for _, name := range strings.Fields(secretVariables) {
+		known[name] = c.getenv(name)
+	}
+	for _, name := range []string{"database_url", "gemini.base_url", "ollama.host"} {
+		if u, err := url.Parse(set[name].text); err == nil && u.User != nil {
+			known["password of "+name], _ = u.User.Password()
+		}
+	}
+	// Of a box's environment those that are called a secret: "production" is none.
+	var env map[string]string
+	if json.Unmarshal([]byte(set["smoke.env"].text), &env) == nil {
+		for name, value := range env {
+			if secretName(name) {
+				known["smoke.env "+name] = value
+			}
+		}
+	}
+	// A list that cannot be read was refused, or is of no use to anybody here.
+	keys, _ := llm.ParseKeys(set["gemini.keys"].text)
+	for name, secret := range known {
+		// The name in place of a digest, from which a weak password could be guessed.
+		if key := llm.NewKey(secret); key.ID != "" {
+			key.ID = name
+			keys = append(keys, key)
+		}
+	}
+	mask := llm.Masker(keys...)
+	return func(text string) string {
+		text, _ = workspace.HideSecrets(mask(text))
+		return llm.Line(text)
+	}
+}
+
+// secretName reports whether a variable of that name holds a secret.
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// A loggedJournal enters every exchange with a model in the log of the run that
+// it is for. That a question is sent is on record before, in the journal itself.
+type loggedJournal struct {
+	llm.Journal
+
+	mu sync.Mutex
+	// Requests that are under way, by number, without their texts.
+	open map[int64]llm.Record
+}
+
+// Find enters an answer that was given before, for which nobody is asked now.
+func (j *loggedJournal) Find(ctx context.Context, of, step, digest string) (llm.Record, bool, error) {
+	r, ok, err := j.Journal.Find(ctx, of, step, digest)
+	if ok && err == nil && r.Kind == "" {
+		enterExchange(ctx, r, r.Outcome, map[string]any{"recorded": true})
+	}
+	return r, ok, err
+}
+
+// Begin keeps what the request is until it ends.
+func (j *loggedJournal) Begin(ctx context.Context, r llm.Record) (int64, error) {
+	number, err := j.Journal.Begin(ctx, r)
+	r.Request, r.Text = nil, ""
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.open[number] = r
+	return number, err
+}
+
+// End enters the exchange once it is on record.
+func (j *loggedJournal) End(ctx context.Context, number int64, o llm.Outcome) error {
+	err := j.Journal.End(ctx, number, o)
+	j.mu.Lock()
+	r := j.open[number]
+	delete(j.open, number)
+	j.mu.Unlock()
+	enterExchange(ctx, r, o, map[string]any{"call": number})
+	return err
+}
+
+// enterExchange enters a question and what came of it; its texts are in the
+// journal, see `agent runs calls`.
+func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[string]any) {
+	detail["purpose"], detail["attempt"], detail["ms"] = r.Purpose, r.Attempt, o.Duration.Milliseconds()
+	detail["tokens_in"], detail["tokens_out"] = o.Usage.In.N, o.Usage.Out.N
+	if r.Key != "" {
+		detail["key_id"] = r.Key
+	}
+	if o.Priced {
+		detail["cost"] = float64(o.Cost) / 1e6
+	}
+	if o.Kind != "" {
+		detail["error"], detail["said"] = string(o.Kind), o.Detail
+	}
+	run.Enter(ctx, run.Entry{Kind: run.ModelEntry, Actor: r.Vendor + "/" + r.Model, Subject: r.Step, Detail: detail})
+}
+
+// enterAnswer enters what the checkpoint before a question answered, and whose
+// answer it was. It returns err, which ErrSkipped is when the question is not sent.
+func enterAnswer(ctx context.Context, q agent.Question, by string, err error) error {
+	answer := "send"
+	if err != nil {
+		answer = string(run.Skip)
+	}
+	run.Enter(ctx, run.Entry{Kind: run.ApprovalEntry, Actor: by, Subject: answer, Detail: map[string]any{"question": q.Step}})
+	return err
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+)
+
+// followEvery is how often a log that is followed is looked at.
+const followEvery = 300 * time.Millisecond
+
+// logKinds are the kinds of entries, as a person may ask for them.
+var logKinds = []run.EntryKind{
+	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
+}
+
+// runsLogs shows what a run did, thing by thing.
+func (c *cmdline) runsLogs(which, about string) *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "print what a run did, thing by thing, and who decided", ArgsUsage: which,
+		Description: about + "The log is only ever added to. It holds no secret that the agent knows of or that looks like one.\n\n" + examples(
+			"agent runs logs", "the latest run, in seconds since it began",
+			"agent runs logs 1k3 --kind approval", "who let it pass",
+			"agent runs logs --follow", "until the run ends",
+			"agent runs logs 1k3 --json > 1k3.jsonl", "one JSON document a line, to keep elsewhere"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only what is of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends", DisableDefaultText: true},
+			jsonFlag(),
+		},
+		Action: c.showLogs,
+	}
+}
+
+// A logRow is one event as `runs logs --json` prints it.
+type logRow struct {
+	Run     string          `json:"run"`
+	Event   int64           `json:"event"`
+	At      time.Time       `json:"at"`
+	Seconds float64         `json:"seconds"`
+	Kind    run.EntryKind   `json:"kind"`
+	Actor   string          `json:"actor"`
+	Subject string          `json:"subject"`
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// showLogs prints the log of one run.
+func (c *cmdline) showLogs(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	// A misspelt kind would print nothing, which looks as if nothing happened.
+	kind := run.EntryKind(ctx.String("kind"))
+	if kind != "" && !slices.Contains(logKinds, kind) {
+		return usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
+	}
+	show := c.printEvent
+	if set.on("json") {
+		show = func(r logRow) error { return printLine(c.stdout, r) }
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		d, err := s.named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		return s.eachEvent(ctx.Context, d.ID, kind, ctx.Bool("follow"), show)
+	})
+}
+
+// eachEvent hands out the events of a run, and with follow those that come until
+// the run ends. Boxes that are removed after that are in the log all the same.
+func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, follow bool, show func(logRow) error) error {
+	for after := int64(0); ; {
+		// Asked before the events: those of a run that had ended are all there.
+		over := !follow
+		if follow {
+			d, err := s.db.Run(ctx, id)
+			if err != nil {
+				return err
+			}
+			over = !d.Ended.IsZero()
+		}
+		list, err := s.db.Events(ctx, id, kind, after)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := show(newLogRow(id, e)); err != nil {
+				return err
+			}
+			after = e.Number
+		}
+		switch {
+		case len(list) > 0: // there may be more
+		case over:
+			return nil
+		default:
+			if err := pause(ctx, followEvery); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// pause lets d pass, or ends with ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// newLogRow translates an event of the store.
+func newLogRow(id string, e store.EventRow) logRow {
+	return logRow{Run: id, Event: e.Number, At: e.At, Seconds: e.Seconds, Kind: e.Kind, Actor: e.Actor, Subject: e.Subject, Detail: e.Detail}
+}
+
+// printEvent prints an event on one line for people.
+func (c *cmdline) printEvent(r logRow) error {
+	return printTo(c.stdout, func(w io.Writer) error {
+		// The names of what the engine keeps are longer than any line.
+		subject := longName.ReplaceAllString(cleanLine(r.Subject), "$1")
+		_, err := fmt.Fprintf(w, "%8.3fs  %-8s  %s: %s%s\n", r.Seconds, r.Kind, cleanLine(r.Actor), subject, c.palette(c.stdout).dim(details(r.Detail)))
+		return err
+	})
+}
+
+// longName is a digest or a name of the engine, of which people read the beginning.
+var longName = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// details words the detail of an event, by name.
+func details(data []byte) string {
+	var detail map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // as it was written
+	if decoder.Decode(&detail) != nil {
+		return ""
+	}
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(detail)) {
+		text += fmt.Sprintf("  %s=%v", name, detail[name])
+	}
+	return cleanLine(text)
+}

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// logEnd enters how a run ended.
+func logEnd(ctx context.Context, end Ending) {
+	detail := map[string]any{"verdict": string(end.Verdict), "exit": end.Exit}
+	if end.Error != nil {
+		detail["error"] = end.Error.Message
+	}
+	// What no approval allows, and what lacks one.
+	if end.Verdict == verify.Policy && end.Error != nil {
+		Enter(ctx, Entry{Kind: PolicyEntry, Actor: "agent", Subject: "run", Detail: map[string]any{"reason": end.Error.Message, "blocks": true}})
+	}
+	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(end.State), Detail: detail})
+}
+
+// logSettled is the entry of the end that another process gave to a run.
+func logSettled(r Record, end Ending) Entry {
+	return Entry{
+		Run: r.ID, At: time.Now(), Kind: StateEntry, Actor: "agent", Subject: string(end.State),
+		Detail: map[string]any{"verdict": string(end.Verdict), "exit": end.Exit, "settled_by": sandbox.Owner(), "died_in": string(r.State)},
+	}
+}
+
+// logAnswer enters what a checkpoint answered about a candidate or a feature.
+func logAnswer(ctx context.Context, a Answer, p Proposal) {
+	detail := map[string]any{}
+	if p.Feature != nil {
+		detail["feature"] = p.Feature.Path
+	} else {
+		detail["candidate"] = p.Candidate.Digest
+	}
+	// Whoever is not there has decided nothing: By says then what would be needed.
+	actor := a.By
+	if a.Decision == Unattended {
+		actor, detail["reason"] = "nobody", a.By
+	}
+	Enter(ctx, Entry{Kind: ApprovalEntry, Actor: actor, Subject: string(a.Decision), Detail: detail})
+}
+
+// logHolds enters what of a candidate is held.
+func logHolds(ctx context.Context, cand Candidate) {
+	for _, h := range cand.Holds {
+		Enter(ctx, Entry{
+			Kind: PolicyEntry, Actor: "agent", Subject: h.Path,
+			Detail: map[string]any{"kind": h.Kind, "reason": h.Reason, "blocks": h.Block, "candidate": cand.Digest},
+		})
+	}
+}
+
+// logGate enters that a gate has judged, or was measured on the unpatched workspace.
+func logGate(ctx context.Context, e verify.Event, candidate int) {
+	if !e.Done {
+		return
+	}
+	detail := map[string]any{"ms": int64(1000 * e.Seconds)}
+	switch {
+	case e.Baseline: // no judgement of the patch
+		detail["baseline"] = true
+	case e.Verdict == "":
+		detail["verdict"] = "skipped"
+	default:
+		detail["verdict"] = string(e.Verdict)
+	}
+	if e.Detail != "" {
+		detail["detail"] = e.Detail
+	}
+	if candidate > 0 {
+		detail["candidate"] = candidate
+	}
+	Enter(ctx, Entry{Kind: GateEntry, Actor: "agent", Subject: e.Gate, Detail: detail})
+}
+
+// logRequest enters a request that left a box, or was kept from it.
+func logRequest(ctx context.Context, e verify.Event) {
+	q := e.Request
+	Enter(ctx, Entry{Kind: EgressEntry, Actor: "box of " + e.Gate, Subject: q.Method + " " + q.Host, Detail: map[string]any{
+		"port": int(q.Port), "allowed": q.Allowed, "sent": q.Sent, "received": q.Received, "ms": q.Took.Milliseconds(), "end": q.End,
+	}})
+}

@@ -1,0 +1,212 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+	"agent/sandbox/egress"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// log returns the events of a run, each as its kind, actor and subject.
+func (b *bench) log(t *testing.T, id string) (list []string, rows []store.EventRow) {
+	t.Helper()
+	rows, err := b.db.Events(t.Context(), id, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range rows {
+		if i > 0 && r.At.Before(rows[i-1].At) {
+			t.Errorf("%s %s is before what came before it", r.Kind, r.Subject)
+		}
+		list = append(list, fmt.Sprintf("%s %s: %s", r.Kind, r.Actor, r.Subject))
+	}
+	return list, rows
+}
+
+// busy is a verifier that has commands run in boxes and calls the engine, as the real one does by its context.
+type busy struct{}
+
+func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
+	w := sandbox.WatcherOf(ctx) // as the engine is told of it
+	w.Called(sandbox.Call{Method: "POST", Path: "/containers/create", Status: 201, Took: 7 * time.Millisecond})
+	w.Ran(sandbox.Ran{Box: "0123456789abcdef", Args: []string{"ruff", "check"}, Result: guest.Result{Exit: 1, OOM: true}})
+	w.Ran(sandbox.Ran{Box: "01", Args: []string{"sh"}, Err: errors.New("gone")})
+	w.Ran(sandbox.Ran{Box: "01", Args: []string{"sh"}, Result: guest.Result{Signal: "SIGSEGV"}})
+	emit(verify.Event{Gate: "lint", Done: true, Verdict: verify.Pass, Seconds: 0.25, Detail: "fine"})
+	emit(verify.Event{Gate: "lint", Done: true, Baseline: true})
+	emit(verify.Event{Gate: "tests", Done: true})
+	emit(verify.Event{Gate: "smoke"})
+	emit(verify.Event{Gate: "tests", Request: &egress.Request{Method: "GET", Host: "a.example", Port: 80, End: "not on the list"}})
+	report, err := says(verify.Pass)(ctx, req)
+	report.Holds = []workspace.Hold{{Path: "ci.yml", Kind: "ci", Reason: "It runs with keys.", Block: true}}
+	return report, err
+}
+
+// Everything that a run did is there when it has ended, in the order in which it happened; and what comes later is added.
+func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.runner.Verifier = busy{}
+	req := b.request()
+	doc := b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+	got, rows := b.log(t, doc.Run)
+	want := []string{
+		"state agent: queued", "state agent: analyzing", "state agent: verifying",
+		"engine agent: POST /containers/create", "tool box 0123456789ab: ruff check", "tool box 01: sh", "tool box 01: sh",
+		"gate agent: lint", "gate agent: lint", "gate agent: tests", "egress box of tests: GET a.example",
+		"policy agent: ci.yml", "state agent: awaiting_approval", "approval nobody: unattended", "policy agent: run", "state agent: rejected",
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("the log is\n%s", strings.Join(got, "\n"))
+	}
+	for i, detail := range map[int]string{
+		0: `"note": "patch p.xml"`, 3: `{"ms": 7, "status": 201}`, 4: `{"ms": 0, "oom": true, "exit": 1}`, 5: `{"ms": 0, "error": "gone"}`,
+		6: `{"ms": 0, "signal": "SIGSEGV"}`, 7: `{"ms": 250, "detail": "fine", "verdict": "pass"}`, 8: `{"ms": 0, "baseline": true}`, 9: `{"ms": 0, "verdict": "skipped"}`,
+		10: `"allowed": false`, 11: `"blocks": true`, 13: "which the test does not approve", 14: "nobody is there to approve", 15: `"exit": 4`,
+	} {
+		if !strings.Contains(string(rows[i].Detail), detail) {
+			t.Errorf("%s has the detail %s, want %s", got[i], rows[i].Detail, detail)
+		}
+	}
+
+	b.runner.Verifier = says(verify.Pass)
+	doc = b.runner.Run(t.Context(), req)
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	got, rows = b.log(t, doc.Run)
+	if n := len(got); !slices.Contains(got, "approval the test: apply") || got[n-1] != "state agent: promoted" || !strings.Contains(string(rows[n-1].Detail), `"verdict": "pass"`) {
+		t.Errorf("the log is\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// A blank store keeps runs and not what they do, of those that it is told of.
+type blank struct {
+	run.LogStore
+	to string
+}
+
+func (d blank) AppendEntries(ctx context.Context, entries []run.Entry) error {
+	if slices.ContainsFunc(entries, func(e run.Entry) bool { return e.Subject == d.to }) {
+		return errGone
+	}
+	return d.LogStore.AppendEntries(ctx, entries)
+}
+
+// Without evidence nothing is promoted, and no run ends well.
+func TestARunWhoseLogIsLostFails(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []run.State{run.Queued, run.Verifying, run.Done} {
+		b := setup(t, says(verify.Pass))
+		log := run.NewLog(t.Context(), blank{b.db, string(lost)}, strings.TrimSpace)
+		b.runner.Log = log
+		req := b.request()
+		req.NoPromote = lost == run.Done
+		doc := b.runner.Run(t.Context(), req)
+		b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+		b.untouched(t)
+		if doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
+			t.Errorf("%s lost: %+v", lost, doc.Error)
+		}
+		if err := log.Close(); err == nil || !strings.Contains(err.Error(), "the log of run "+doc.Run+" is not whole") {
+			t.Errorf("%s lost: at the end %v", lost, err)
+		}
+		// What comes after the end is nobody's, and keeps nobody waiting.
+		if doc := b.runner.Run(t.Context(), req); doc.Verdict != verify.Infra {
+			t.Errorf("with a log that was closed: %+v", doc)
+		}
+		b.untouched(t)
+	}
+	b := setup(t, says(verify.Pass))
+	b.runner.Log = nil
+	b.ended(t, b.runner.Run(t.Context(), b.request()), run.Promoted, verify.Pass, run.ExitDone)
+	if err := b.runner.Log.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A slow store keeps one batch after the other, each when it is let.
+type slow struct {
+	let   chan bool
+	mu    sync.Mutex
+	kept  []run.Entry
+	calls int
+}
+
+func (s *slow) AppendEntries(ctx context.Context, entries []run.Entry) error {
+	select {
+	case <-s.let:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.calls = append(s.kept, entries...), s.calls+1
+	return nil
+}
+
+// Who enters more than there is room for waits, and nothing is lost or overtaken.
+func TestAFullLogWaits(t *testing.T) {
+	t.Parallel()
+	s := &slow{let: make(chan bool)}
+	log := run.NewLog(t.Context(), s, strings.ToUpper)
+	ctx := run.InLog(t.Context(), log, "01run")
+	const most = 2000 // more than wait and are on their way
+	var entered sync.WaitGroup
+	entered.Go(func() {
+		for i := range most {
+			run.Enter(ctx, run.Entry{Kind: run.ToolEntry, Subject: fmt.Sprint("s", i), Detail: map[string]any{"n": i, "text": "t"}})
+		}
+	})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := log.Flush(gone, "01run"); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up with its caller: %v", err)
+	}
+	close(s.let)
+	entered.Wait()
+	if err := log.Flush(t.Context(), "01run"); err != nil || len(s.kept) != most {
+		t.Fatalf("%d of %d are kept, %v", len(s.kept), most, err)
+	}
+	for i, e := range s.kept {
+		if e.Subject != fmt.Sprint("S", i) || e.Detail["text"] != "T" || e.Detail["n"] != i || e.Run != "01run" || i > 0 && e.At.Before(s.kept[i-1].At) {
+			t.Fatalf("entry %d is %+v", i, e)
+		}
+	}
+	if s.calls > most/100 {
+		t.Errorf("%d entries took %d writes", most, s.calls)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a run did so far is kept without anybody's asking, so that a kill does not take it away.
+func TestALogIsWrittenWhileTheRunGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.runner.Verifier = judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		for ctx.Err() == nil {
+			rows, err := b.db.Runs(ctx, store.RunFilter{})
+			if err != nil {
+				return verify.Report{}, err
+			}
+			if list, _ := b.log(t, rows[0].ID); slices.Contains(list, "state agent: verifying") {
+				break
+			}
+		}
+		return says(verify.Pass)(ctx, req)
+	})
+	b.ended(t, b.runner.Run(t.Context(), b.request()), run.Promoted, verify.Pass, run.ExitDone)
+}

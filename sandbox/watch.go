@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"agent/sandbox/guest"
+)
+
+// A Call is one request to the engine, for the record. What was sent and answered
+// is not in it: archives are large, and environments hold secrets.
+type Call struct {
+	Method string
+	// Path names the object, without the API's version and without a query.
+	Path string
+	// Status is that of HTTP, 101 for a stream; 0 when no answer came.
+	Status int
+	// Took is until the head of the answer.
+	Took time.Duration
+}
+
+// A Ran is one command that a box was given, for the record.
+type Ran struct {
+	// Box is the engine's ID of the box.
+	Box    string
+	Args   []string
+	Result guest.Result
+	// Err is what Box.Run returned.
+	Err  error
+	Took time.Duration
+}
+
+// A Watcher is told of what is done for somebody once it is done, from several
+// goroutines.
+type Watcher interface {
+	Called(c Call)
+	Ran(r Ran)
+}
+
+// watchKey is the key of a context's Watcher.
+type watchKey struct{}
+
+// Watched returns a context of whose calls and commands w is told. A box belongs to
+// the context that it was started with, one of a pool to that of Pool.Want: its
+// removal is told of too, however late it comes.
+func Watched(ctx context.Context, w Watcher) context.Context {
+	return context.WithValue(ctx, watchKey{}, w)
+}
+
+// WatcherOf returns who watches ctx, nil for nobody.
+func WatcherOf(ctx context.Context) Watcher {
+	w, _ := ctx.Value(watchKey{}).(Watcher)
+	return w
+}
+
+// apiVersion begins the path of a request to an engine.
+var apiVersion = regexp.MustCompile(`^/v[0-9]+(\.[0-9]+)*/`)
+
+// called tells who watches ctx of a request that was begun at a time.
+func called(ctx context.Context, method, path string, status int, began time.Time) {
+	if w := WatcherOf(ctx); w != nil {
+		w.Called(Call{Method: method, Path: apiVersion.ReplaceAllString(path, "/"), Status: status, Took: time.Since(began)})
+	}
+}
+
+// watching is the transport of the engine's client: no request goes another way,
+// but for streams, see hijacked.
+type watching struct{ http.RoundTripper }
+
+// RoundTrip makes the request and tells of it.
+func (t watching) RoundTrip(q *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := t.RoundTripper.RoundTrip(q)
+	status := 0
+	if err == nil {
+		status = resp.StatusCode
+	}
+	called(q.Context(), q.Method, q.URL.Path, status, began)
+	return resp, err
+}
+
+// hijacked tells of a request that becomes a stream, for which the client dials a
+// connection of its own. Of one that was refused the status is not known.
+func hijacked[T any](ctx context.Context, path string, dial func() (T, error)) (T, error) {
+	began, status := time.Now(), 0
+	stream, err := dial()
+	if err == nil {
+		status = http.StatusSwitchingProtocols
+	}
+	called(ctx, http.MethodPost, path, status, began)
+	return stream, err
+}
