@@ -209,8 +209,8 @@ func (c *cmdline) pageText(ctx context.Context, text, less string) {
 
 // onTerminal runs a program of the user's on the terminal and puts the
 // terminal's modes back after it, also when it had to be ended. stdin is
-// what the program reads.
-func (c *cmdline) onTerminal(ctx context.Context, words []string, stdin io.Reader) error {
+// what the program reads, env what its environment has besides the user's.
+func (c *cmdline) onTerminal(ctx context.Context, words []string, stdin io.Reader, env ...string) error {
 	// A pager switches the terminal to raw mode. When it dies by a
 	// signal it may not switch back, and the shell would be left
 	// without an echo.
@@ -226,7 +226,7 @@ func (c *cmdline) onTerminal(ctx context.Context, words []string, stdin io.Reade
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
 	// The program is the user's own, and reads the user's own settings.
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), env...)
 	err := cmd.Run()
 	if errors.Is(err, syscall.EPIPE) { // the person left before the end
 		return nil

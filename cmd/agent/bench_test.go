@@ -36,6 +36,7 @@ func TestBench(t *testing.T) {
 	benchLarge(t)
 	benchTournament(t)
 	benchManifest(t)
+	benchHistory(t)
 	benchLedger(t)
 	benchEdit(t)
 	benchTypes(t)

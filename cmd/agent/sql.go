@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os/exec"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
@@ -18,17 +21,25 @@ import (
 func (c *cmdline) sqlCommand() *cli.Command {
 	return &cli.Command{
 		Name: "sql", Usage: "ask the record a question in SQL", ArgsUsage: "[QUERY]",
-		Description: "Runs one query as a role that may only read views. Without QUERY it lists the views.\n\n" + examples(
-			"agent sql", "the views, and what each answers",
+		Description: "Runs one query as a role that may only read views. The name of a view alone shows its newest\n" +
+			"100 rows. Without QUERY it lists the views; on a terminal it opens psql, where that is\n" +
+			"installed, with the rights of that role until you give them up with SET ROLE.\n\n" + examples(
+			"agent sql --json", "the views, and what each answers",
+			"agent sql v_stuck", "what does not go on by itself",
 			"agent sql 'select * from v_runs limit 5'", "a table",
 			"agent sql --csv 'select * from v_gates' > gates.csv", "for other tools"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header", DisableDefaultText: true},
+			&cli.DurationFlag{Name: "timeout", Usage: "stop a query after `TIME`", Value: store.QueryLimit},
 			jsonFlag(),
 		},
 		Action: c.sql,
 	}
 }
+
+// shownRows is how many rows of a view are shown when only its name is
+// given.
+const shownRows = 100
 
 // sql prints the views, or the rows of one query while they come. The
 // store runs it as a role that can read views and nothing else, so no
@@ -42,44 +53,123 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 	if ctx.Bool("csv") && ctx.Bool("json") {
 		return usage("choose one", "--csv and --json exclude each other")
 	}
+	if ctx.Duration("timeout") < time.Millisecond {
+		return usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
+	}
 	// The query is one argument: its quoting is the shell's business.
 	query := strings.TrimSpace(ctx.Args().First())
 	return c.with(ctx.Context, set, false, func(s *session) error {
+		db, most := s.db.WithLimit(ctx.Duration("timeout")), 0
 		// Who does not know the views yet cannot ask anything.
-		if query == "" {
-			views, err := s.db.Views(ctx.Context)
+		if query == "" || viewName.MatchString(query) {
+			views, err := db.Views(ctx.Context)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(c.stdout, views)
+			if query == "" {
+				return c.sqlViews(ctx, db, views, asJSON)
 			}
-			return c.printViews(views)
-		}
-		// One write a row would be slow for a large result, and the
-		// reader gets whole lines either way.
-		out := bufio.NewWriter(c.stdout)
-		var rows rowPrinter
-		switch {
-		case ctx.Bool("csv"):
-			rows = &csvRows{w: csv.NewWriter(out)}
-		case asJSON:
-			rows = &jsonRows{w: out}
-		default:
-			columns := 0
-			if terminal(c.stdout) != nil {
-				columns, _ = c.size(c.stdout)
+			if query, err = newest(views, query); err != nil {
+				return err
 			}
-			rows = &tableRows{w: out, columns: columns, palette: c.palette(c.stdout)}
+			most = shownRows
 		}
-		if err := s.db.Query(ctx.Context, query, rows.head, rows.row); err != nil {
-			return err
-		}
-		if err := rows.end(); err != nil {
-			return err
-		}
-		return out.Flush()
+		return c.sqlQuery(ctx, db, query, asJSON, most)
 	})
+}
+
+// sqlViews lists the views, or opens psql where a person has one.
+func (c *cmdline) sqlViews(ctx *cli.Context, db *store.DB, views []store.View, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.stdout, views)
+	}
+	if !ctx.Bool("csv") && c.attended() && terminal(c.stdout) != nil {
+		env, ok, err := db.Psql(ctx.Context)
+		if err != nil {
+			return err
+		}
+		if _, err := exec.LookPath("psql"); err == nil && ok {
+			return c.onTerminal(ctx.Context, []string{"psql"}, c.stdin, env...)
+		}
+	}
+	return c.printViews(views)
+}
+
+// sqlQuery prints the rows of one query while they come; no more than
+// most, unless that is 0.
+func (c *cmdline) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON bool, most int) error {
+	// One write a row would be slow for a large result, and the
+	// reader gets whole lines either way.
+	out := bufio.NewWriter(c.stdout)
+	var rows rowPrinter
+	switch {
+	case ctx.Bool("csv"):
+		rows = &csvRows{w: csv.NewWriter(out)}
+	case asJSON:
+		rows = &jsonRows{w: out}
+	default:
+		columns := 0
+		if terminal(c.stdout) != nil {
+			columns, _ = c.size(c.stdout)
+		}
+		rows = &tableRows{w: out, columns: columns, palette: c.palette(c.stdout)}
+	}
+	n := 0
+	err := db.Query(ctx.Context, query, rows.head, func(values []*string) error {
+		if n++; most > 0 && n > most {
+			return nil // the one more that newest asks for
+		}
+		return rows.row(values)
+	})
+	if err != nil {
+		return err
+	}
+	if err := rows.end(); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if most > 0 && n > most {
+		fmt.Fprintf(c.stderr, "agent: there are more than these %d rows: ask with select … limit\n", most)
+	}
+	return nil
+}
+
+// viewName is what the name of a view looks like, and no query does.
+var viewName = regexp.MustCompile(`^v_[a-z_]+$`)
+
+// newest asks for the newest rows of a view, one more than are shown. The
+// first moment of a row counts, and then the names of runs, which sort by
+// time.
+func newest(views []store.View, name string) (query string, err error) {
+	var names, order []string
+	for _, v := range views {
+		names = append(names, v.Name)
+		if v.Name != name {
+			continue
+		}
+		for _, col := range v.Columns {
+			if len(order) == 0 && (col.Type == "date" || strings.HasPrefix(col.Type, "timestamp")) {
+				order = append(order, col.Name+" desc nulls last")
+			}
+		}
+		for _, col := range v.Columns {
+			if oneOf(col.Name, "run", "candidate", "n") {
+				order = append(order, col.Name+" desc")
+			}
+		}
+		query = "select * from " + name
+		if len(order) > 0 {
+			query += " order by " + strings.Join(order, ", ")
+		}
+		return fmt.Sprintf("%s limit %d", query, shownRows+1), nil
+	}
+	next := "`agent sql --json` lists the views"
+	if near := nearest(name, names); near != "" {
+		next = "did you mean `agent sql " + near + "`?"
+	}
+	return "", usage(next, "there is no view %s", name)
 }
 
 // printViews lists the views with their columns, and queries to begin

@@ -65,7 +65,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{pool: pool, address: address(config.ConnConfig.Config), limit: queryLimit}
+	db := &DB{pool: pool, address: address(config.ConnConfig.Config), limit: QueryLimit}
 	if err := db.migrate(ctx); err != nil {
 		pool.Close()
 		return nil, err

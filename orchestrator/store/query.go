@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// queryLimit is how long one query of Query may run: long enough for any
-// question about a history, short enough that a mistake does not burden the
-// server for an afternoon.
-const queryLimit = 30 * time.Second
+// QueryLimit is how long one query of Query may run unless WithLimit says
+// otherwise: long enough for any question about a history, short enough that a
+// mistake does not burden the server for an afternoon.
+const QueryLimit = 30 * time.Second
 
 // A Column is one column of a result or of a view. Results may have several
 // columns of one name.

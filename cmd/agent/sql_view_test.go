@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/storetest"
+)
+
+// long is a history of two hundred runs.
+func long(t *testing.T) history {
+	t.Helper()
+	url := storetest.Past(t, 1000)
+	return history{env: map[string]string{"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST")}}
+}
+
+func TestAViewIsShownByItsName(t *testing.T) {
+	t.Parallel()
+	h := long(t)
+	h.ask(t, run.ExitDone, "runs", "list") // settles the one of a dead process, which says so
+	for view, want := range map[string]struct {
+		rows        int
+		first, last string
+		more        bool
+	}{
+		"v_runs":       {100, storetest.RunName(200), storetest.RunName(101), true},
+		"v_gates":      {100, storetest.RunName(200) + "|1|5", storetest.RunName(181) + "|1|1", true},
+		"v_promotions": {50, storetest.RunName(200), storetest.RunName(4), false},
+		"v_cascade":    {0, "", "", false},
+	} {
+		got := h.ask(t, run.ExitDone, "sql", "--csv", view)
+		lines, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
+		if err != nil || len(lines) != want.rows+1 {
+			t.Fatalf("%s: %d lines, %v", view, len(lines), err)
+		}
+		first, last := strings.Join(lines[1%len(lines)], "|"), strings.Join(lines[want.rows], "|")
+		if want.rows > 0 && (!strings.HasPrefix(first, want.first) || !strings.HasPrefix(last, want.last)) {
+			t.Errorf("%s: from %s to %s", view, first, last)
+		}
+		if more := strings.Contains(got.stderr, "more than these 100 rows"); more != want.more {
+			t.Errorf("%s says %q", view, got.stderr)
+		}
+	}
+	// A query of one's own is never cut, and a name that is no view's is told.
+	if got := h.ask(t, run.ExitDone, "sql", "--csv", "table v_runs"); strings.Count(got.stdout, "\n") != 201 || got.stderr != "" {
+		t.Errorf("%d lines of a query, which says %q", strings.Count(got.stdout, "\n"), got.stderr)
+	}
+	for args, want := range map[string]string{
+		"v_rums": "did you mean `agent sql v_runs`", "v_nothing_of_that_kind": "`agent sql --json` lists", "run": "syntax error",
+	} {
+		if got := h.ask(t, run.ExitUsage, "sql", args); !strings.Contains(got.stderr, want) {
+			t.Errorf("%s says %q", args, got.stderr)
+		}
+	}
+	// The time that a question may take is the user's to say.
+	if got := h.ask(t, run.ExitUsage, "sql", "--timeout", "20ms", "select pg_sleep(600)"); !strings.Contains(got.stderr, "stopped after 20ms") {
+		t.Errorf("it says %q", got.stderr)
+	}
+	for _, text := range []string{"0s", "-1s", "1us", "soon"} {
+		h.ask(t, run.ExitUsage, "sql", "--timeout", text, "select 1")
+	}
+}
+
+func TestEveryViewHasANewestRow(t *testing.T) {
+	t.Parallel()
+	views := []store.View{
+		{Name: "v_a", Columns: []store.Column{{Name: "run", Type: "text"}, {Name: "since", Type: "timestamp with time zone"}, {Name: "until", Type: "date"}, {Name: "n", Type: "integer"}}},
+		{Name: "v_b", Columns: []store.Column{{Name: "gate", Type: "text"}}},
+	}
+	for name, want := range map[string]string{
+		"v_a": "select * from v_a order by since desc nulls last, run desc, n desc limit 101", "v_b": "select * from v_b limit 101",
+	} {
+		if got, err := newest(views, name); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// On a terminal the views are asked in psql, where there is one, and it cannot write.
+func TestAPersonAsksInPsql(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	p := aPerson(t, h.env)
+	if _, err := exec.LookPath("psql"); err != nil {
+		if exit := executeOn(t, p.cmd, "sql"); exit != run.ExitDone {
+			t.Errorf("exit code %d\n%s", exit, p.screen())
+		}
+		p.sees(t, "v_stuck", 1)
+		return
+	}
+	done := make(chan int)
+	go func() { done <- executeOn(t, p.cmd, "sql") }()
+	p.types(t, "\\pset pager off\n\\pset format unaligned\n")
+	p.types(t, "select 'there are ' || count(*), current_user, current_setting('statement_timeout') from v_runs;\n")
+	p.sees(t, "there are 2|agent_reader|30s", 1)
+	p.types(t, "select * from run;\n")
+	p.sees(t, "permission denied for table run", 1)
+	p.types(t, "create temporary table mine (n int);\n")
+	p.sees(t, "read-only transaction", 1)
+	p.types(t, "reset role; table run;\n") // goes back to what the session began as
+	p.sees(t, "permission denied for table run", 2)
+	p.types(t, "\\q\n")
+	if exit := <-done; exit != run.ExitDone {
+		t.Errorf("exit code %d\n%s", exit, p.screen())
+	}
+	// A list for a program is one on a terminal too.
+	if exit := executeOn(t, p.cmd, "sql", "--json"); exit != run.ExitDone {
+		t.Errorf("exit code %d\n%s", exit, p.screen())
+	}
+	p.sees(t, `"v_stuck"`, 1)
+}

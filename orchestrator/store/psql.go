@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"agent/migrations"
+)
+
+// Psql returns the variables of the environment with which psql, or whatever
+// else is made of libpq, opens this database as the reader: in transactions
+// that only read, with the time limit of Query. The password is in no argument,
+// where every user of the machine could see it.
+//
+// ok is false where the address is no URL: what it says of TLS would be lost.
+//
+// Unlike Query this is a session of a person's own: the role, which the server
+// keeps to until then, can be given up in it.
+func (db *DB) Psql(ctx context.Context) (env []string, ok bool, err error) {
+	config := db.pool.Config().ConnConfig
+	u, err := url.Parse(config.ConnString())
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return nil, false, nil
+	}
+	role, err := db.Reader(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	settings := maps.Clone(config.RuntimeParams)
+	settings["default_transaction_read_only"] = "on"
+	settings["statement_timeout"] = fmt.Sprint(db.limit.Milliseconds())
+	if role == migrations.Reader {
+		settings["role"] = role
+	}
+	// These are such words already, escaped by whoever wrote them.
+	options := []string{settings["options"]}
+	delete(settings, "options")
+	escape := strings.NewReplacer(`\`, `\\`, " ", `\ `)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		options = append(options, "-c "+name+"="+escape.Replace(settings[name]))
+	}
+	env = []string{
+		"PGHOST=" + config.Host, fmt.Sprintf("PGPORT=%d", config.Port), "PGUSER=" + config.User, "PGPASSWORD=" + config.Password,
+		"PGDATABASE=" + config.Database, "PGOPTIONS=" + strings.TrimSpace(strings.Join(options, " ")),
+	}
+	for _, name := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey"} {
+		if value := u.Query().Get(name); value != "" {
+			env = append(env, "PG"+strings.ToUpper(name)+"="+value)
+		}
+	}
+	return env, true, nil
+}
