@@ -46,7 +46,7 @@ func (c *cmdline) app() *cli.App {
 			return cli.ShowAppHelp(ctx)
 		},
 		Commands: []*cli.Command{
-			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.proposalsCommand(), c.undoCommand(), c.blameCommand(), c.analyzeCommand(), c.contextCommand(), c.sqlCommand(),
+			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.proposalsCommand(), c.reviewCommand(), c.undoCommand(), c.blameCommand(), c.analyzeCommand(), c.contextCommand(), c.sqlCommand(),
 			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(), c.keysCommand(),
 			c.completionCommand(),
 			{Name: "version", Usage: "print the version", Action: c.printVersion},

@@ -201,7 +201,7 @@ func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-sandbox-loop.txt": {"sandbox", "loop", "--help"},
-		"help-undo.txt": {"undo", "-h"},
+		"help-undo.txt": {"undo", "-h"}, "help-review.txt": {"review", "-h"}, "help-blame.txt": {"blame", "-h"},
 	} {
 		golden(t, name, commandIn(t, nil, args...).stdout)
 	}

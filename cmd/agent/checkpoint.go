@@ -169,20 +169,24 @@ func (c *cmdline) editTexts(ctx context.Context, files map[string][]byte) map[st
 	return changed
 }
 
-// runEditor runs $VISUAL or $EDITOR, else nano or vi, on the terminal.
-func (c *cmdline) runEditor(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
+// editor returns the words of $VISUAL or $EDITOR, else nano or vi.
+func (c *cmdline) editor() ([]string, error) {
 	// No shell: the variables name a program and its flags.
-	words := strings.Fields(c.getenv("VISUAL"))
-	for _, text := range []string{c.getenv("EDITOR"), "nano", "vi"} {
-		if len(words) > 0 {
+	for _, text := range []string{c.getenv("VISUAL"), c.getenv("EDITOR"), "nano", "vi"} {
+		if words := strings.Fields(text); len(words) > 0 {
 			if _, err := exec.LookPath(words[0]); err == nil {
-				break
+				return words, nil
 			}
 		}
-		words = strings.Fields(text)
 	}
-	if len(words) == 0 {
-		return nil, errors.New("there is no editor: set EDITOR")
+	return nil, errors.New("there is no editor: set EDITOR")
+}
+
+// runEditor runs the user's editor on the terminal.
+func (c *cmdline) runEditor(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
+	words, err := c.editor()
+	if err != nil {
+		return nil, err
 	}
 	// A directory of its own: an editor leaves backups beside its files,
 	// which must not get into the workspace.

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// reviewCommand shows a person what was promoted, and records what they
+// say of it.
+func (c *cmdline) reviewCommand() *cli.Command {
+	return &cli.Command{
+		Name: "review", Usage: "look at what was promoted and say what you think of it", ArgsUsage: "[RUN]",
+		Description: "Walks the promoted diffs that nobody reviewed, the oldest first: diff, goal, gates, findings\n" +
+			"that it fixed, model and cost; then asks: accept, comment, undo, open the files in $VISUAL\n" +
+			"or $EDITOR, or go on to the next. What is said is recorded under your name, for\n" +
+			"`agent blame` and the view v_reviews. Without a terminal it prints the list; with\n" +
+			"--accept or --comment it asks nothing. With RUN it is about this run alone.\n" + pagedHelp + examples(
+			"agent review", "all that waits, of every workspace",
+			"agent review -w .", "of this workspace",
+			"agent review 1k3 --accept --comment 'checked on staging'", "for scripts",
+			"agent review --all --json", "what was promoted, and what was said of it"),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only what was promoted in `DIR`"},
+			&cli.BoolFlag{Name: "all", Usage: "also what was reviewed or undone", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
+			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
+			jsonFlag(),
+		}, viewFlags()...),
+		Action: c.review,
+	}
+}
+
+// A reviewed is a promotion as `review --json` prints it.
+type reviewed struct {
+	Run       string    `json:"run"`
+	Workspace string    `json:"workspace"`
+	At        time.Time `json:"at"`
+	Intent    string    `json:"intent"`
+	Approved  string    `json:"approved_by"`
+	UndoneBy  string    `json:"undone_by,omitempty"`
+	Model     string    `json:"model"`
+	// In the currency of the prices; null when it is not known.
+	Cost *float64 `json:"cost"`
+	// Of the candidate that was promoted.
+	Gates []verify.Gate      `json:"gates"`
+	Fixed int                `json:"fixed"` // findings that were there before
+	Files []run.DocumentFile `json:"files"`
+	Diff  string             `json:"diff"`
+	// The last review, with an empty verdict when there is none.
+	Reviewer string              `json:"reviewer,omitempty"`
+	Verdict  store.ReviewVerdict `json:"verdict"`
+	Comment  string              `json:"comment,omitempty"`
+
+	changes workspace.Changeset
+	record  run.Record
+}
+
+// review runs the command.
+func (c *cmdline) review(ctx *cli.Context) error {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return err
+	}
+	view, err := c.viewer(ctx)
+	if err != nil {
+		return err
+	}
+	name, says := ctx.Args().First(), store.Review{Comment: ctx.String("comment")}
+	switch {
+	case ctx.Bool("accept"):
+		says.Verdict = store.Accepted
+	case says.Comment != "":
+		says.Verdict = store.Commented
+	}
+	if says.Verdict != "" && name == "" {
+		return usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
+	}
+	filter := store.ReviewFilter{All: ctx.Bool("all") || name != ""}
+	if dir := ctx.String("workspace"); dir != "" {
+		filter.Workspace = resolved(dir)
+	}
+	return c.with(ctx.Context, set, false, func(s *session) error {
+		list, err := s.toReview(ctx.Context, name, filter)
+		if err != nil {
+			return err
+		}
+		if says.Verdict != "" {
+			says.Run = list[0].Run
+			if err := s.say(ctx.Context, says); err != nil {
+				return err
+			}
+			list[0].Verdict, list[0].Comment, list[0].Reviewer = says.Verdict, says.Comment, reviewer()
+		}
+		switch {
+		case set.on("json"):
+			return s.printReviews(ctx.Context, c.stdout, list)
+		case says.Verdict != "":
+			_, err := fmt.Fprintf(c.stdout, "run %s is %s\n", says.Run, says.Verdict)
+			return err
+		case c.attended():
+			return view.walk(ctx.Context, s, list)
+		}
+		return view.page(ctx.Context, func(w io.Writer) error { return view.listReviews(ctx.Context, w, s, list, name != "") })
+	})
+}
+
+// toReview lists what is to be reviewed: the run that is named, or what the
+// filter finds.
+func (s *session) toReview(ctx context.Context, name string, filter store.ReviewFilter) ([]store.Promoted, error) {
+	if name == "" {
+		return s.db.Promotions(ctx, filter)
+	}
+	d, err := s.named(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	filter.Run = d.ID
+	list, err := s.db.Promotions(ctx, filter)
+	if err == nil && len(list) == 0 {
+		err = usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
+	}
+	return list, err
+}
+
+// say records a review under the name of the person.
+func (s *session) say(ctx context.Context, r store.Review) error {
+	r.Reviewer = reviewer()
+	return s.db.AddReview(ctx, r)
+}
+
+// reviewer is the name of the person who runs the program.
+func reviewer() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+// reviewed reads all that a person wants to know of a promotion.
+func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, error) {
+	r := reviewed{
+		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
+		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
+	}
+	d, err := s.db.Run(ctx, p.Run)
+	if err != nil {
+		return r, err
+	}
+	written, err := s.db.PromotionOf(ctx, p.Run)
+	if err != nil {
+		return r, err
+	}
+	doc := written.Document()
+	r.record, r.changes, r.Files, r.Diff = d.Record, written.Changeset, doc.Files, doc.Diff
+	// Of several candidates one was promoted.
+	for _, cand := range d.Candidates {
+		if cand.Digest == written.Changeset.Digest() {
+			r.Gates = cand.Document().Gates
+		}
+	}
+	for _, g := range r.Gates {
+		r.Fixed += g.Fixed
+	}
+	return r, nil
+}
+
+// printReviews prints promotions for programs.
+func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Promoted) error {
+	all := []reviewed{}
+	for _, p := range list {
+		r, err := s.reviewed(ctx, p)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	return printJSON(w, all)
+}
+
+// listReviews prints what waits as a table, and one run whole.
+func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list []store.Promoted, whole bool) error {
+	if whole {
+		r, err := s.reviewed(ctx, list[0])
+		if err != nil {
+			return err
+		}
+		showReview(w, c.palette(c.stdout), r)
+		return c.writeDiff(w, r.Diff)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.stderr, "nothing waits for a review")
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tPROMOTED\tMODEL\tREVIEW\tINTENT\tWORKSPACE")
+	for _, p := range list {
+		verdict := string(p.Verdict)
+		if verdict == "" {
+			verdict = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.At.Local().Format(time.DateTime), cleanLine(p.Model), verdict, cleanLine(p.Intent), cleanLine(p.Workspace))
+	}
+	return t.Flush()
+}
+
+// showReview writes what is known of a promotion, above its diff.
+func showReview(w io.Writer, pal palette, r reviewed) {
+	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.bold("run "+r.Run), cleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.dim(cleanLine(r.Workspace)))
+	cost := "cost unknown"
+	if r.Cost != nil {
+		cost = fmt.Sprintf("cost %.4f", *r.Cost)
+	}
+	fmt.Fprintf(w, "%s, %s, approved by %s\n", cleanLine(r.Model), cost, cleanLine(r.Approved))
+	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.good(gatesLine(r.Gates)), r.Fixed)
+	if r.Verdict != "" {
+		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, cleanLine(r.Reviewer), cleanLine(r.Comment))
+	}
+	if r.UndoneBy != "" {
+		fmt.Fprintf(w, "undone by run %s\n", r.UndoneBy)
+	}
+	fmt.Fprintln(w)
+}
+
+// walk shows promotions one after another and does what the person says.
+func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) error {
+	for i, p := range list {
+		r, err := s.reviewed(ctx, p)
+		if err != nil {
+			return err
+		}
+		columns, lines := v.size(v.stderr)
+		fmt.Fprintf(v.stderr, "\n%d of %d\n", i+1, len(list))
+		showReview(v.stderr, v.palette(v.stderr), r)
+		diffView{palette: v.palette(v.stderr), columns: columns, most: max(previewLines, lines-12)}.print(v.stderr, r.Diff)
+		v.forgetTyped()
+		for next := false; !next; {
+			typed, err := v.question(ctx, "What do you say?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
+			switch {
+			case errors.Is(err, io.EOF), err == nil && oneOf(normal(typed), "q", "quit"):
+				return nil
+			case err != nil:
+				return err
+			}
+			if next, err = v.answer(ctx, s, r, normal(typed)); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintln(v.stderr, "nothing else waits for a review")
+	return nil
+}
+
+// answer does what the person said of one promotion, and tells whether the
+// next one is wanted. A comment may be followed by another word on the same.
+func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string) (next bool, err error) {
+	says := store.Review{Run: r.Run}
+	switch {
+	case oneOf(word, "n", "next"):
+		return true, nil
+	case oneOf(word, "f", "full", "full diff", "d", "diff"):
+		(&approver{cmdline: v.cmdline}).page(ctx, r.Diff)
+		return false, nil
+	case oneOf(word, "e", "editor", "o", "open"):
+		v.openFiles(ctx, r)
+		return false, nil
+	case oneOf(word, "a", "accept"):
+		says.Verdict = store.Accepted
+	case oneOf(word, "c", "comment"):
+		fmt.Fprint(v.stderr, "Your comment: ")
+		line, err := readLine(ctx, v.stdin)
+		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
+			return false, ctx.Err()
+		}
+		says.Verdict = store.Commented
+	case oneOf(word, "u", "undo"):
+		// What is refused was told; the person may say something else.
+		doc, err := v.undo(ctx, s, false, r.record, r.changes)
+		if err == nil {
+			err = v.report(doc, false)
+		}
+		if err != nil {
+			v.exit(ctx, err, false)
+			return false, ctx.Err()
+		}
+		says.Verdict = store.Undone
+	default:
+		fmt.Fprintln(v.stderr, "please answer with one of the letters")
+		return false, nil
+	}
+	return says.Verdict != store.Commented, s.say(ctx, says)
+}
+
+// openFiles opens the files of a promotion that are still there in the user's
+// own editor. No shell: the names are arguments, and absolute.
+func (v viewer) openFiles(ctx context.Context, r reviewed) {
+	words, err := v.editor()
+	for _, f := range r.Files {
+		if _, gone := workspace.ReadFile(r.Workspace, f.Path); gone == nil {
+			words = append(words, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
+		}
+	}
+	if err == nil {
+		err = v.onTerminal(ctx, words, v.stdin)
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(v.stderr, "agent: open the editor:", cleanLine(err.Error()))
+	}
+}
