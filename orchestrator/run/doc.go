@@ -72,6 +72,13 @@
 // more is cancelled at once: its record ends with the verdict cancelled and the gate
 // contest, which says why.
 //
+// # Replay
+//
+// When a run has ended, the files that it saw are kept in the store, from its frozen state
+// and beside what follows; a file that changed since is not read. Replay rebuilds the
+// workspace of that, applies the recorded responses again, has the candidates judged
+// by whatever tools are there, and compares. It writes no record.
+//
 // # What a kill leaves
 //
 // A run holds an flock on its workspace and a heartbeat in its row. When its
