@@ -38,7 +38,8 @@
 // files that are gone, and what is known of a key when a person wants that forgotten. A
 // run that is removed by hand takes its rows with it; its blobs stay until
 // nobody refers to them and somebody removes them as well, and what was paid
-// and learnt stays for good.
+// and learnt stays for good. The files of a recording are named in its inventory, which is
+// a blob too, and by no key.
 //
 // # Writes
 //
