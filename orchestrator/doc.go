@@ -16,6 +16,7 @@
 //	orchestrator/llm     questions to models: kinds of error, keys, fallbacks, caps; one package a vendor below it
 //	orchestrator/agent   prompts, repairs and memory of the engineer; like llm not reached by a command yet
 //	orchestrator/forge   the history of a git repository, read without trusting it
+//	orchestrator/archive a recorded run as one signed file, for another machine
 //	orchestrator/store   the record in Postgres; storetest gives each test a schema
 //	sandbox              the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest        what runs inside a box, and the protocol with the host

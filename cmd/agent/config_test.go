@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
 	"agent/orchestrator/run"
@@ -182,6 +184,8 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 		{"", "[dependencies]\nscripts = true", run.ExitApproval, "dependencies.scripts"},
 		{"[dependencies]\ninstall = false", "[dependencies]\ninstall = true", run.ExitApproval, "dependencies.install"},
 		{"[dependencies]\nscripts = true", "[dependencies]\nscripts = true", run.ExitDone, ""},
+		{"", "[record]\nfiles = false", run.ExitDone, ""},
+		{"[record]\nfiles = false", "[record]\nfiles = true", run.ExitApproval, "record.files"},
 		{"", "[protect]\npaths = [\"!a\"]", run.ExitUsage, "protect.paths"},
 		{"", "[tests]\nrun = \"some\"", run.ExitUsage, "tests.run"},
 		{"", "[egress]\nallow = [\"https://a.example\"]", run.ExitUsage, "egress.allow"},
@@ -192,6 +196,40 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 		got := commandIn(t, env, "config", "--workspace", dir)
 		if got.exit != c.exit || !strings.Contains(got.stderr, c.key) {
 			t.Errorf("user %q, workspace %q: exit %d, want %d about %q\n%s", c.user, c.ws, got.exit, c.exit, c.key, got.stderr)
+		}
+	}
+}
+
+// What the user gives to programs by their environment is not for the record.
+func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
+	t.Parallel()
+	const env = "[smoke]\nenv = { TOKEN = \"x\" }\n"
+	for _, c := range []struct {
+		user, ws, bytes, never string
+		most                   int64
+		files                  bool
+	}{
+		{"", env, "", "", 256 << 20, true},
+		{env, "", "1MiB", "smoke.env is the user's own", 1 << 20, true},
+		{env, env + "[record]\nfiles = false\n", "", "", 256 << 20, false},
+		{"", "", "nothing", "", 0, true},
+	} {
+		values, dir := home(t, c.user, c.ws)
+		values["AGENT_RECORD_BYTES"] = c.bytes
+		cmd := newCmdline(func(k string) string { return values[k] }, nil, io.Discard, io.Discard)
+		var keep run.Keep
+		app := &cli.App{Flags: []cli.Flag{workspaceFlag()}, Action: func(ctx *cli.Context) error {
+			set, err := cmd.settings(ctx)
+			if err == nil {
+				keep, err = set.keeping()
+			}
+			return err
+		}}
+		err := app.RunContext(t.Context(), []string{"agent", "--workspace", dir})
+		if (err != nil) != (c.most == 0) || err != nil && !strings.Contains(err.Error(), "record.bytes (AGENT_RECORD_BYTES)") {
+			t.Errorf("%+v: %v", c, err)
+		} else if err == nil && (keep.Bytes != c.most || keep.Files != c.files || !strings.HasPrefix(keep.Never, c.never) || (keep.Never == "") != (c.never == "")) {
+			t.Errorf("%+v gives %+v", c, keep)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
-// take makes the run, exports it and takes the workspace away.
+// take makes the run, exports it and takes the files of the workspace away.
 func (x taken) take(t *testing.T, url string, judged *memory) exported {
 	t.Helper()
 	top := t.TempDir()
@@ -141,7 +141,12 @@ func (x taken) take(t *testing.T, url string, judged *memory) exported {
 	if err := json.Unmarshal([]byte(e.command(t, x.exit, args...).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	// The directory stays, as the snapshots of one that is gone are anybody's to collect.
+	left, err := os.ReadDir(dir)
+	for _, entry := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	e.id = doc.Run

@@ -66,4 +66,15 @@ func TestWhatIsNoKeyIsLeftAlone(t *testing.T) {
 			t.Errorf("%q is a public key", text)
 		}
 	}
+	key, err := archive.LoadKey(filepath.Join(t.TempDir(), "attest.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := key.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.ParsePublic(append(public, "more"...)); err == nil || !strings.Contains(err.Error(), "in another way") {
+		t.Errorf("a key with more behind it gives %v", err)
+	}
 }

@@ -82,6 +82,13 @@
 // learns. A kill loses what was entered in the last tenth of a second, and Recover
 // enters the end.
 //
+// # Replay
+//
+// When a run has ended, the files that it saw are kept in the store, from its frozen state
+// and beside what follows; a file that changed since is not read. Replay rebuilds the
+// workspace of that, applies the recorded responses again, has the candidates judged
+// by whatever tools are there, and compares. It writes no record.
+//
 // # What a kill leaves
 //
 // A run holds an flock on its workspace and a heartbeat in its row. When its

@@ -52,8 +52,10 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 // The number is counted in the statement itself. The fence holds the row of the
 // run meanwhile, so no two get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
-	args := pgx.NamedArgs{"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
-		"target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked}
+	args := pgx.NamedArgs{
+		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
+		"target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked,
+	}
 	for name, list := range lists {
 		args[name] = list
 	}

@@ -43,7 +43,8 @@
 // runs that ended long ago and that nothing depends on, with their requests. A
 // run that is removed by hand takes its rows with it; its requests stay, and its
 // blobs until a Prune finds that nobody refers to them. What was promoted and
-// what was learnt stays for good.
+// what was learnt stays for good. The files of a recording are named in
+// its inventory, which is a blob too, and by no key.
 //
 // # Writes
 //

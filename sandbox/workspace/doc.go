@@ -69,6 +69,13 @@
 // says of a snapshot counts only where one on the engine carries its Digest, so
 // a wrong one leads to a new snapshot and to nothing else.
 //
+// # What outlives the workspace
+//
+// An Inventory is what a manifest says of the files, as text that is the same for the same
+// content; with the contents by their digests, Rebuild makes the workspace of it
+// again, in an empty directory. Nothing is believed of the text, which may come from
+// elsewhere.
+//
 // # Changing
 //
 // A Changeset is the only form in which a change travels. Check refuses what
