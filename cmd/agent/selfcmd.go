@@ -87,7 +87,12 @@ func (c *cmdline) selfDir() (string, error) {
 }
 
 // selfTags is the repository of the agent's own images on the engine.
-const selfTags = "agent"
+func (c *cmdline) selfTags() string {
+	if own := c.getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
+		return own
+	}
+	return "agent"
+}
 
 // journal opens the journal, which settles what a killed rebuild left, and gives it to act.
 func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(*selfbuild.Journal) error) error {
@@ -95,11 +100,7 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 	if err != nil {
 		return err
 	}
-	name := selfTags
-	if own := c.getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
-		name = own
-	}
-	j, err := selfbuild.Open(ctx, dir, name, engine)
+	j, err := selfbuild.Open(ctx, dir, c.selfTags(), engine)
 	if errors.Is(err, selfbuild.ErrBusy) {
 		return &fault{exit: run.ExitConflict, kind: "conflict", next: "wait for it to end", err: err}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,8 +122,10 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 	r.session.guard = func(a *approver) run.Approver { return &selfApprover{approver: a, rebuild: r} }
 	r.work = selfbuild.Work{
 		Period: ctx.Duration("trial"), Every: healthEvery,
-		Tell:     func(p selfbuild.Phase) { fmt.Fprintln(r.stderr, "self:", p) },
-		HandOver: func(ctx context.Context) error { return nil },
+		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.stderr, "self:", p) },
+		HandOver: func(ctx context.Context) error {
+			return r.session.engine.HandOver(ctx, r.selfTags()+":current", resumed)
+		},
 	}
 	var err error
 	switch {
@@ -146,6 +149,28 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 		}
 		return r.journal.Take(ctx.Context, r.work)
 	})
+}
+
+// resumed is the command line by which a container goes on with what args began: a loop where it stood, anything else anew.
+func resumed(args []string) []string {
+	if len(args) < 2 || args[0] != "sandbox" || args[1] != "loop" || slices.Contains(args, "--resume") {
+		return args
+	}
+	next := []string{"sandbox", "loop", "--resume"}
+	for i := 2; i < len(args); i++ {
+		name, _, joined := strings.Cut(args[i], "=")
+		switch name {
+		// The loop that is carried on has these.
+		case "--iterations", "-n", "--goal", "-g", "--file", "--candidates", "--replay":
+			if !joined {
+				i++
+			}
+		case "--fresh", "--until-clean":
+		default:
+			next = append(next, args[i])
+		}
+	}
+	return next
 }
 
 // asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version in
