@@ -293,7 +293,11 @@ func (c *cmdline) tellRebuilt(state selfbuild.State, asJSON bool, err error) err
 	if err == nil || errors.As(err, &f) || errors.As(err, &reported) {
 		return err
 	}
-	return &fault{exit: run.ExitFail, kind: "patch", next: "see `agent self status`; the image from before is current", err: err}
+	next := "see `agent self status`; the image from before is current"
+	if last := state.Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
+		next += ", and `agent undo` takes the change back" // it was written before the tags moved
+	}
+	return &fault{exit: run.ExitFail, kind: "patch", next: next, err: err}
 }
 
 // A selfApprover decides at the checkpoint of a rebuild: it asks, as for every run, and then has the new image built and
