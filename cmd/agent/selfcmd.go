@@ -94,6 +94,9 @@ func (c *cmdline) selfTags() string {
 	return "agent"
 }
 
+// followTime bounds how long running containers are waited for.
+const followTime = 5 * time.Minute
+
 // journal opens the journal, which settles what a killed rebuild left, and gives it to act.
 func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(*selfbuild.Journal) error) error {
 	dir, err := c.selfDir()
@@ -108,7 +111,11 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 		return err
 	}
 	defer j.Close() // the kernel drops the lock in any case
-	return act(j)
+	err = act(j)
+	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), followTime)
+	defer cancel()
+	return errors.Join(err, engine.HandOver(steady, c.selfTags()+":current", resumed))
 }
 
 // withJournal is journal with an engine of its own.

@@ -201,6 +201,9 @@ func (j *Journal) Begin(intent string) error {
 
 // enter records that the attempt has come to a phase, and with what.
 func (j *Journal) enter(p Phase, to *Version) error {
+	if j.state.Attempt == nil {
+		return errors.New("no rebuild has begun, or it has ended")
+	}
 	s, a := j.state, *j.state.Attempt
 	a.Phase, a.To = p, to
 	s.Attempt = &a

@@ -302,6 +302,9 @@ func TestOnlyOneProcessRebuilds(t *testing.T) {
 	if _, err := Open(t.Context(), s.dir, s.name, s.engine); !errors.Is(err, ErrBusy) {
 		t.Errorf("a second one: %v", err)
 	}
+	if err := j.Prove(t.Context(), s.work("a")); err == nil {
+		t.Error("something is proved that was not begun")
+	}
 	if err := j.Rollback(t.Context(), ""); err == nil {
 		t.Error("there is nothing to go back to")
 	}

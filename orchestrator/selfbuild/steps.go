@@ -64,7 +64,11 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 		if w.Tell != nil {
 			w.Tell(s.phase)
 		}
-		err := j.enter(s.phase, j.state.Attempt.To)
+		var to *Version
+		if a := j.state.Attempt; a != nil {
+			to = a.To
+		}
+		err := j.enter(s.phase, to)
 		if err == nil {
 			err = s.act(ctx, j, w)
 		}
