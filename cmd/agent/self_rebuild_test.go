@@ -72,10 +72,10 @@ func TestSelfRebuild(t *testing.T) {
 		phase       selfbuild.Phase
 		cause       string
 	}{
-		{"a test breaks", replace(`	return 1, "fail"`, `	return 1, strings.Repeat("fail", 1+strings.Count(patch, "while"))`) +
-			replace(`"while net": "timeout"`, `"while other": "timeout"`), run.ExitFail, selfbuild.Gate, "tests"},
+		{"a test breaks", replace("	return 1, \"fail\"", "	return 2, \"fail\"") + replace("// verdict is the judgement of a patch.\nfunc verdict(patch string) (int, string) {",
+			"// verdict is the judgement of a patch.\nfunc verdict(patch string) (int, string) {\n	patch = strings.ToUpper(patch)"), run.ExitFail, selfbuild.Gate, "tests"},
 		{"it does not compile", replace("	return 1, \"fail\"", "	return 1, 2"), run.ExitFail, selfbuild.Gate, "types"},
-		{"it does not start", replace("	command := strings.Join(args, \" \")", "	command := strings.Join(args[:2:1], \" \")"), run.ExitFail, selfbuild.Canary, "`agent images build` of the image"},
+		{"it does not start", replace("	command := strings.Join(args, \" \")", "	if len(args) > 0 {\n		return 9\n	}\n	command := strings.Join(args, \" \")"), run.ExitFail, selfbuild.Canary, "`agent images build` of the image"},
 		{"its verdicts are softer", replace("	return 1, \"fail\"", "	if strings.Contains(patch, \"import os\") {\n		return 0, \"pass\"\n	}\n	return 1, \"fail\""), run.ExitFail, selfbuild.Canary, `"lint"`},
 		{"it falls ill on trial", replace("const monitor = \"\"", "const monitor = \""+monitor(t, 3)+"\""), run.ExitFail, selfbuild.Trial, "doctor"},
 		{"it changes the gate", "<CREATE_FILE file=\"verify/gates.go\">\n// Package verify judges nothing.\npackage verify\n</CREATE_FILE>\n", run.ExitApproval, selfbuild.Gate, "needs a person"},
