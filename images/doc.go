@@ -8,6 +8,8 @@
 //	agent-postgres:<spec>   the database of the record         postgres.toml, postgres/
 //	agent-deps:<digest>     the toolchain with what a workspace depends on at /deps
 //	agent-snapshot:<key>    one of these with one workspace at /snapshot
+//	agent-runtime:<spec>    git and certificates, for the agent     runtime.toml
+//	agent:<source>          the runtime with the agent, built from its own source
 //
 // A tag is made from the digest of all that decides the content, so that a
 // changed specification, another guest, or another tree is another tag, and finding is one inspect. The base
@@ -21,6 +23,7 @@
 //	agent.moved                     pins that the archive no longer had
 //	agent.snapshot, agent.workspace the digest of a snapshot's tree, and where it was taken
 //	agent.taken                     when
+//	agent.source, agent.program     the digests of the agent's source, and of the program in it
 //
 // # Inside the toolchain
 //
@@ -83,6 +86,13 @@
 // with the directories that come and go with them: where a link, an empty directory, what is installed or the
 // toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, also of what
 // was deleted since: no gate reads it, though programs in the box can.
+//
+// # The agent itself
+//
+// Agent compiles the agent in the toolchain, with its modules installed and without a network, and puts the one file
+// that comes of it on the runtime. Place, flags and compiler are fixed, so that one source on one toolchain is one
+// program, byte for byte; its digest is a label. Compiling runs nothing of the source. The caller names the tag, and
+// which of them are current, package selfbuild decides.
 //
 // # What it leaves behind
 //

@@ -122,7 +122,9 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.S
 	if err != nil {
 		return none(err)
 	}
-	root = copyIn(root, "agent-files-"+r.name, "/agent", stepMark, r.stepName("copy the agent's files"))
+	if len(r.files) > 0 {
+		root = copyIn(root, "agent-files-"+r.name, "/agent", stepMark, r.stepName("copy the agent's files"))
+	}
 	if len(r.guest) > 0 {
 		root = copyIn(root, "agent-guest", "/agent", stepMark, r.stepName("copy the guest"))
 	}
@@ -182,19 +184,11 @@ func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.Sta
 	}
 	out := step(run, r.stepName("ask the tools for their versions"), stepMark, string(ask), args,
 		llb.Network(llb.NetModeNone)).AddMount("/out", llb.Scratch())
-	res, err := evaluate(ctx, c, out)
+	text, err := readBuilt(ctx, c, out, "versions")
 	if err != nil {
 		return nil, err
 	}
-	ref, err := res.SingleRef()
-	if err != nil {
-		return nil, err
-	}
-	text, err := ref.ReadFile(ctx, gateway.ReadRequest{Filename: "versions"})
-	if err != nil {
-		return nil, fmt.Errorf("read the tools' versions: %w", err)
-	}
-	labels, err := r.versionLabels(string(text))
+	labels, err := r.versionLabels(text)
 	if err != nil {
 		return nil, err
 	}

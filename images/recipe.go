@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -75,8 +76,8 @@ func loadBase() (base, error) {
 // load reads the specification of the image of that name. Its digest covers everything that decides the
 // image's content: the base, both texts of the steps, the files and the guest.
 func load(name string, guest []byte) (*recipe, error) {
-	if name != Toolchain && name != Postgres {
-		return nil, fmt.Errorf("image %q: there are only %s and %s", name, Toolchain, Postgres)
+	if name != Toolchain && name != Postgres && name != Runtime {
+		return nil, fmt.Errorf("image %q: there are only %s, %s and %s", name, Toolchain, Postgres, Runtime)
 	}
 	b, err := loadBase()
 	if err != nil {
@@ -87,7 +88,8 @@ func load(name string, guest []byte) (*recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.files, err = embedded(name); err != nil {
+	// An image without files of its own has no directory here.
+	if r.files, err = embedded(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if name == Toolchain {

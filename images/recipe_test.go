@@ -39,7 +39,7 @@ func TestOnlyKnownImagesAreMade(t *testing.T) {
 	t.Parallel()
 	b := New(nil, nil, nil)
 	for _, name := range []string{"", "base", "../toolchain", "steps"} {
-		if _, err := b.Ensure(t.Context(), name); err == nil || !strings.Contains(err.Error(), "only toolchain and postgres") {
+		if _, err := b.Ensure(t.Context(), name); err == nil || !strings.Contains(err.Error(), "only toolchain, postgres and runtime") {
 			t.Errorf("Ensure(%q) gives %v", name, err)
 		}
 		if _, err := b.Find(t.Context(), name); err == nil {
@@ -50,7 +50,7 @@ func TestOnlyKnownImagesAreMade(t *testing.T) {
 
 func TestEveryPackageIsPinnedAndEveryToolIsAsked(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{Toolchain, Postgres} {
+	for _, name := range []string{Toolchain, Postgres, Runtime} {
 		r := mustLoad(t, name, nil)
 		for p, v := range r.Packages {
 			if v == "" {
@@ -83,7 +83,7 @@ func TestMisspeltKeyInSpecificationIsAnError(t *testing.T) {
 func TestEmbeddedFilesAreReadOnlyAndScriptsExecutable(t *testing.T) {
 	t.Parallel()
 	modes := make(map[string]fs.FileMode)
-	for _, name := range []string{Toolchain, Postgres} {
+	for _, name := range []string{Toolchain, Postgres, Runtime} {
 		for _, f := range mustLoad(t, name, nil).files {
 			modes[f.path] = f.mode
 			if f.mode&0o222 != 0 && !f.mode.IsDir() {

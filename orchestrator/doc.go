@@ -18,6 +18,7 @@
 //	orchestrator/forge   the history of a git repository, read without trusting it
 //	orchestrator/archive a recorded run as one signed file, for another machine
 //	orchestrator/store   the record in Postgres; storetest gives each test a schema
+//	orchestrator/selfbuild   the agent's own image: its steps, journal, tags and battery
 //	sandbox              the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest        what runs inside a box, and the protocol with the host
 //	sandbox/workspace    all that touches the user's directory: scan and promotion
@@ -35,7 +36,8 @@
 // The rules that everything obeys:
 //
 //  1. The host never executes workspace code or model output. What does is in
-//     a box, which is used once and destroyed whole.
+//     a box, which is used once and destroyed whole. The one exception is the
+//     agent itself, rebuilt from a change that passed: see selfbuild.
 //  2. The bytes that are promoted were digested before any untrusted code ran;
 //     nothing is read back from a container in which such code has run.
 //  3. Everything fails closed: a missing tool, a truncated stream or an unknown

@@ -102,6 +102,11 @@ func (e *Engine) PullImage(ctx context.Context, ref string) error {
 	return e.wrap("pull image "+ref, drain(progress))
 }
 
+// TagImage gives an image the tag ref, in place of whatever had it.
+func (e *Engine) TagImage(ctx context.Context, image, ref string) error {
+	return e.wrap("tag image "+ref, e.api.ImageTag(ctx, image, ref))
+}
+
 // RemoveImage removes an image by ID or tag; one that is absent or in
 // use is no error. An ID loses all its tags.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {

@@ -47,7 +47,7 @@ func (c *cmdline) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.proposalsCommand(), c.reviewCommand(), c.undoCommand(), c.blameCommand(), c.analyzeCommand(), c.contextCommand(), c.sqlCommand(),
-			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(), c.keysCommand(),
+			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(), c.keysCommand(), c.selfCommand(),
 			c.completionCommand(),
 			{Name: "version", Usage: "print the version", Action: c.printVersion},
 		},
@@ -156,6 +156,9 @@ func yesFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: usage + " [$AGENT_YES]", DisableDefaultText: true}
 }
 
+// builtFrom is the digest of the source, in a program that was built by `agent self rebuild`; the linker sets it.
+var builtFrom string
+
 // printVersion prints what this program was built from.
 func (c *cmdline) printVersion(*cli.Context) error {
 	// The Go toolchain records all of it in the program; there is no
@@ -177,6 +180,9 @@ func (c *cmdline) printVersion(*cli.Context) error {
 				}
 			}
 		}
+	}
+	if builtFrom != "" {
+		version = fmt.Sprintf("source %.12s", builtFrom)
 	}
 	_, err := fmt.Fprintf(c.stdout, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

@@ -199,7 +199,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 		board.close()
 		return nil, err
 	}
-	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
+	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
 	return &fleet{board: board, loop: &run.Loop{
 		Runner: s.runner(board.event), Iterations: s.db, Knowledge: s.db, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
@@ -361,6 +361,7 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 			return
 		}
 		defer f.board.yield()()
+		s.ended = doc
 		ended, reported = doc, c.deliver(ctx, set, *doc)
 	}
 	res := f.loop.Run(ctx.Context, req, start)

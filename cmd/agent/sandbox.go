@@ -152,11 +152,12 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
 	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
-	req.Approver = &approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board}
+	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
 	doc := s.runner(board.event).Run(ctx.Context, req)
 	board.close()
+	s.ended = &doc
 	reported := c.deliver(ctx, set, doc)
 	// The change is made and told; whom it concerns is found out after.
 	if doc.Promotion != nil {

@@ -64,6 +64,18 @@ type session struct {
 	analyst *run.Analyst
 	// tell is given what goes on outside of a run; nil for nobody.
 	tell func(run.Event)
+	// guard has its say at the checkpoints of a rebuild of the agent itself; nil for other runs.
+	guard func(*approver) run.Approver
+	// ended is the document of the last run, nil where none has ended.
+	ended *run.Document
+}
+
+// guarded is who decides at the checkpoints of a run.
+func (s *session) guarded(a *approver) run.Approver {
+	if s.guard == nil {
+		return a
+	}
+	return s.guard(a)
 }
 
 // openEngine connects to the engine and makes the builder of its

@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
+	"orchestrator/selfbuild":  {"images", "sandbox"},
 }
 
 // only says which single package may import a library that everything else

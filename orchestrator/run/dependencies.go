@@ -20,8 +20,8 @@ func touchesDependencies(holds []workspace.Hold) bool {
 	return slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == holdDependencies })
 }
 
-// dependenciesOf reads what the workspace wants to have installed.
-func dependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies, error) {
+// DependenciesOf reads what a workspace wants to have installed; of req only what says whether and how counts.
+func DependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies, error) {
 	// By the manifest, so that what is installed is what the snapshot says: a
 	// lock file that changes meanwhile is an error, and the scan made again.
 	files := map[string][]byte{}
@@ -51,7 +51,7 @@ func dependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies,
 // build installs what the workspace depends on and makes the snapshot on it.
 // act says what an error is about; tell is for people, of what takes long.
 func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, tell func(note string)) (act string, err error) {
-	if st.dependencies, err = dependenciesOf(st.base, req); err != nil {
+	if st.dependencies, err = DependenciesOf(st.base, req); err != nil {
 		return "read what the workspace depends on", err
 	}
 	// Before it begins: the first time may take minutes.
@@ -75,7 +75,7 @@ func (f *flight) reinstall(ctx context.Context, req Request, st stage, cand *Can
 	}
 	// Most patches to a manifest leave what is installed as it is: scripts,
 	// settings of tools, a version of one's own.
-	wanted, err := dependenciesOf(st.base.With(cand.Changeset), req)
+	wanted, err := DependenciesOf(st.base.With(cand.Changeset), req)
 	if err != nil || wanted.Equal(st.dependencies) {
 		return layer, true, err
 	}

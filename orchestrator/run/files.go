@@ -45,6 +45,9 @@ func (e editable) Executable(path string) bool {
 	return ok && entry.Mode&0o111 != 0
 }
 
+// Tree shows a manifest to the builder of images.
+func Tree(m *workspace.Manifest) images.Tree { return tree{m} }
+
 // tree shows a manifest to the image builder.
 type tree struct{ base *workspace.Manifest }
 

@@ -164,7 +164,7 @@ func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage,
 	if recorded.Definitions != verify.Definitions {
 		rep.Notes = append(rep.Notes, fmt.Sprintf("the gates are of definitions %s, recorded are %s", verify.Definitions, recorded.Definitions))
 	}
-	if st.dependencies, err = dependenciesOf(st.base, req); err != nil {
+	if st.dependencies, err = DependenciesOf(st.base, req); err != nil {
 		return st, err
 	}
 	announce(st.dependencies, func(note string) { f.emit(Event{Note: note}) })

@@ -187,7 +187,7 @@ func (st *stage) renew(ctx context.Context, builder Snapshotter, req Request) {
 		return
 	}
 	next := stage{base: now, installed: st.installed}
-	if wanted, err := dependenciesOf(now, req); err != nil || !wanted.Equal(st.dependencies) {
+	if wanted, err := DependenciesOf(now, req); err != nil || !wanted.Equal(st.dependencies) {
 		return
 	}
 	_ = next.freeze(ctx, builder)

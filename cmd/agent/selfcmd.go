@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/selfbuild"
+	"agent/sandbox"
+)
+
+// selfCommand is the group of the agent's own image.
+func (c *cmdline) selfCommand() *cli.Command {
+	return &cli.Command{
+		Name: "self", Usage: "rebuild the agent's own image, and take it back",
+		Subcommands: []*cli.Command{
+			c.selfRebuildCommand(),
+			{
+				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{jsonFlag()},
+				Description: "Settles what a killed rebuild left: its tags go back.\n\n" + examples("agent self status", "after a kill, or to know the version"),
+				Action:      c.selfStatus,
+			},
+			{
+				Name: "rollback", Usage: "make the previous image current again",
+				Description: "Moves the tags agent:current and agent:previous. The workspace and the database stay as they are.\n\n" +
+					examples("agent self rollback", "the version before; again: back"),
+				Action: c.selfRollback,
+			},
+			{
+				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{jsonFlag()},
+				Description: "Of each version the image and the source are kept, outside of the workspace.\n\n" +
+					examples("agent self list", "what could be gone back to"),
+				Action: c.selfList,
+			},
+		},
+	}
+}
+
+// selfRebuildCommand describes the rebuild.
+func (c *cmdline) selfRebuildCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rebuild", Usage: "prove a change of the agent's own source, and build the next image from it",
+		Description: "The workspace is the agent's own repository. The change goes through the gate; then the image is\n" +
+			"built without a network from the proven tree, and proves itself: its doctor, its migrations on a copy\n" +
+			"of the schema, and a battery of runs whose verdicts must be those of the current image. Then the\n" +
+			"change is written, agent:current moves, and the image is on trial: one bad answer and all goes back.\n" +
+			"Without a change the workspace is built as it is. A change of what judges, builds or takes back the\n" +
+			"agent needs a person at a terminal: neither --yes nor --allow approves it.\n\n" + examples(
+			"agent self rebuild --yes", "the first image",
+			"agent self rebuild --patch change.diff", "prove, ask, build, swap",
+			"agent self rebuild --goal 'name the run in every message'", "have a model find the change"),
+		Flags: slices.Concat([]cli.Flag{
+			workspaceFlag(),
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the change from `FILE`, - for standard input"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on"},
+			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "watch the new image for `TIME` before it is kept"},
+		}, modelFlags(), []cli.Flag{
+			yesFlag("rebuild without asking"),
+			allowFlag(),
+			jsonFlag(),
+		}),
+		Action: c.selfRebuild,
+	}
+}
+
+// selfDir is where the versions are kept: the state directory of the user, which no workspace holds.
+func (c *cmdline) selfDir() (string, error) {
+	dir := c.getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
+		home := c.getenv("HOME")
+		if home == "" {
+			return "", usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "agent", "self"), nil
+}
+
+// selfTags is the repository of the agent's own images on the engine.
+func (c *cmdline) selfTags() string {
+	if own := c.getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
+		return own
+	}
+	return "agent"
+}
+
+// followTime bounds how long running containers are waited for.
+const followTime = 5 * time.Minute
+
+// journal opens the journal, which settles what a killed rebuild left, and gives it to act.
+func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(*selfbuild.Journal) error) error {
+	dir, err := c.selfDir()
+	if err != nil {
+		return err
+	}
+	j, err := selfbuild.Open(ctx, dir, c.selfTags(), engine)
+	if errors.Is(err, selfbuild.ErrBusy) {
+		return &fault{exit: run.ExitConflict, kind: "conflict", next: "wait for it to end", err: err}
+	}
+	if err != nil {
+		return err
+	}
+	defer j.Close() // the kernel drops the lock in any case
+	err = act(j)
+	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), followTime)
+	defer cancel()
+	return errors.Join(err, engine.HandOver(steady, c.selfTags()+":current", resumed))
+}
+
+// withJournal is journal with an engine of its own.
+func (c *cmdline) withJournal(ctx context.Context, act func(*selfbuild.Journal) error) error {
+	engine, err := sandbox.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Close() // idle connections: nothing to lose
+	return c.journal(ctx, engine, act)
+}
+
+// selfStatus prints the journal. While a rebuild goes on it only reads.
+func (c *cmdline) selfStatus(ctx *cli.Context) error {
+	dir, err := c.selfDir()
+	if err != nil {
+		return err
+	}
+	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
+	var f *fault
+	if err != nil && !(errors.As(err, &f) && f.exit == run.ExitConflict) {
+		return err
+	}
+	state, err := selfbuild.Read(dir)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		return printJSON(c.stdout, state)
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		tellVersion(w, "current", state.Current)
+		tellVersion(w, "previous", state.Previous)
+		if a := state.Attempt; a != nil {
+			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, cleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
+		}
+		if len(state.Past) > 0 {
+			a := state.Past[0]
+			fmt.Fprintf(w, "last      %s\n", attemptText(a))
+		}
+		return nil
+	})
+}
+
+// attemptText is an attempt that ended, on one line.
+func attemptText(a selfbuild.Attempt) string {
+	text := a.Begun.Local().Format(time.DateTime) + " " + cleanLine(a.Intent)
+	if a.Cause == "" {
+		return text + ": settled"
+	}
+	return fmt.Sprintf("%s: ended in %s: %s", text, a.Phase, cleanLine(a.Cause))
+}
+
+// tellVersion prints a version on one line.
+func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
+	if v == nil {
+		fmt.Fprintf(w, "%-9s none: `agent self rebuild` makes it\n", what)
+		return
+	}
+	fmt.Fprintf(w, "%-9s source %s, image %.19s, program %.12s, built %s\n", what, v.Name(), v.Image, v.Program, v.Built.Local().Format(time.DateTime))
+}
+
+// selfRollback goes back by one version.
+func (c *cmdline) selfRollback(ctx *cli.Context) error {
+	return c.withJournal(ctx.Context, func(j *selfbuild.Journal) error {
+		if j.State().Previous == nil {
+			return usage("see `agent self list`", "there is no previous version to go back to")
+		}
+		if err := j.Rollback(ctx.Context, "asked for"); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.stdout, "source %s is current\n", j.State().Current.Name())
+		return err
+	})
+}
+
+// selfList prints the versions, the newest first.
+func (c *cmdline) selfList(ctx *cli.Context) error {
+	dir, err := c.selfDir()
+	if err != nil {
+		return err
+	}
+	list, err := selfbuild.Versions(dir)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		return printJSON(c.stdout, append([]selfbuild.Version{}, list...))
+	}
+	return printTo(c.stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SOURCE\tIMAGE\tPROGRAM\tBUILT")
+		for _, v := range list {
+			fmt.Fprintf(t, "%s\t%.19s\t%.12s\t%s\n", v.Name(), v.Image, v.Program, v.Built.Local().Format(time.DateTime))
+		}
+		return t.Flush()
+	})
+}
+
+// machineCertificates are those that this machine trusts, nil where there are none: the image gets the same.
+func (c *cmdline) machineCertificates() []byte {
+	name := c.getenv("SSL_CERT_FILE")
+	if name == "" {
+		name = "/etc/ssl/certs/ca-certificates.crt"
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package selfbuild
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"agent/sandbox"
+)
+
+// user is the one that the agent's image has.
+const user = 10003
+
+// together is how many cases of the battery run at the same time.
+const together = 3
+
+// Errands runs commands of images. *sandbox.Engine does.
+type Errands interface {
+	Errand(ctx context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error)
+}
+
+// A Prover has an image of the agent prove itself, in containers of it.
+type Prover struct {
+	Errands Errands
+	// Env is what the image needs of the machine: the address of a copy of the schema as AGENT_DATABASE_URL, and where
+	// packages come from.
+	Env []string
+	// Certificates are those that the machine trusts, nil to leave the image its own.
+	Certificates []byte
+}
+
+// errand is one command of the image.
+func (p Prover) errand(ctx context.Context, image string, env []string, files map[string][]byte, args ...string) (sandbox.ErrandEnd, error) {
+	all := map[string][]byte{}
+	if p.Certificates != nil {
+		all["/etc/ssl/certs/ca-certificates.crt"] = p.Certificates
+	}
+	for name, content := range files {
+		all[name] = content
+	}
+	return p.Errands.Errand(ctx, sandbox.Errand{Image: image, Args: args, Env: slices.Concat(p.Env, env), Files: all, User: user})
+}
+
+// must runs a command that has to end well.
+func (p Prover) must(ctx context.Context, image string, args ...string) (string, error) {
+	end, err := p.errand(ctx, image, nil, nil, args...)
+	if err == nil && end.Exit != 0 {
+		err = fmt.Errorf("ends with %d: %s", end.Exit, last(end))
+	}
+	if err != nil {
+		return "", fmt.Errorf("`agent %s` of the image: %w", strings.Join(args, " "), err)
+	}
+	return string(end.Stdout), nil
+}
+
+// last is the end of what an errand wrote, on one line.
+func last(end sandbox.ErrandEnd) string {
+	words := strings.Fields(string(end.Stderr))
+	if len(words) == 0 {
+		words = strings.Fields(string(end.Stdout))
+	}
+	return strings.Join(words[max(0, len(words)-60):], " ")
+}
+
+// Healthy asks an image how it is: whether it is that version, and whether its doctor misses nothing.
+func (p Prover) Healthy(ctx context.Context, image, source string) error {
+	version, err := p.must(ctx, image, "version")
+	if err != nil {
+		return err
+	}
+	if source = fmt.Sprintf("%.12s", source); !strings.Contains(version, source) {
+		return fmt.Errorf("`agent version` of the image says %q, which does not name the source %s", strings.TrimSpace(version), source)
+	}
+	_, err = p.must(ctx, image, "doctor", "--json")
+	return err
+}
+
+// Canary has an image prove itself: its migrations, its version and doctor, and the battery, whose verdicts it returns.
+func (p Prover) Canary(ctx context.Context, image, source string) (map[string]string, error) {
+	// The toolchain with its guest, before several want it at the same time.
+	for _, args := range [][]string{{"images", "build"}, {"db", "up"}} {
+		if _, err := p.must(ctx, image, args...); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Healthy(ctx, image, source); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	verdicts := map[string]string{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(together)
+	for _, c := range battery {
+		group.Go(func() error {
+			verdict, err := p.judge(ctx, image, c)
+			mu.Lock()
+			defer mu.Unlock()
+			verdicts[c.name] = verdict
+			return err
+		})
+	}
+	return verdicts, group.Wait()
+}
+
+// judge runs one case.
+func (p Prover) judge(ctx context.Context, image string, c probe) (string, error) {
+	files := map[string][]byte{"/home/agent/change": []byte(c.patch)}
+	for name, text := range bench {
+		files["/work/"+name] = []byte(text)
+	}
+	end, err := p.errand(ctx, image, c.env, files, "sandbox", "run", "--workspace", "/work", "--patch", "/home/agent/change", "--yes", "--json")
+	if err != nil {
+		return "", err
+	}
+	var doc struct {
+		Verdict string `json:"verdict"`
+	}
+	// Trouble of the machine is no verdict, and what the program says of it is what helps.
+	if err := json.Unmarshal(end.Stdout, &doc); err != nil || doc.Verdict == "infra" {
+		return "", fmt.Errorf("case %q of the battery has no verdict: it ends with %d: %s", c.name, end.Exit, last(end))
+	}
+	return fmt.Sprintf("%d %s", end.Exit, doc.Verdict), nil
+}

@@ -1,0 +1,258 @@
+package selfbuild
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A Version is one image of the agent that was built from its own source.
+type Version struct {
+	// Source is the digest of the tree that it was built from, in hex.
+	Source string `json:"source"`
+	// Image is its ID on the engine.
+	Image string `json:"image"`
+	// Program is the SHA-256 of the program in it, in hex.
+	Program string    `json:"program"`
+	Built   time.Time `json:"built"`
+	// Verdicts are those of the battery, by case.
+	Verdicts map[string]string `json:"verdicts,omitempty"`
+}
+
+// Name is the beginning of the source's digest, by which people and tags call a version.
+func (v Version) Name() string { return fmt.Sprintf("%.12s", v.Source) }
+
+// An Attempt is one rebuild.
+type Attempt struct {
+	// Intent says what it is for: a patch, a goal, the workspace as it is.
+	Intent string    `json:"intent"`
+	Phase  Phase     `json:"phase"`
+	Begun  time.Time `json:"begun"`
+	// To is what was built, nil until then.
+	To *Version `json:"to,omitempty"`
+	// Cause says why it ended before it was settled.
+	Cause string `json:"cause,omitempty"`
+}
+
+// A State is what the journal holds.
+type State struct {
+	Current  *Version `json:"current"`
+	Previous *Version `json:"previous"`
+	// Attempt goes on, or was left behind by a killed process; nil for none.
+	Attempt *Attempt `json:"attempt"`
+	// Past are the attempts that ended, the newest first.
+	Past []Attempt `json:"past,omitempty"`
+}
+
+// maxPast bounds the attempts that the journal remembers.
+const maxPast = 50
+
+// Tags are what this package needs of an engine. *sandbox.Engine has them.
+type Tags interface {
+	// TagImage gives the image a tag, in place of whatever had it.
+	TagImage(ctx context.Context, image, ref string) error
+	// RemoveImage removes a tag; one that is absent is no error.
+	RemoveImage(ctx context.Context, ref string) error
+}
+
+// ErrBusy means that another process rebuilds the agent.
+var ErrBusy = errors.New("another process rebuilds the agent: wait for it to end")
+
+// A Journal is the right to change which image is current. It is no more than that of one process at a time: a lock that
+// the kernel drops when the process dies.
+type Journal struct {
+	dir   string
+	name  string // the repository of the tags
+	tags  Tags
+	lock  *os.File
+	state State
+	// reached is told of every point at which a kill leaves something else behind; for tests.
+	reached func(point string)
+}
+
+// Open takes the journal in dir, which is made where there is none, and settles what a killed process left. name is the
+// repository of the tags. The error wraps ErrBusy when another process has it.
+func Open(ctx context.Context, dir, name string, tags Tags) (*Journal, error) {
+	j := &Journal{dir: dir, name: name, tags: tags, reached: func(string) {}}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the agent's versions: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of the agent's versions: %w", err)
+	}
+	j.lock = lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = ErrBusy
+		}
+		return nil, errors.Join(err, lock.Close())
+	}
+	if j.state, err = Read(dir); err == nil {
+		err = j.settle(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// Close gives the journal back.
+func (j *Journal) Close() error { return j.lock.Close() }
+
+// State returns what the journal holds.
+func (j *Journal) State() State { return j.state }
+
+// Read returns what the journal in dir holds, for people: whoever changes something needs Open. Without a journal it is
+// the zero State.
+func Read(dir string) (State, error) {
+	var s State
+	text, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read the journal of the agent's versions: %w", err)
+	}
+	return s, nil
+}
+
+// save makes s the truth.
+func (j *Journal) save(s State) error {
+	if err := writeFile(filepath.Join(j.dir, "state.json"), s); err != nil {
+		return fmt.Errorf("write the journal of the agent's versions: %w", err)
+	}
+	j.state = s
+	return nil
+}
+
+// writeFile replaces a file by v in JSON, so that a reader, or a kill at any instant, finds the old one or the new one.
+func writeFile(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone by its new name when all went well
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// settle ends what a killed process left, and makes the tags follow the journal.
+func (j *Journal) settle(ctx context.Context) error {
+	if j.state.Attempt != nil {
+		return j.Fail(ctx, errors.New("its process was killed"))
+	}
+	return j.follow(ctx)
+}
+
+// follow gives the tags to the versions of the journal. The current one comes first: it is what containers start from.
+func (j *Journal) follow(ctx context.Context) error {
+	for _, tag := range []struct {
+		name string
+		v    *Version
+	}{{"current", j.state.Current}, {"previous", j.state.Previous}} {
+		ref := j.name + ":" + tag.name
+		err := error(nil)
+		if tag.v != nil {
+			err = j.tags.TagImage(ctx, tag.v.Image, ref)
+		} else {
+			err = j.tags.RemoveImage(ctx, ref)
+		}
+		if err != nil {
+			return fmt.Errorf("set the tag %s: %w", ref, err)
+		}
+		j.reached("followed " + tag.name)
+	}
+	return nil
+}
+
+// Begin records an attempt.
+func (j *Journal) Begin(intent string) error {
+	s := j.state
+	s.Attempt = &Attempt{Intent: intent, Phase: Gate, Begun: time.Now().UTC().Truncate(time.Second)}
+	err := j.save(s)
+	j.reached("gate")
+	return err
+}
+
+// enter records that the attempt has come to a phase, and with what.
+func (j *Journal) enter(p Phase, to *Version) error {
+	if j.state.Attempt == nil {
+		return errors.New("no rebuild has begun, or it has ended")
+	}
+	s, a := j.state, *j.state.Attempt
+	a.Phase, a.To = p, to
+	s.Attempt = &a
+	err := j.save(s)
+	j.reached(string(p))
+	return err
+}
+
+// end records that the attempt has ended, with the versions that hold from now on.
+func (j *Journal) end(current, previous *Version, cause string) error {
+	a := *j.state.Attempt
+	a.Cause = cause
+	past := slices.Insert(slices.Clone(j.state.Past), 0, a)
+	err := j.save(State{Current: current, Previous: previous, Past: past[:min(len(past), maxPast)]})
+	j.reached("ended")
+	return err
+}
+
+// Fail ends the attempt without success: the versions are those from before it, and so are the tags.
+func (j *Journal) Fail(ctx context.Context, cause error) error {
+	to := j.state.Attempt.To
+	// The tags first: an attempt that is still in the journal is settled again when this is killed.
+	if err := j.follow(ctx); err != nil {
+		return err
+	}
+	if err := j.end(j.state.Current, j.state.Previous, cause.Error()); err != nil {
+		return err
+	}
+	if to != nil && !j.state.holds(*to) {
+		return j.drop(ctx, to.Name())
+	}
+	return nil
+}
+
+// Rollback makes the previous version the current one, and the current one the previous.
+func (j *Journal) Rollback(ctx context.Context, cause string) error {
+	if j.state.Previous == nil {
+		return errors.New("there is no previous version of the agent to go back to")
+	}
+	s := j.state
+	s.Attempt = &Attempt{Intent: "rollback", Phase: Settled, Begun: time.Now().UTC().Truncate(time.Second), To: s.Previous}
+	j.state = s // not on the disk yet: it is there whole, or not at all
+	if err := j.end(s.Previous, s.Current, cause); err != nil {
+		return err
+	}
+	return j.follow(ctx)
+}
+
+// holds reports whether a version is the current or the previous one.
+func (s State) holds(v Version) bool {
+	return s.Current != nil && s.Current.Name() == v.Name() || s.Previous != nil && s.Previous.Name() == v.Name()
+}

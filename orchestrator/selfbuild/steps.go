@@ -1,0 +1,200 @@
+package selfbuild
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"agent/images"
+)
+
+// A Phase is a step of an attempt.
+type Phase string
+
+// The phases, in their order.
+const (
+	Gate    Phase = "gate"
+	Build   Phase = "build"
+	Canary  Phase = "canary"
+	Swap    Phase = "swap"
+	Trial   Phase = "trial"
+	Settled Phase = "settled"
+)
+
+// Work is what the steps do, beyond the journal and the tags.
+type Work struct {
+	// Build makes the image of a source and gives it the tag.
+	Build func(ctx context.Context, ref string) (images.Build, error)
+	// Source is what Build builds from.
+	Source images.Tree
+	// Canary has an image prove itself, and returns the verdicts of the battery.
+	Canary func(ctx context.Context, image string) (map[string]string, error)
+	// HandOver has the containers of the agent go on with the current image.
+	HandOver func(ctx context.Context) error
+	// Healthy asks the current image how it is.
+	Healthy func(ctx context.Context) error
+	// Period is how long the image is on trial, and Every the pause between two questions.
+	Period, Every time.Duration
+	// Tell is given the phases as they begin; nil for nobody.
+	Tell func(Phase)
+}
+
+// A step is one row of the table of steps.
+type step struct {
+	phase Phase
+	act   func(ctx context.Context, j *Journal, w Work) error
+}
+
+// The steps before anything is written or moved, and those after.
+var (
+	proving = []step{{Build, build}, {Canary, canary}}
+	taking  = []step{{Swap, swap}, {Trial, trial}, {Settled, settled}}
+)
+
+// Prove builds the image and has it prove itself. An error is recorded as the attempt's end.
+func (j *Journal) Prove(ctx context.Context, w Work) error { return j.through(ctx, w, proving) }
+
+// Take makes the proven image the current one. When its trial ends badly all is as before; the error, which is recorded,
+// says why.
+func (j *Journal) Take(ctx context.Context, w Work) error { return j.through(ctx, w, taking) }
+
+// through goes through steps, and ends the attempt at the first that breaks.
+func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
+	for _, s := range steps {
+		if w.Tell != nil {
+			w.Tell(s.phase)
+		}
+		var to *Version
+		if a := j.state.Attempt; a != nil {
+			to = a.To
+		}
+		err := j.enter(s.phase, to)
+		if err == nil {
+			err = s.act(ctx, j, w)
+		}
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("%s: %w", s.phase, err)
+		if j.state.Attempt == nil { // settled: what is left to do, the next one who opens the journal does
+			return err
+		}
+		moved := s.phase == Swap || s.phase == Trial
+		// Whoever cancels wants the old image, and that takes the engine a moment.
+		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if failed := j.Fail(steady, err); failed != nil {
+			return fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
+		}
+		if moved && w.HandOver != nil {
+			if back := w.HandOver(steady); back != nil {
+				return fmt.Errorf("%w; and handing back: %w", err, back)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// build makes the image, and keeps what it was made from.
+func build(ctx context.Context, j *Journal, w Work) error {
+	v := Version{Source: w.Source.Digest(), Built: time.Now().UTC().Truncate(time.Second)}
+	// Named before it is there, so that whoever settles a killed attempt removes it.
+	if err := j.enter(Build, &v); err != nil {
+		return err
+	}
+	if err := j.keepSource(v, w.Source); err != nil {
+		return err
+	}
+	img, err := w.Build(ctx, j.name+":"+v.Name())
+	if err != nil {
+		return err
+	}
+	v.Image, v.Program = img.ID, img.Program
+	return j.enter(Build, &v)
+}
+
+// canary compares the verdicts of the battery with those that are written down, and with those of the current image.
+func canary(ctx context.Context, j *Journal, w Work) error {
+	v := *j.state.Attempt.To
+	verdicts, err := w.Canary(ctx, v.Image)
+	if err != nil {
+		return err
+	}
+	if err := compare(verdicts, expected(), "what is expected"); err != nil {
+		return err
+	}
+	if now := j.state.Current; now != nil {
+		// Of cases that the current image did not know there is nothing to compare.
+		if err := compare(verdicts, now.Verdicts, "the current image's"); err != nil {
+			return err
+		}
+	}
+	v.Verdicts = verdicts
+	if err := j.keepVersion(v); err != nil {
+		return err
+	}
+	return j.enter(Canary, &v)
+}
+
+// compare reports the first case in which verdicts are not the others.
+func compare(verdicts, others map[string]string, whose string) error {
+	for _, c := range battery {
+		if want, ok := others[c.name]; ok && verdicts[c.name] != want {
+			return fmt.Errorf("case %q of the battery ends with %q, and %s is %q", c.name, verdicts[c.name], whose, want)
+		}
+	}
+	return nil
+}
+
+// swap moves the tags. That of the previous version comes first, so that what was current has a name throughout.
+func swap(ctx context.Context, j *Journal, w Work) error {
+	if now := j.state.Current; now != nil {
+		if err := j.tags.TagImage(ctx, now.Image, j.name+":previous"); err != nil {
+			return err
+		}
+		j.reached("tagged previous")
+	}
+	if err := j.tags.TagImage(ctx, j.state.Attempt.To.Image, j.name+":current"); err != nil {
+		return err
+	}
+	j.reached("tagged current")
+	if w.HandOver == nil {
+		return nil
+	}
+	return w.HandOver(ctx)
+}
+
+// trial asks the image how it is, until the period is over; once at least.
+func trial(ctx context.Context, _ *Journal, w Work) error {
+	end := time.Now().Add(w.Period)
+	for {
+		if err := w.Healthy(ctx); err != nil {
+			return err
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(left, w.Every)):
+		}
+	}
+}
+
+// settled makes the new version the truth.
+func settled(ctx context.Context, j *Journal, _ Work) error {
+	v, previous := j.state.Attempt.To, j.state.Current
+	if previous != nil && previous.Source == v.Source {
+		previous = j.state.Previous // the same source once more is no other version
+	}
+	if err := j.end(v, previous, ""); err != nil {
+		return err
+	}
+	if err := j.follow(ctx); err != nil {
+		return err
+	}
+	return j.prune(ctx)
+}

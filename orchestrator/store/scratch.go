@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Scratch makes a schema beside that of the record, as this program knows it and with nothing in it, and returns its
+// address and what drops it. One of that name that a killed process left is dropped first. It serves to try another
+// program's migrations on: what they do to the copy they would do to the record.
+func Scratch(ctx context.Context, address, name string) (own string, drop func(context.Context) error, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" {
+		return "", nil, errors.New("make a scratch schema: write the database's address as postgres://user:password@host:5432/database")
+	}
+	schema := pgx.Identifier{name}.Sanitize()
+	drop = func(ctx context.Context) error {
+		return perform(ctx, address, "drop schema if exists "+schema+" cascade")
+	}
+	if err := drop(ctx); err != nil {
+		return "", nil, fmt.Errorf("drop an old scratch schema: %w", err)
+	}
+	if err := perform(ctx, address, "create schema "+schema); err != nil {
+		return "", nil, fmt.Errorf("make a scratch schema: %w: grant the user CREATE on the database", err)
+	}
+	query := u.Query()
+	query.Set("search_path", name)
+	u.RawQuery = query.Encode()
+	db, err := Open(ctx, u.String())
+	if err != nil {
+		return "", nil, errors.Join(err, drop(ctx))
+	}
+	db.Close()
+	return u.String(), drop, nil
+}
+
+// perform runs one statement on a connection of its own.
+func perform(ctx context.Context, address, statement string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		// Its text may hold the password.
+		return errors.New("the database does not answer")
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}

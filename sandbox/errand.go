@@ -1,0 +1,163 @@
+package sandbox
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/pkg/stdcopy"
+)
+
+// errandLabel marks the containers of errands.
+const errandLabel = "agent.errand"
+
+// agentSocket is where a container of the agent finds the engine.
+const agentSocket = "/var/run/docker.sock"
+
+// The bounds of an errand.
+const (
+	errandMemory = 2 << 30
+	errandPIDs   = 1024
+	errandOutput = 4 << 20 // bytes that are kept of each stream
+	errandClean  = 30 * time.Second
+)
+
+// An Errand is one command of an image of the agent, in a container that has the engine's socket and the network of the
+// machine, as the agent itself has them. It is no box: only what passed the gate may run so.
+type Errand struct {
+	// Image is an ID or a tag.
+	Image string
+	Args  []string
+	Env   []string
+	// Files are put into the container before it starts, by absolute path. They belong to its user.
+	Files map[string][]byte
+	// User owns the files, as the image has it: a number for user and group.
+	User int
+}
+
+// An ErrandEnd is how an Errand ended.
+type ErrandEnd struct {
+	Exit           int
+	Stdout, Stderr []byte
+}
+
+// Errand runs an errand to its end and removes its container. The engine must be on this machine. When ctx ends the
+// container is killed.
+func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error) {
+	host, err := url.Parse(e.api.DaemonHost())
+	if err != nil || host.Scheme != "unix" {
+		return end, fmt.Errorf("the engine %s has no socket on this machine, which a container of the agent needs", e.api.DaemonHost())
+	}
+	info, err := os.Stat(host.Path)
+	if err != nil {
+		return end, fmt.Errorf("look at the engine's socket: %w", err)
+	}
+	config, limits := x.config(host.Path, info)
+	c, err := e.api.ContainerCreate(ctx, config, limits, nil, nil, "")
+	if err != nil {
+		return end, e.wrap("create a container of "+x.Image, err)
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), errandClean)
+		defer cancel()
+		err = errors.Join(err, moot(e.api.ContainerRemove(clean, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})))
+	}()
+	if len(x.Files) > 0 {
+		files, err := x.archive()
+		if err == nil {
+			err = e.api.CopyToContainer(ctx, c.ID, "/", files, container.CopyToContainerOptions{})
+		}
+		if err != nil {
+			return end, e.wrap("copy files into a container of "+x.Image, err)
+		}
+	}
+	return e.attend(ctx, c.ID, x.Image)
+}
+
+// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them which
+// of the boxes have an owner that lives.
+func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *container.HostConfig) {
+	pids := int64(errandPIDs)
+	var groups []string
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		groups = []string{strconv.Itoa(int(st.Gid))}
+	}
+	return &container.Config{Image: x.Image, Cmd: x.Args, Env: x.Env, Labels: map[string]string{errandLabel: Owner()}},
+		&container.HostConfig{
+			NetworkMode: "host", PidMode: "host", GroupAdd: groups, Binds: []string{socket + ":" + agentSocket},
+			CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+			Resources: container.Resources{Memory: errandMemory, MemorySwap: errandMemory, PidsLimit: &pids},
+			LogConfig: container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "8m", "max-file": "1"}},
+		}
+}
+
+// archive is the files as the engine takes them. Their directories are there: those of the image.
+func (x Errand) archive() (io.Reader, error) {
+	var all bytes.Buffer
+	w := tar.NewWriter(&all)
+	for _, name := range slices.Sorted(maps.Keys(x.Files)) {
+		content := x.Files[name]
+		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Uid: x.User, Gid: x.User, ModTime: time.Unix(1, 0)}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(content); err != nil {
+			return nil, err
+		}
+	}
+	return &all, w.Close()
+}
+
+// attend starts a container, waits for its end and reads what it wrote.
+func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, err error) {
+	done, errs := e.api.ContainerWait(ctx, id, container.WaitConditionNextExit)
+	if err := e.api.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
+		return end, e.wrap("start a container of "+image, err)
+	}
+	select {
+	case status := <-done:
+		end.Exit = int(status.StatusCode)
+	case err := <-errs:
+		return end, e.wrap("wait for a container of "+image, err)
+	}
+	logs, err := e.api.ContainerLogs(ctx, id, container.LogsOptions{ShowStdout: true, ShowStderr: true})
+	if err != nil {
+		return end, e.wrap("read what a container of "+image+" wrote", err)
+	}
+	defer logs.Close()
+	var out, trouble bytes.Buffer
+	if _, err := stdcopy.StdCopy(&out, &trouble, io.LimitReader(logs, 2*errandOutput)); err != nil {
+		return end, e.wrap("read what a container of "+image+" wrote", err)
+	}
+	end.Stdout, end.Stderr = out.Bytes(), trouble.Bytes()
+	return end, nil
+}
+
+// ReapErrands removes the containers of errands whose process is dead.
+func (e *Engine) ReapErrands(ctx context.Context) error {
+	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", errandLabel))})
+	if err != nil {
+		return e.wrap("list the containers of the agent", err)
+	}
+	for _, c := range list {
+		if alive, known := Alive(c.Labels[errandLabel]); alive || !known {
+			continue
+		}
+		if err := moot(e.api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})); err != nil {
+			return e.wrap("remove a container of the agent", err)
+		}
+	}
+	return nil
+}
