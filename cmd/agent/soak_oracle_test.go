@@ -253,8 +253,9 @@ func (r *round) left() (list []string) {
 	for _, id := range ids {
 		list = append(list, "a box is left: "+id)
 	}
-	// One that a box still stood on, which another process was removing, stays until the next time.
-	if len(r.snapshots(r.t, r.work)) > keptSnapshots {
+	// One that a box still stood on, which another process was removing, or another lane had of the same files,
+	// stays until the next time.
+	for patience := time.Now().Add(20 * time.Second); len(r.snapshots(r.t, r.work)) > keptSnapshots && time.Now().Before(patience); {
 		r.command("sandbox", "gc")
 	}
 	if n := len(r.snapshots(r.t, r.work)); n > keptSnapshots {
@@ -296,7 +297,9 @@ func (r *round) recorded() (list []string) {
 		if sent, kept := len(r.model.Requests())-r.asked, r.calls()-r.called; sent > kept {
 			list = append(list, fmt.Sprintf("%d requests were sent, and %d are on record", sent, kept))
 		}
-		if len(r.edits) == 0 && !r.plan.struck("second run", "index lock", "switch branch", "full disk") && r.promoted(r.plan.patch) != 1 {
+		// Without a database at its very start it says so and ends: there is nothing to resume.
+		unheard := r.plan.struck("database away") && r.iterations() == r.begun
+		if len(r.edits) == 0 && !unheard && !r.plan.struck("second run", "index lock", "switch branch", "full disk") && r.promoted(r.plan.patch) != 1 {
 			list = append(list, fmt.Sprintf("the goal was promoted %d times after its loop was resumed", r.promoted(r.plan.patch)))
 		}
 	}
@@ -306,6 +309,12 @@ func (r *round) recorded() (list []string) {
 // calls counts the requests on record.
 func (r *round) calls() int {
 	n, _ := strconv.Atoi(strings.Join(r.ask(`select count(*)::text from model_call`), ""))
+	return n
+}
+
+// iterations is how many loops have begun one on the workspace.
+func (r *round) iterations() int {
+	n, _ := strconv.Atoi(strings.Join(r.ask(`select count(*)::text from v_iterations where workspace = $1`, r.work), ""))
 	return n
 }
 

@@ -39,6 +39,7 @@ type round struct {
 	over                chan struct{}
 	first               sync.WaitGroup // the first process is there
 	asked, called       int            // requests to the model before the round, and those on record
+	begun               int            // iterations on record before the round
 
 	atGit sync.Mutex // one at a time in the repository
 
@@ -132,7 +133,7 @@ func (l *lane) examine(t *testing.T, p plan, sabotage func(*round)) []violation 
 		r.record = l.crashing.take(t)
 		defer l.crashing.mu.Unlock()
 	}
-	r.called = r.calls()
+	r.called, r.begun = r.calls(), r.iterations()
 	r.refresh()
 	for _, id := range r.runs {
 		l.seen[id] = true
