@@ -307,14 +307,19 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 // openFiles opens the files of a promotion that are still there in the user's
 // own editor. No shell: the names are arguments, and absolute.
 func (v viewer) openFiles(ctx context.Context, r reviewed) {
-	words, err := v.editor()
+	var files []string
 	for _, f := range r.Files {
 		if _, gone := workspace.ReadFile(r.Workspace, f.Path); gone == nil {
-			words = append(words, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
+			files = append(files, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
 		}
 	}
-	if err == nil {
-		err = v.onTerminal(ctx, words, v.stdin)
+	words, err := v.editor()
+	switch {
+	case err != nil:
+	case len(files) == 0:
+		err = errors.New("none of its files is there any more")
+	default:
+		err = v.onTerminal(ctx, append(words, files...), v.stdin)
 	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(v.stderr, "agent: open the editor:", cleanLine(err.Error()))

@@ -345,7 +345,7 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	t.Parallel()
 	held := []string{
 		"verify/gates.go", "VERIFY/gates.go", "./sandbox/box.go", "images/steps/agent.sh", "migrations/008_x.sql", "orchestrator/selfbuild/battery.go",
-		"orchestrator/run/promote.go", "cmd/agent/selfwork.go", "cmd/agent/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
+		"orchestrator/run/promote.go", "orchestrator/run/contest.go", "cmd/agent/checkpoint.go", "cmd/agent/selfwork.go", "cmd/agent/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
 	}
 	if diff := cmp.Diff(held, Protected(held...)); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)

@@ -9,8 +9,7 @@ import (
 // person at a terminal, and no flag, setting or countdown answers in the person's place.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/run/promote.go", "orchestrator/run/prove.go", "orchestrator/run/recover.go", "orchestrator/run/state.go",
-	"cmd/agent/approve.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/settings.go", "cmd/agent/tree_test.go",
+	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/asker.go", "cmd/agent/board_ask.go", "cmd/agent/checkpoint.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/settings.go", "cmd/agent/tree_test.go",
 	"Makefile", "go.mod", "go.sum", "go.work", "compose.yaml", "agent.toml",
 }
 
