@@ -15,12 +15,18 @@ import (
 
 // secretVariables are the variables of an environment that hold secrets and
 // are no settings of the agent.
+// None is given to a box. But what a registry, a vendor or a database answers may quote
+// one, and the answer is kept.
 const secretVariables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
 	"AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN PYPI_TOKEN HF_TOKEN"
 
 // hider returns what takes secrets out of a text that is kept or shown: those
 // that this process knows, in whatever form they may stand, and what looks like
 // a credential. What is left is one short line.
+//
+// password is that of the connection to the database, "" for none: it may stand in a
+// file or a service of libpq, where no setting shows it. The function is safe for
+// concurrent use.
 func (c *cmdline) hider(set settings, password string) func(string) string {
 	known := map[string]string{"password of the database": password}
 	for _, name := range strings.Fields(secretVariables) {
@@ -51,12 +57,15 @@ func (c *cmdline) hider(set settings, password string) func(string) string {
 	}
 	mask := llm.Masker(keys...)
 	return func(text string) string {
+		// Known ones first, by their name: as something that looks like a credential they
+		// would be replaced by a number, which tells nobody which key leaked.
 		text, _ = workspace.HideSecrets(mask(text))
 		return llm.Line(text)
 	}
 }
 
 // secretName reports whether a variable of that name holds a secret.
+// Too many are better than too few: what is hidden for nothing costs a word in a log.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"} {
@@ -74,6 +83,7 @@ type loggedJournal struct {
 
 	mu sync.Mutex
 	// Requests that are under way, by number, without their texts.
+	// A request may hold a workspace's worth of text, and several are under way.
 	open map[int64]llm.Record
 }
 
@@ -121,6 +131,8 @@ func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[
 	if o.Kind != "" {
 		detail["error"], detail["said"] = string(o.Kind), o.Detail
 	}
+	// Money counts millionths; the log has whole units of the currency, as `--max-cost`
+	// does.
 	run.Enter(ctx, run.Entry{Kind: run.ModelEntry, Actor: r.Vendor + "/" + r.Model, Subject: r.Step, Detail: detail})
 }
 

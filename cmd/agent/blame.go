@@ -38,6 +38,7 @@ func (c *cmdline) blameCommand() *cli.Command {
 
 // Where a line comes from.
 const (
+	// They are the values of the field origin in JSON.
 	byRun    = "run"
 	byHand   = "hand"
 	byOthers = "before" // it stood there before the first run on the file
@@ -63,6 +64,7 @@ type blamedLine struct {
 }
 
 // A blamedFile is what `blame --json` prints.
+// Workspace is absolute and without links; Path is slash-separated and relative to it.
 type blamedFile struct {
 	Workspace string       `json:"workspace"`
 	Path      string       `json:"path"`
@@ -70,6 +72,9 @@ type blamedFile struct {
 }
 
 // blame runs the command.
+// The file is read before the database is opened: a name that is mistyped should not
+// start a container. Between the two it may be edited, which then counts as not yet
+// made.
 func (c *cmdline) blame(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -80,6 +85,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 		return err
 	}
 	dir := set["workspace"].text
+	// Before FILE is looked for: that is in no directory that is not there.
 	if err := checkDirectory(dir); err != nil {
 		return err
 	}
@@ -93,6 +99,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		// As many as there are origins: both split the same text.
 		lines := blame.Lines(now)
 		for i, from := range past.lines() {
 			doc.Lines = append(doc.Lines, blamedLine{i + 1, from, strings.TrimSuffix(lines[i], "\n")})
@@ -106,6 +113,8 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 
 // read sets the path of the document to the file that the argument names, and
 // returns what that holds.
+// No link is followed inside of the workspace, and nothing outside of it is read,
+// whatever the argument says: all other errors are faults of usage.
 func (doc *blamedFile) read(arg string) (string, error) {
 	const next = "name a file of the workspace, relative to it: agent blame FILE"
 	if arg == "" {
@@ -116,6 +125,7 @@ func (doc *blamedFile) read(arg string) (string, error) {
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(arg)); err == nil {
 			arg = filepath.Join(dir, filepath.Base(arg))
 		}
+		// One that leads out begins with "..", which is refused below.
 		if rel, err := filepath.Rel(doc.Workspace, arg); err == nil {
 			arg = rel
 		}
@@ -134,6 +144,9 @@ func (doc *blamedFile) read(arg string) (string, error) {
 }
 
 // A timeline is every known version of a file, and who made each.
+// versions and by have the same length: by[i] made versions[i]. What the last promotion
+// left is followed by at most one version of hand edits, so that versions of runs are
+// told apart from what happened between them, however many edits that was.
 type timeline struct {
 	versions []blame.Version
 	by       []origin
@@ -143,6 +156,9 @@ type timeline struct {
 }
 
 // timeline reads the history of a file that holds now.
+// dir is the workspace with its links resolved, as runs record it; under another name
+// nothing would be found. now comes from the caller, so that the lines it shows are
+// those that are judged.
 func (s *session) timeline(ctx context.Context, dir, name, now string) (*timeline, error) {
 	changes, err := s.db.FileHistory(ctx, dir, name)
 	if err != nil {
@@ -151,8 +167,11 @@ func (s *session) timeline(ctx context.Context, dir, name, now string) (*timelin
 	t := &timeline{before: map[string]int{}, undone: map[string]bool{}}
 	undoes := map[string]string{}
 	for _, ch := range changes {
+		// What a promotion found is on record with it: the edits by hand before it show
+		// there.
 		t.found(string(ch.Before), &ch.At)
 		t.before[ch.Run] = len(t.versions) - 1
+		// Not known where the history of this name does not hold the change that was undone.
 		back, known := t.before[ch.UndoOf]
 		if ch.UndoOf != "" {
 			// The undo of an undo lets the first change stand again.
@@ -164,12 +183,14 @@ func (s *session) timeline(ctx context.Context, dir, name, now string) (*timelin
 		t.by = append(t.by, origin{Origin: byRun, Run: ch.Run, Model: ch.Model, Review: ch.Verdict, At: &at})
 		t.last = &at
 	}
+	// Nothing tells when that was, only that it came after the last promotion.
 	t.found(now, nil)
 	return t, nil
 }
 
 // found adds the version that was there at a time, unless it is what the last
 // promotion left: then nobody edited the file in between.
+// The first version of all is by nobody: it was there before the record begins.
 func (t *timeline) found(text string, at *time.Time) {
 	by := origin{Origin: byHand, After: t.last, Before: at}
 	if last := len(t.versions) - 1; last < 0 {
@@ -181,6 +202,7 @@ func (t *timeline) found(text string, at *time.Time) {
 }
 
 // lines returns the origin of each line of the last version.
+// For each line of the last version one, also for an empty one.
 func (t *timeline) lines() (list []origin) {
 	for _, v := range blame.Origins(t.versions) {
 		list = append(list, t.by[v])
@@ -189,6 +211,7 @@ func (t *timeline) lines() (list []origin) {
 }
 
 // who names the origin in a few letters.
+// Runs have names of letters and digits, so none is taken for one of the words.
 func (o origin) who() string {
 	switch o.Origin {
 	case byRun:
@@ -216,6 +239,8 @@ func (o origin) when() string {
 
 // printBlame prints the lines below one another, with what is known of each in
 // columns before it.
+// Widths are counted in cells: the name of a model may hold letters that take two. It
+// writes to memory, so no error of w is looked at.
 func (c *cmdline) printBlame(w io.Writer, doc blamedFile) error {
 	pal := c.palette(c.stdout)
 	model := 0 // the widest
@@ -235,6 +260,7 @@ func (c *cmdline) printBlame(w io.Writer, doc blamedFile) error {
 		default:
 			head = pal.dim(head)
 		}
+		// A file with CRLF ends would have every line overwrite its head on a terminal.
 		fmt.Fprintf(w, "%s %*d  %s\n", head, digits, l.Line, cleanTabs(strings.TrimSuffix(l.Text, "\r")))
 	}
 	return nil

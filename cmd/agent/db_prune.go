@@ -19,6 +19,8 @@ import (
 const leastAge = 24 * time.Hour
 
 // A prunedRow is what `db prune --json` prints.
+// Before is the instant that the age came to, in UTC. The counts are of rows that are
+// gone, or would be.
 type prunedRow struct {
 	Before time.Time `json:"before"`
 	DryRun bool      `json:"dry_run"`
@@ -26,6 +28,7 @@ type prunedRow struct {
 }
 
 // dbPruneCommand removes old history.
+// The age has no default: nothing is forgotten because somebody typed too little.
 func (c *cmdline) dbPruneCommand() *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "remove runs that ended long ago and came to nothing",
@@ -45,6 +48,9 @@ func (c *cmdline) dbPruneCommand() *cli.Command {
 }
 
 // dbPrune counts, asks, removes, and tells what is gone.
+//
+// --dry-run wins over --yes: whoever gives both gets the harmless one. Exit code 4 says
+// that the approval is missing, 2 that the age is none.
 func (c *cmdline) dbPrune(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -60,6 +66,8 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 		return policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
+		// Fixed before the question: what was counted and what is removed are of the same
+		// age, however long the answer takes.
 		result := prunedRow{Before: time.Now().Add(-age).UTC(), DryRun: dry}
 		act := s.db.Prune
 		if dry {
@@ -81,6 +89,7 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 }
 
 // confirmPrune shows what would go and asks once. Nothing is the default.
+// A prune cannot be taken back, so everything but a yes, the end of input too, is a no.
 func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Time) error {
 	p, err := db.Prunable(ctx, before)
 	if err != nil {
@@ -97,6 +106,8 @@ func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Ti
 }
 
 // printPruned tells what was removed, or would be.
+// The instant is given with its zone: an age of days is 24 hours each and not a
+// calendar's.
 func (c *cmdline) printPruned(asJSON bool, p prunedRow) error {
 	if asJSON {
 		return printJSON(c.stdout, p)
@@ -112,12 +123,16 @@ func (c *cmdline) printPruned(asJSON bool, p prunedRow) error {
 }
 
 // tellPruned counts in words.
+// The size is that of the texts and contents. The database gives it back to the file
+// system, if at all, after its own cleaning.
 func tellPruned(p store.Pruned) string {
 	return fmt.Sprintf("%d runs, %d requests to models, %d contents of files, %d cached results, %.1f MiB",
 		p.Runs, p.Requests, p.Contents, p.Cached, float64(p.Bytes)/(1<<20))
 }
 
 // parseAge reads an age: days, which are 24 hours, or a duration of Go.
+// The error quotes the text. Less than a day is refused, and so is what is negative,
+// which would reach into the future and take the runs of this minute.
 func parseAge(text string) (time.Duration, error) {
 	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {

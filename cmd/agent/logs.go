@@ -19,9 +19,11 @@ import (
 )
 
 // followEvery is how often a log that is followed is looked at.
+// It looks like at once to a person, and costs the database a few small reads a second.
 const followEvery = 300 * time.Millisecond
 
 // logKinds are the kinds of entries, as a person may ask for them.
+// The help page and the error of a wrong --kind print them in this order.
 var logKinds = []run.EntryKind{
 	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
 }
@@ -45,6 +47,9 @@ func (c *cmdline) runsLogs(which, about string) *cli.Command {
 }
 
 // A logRow is one event as `runs logs --json` prints it.
+// Seconds are since the run began. Event grows within a run and is where a reader that
+// was cut off goes on. Actor is who did it: the agent, a vendor's model, a person.
+// Detail is an object whose fields depend on the kind.
 type logRow struct {
 	Run     string          `json:"run"`
 	Event   int64           `json:"event"`
@@ -57,6 +62,8 @@ type logRow struct {
 }
 
 // showLogs prints the log of one run.
+// With --json each event is a line of its own, so that a reader of --follow need not
+// wait for the end of a document.
 func (c *cmdline) showLogs(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -82,6 +89,11 @@ func (c *cmdline) showLogs(ctx *cli.Context) error {
 
 // eachEvent hands out the events of a run, and with follow those that come until
 // the run ends. Boxes that are removed after that are in the log all the same.
+//
+// It reads in portions, from the number that was shown last, and holds one of them in
+// memory. The first error of show ends it, such as that of a reader who left. A run
+// whose process died is followed until somebody settles it, which every command that
+// opens the record does when it begins.
 func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, follow bool, show func(logRow) error) error {
 	for after := int64(0); ; {
 		// Asked before the events: those of a run that had ended are all there.
@@ -104,6 +116,7 @@ func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, 
 			after = e.Number
 		}
 		switch {
+		// Also when over: a portion that is full says nothing of what is behind it.
 		case len(list) > 0: // there may be more
 		case over:
 			return nil
@@ -116,6 +129,7 @@ func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, 
 }
 
 // pause lets d pass, or ends with ctx.
+// The error is that of ctx, and so exit code 130.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -131,6 +145,7 @@ func newLogRow(id string, e store.EventRow) logRow {
 }
 
 // printEvent prints an event on one line for people.
+// Each goes out in one write, so that lines of two writers do not mix.
 func (c *cmdline) printEvent(r logRow) error {
 	return printTo(c.stdout, func(w io.Writer) error {
 		// The names of what the engine keeps are longer than any line.
@@ -141,9 +156,12 @@ func (c *cmdline) printEvent(r logRow) error {
 }
 
 // longName is a digest or a name of the engine, of which people read the beginning.
+// Twelve digits are what the engine itself prints, so they can be looked for there.
 var longName = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
 // details words the detail of an event, by name.
+// Sorted, so that two logs can be compared. What cannot be read is left out here: --json
+// has it as it is.
 func details(data []byte) string {
 	var detail map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(data))

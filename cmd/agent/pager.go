@@ -41,6 +41,8 @@ func (c *cmdline) viewer(ctx *cli.Context) (viewer, error) {
 }
 
 // page shows what show writes, which is clean.
+// The error is that of show, or of writing without a pager. What goes wrong in a pager
+// is told by pageText, which then prints the text itself.
 func (v viewer) page(ctx context.Context, show func(io.Writer) error) error {
 	if v.direct {
 		return printTo(v.stdout, show)

@@ -24,6 +24,8 @@ import (
 )
 
 // runsReplay judges a run again.
+// The settings that were recorded hold, and not those of a workspace; what the user
+// allows is compared with them where the record is another's.
 func (c *cmdline) runsReplay() *cli.Command {
 	return &cli.Command{
 		Name: "replay", Usage: "judge a run again from its record, and compare", ArgsUsage: "[RUN|ARCHIVE]",
@@ -44,6 +46,8 @@ func (c *cmdline) runsReplay() *cli.Command {
 }
 
 // runsExport writes a run to a file.
+// which and about are the argument and the sentence on it that all commands on one run
+// share.
 func (c *cmdline) runsExport(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a run to one signed file that another machine can check and replay", ArgsUsage: which,
@@ -58,6 +62,8 @@ func (c *cmdline) runsExport(which, about string) *cli.Command {
 }
 
 // runsVerify checks an archive without an engine or a database.
+// Nothing of an archive is executed or written to disk for it, so that it is what to do
+// first with one that came by mail.
 func (c *cmdline) runsVerify() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "check every byte and the signature of an exported run", ArgsUsage: "ARCHIVE",
@@ -72,6 +78,7 @@ func (c *cmdline) runsVerify() *cli.Command {
 }
 
 // runsKey shows the key that signs exports.
+// The private half never leaves its file.
 func (c *cmdline) runsKey() *cli.Command {
 	return &cli.Command{
 		Name: "key", Usage: "print fingerprint and public half of the key that signs exported runs",
@@ -95,6 +102,10 @@ func (c *cmdline) runsKey() *cli.Command {
 }
 
 // signingKey is the user's own.
+// It lies beside the configuration, as it is the person's and not the machine's; no
+// configuration names another, so that a workspace cannot have its own key used. One
+// that others may read is refused. The errors are trouble of the machine: nothing that
+// was typed on the command line would help.
 func (c *cmdline) signingKey() (*archive.Key, error) {
 	config := userConfigPath(c.getenv)
 	if config == "" {
@@ -109,6 +120,9 @@ func (c *cmdline) signingKey() (*archive.Key, error) {
 
 // evidence reads what a replay and an export need; why it is not there is told as the
 // fault of nobody.
+// An empty prefix means the latest run of any workspace. Runs that are too large for the
+// bounds of the record are kept without their files: such a one can be looked at, and
+// not be replayed.
 func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, error) {
 	d, err := s.named(ctx, prefix)
 	if err != nil {
@@ -123,6 +137,8 @@ func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, er
 }
 
 // export writes the archive. A file appears under its name when it is whole.
+// The key comes before the database: without one there is nothing to start a container
+// for.
 func (c *cmdline) export(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -142,11 +158,15 @@ func (c *cmdline) export(ctx *cli.Context) error {
 		}
 		name := cmp.Or(ctx.String("output"), "agent-run-"+e.Run+".tar")
 		if name == "-" {
+			// In parts, as they are made. The reader has to verify what it got: half an
+			// archive lacks the signature, which stands at its end.
 			return write(c.stdout)
 		}
 		if err := writeWhole(name, write); err != nil {
 			return infra("name another file with -o", "write the archive: %w", err)
 		}
+		// On standard error, as standard output is the name alone: $(agent runs export) is a
+		// file.
 		id, err := key.KeyID()
 		fmt.Fprintf(c.stderr, "agent: signed with the key %s\n", id)
 		fmt.Fprintln(c.stdout, name)
@@ -155,12 +175,17 @@ func (c *cmdline) export(ctx *cli.Context) error {
 }
 
 // writeWhole writes a file beside its name and then gives it the name.
+// In the same directory, as only there a rename replaces the file in one step. A kill
+// leaves a file called .agent-* and never half an archive under the name. What was there
+// before goes.
 func writeWhole(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".agent-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // gone where it was renamed
+	// Sync before the rename: after a power cut the name could else stand for an empty
+	// file.
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -168,12 +193,16 @@ func writeWhole(name string, write func(io.Writer) error) error {
 }
 
 // openArchive reads an archive and checks all of it, and whose it is.
+// key is "" where anybody's will do. The function closes the file; Content reads from it
+// until then. Damage and another signer end with exit code 1, as a file that says
+// something else than it should; a file that cannot be read is a fault of usage.
 func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(), error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, usage("name an archive", "%w", err)
 	}
 	done := func() { f.Close() } // it was only read
+	// All is read twice, the size first: a pipe has neither.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = usage("save it to a file first", "%s is no regular file", name)
@@ -187,6 +216,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 		err = &fault{exit: run.ExitFail, kind: "patch", next: "have it exported and sent again", err: err}
 	}
 	if err == nil && key != "" {
+		// After the check of the archive, before which its fingerprint is worth nothing.
 		err = signedBy(a, key)
 	}
 	if err != nil {
@@ -198,8 +228,12 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 
 // signedBy compares the signer of an archive with a fingerprint, or the public key in a
 // file.
+// The fingerprint is compared as a whole; there is no abbreviation that a second key
+// could be made to fit.
 func signedBy(a *archive.Archive, key string) error {
 	if !strings.HasPrefix(key, "SHA256:") {
+		// It reads no device, and no more than a configuration may have. Links are followed:
+		// the name is the user's own.
 		text, err := readConfig(key, true)
 		if err == nil && text == nil {
 			err = os.ErrNotExist
@@ -222,6 +256,8 @@ func signedBy(a *archive.Archive, key string) error {
 }
 
 // A verifiedRow is what `runs verify --json` prints.
+// Trusted says whether a key was asked for and is the signer's. Parts are the files in
+// the archive; Bytes is the size of all, with the headers between them.
 type verifiedRow struct {
 	Run     string         `json:"run"`
 	State   run.State      `json:"state"`
@@ -233,6 +269,8 @@ type verifiedRow struct {
 }
 
 // verifyArchive checks an archive.
+// All that it prints comes from the archive, which may be anybody's, and is cleaned.
+// Without --key it ends with 0 too and says on standard error what that is worth.
 func (c *cmdline) verifyArchive(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -260,6 +298,8 @@ func (c *cmdline) verifyArchive(ctx *cli.Context) error {
 
 // replay judges a run of the record, or of an archive: names of runs have neither dots nor
 // slashes.
+// An archive needs an engine and nothing else, so it can be judged on a machine that has
+// no record; a run of the record needs both. Exit code 1 says that something differs.
 func (c *cmdline) replay(ctx *cli.Context) error {
 	name := ctx.Args().First()
 	set, err := c.settings(ctx)
@@ -272,6 +312,8 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 			return err
 		}
 		defer done()
+		// Before anything is built or started: a signature says who made the archive, and
+		// not that its code may have more of this machine.
 		if err := set.admits(a.Evidence.Settings); err != nil {
 			return err
 		}
@@ -285,6 +327,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 		defer s.close()
 		return c.judgeAgain(ctx, set, s, a.Evidence, a.Content)
 	}
+	// Ignored, it would look as if the signature had been checked.
 	if ctx.String("key") != "" {
 		return usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
 	}
@@ -299,17 +342,25 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 
 // admits refuses the settings of an archive that give the code in it more than holds here:
 // whoever makes one must not be able to.
+// Runs of the record pass without this: their settings were bounded when they were made
+// here. The error is one of policy and names the first setting that is more, with what
+// holds here.
 func (s settings) admits(recorded run.Settings) error {
 	have, err := s.verifyConfig()
 	if err != nil {
 		return err
 	}
+	// A zero stands for the default of this program, in either.
 	more := wider(recorded.Config, have)
+	// Code that may reach a network of this machine can carry away what that network
+	// holds.
 	for _, p := range recorded.Config.Egress {
 		if !have.Egress.Covers(p) {
 			more = cmp.Or(more, "egress.allow")
 		}
 	}
+	// Scripts of packages run while the image is built, before any box bounds what they
+	// may reach.
 	if recorded.InstallScripts && !s.on("dependencies.scripts") {
 		more = cmp.Or(more, "dependencies.scripts")
 	}
@@ -321,12 +372,17 @@ func (s settings) admits(recorded run.Settings) error {
 }
 
 // judgeAgain replays evidence and prints what came of it.
+//
+// content gives what the evidence names, by digest; its bytes are compared there. It
+// leaves no run in the record, so that a replay cannot become the evidence of another.
 func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
 	dir, gone, err := replayDir(ctx.String("keep"))
 	if err != nil {
 		return err
 	}
+	// The directory goes last, when no box and no build reads it any more.
 	defer gone()
+	// Minutes the first time, with a display of its own, and so before the board.
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
@@ -335,11 +391,15 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
 	board := c.newBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
+	// With a cache of its own: a verdict out of the record's would be the recorded one
+	// again, and every replay identical.
 	r := s.runner(board.event)
 	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns()}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
+	// Also after a cancellation. It is joined to the result and does not take its place:
+	// the replay was made, and says what it found.
 	_, pruned := s.builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
 		if workspace == dir {
 			return 0
@@ -348,6 +408,8 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	})
 	var unfit *run.UnfitError
 	switch {
+	// The evidence is at fault, and not this machine: what lies under a digest is
+	// something else, or the parts do not make the workspace that was judged.
 	case errors.As(err, &unfit):
 		return &fault{exit: run.ExitFail, kind: "patch", next: "the record was changed, or an agent of another version wrote it", err: err}
 	case err != nil:
@@ -358,8 +420,13 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 
 // replayDir makes the directory of a rebuilt workspace: name, which must be new, or one
 // that is removed again.
+// A directory that is there already is refused, even an empty one: what is somebody's
+// own is neither written over nor mixed with what the run saw. The function removes the
+// directory, unless it was asked for.
 func replayDir(name string) (string, func(), error) {
 	if name != "" {
+		// Mkdir tells by itself whether it is new: asking first would leave time for
+		// another.
 		if err := os.Mkdir(name, 0o755); err != nil {
 			return "", nil, usage("name a directory that is not there yet", "--keep: %w", err)
 		}
@@ -370,12 +437,15 @@ func replayDir(name string) (string, func(), error) {
 }
 
 // printReplay prints a report, what the tools are first.
+// The report stands first on standard output, then the exit code says the same:
+// errReported, as a message beside it would be the third time.
 func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = printJSON(c.stdout, rep)
 	} else {
 		err = printTo(c.stdout, func(w io.Writer) error {
+			// A note is no difference: other tools that come to the same verdict are as good.
 			for _, note := range rep.Notes {
 				fmt.Fprintln(w, cleanLine(note))
 			}
@@ -397,6 +467,7 @@ func orNothing(s string) string { return cmp.Or(cleanLine(s), "nothing") }
 
 // memory is the cache of replays: a workspace is judged once for all candidates, and
 // nothing that was judged when the run was made counts.
+// Gates run side by side, so a mutex guards the rows. It ends with the process.
 type memory struct {
 	mu   sync.Mutex
 	rows map[string][]byte

@@ -21,6 +21,8 @@ import (
 
 // reviewCommand shows a person what was promoted, and records what they
 // say of it.
+// A review decides nothing: the change is in the workspace already, under the approval
+// that is on record. So a script may accept as well, and nothing waits for it.
 func (c *cmdline) reviewCommand() *cli.Command {
 	return &cli.Command{
 		Name: "review", Usage: "look at what was promoted and say what you think of it", ArgsUsage: "[RUN]",
@@ -45,6 +47,7 @@ func (c *cmdline) reviewCommand() *cli.Command {
 }
 
 // A reviewed is a promotion as `review --json` prints it.
+// The names of its fields are relied on by scripts; none is renamed.
 type reviewed struct {
 	Run       string    `json:"run"`
 	Workspace string    `json:"workspace"`
@@ -65,11 +68,14 @@ type reviewed struct {
 	Verdict  store.ReviewVerdict `json:"verdict"`
 	Comment  string              `json:"comment,omitempty"`
 
+	// What an undo needs, and no script.
 	changes workspace.Changeset
 	record  run.Record
 }
 
 // review runs the command.
+// Four ways end here: a word on one run, the list for programs, the questions, and the
+// list for people. With --json nothing is asked, also on a terminal.
 func (c *cmdline) review(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
@@ -81,16 +87,21 @@ func (c *cmdline) review(ctx *cli.Context) error {
 	}
 	name, says := ctx.Args().First(), store.Review{Comment: ctx.String("comment")}
 	switch {
+	// Both flags make one review, with the comment in it: accepted is the stronger word.
 	case ctx.Bool("accept"):
 		says.Verdict = store.Accepted
 	case says.Comment != "":
 		says.Verdict = store.Commented
 	}
+	// Without a name the latest run would be accepted, which may be one that nobody looked
+	// at.
 	if says.Verdict != "" && name == "" {
 		return usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
 	}
+	// Whoever names a run wants it whatever was said of it before.
 	filter := store.ReviewFilter{All: ctx.Bool("all") || name != ""}
 	if dir := ctx.String("workspace"); dir != "" {
+		// Runs record it with its links resolved.
 		filter.Workspace = resolved(dir)
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
@@ -103,9 +114,12 @@ func (c *cmdline) review(ctx *cli.Context) error {
 			if err := s.say(ctx.Context, says); err != nil {
 				return err
 			}
+			// The list was read before; what is printed is what is on record now.
 			list[0].Verdict, list[0].Comment, list[0].Reviewer = says.Verdict, says.Comment, reviewer()
 		}
 		switch {
+		// A word is recorded before anything is printed: a reader that went away loses the
+		// answer and not the review.
 		case set.on("json"):
 			return s.printReviews(ctx.Context, c.stdout, list)
 		case says.Verdict != "":
@@ -120,6 +134,8 @@ func (c *cmdline) review(ctx *cli.Context) error {
 
 // toReview lists what is to be reviewed: the run that is named, or what the
 // filter finds.
+// With a name the list holds that run, or there is an error of usage: whoever calls this
+// may take the first. Without one it may be empty.
 func (s *session) toReview(ctx context.Context, name string, filter store.ReviewFilter) ([]store.Promoted, error) {
 	if name == "" {
 		return s.db.Promotions(ctx, filter)
@@ -137,12 +153,15 @@ func (s *session) toReview(ctx context.Context, name string, filter store.Review
 }
 
 // say records a review under the name of the person.
+// Reviews are added and never changed: what somebody said before stays on record.
 func (s *session) say(ctx context.Context, r store.Review) error {
 	r.Reviewer = reviewer()
 	return s.db.AddReview(ctx, r)
 }
 
 // reviewer is the name of the person who runs the program.
+// It is for people to know whom to ask, and proves nothing: anybody who may write to the
+// record can use another name. In a container the user may have none.
 func reviewer() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -151,7 +170,10 @@ func reviewer() string {
 }
 
 // reviewed reads all that a person wants to know of a promotion.
+// It is read when its turn comes and not with the list: diffs may be large, and who
+// quits after two does not want the other hundred.
 func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, error) {
+	// Lists are never null in JSON.
 	r := reviewed{
 		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
 		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
@@ -168,10 +190,12 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 	r.record, r.changes, r.Files, r.Diff = d.Record, written.Changeset, doc.Files, doc.Diff
 	// Of several candidates one was promoted.
 	for _, cand := range d.Candidates {
+		// By the digest, as the number of a candidate says nothing of what became of it.
 		if cand.Digest == written.Changeset.Digest() {
 			r.Gates = cand.Document().Gates
 		}
 	}
+	// Each gate counts for itself: a finding that two tools report counts twice.
 	for _, g := range r.Gates {
 		r.Fixed += g.Fixed
 	}
@@ -179,6 +203,7 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 }
 
 // printReviews prints promotions for programs.
+// One document, [] when there is none. It is complete or there is an error instead.
 func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Promoted) error {
 	all := []reviewed{}
 	for _, p := range list {
@@ -192,6 +217,7 @@ func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Pr
 }
 
 // listReviews prints what waits as a table, and one run whole.
+// A list that is empty says so on standard error, where no script counts it as a row.
 func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list []store.Promoted, whole bool) error {
 	if whole {
 		r, err := s.reviewed(ctx, list[0])
@@ -218,8 +244,11 @@ func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list
 }
 
 // showReview writes what is known of a promotion, above its diff.
+// All that others wrote is made one line each, a comment of several as well: nobody can
+// fake the lines that this writes.
 func showReview(w io.Writer, pal palette, r reviewed) {
 	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.bold("run "+r.Run), cleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.dim(cleanLine(r.Workspace)))
+	// Unknown is not nothing: a model without a price may have cost something.
 	cost := "cost unknown"
 	if r.Cost != nil {
 		cost = fmt.Sprintf("cost %.4f", *r.Cost)
@@ -236,6 +265,8 @@ func showReview(w io.Writer, pal palette, r reviewed) {
 }
 
 // walk shows promotions one after another and does what the person says.
+// Each word is recorded as it is said, so that quitting, or a kill, loses none. The end
+// of input counts as quitting. The error is that of the record or of ctx.
 func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) error {
 	for i, p := range list {
 		r, err := s.reviewed(ctx, p)
@@ -246,6 +277,7 @@ func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) err
 		fmt.Fprintf(v.stderr, "\n%d of %d\n", i+1, len(list))
 		showReview(v.stderr, v.palette(v.stderr), r)
 		diffView{palette: v.palette(v.stderr), columns: columns, most: max(previewLines, lines-12)}.print(v.stderr, r.Diff)
+		// Keys that were pressed while the next one was read were meant for the one before.
 		v.forgetTyped()
 		for next := false; !next; {
 			typed, err := v.question(ctx, "What do you say?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
@@ -266,12 +298,15 @@ func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) err
 
 // answer does what the person said of one promotion, and tells whether the
 // next one is wanted. A comment may be followed by another word on the same.
+// An empty word is none of the letters: Enter accepts nothing.
 func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string) (next bool, err error) {
+	// The name of the person is put in by say.
 	says := store.Review{Run: r.Run}
 	switch {
 	case oneOf(word, "n", "next"):
 		return true, nil
 	case oneOf(word, "f", "full", "full diff", "d", "diff"):
+		// The same view as at the checkpoint, where the change was approved.
 		(&approver{cmdline: v.cmdline}).page(ctx, r.Diff)
 		return false, nil
 	case oneOf(word, "e", "editor", "o", "open"):
@@ -281,6 +316,8 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 		says.Verdict = store.Accepted
 	case oneOf(word, "c", "comment"):
 		fmt.Fprint(v.stderr, "Your comment: ")
+		// No comment, or no terminal any more: the question is asked again, and tells the
+		// latter.
 		line, err := readLine(ctx, v.stdin)
 		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
 			return false, ctx.Err()
@@ -288,6 +325,8 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 		says.Verdict = store.Commented
 	case oneOf(word, "u", "undo"):
 		// What is refused was told; the person may say something else.
+		// With its own question, as it writes to the workspace. That the undo is on record
+		// as a run comes first; the review names only who wanted it.
 		doc, err := v.undo(ctx, s, false, r.record, r.changes)
 		if err == nil {
 			err = v.report(doc, false)
@@ -306,9 +345,12 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 
 // openFiles opens the files of a promotion that are still there in the user's
 // own editor. No shell: the names are arguments, and absolute.
+// The error is told and not returned: the review goes on without an editor.
 func (v viewer) openFiles(ctx context.Context, r reviewed) {
 	var files []string
 	for _, f := range r.Files {
+		// It follows no link: a run, or whoever edited since, may have put one in place of a
+		// file, and the editor would write through it to a file outside of the workspace.
 		if _, gone := workspace.ReadFile(r.Workspace, f.Path); gone == nil {
 			files = append(files, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
 		}

@@ -19,10 +19,14 @@ import (
 )
 
 // selfCommand is the group of the agent's own image.
+// All but list take the journal, and with it the right to move the tags: two of them do
+// not go on at the same time. The lock is the kernel's, so a killed one never keeps the
+// next from its work.
 func (c *cmdline) selfCommand() *cli.Command {
 	return &cli.Command{
 		Name: "self", Usage: "rebuild the agent's own image, and take it back",
 		Subcommands: []*cli.Command{
+			// The order is that of use: make one, see how it went, go back, see what there is.
 			c.selfRebuildCommand(),
 			{
 				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{jsonFlag()},
@@ -46,6 +50,9 @@ func (c *cmdline) selfCommand() *cli.Command {
 }
 
 // selfRebuildCommand describes the rebuild.
+// It takes the flags of a run by which a change is found and approved, but none by which
+// it would be proved and not written: an image whose source is not in the workspace
+// could not be built again.
 func (c *cmdline) selfRebuildCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rebuild", Usage: "prove a change of the agent's own source, and build the next image from it",
@@ -63,6 +70,7 @@ func (c *cmdline) selfRebuildCommand() *cli.Command {
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the change from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on"},
+			// Zero still asks once.
 			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "watch the new image for `TIME` before it is kept"},
 		}, modelFlags(), []cli.Flag{
 			yesFlag("rebuild without asking"),
@@ -74,6 +82,9 @@ func (c *cmdline) selfRebuildCommand() *cli.Command {
 }
 
 // selfDir is where the versions are kept: the state directory of the user, which no workspace holds.
+// A workspace is what changes are written to; a change must reach neither the source of
+// the version to go back to nor the journal that names it.
+// The error is one of usage, as it is the environment that lacks something.
 func (c *cmdline) selfDir() (string, error) {
 	dir := c.getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
@@ -88,6 +99,8 @@ func (c *cmdline) selfDir() (string, error) {
 
 // selfTags is the repository of the agent's own images on the engine.
 func (c *cmdline) selfTags() string {
+	// Tests run on the engine of whoever develops the agent: under the common name they
+	// would move the tags from which their containers start.
 	if own := c.getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
 		return own
 	}
@@ -95,9 +108,15 @@ func (c *cmdline) selfTags() string {
 }
 
 // followTime bounds how long running containers are waited for.
+// A container is given two minutes to end what it is at, and its successor has to start;
+// there may be several, which go one after another.
 const followTime = 5 * time.Minute
 
 // journal opens the journal, which settles what a killed rebuild left, and gives it to act.
+//
+// The error is a fault of conflict when another process has the journal, else that of
+// opening it, or those of act and of the hand-over together: that containers could not
+// follow does not hide why act went wrong.
 func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(*selfbuild.Journal) error) error {
 	dir, err := c.selfDir()
 	if err != nil {
@@ -105,6 +124,7 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 	}
 	j, err := selfbuild.Open(ctx, dir, c.selfTags(), engine)
 	if errors.Is(err, selfbuild.ErrBusy) {
+		// A lock that is taken is no trouble of the machine: a script may try again.
 		return &fault{exit: run.ExitConflict, kind: "conflict", next: "wait for it to end", err: err}
 	}
 	if err != nil {
@@ -113,12 +133,17 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 	defer j.Close() // the kernel drops the lock in any case
 	err = act(j)
 	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
+	// Without the caller's cancellation: one who pressed Ctrl-C during a trial has the
+	// tags back where they were by now, and containers that were left on the refused image
+	// would go on with it.
 	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), followTime)
 	defer cancel()
 	return errors.Join(err, engine.HandOver(steady, c.selfTags()+":current", resumed))
 }
 
 // withJournal is journal with an engine of its own.
+// It opens no database: the way back must be open while the record is out of reach, or
+// was migrated by the very version that is to go.
 func (c *cmdline) withJournal(ctx context.Context, act func(*selfbuild.Journal) error) error {
 	engine, err := sandbox.Connect(ctx)
 	if err != nil {
@@ -129,6 +154,8 @@ func (c *cmdline) withJournal(ctx context.Context, act func(*selfbuild.Journal) 
 }
 
 // selfStatus prints the journal. While a rebuild goes on it only reads.
+// Else it takes the journal for a moment, as that is what settles a killed rebuild; what
+// it prints then is the truth about the tags too.
 func (c *cmdline) selfStatus(ctx *cli.Context) error {
 	dir, err := c.selfDir()
 	if err != nil {
@@ -136,9 +163,12 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 	}
 	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
 	var f *fault
+	// Of all errors this one alone means that somebody else keeps the journal in order.
 	if err != nil && !(errors.As(err, &f) && f.exit == run.ExitConflict) {
 		return err
 	}
+	// Read after the settling, and without the lock: the file is replaced as a whole, so a
+	// reader beside a rebuild sees one phase or the next and never a part.
 	state, err := selfbuild.Read(dir)
 	if err != nil {
 		return err
@@ -146,12 +176,15 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 	if ctx.Bool("json") {
 		return printJSON(c.stdout, state)
 	}
+	// What an attempt is for, and why it ended, may hold the words of a patch's author or
+	// of a program in a box: they are cleaned before a terminal sees them.
 	return printTo(c.stdout, func(w io.Writer) error {
 		tellVersion(w, "current", state.Current)
 		tellVersion(w, "previous", state.Previous)
 		if a := state.Attempt; a != nil {
 			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, cleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
 		}
+		// The newest comes first. Only that is of interest here; --json has them all.
 		if len(state.Past) > 0 {
 			a := state.Past[0]
 			fmt.Fprintf(w, "last      %s\n", attemptText(a))
@@ -161,8 +194,10 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 }
 
 // attemptText is an attempt that ended, on one line.
+// A rollback has a cause too, that it was asked for, and so reads as one that ended.
 func attemptText(a selfbuild.Attempt) string {
 	text := a.Begun.Local().Format(time.DateTime) + " " + cleanLine(a.Intent)
+	// Nothing but the last step leaves the cause empty.
 	if a.Cause == "" {
 		return text + ": settled"
 	}
@@ -170,6 +205,9 @@ func attemptText(a selfbuild.Attempt) string {
 }
 
 // tellVersion prints a version on one line.
+// The digests are cut to what tells versions apart: with its "sha256:" an image has 12
+// digits as well. There is none before the first rebuild, and no previous one before the
+// second.
 func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
 	if v == nil {
 		fmt.Fprintf(w, "%-9s none: `agent self rebuild` makes it\n", what)
@@ -179,6 +217,8 @@ func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
 }
 
 // selfRollback goes back by one version.
+// It asks nothing: the image was current once, and the same command takes the rollback
+// back. Containers follow, as after every use of the journal.
 func (c *cmdline) selfRollback(ctx *cli.Context) error {
 	return c.withJournal(ctx.Context, func(j *selfbuild.Journal) error {
 		if j.State().Previous == nil {
@@ -193,6 +233,8 @@ func (c *cmdline) selfRollback(ctx *cli.Context) error {
 }
 
 // selfList prints the versions, the newest first.
+// It takes no lock and needs no engine: it reads what lies in the directory, also of
+// versions whose images somebody has removed.
 func (c *cmdline) selfList(ctx *cli.Context) error {
 	dir, err := c.selfDir()
 	if err != nil {
@@ -203,6 +245,7 @@ func (c *cmdline) selfList(ctx *cli.Context) error {
 		return err
 	}
 	if ctx.Bool("json") {
+		// An empty list is [] in JSON and not null, which scripts would trip over.
 		return printJSON(c.stdout, append([]selfbuild.Version{}, list...))
 	}
 	return printTo(c.stdout, func(w io.Writer) error {
@@ -216,9 +259,13 @@ func (c *cmdline) selfList(ctx *cli.Context) error {
 }
 
 // machineCertificates are those that this machine trusts, nil where there are none: the image gets the same.
+// Behind a proxy that opens connections an image without them would reach no registry,
+// and every proof of it would end as trouble of the machine. That there are none is
+// therefore not an error here: it shows where it matters.
 func (c *cmdline) machineCertificates() []byte {
 	name := c.getenv("SSL_CERT_FILE")
 	if name == "" {
+		// Where Debian and its kin have them.
 		name = "/etc/ssl/certs/ca-certificates.crt"
 	}
 	text, err := os.ReadFile(name)

@@ -20,40 +20,61 @@ import (
 
 // What the boxes of the agent's own repository may use: its tests are many programs, and all lie in /tmp.
 const (
+	// Each test program is linked and run there. A tmpfs counts against the memory of the
+	// box, which must therefore be more.
 	selfTmp    = 3 << 30
 	selfMemory = 6 << 30
-	selfPIDs   = 1024
-	selfTime   = 30 * time.Minute
+	// Threads count as well, and every Go program starts some for each processor.
+	selfPIDs = 1024
+	// For each gate: the tests alone take longer than the five minutes that others get.
+	selfTime = 30 * time.Minute
 )
 
 // settleTime bounds what a rebuild does once it was cancelled.
+// It is for a scratch schema and two tags, not for a build: whoever pressed Ctrl-C waits
+// no longer than that.
 const settleTime = 30 * time.Second
 
 // healthEvery is the pause between two questions to an image on trial.
+// Each question starts the program anew, in a container of its own.
 const healthEvery = 3 * time.Second
 
 // A rebuild is one `agent self rebuild`.
+// The approver is called from within the run that rebuild started; what it leaves in
+// proved and cause is read when that run has ended.
 type rebuild struct {
+	// Writes its results to standard error: see selfRebuild.
 	*cmdline
 	session *session
+	// Held from before the attempt begins until containers have followed the tags.
 	journal *selfbuild.Journal
 	set     settings
 	req     run.Request
-	work    selfbuild.Work
-	proved  bool
+	// Filled in piece by piece, as what the next steps need becomes known.
+	work selfbuild.Work
+	// proved says that the canary passed for the tree that work builds from. Without it
+	// nothing is taken, whatever the run says: a promotion that nobody built an image of
+	// is an ordinary change.
+	proved bool
 	// cause is why the new image was refused, nil where it was not.
 	cause error
 }
 
 // selfRebuild takes a change to the next image. The document of the run, in words, is progress here: the result is which
 // image is current.
+//
+// The journal is taken before the change is looked at, so that two rebuilds cannot prove
+// themselves against the same current image and then both replace it.
 func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 	set, err := c.settings(ctx)
 	if err != nil {
 		return err
 	}
 	asJSON := set.on("json")
+	// The run below would print its own document, and a script would find two on standard
+	// output.
 	set["json"] = value{"false", "default"}
+	// A copy: the caller's own standard output is where the result goes at the end.
 	quiet := *c
 	quiet.stdout = c.stderr
 	req, intent, err := quiet.selfRequest(ctx, set)
@@ -62,9 +83,13 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 	}
 	return quiet.with(ctx.Context, set, true, func(s *session) error {
 		return quiet.journal(ctx.Context, s.engine, func(j *selfbuild.Journal) error {
+			// Containers in which a killed rebuild tried its image hold memory, and may hold
+			// the scratch schema that is about to be dropped.
 			if err := s.engine.ReapErrands(ctx.Context); err != nil {
 				return err
 			}
+			// From here on a kill leaves an attempt in the journal, which the next process
+			// ends.
 			if err := j.Begin(intent); err != nil {
 				return err
 			}
@@ -81,6 +106,9 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 }
 
 // why is what is recorded of an attempt that ended before there was an image: what its run says, else the error.
+// The words of the run come first, as its error may be no more than an exit code. That a
+// model or a person wanted nothing changed is no error anywhere else, but an attempt
+// that ended must have a cause: without one it would read as settled.
 func (s *session) why(err error) error {
 	switch {
 	case s.ended != nil && s.ended.Error != nil:
@@ -92,13 +120,19 @@ func (s *session) why(err error) error {
 }
 
 // selfRequest is the run that proves the change, without patch and goal where there is none.
+// The string is the intent for the journal. The limits of the request are raised even
+// when the error is not nil, as nobody uses them then.
 func (c *cmdline) selfRequest(ctx *cli.Context, set settings) (run.Request, string, error) {
+	// Refused and not ignored: whoever set it wants the workspace left alone, and the
+	// image on trial would be of a source that exists nowhere.
 	if set.on("no_promote") {
 		return run.Request{}, "", usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
 	}
 	req, err := c.baseRequest(set)
 	intent := "the workspace as it is"
 	switch {
+	// A request that is refused is neither of the others; without this a patch would be
+	// read, perhaps from a terminal, for nothing.
 	case err != nil:
 	case ctx.IsSet("patch"):
 		intent = "patch " + ctx.String("patch")
@@ -108,6 +142,8 @@ func (c *cmdline) selfRequest(ctx *cli.Context, set settings) (run.Request, stri
 		req, err = c.request(ctx, set)
 	}
 	// More than a workspace may ask for, and no more than the user allows.
+	// Memory that somebody chose stays as it is, since it bounds the machine; processes
+	// and time are raised to what the agent's own tests take.
 	limits := &req.Config.Limits
 	limits.Tmp, limits.PIDs = selfTmp, max(limits.PIDs, selfPIDs)
 	if limits.Memory == 0 {
@@ -118,10 +154,15 @@ func (c *cmdline) selfRequest(ctx *cli.Context, set settings) (run.Request, stri
 }
 
 // rebuild goes from the change to the settled image.
+// Before the promotion the approver has the image built and tried, so that a refused
+// image leaves the workspace as it was; after it the tags move. Only then can the trial
+// say no, and the change stays in the workspace for `agent undo`.
 func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
+	// Every run of the session is guarded, also those that iterate begins.
 	r.session.guard = func(a *approver) run.Approver { return &selfApprover{approver: a, rebuild: r} }
 	r.work = selfbuild.Work{
 		Period: ctx.Duration("trial"), Every: healthEvery,
+		// Minutes pass in some phases: what goes on is told as it begins.
 		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.stderr, "self:", p) },
 		HandOver: func(ctx context.Context) error {
 			return r.session.engine.HandOver(ctx, r.selfTags()+":current", resumed)
@@ -137,13 +178,18 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 		err = r.asItIs(ctx.Context)
 	}
 	switch {
+	// It says more than the run does, for which the approver only declined.
 	case r.cause != nil:
 		return r.cause
+	// Also after a canary that passed: the promotion may have met a conflict, and an image
+	// whose change is not in the workspace is not taken.
 	case err != nil || !r.proved:
 		return err
 	}
+	// A scratch schema of its own for the trial: the canary's was dropped when that ended.
 	return r.copied(ctx.Context, func(p selfbuild.Prover) error {
 		r.work.Healthy = func(ctx context.Context) error {
+			// Asked each time: the journal is what says which image is on trial.
 			to := r.journal.State().Attempt.To
 			return p.Healthy(ctx, to.Image, to.Source)
 		}
@@ -152,12 +198,17 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 }
 
 // resumed is the command line by which a container goes on with what args began: a loop where it stood, anything else anew.
+// A loop that was begun with a number of iterations has done some of them: the same
+// command once more would do them all again, for the same money. What concerns how it
+// works, as its models and caps, is kept word by word.
 func resumed(args []string) []string {
+	// A loop that was itself resumed goes on in the same words.
 	if len(args) < 2 || args[0] != "sandbox" || args[1] != "loop" || slices.Contains(args, "--resume") {
 		return args
 	}
 	next := []string{"sandbox", "loop", "--resume"}
 	for i := 2; i < len(args); i++ {
+		// A flag has its value behind "=" or in the next word, which goes with it.
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {
 		// The loop that is carried on has these.
@@ -165,6 +216,8 @@ func resumed(args []string) []string {
 			if !joined {
 				i++
 			}
+		// These have no word of their own behind them. --fresh would throw away the
+		// interrupted iteration, which is what is to be gone on with.
 		case "--fresh", "--until-clean":
 		default:
 			next = append(next, args[i])
@@ -175,12 +228,19 @@ func resumed(args []string) []string {
 
 // asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version in
 // protected parts needs the person.
+//
+// No gate judges it: the workspace is what it is, and the canary and the trial must do.
+// So what --yes approves here is bounded by what has changed since an image that did
+// prove itself.
 func (r *rebuild) asItIs(ctx context.Context) error {
+	// Read at this moment: what is compared here is also what is built.
 	base, err := workspace.Rescan(ctx, r.req.Workspace, r.req.Exclude, workspace.Limits{})
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
 	var held []string
+	// The first image has nothing to be compared with: whoever starts it trusts the
+	// workspace.
 	if now := r.journal.State().Current; now != nil {
 		dir, err := r.selfDir()
 		if err != nil {
@@ -194,13 +254,17 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	}
 	switch {
 	case r.set.on("yes") && len(held) == 0:
+	// Exit code 4, as wherever a person is missing.
 	case !r.attended():
 		return policy("run it at a terminal", "%s", needsPerson(held))
 	default:
 		if len(held) > 0 {
+			// The names come from the workspace, and one of them may hold what moves a cursor.
 			fmt.Fprintln(r.stderr, "self: since the current version changed, what judges, builds or takes back the agent:", cleanLine(strings.Join(held, ", ")))
 		}
 		typed, err := r.question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
+		// Enter is no yes: there is no diff above this question that somebody could have
+		// read.
 		if err != nil || !oneOf(normal(typed), "y", "yes") {
 			return errors.Join(err, policy("run again and answer yes", "the rebuild was declined"))
 		}
@@ -209,6 +273,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 }
 
 // needsPerson says why a terminal is needed.
+// It goes to the record as well, so it names the files.
 func needsPerson(held []string) string {
 	if len(held) == 0 {
 		return "there is no terminal and no --yes"
@@ -217,11 +282,16 @@ func needsPerson(held []string) string {
 }
 
 // proveImage builds the image of a tree and has it prove itself.
+// What is built is m and not what lies in the workspace later: an edit in between gets
+// into no image. The outcome is left in cause and proved for rebuild, as the approver
+// that calls this can only answer with a decision.
 func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
 	r.work.Source = run.Tree(m)
 	r.work.Build = func(ctx context.Context, ref string) (images.Build, error) { return r.build(ctx, ref, m) }
 	err := r.copied(ctx, func(p selfbuild.Prover) error {
 		r.work.Canary = func(ctx context.Context, image string) (map[string]string, error) {
+			// The image has to name this source itself: another that took the tag is told by
+			// it.
 			return p.Canary(ctx, image, m.Digest())
 		}
 		return r.journal.Prove(ctx, r.work)
@@ -231,6 +301,8 @@ func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
 }
 
 // build makes the image: the toolchain, the modules, then the agent.
+// The modules are installed before, from the lock file of the same tree, since the build
+// itself has no network: a change cannot fetch what was not named when it was judged.
 func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) (images.Build, error) {
 	tools, err := r.session.builder.Ensure(ctx, images.Toolchain)
 	if err != nil {
@@ -248,8 +320,12 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 }
 
 // copied gives act a prover whose image works on a copy of the schema.
+// The record itself is not used: a migration that goes wrong would be found out after it
+// had taken the history with it. The error joins that of act with that of dropping the
+// copy.
 func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) (err error) {
 	address := r.set["database_url"].text
+	// The agent's own database runs in a container, which may not be up.
 	if address == "" {
 		if address, err = r.session.ownPostgres(ctx); err != nil {
 			return err
@@ -260,6 +336,7 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 		return err
 	}
 	// Of one name for one journal, which one process has: what a killed one left is found again.
+	// 23 characters are well below the 63 that Postgres keeps of a name.
 	name := fmt.Sprintf("agent_self_%x", sha256.Sum256([]byte(dir)))[:23]
 	own, drop, err := store.Scratch(ctx, address, name)
 	if err != nil {
@@ -271,6 +348,9 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 		err = errors.Join(err, drop(steady))
 	}()
 	env := []string{"AGENT_DATABASE_URL=" + own}
+	// Where packages come from is the machine's business and no setting of the agent, so
+	// the image cannot know it. Keys of models are not among these: the canary asks no
+	// model.
 	for _, name := range []string{"NPM_CONFIG_REGISTRY", "GOPROXY", "PIP_INDEX_URL", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"} {
 		if v := r.getenv(name); v != "" {
 			env = append(env, name+"="+v)
@@ -280,6 +360,9 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 }
 
 // tellRebuilt prints which image is current and why, and gives the exit code.
+// The state is printed in any case, as it is the truth about the tags: also after an
+// error one of the two images is current. A fault keeps its own exit code; what else
+// went wrong counts as a change that did not make it.
 func (c *cmdline) tellRebuilt(state selfbuild.State, asJSON bool, err error) error {
 	if asJSON {
 		if printed := printJSON(c.stdout, state); printed != nil {
@@ -294,6 +377,7 @@ func (c *cmdline) tellRebuilt(state selfbuild.State, asJSON bool, err error) err
 		return err
 	}
 	next := "see `agent self status`; the image from before is current"
+	// Before these phases nothing was written, and there would be nothing to undo.
 	if last := state.Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
 		next += ", and `agent undo` takes the change back" // it was written before the tags moved
 	}
@@ -308,24 +392,34 @@ type selfApprover struct {
 }
 
 // Approve adds the holds of what no policy approves, and ends with the canary.
+//
+// The order is person first, image second: a build takes minutes, and nobody should wait
+// for one that they would decline. An image that is refused answers Skip, and so the
+// reason is in the record beside the names of those who decide.
 func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
+	// There is no change yet, so there is nothing to hold or to build.
 	if p.Feature != nil {
 		return a.approver.Approve(ctx, p)
 	}
 	var paths []string
 	for _, change := range p.Candidate.Changeset.Changes {
 		paths = append(paths, change.Path)
+		// To move a protected file away changes it as well.
 		if change.From != "" {
 			paths = append(paths, change.From)
 		}
 	}
 	held := selfbuild.Protected(paths...)
+	// A copy, whose policy is taken away for this one question: the next candidate may
+	// touch nothing that is protected.
 	person := *a.approver
 	if len(held) > 0 {
 		if !a.attended() {
 			return unattended(needsPerson(held)), nil
 		}
 		for _, path := range held {
+			// A hold that blocks keeps Enter and the countdown from applying: see choose and
+			// expired.
 			p.Candidate.Holds = append(p.Candidate.Holds, workspace.Hold{
 				Path: path, Kind: "self", Block: true, Reason: "it judges, builds or takes back the agent itself",
 			})
@@ -336,6 +430,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	if err != nil || answer.Decision != run.Apply {
 		return answer, err
 	}
+	// The build writes to the terminal too.
 	defer a.board.yield()()
 	base, err := workspace.Rescan(ctx, p.Workspace, a.rebuild.req.Exclude, workspace.Limits{})
 	if err == nil {

@@ -16,6 +16,7 @@ import (
 
 // An unmerge takes the changes of a run back from under later edits of the
 // same files, or finds out which of them stand in the way.
+// It is used once, by one goroutine.
 type unmerge struct {
 	*session
 	of   run.Record
@@ -25,11 +26,17 @@ type unmerge struct {
 	notes  []string // which files were merged
 	// Not nil where later edits are in the way: then nothing is written.
 	conflict *run.Problem
-	inWay    []string // where later edits touch what is undone, and whose they are
+	// All of them are gathered before anything is said: whoever clears one out of the way
+	// should not meet the next by running it again.
+	inWay []string // where later edits touch what is undone, and whose they are
 }
 
 // merge makes of back what can be written to the workspace as it is now, all
 // of it or nothing.
+// It writes nothing. A conflict is no error, as it goes on record as the end of the
+// undo; an error says that the record or the workspace could not be read, or that
+// nothing is left to do. The workspace may change before what it made is written: each
+// change carries what it found, and the promotion compares.
 func (u *unmerge) merge(ctx context.Context) error {
 	if err := checkDirectory(u.of.Workspace); err != nil {
 		return err
@@ -55,11 +62,15 @@ func (u *unmerge) merge(ctx context.Context) error {
 // change takes one change over, merged with what was done to its file since.
 // Only texts are merged: what is to become of a file that came, went, moved or
 // changed its mode meanwhile would be a guess.
+// c is the reverse: Create brings back what the run deleted, and Before is what the run
+// left.
 func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	name := c.Path
 	if c.Op == workspace.Rename {
+		// Where the file lies since the run moved it.
 		name = c.From
 	}
+	// No link is followed: one that stands there now is in the way, like any other edit.
 	now, err := workspace.ReadFile(u.of.Workspace, name)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -78,6 +89,7 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	case workspace.IsBinary(now) || workspace.IsBinary(c.Before) || workspace.IsBinary(c.After):
 		return u.touched(ctx, name, string(now), "is binary and was changed", nil)
 	}
+	// What the run left is the base; later edits are one side, the undo the other.
 	text, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
 	if len(clashes) > 0 {
 		return u.touched(ctx, name, string(now), "", clashes)
@@ -95,6 +107,8 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 
 // touched notes that later edits of a file, which holds now, stand in the way:
 // at the places given, or as a whole.
+// why is for the file as a whole, and not used with places. The error is that of the
+// record.
 func (u *unmerge) touched(ctx context.Context, name, now, why string, places []blame.Clash) error {
 	lines, later, err := u.later(ctx, name, now)
 	if err != nil {
@@ -120,6 +134,8 @@ func (u *unmerge) touched(ctx context.Context, name, now, why string, places []b
 
 // later tells who brought each line of a file, and who edited it since the run:
 // runs that stand, and people.
+// lines has an entry for each line of now; later is in the order of the first edits,
+// without repetition.
 func (u *unmerge) later(ctx context.Context, name, now string) (lines, later []string, err error) {
 	t, err := u.timeline(ctx, u.of.Workspace, name, now)
 	if err != nil {
@@ -129,6 +145,7 @@ func (u *unmerge) later(ctx context.Context, name, now string) (lines, later []s
 		lines = append(lines, o.who())
 	}
 	for i, o := range t.by {
+		// The version after the one that the promotion found is what it made.
 		after := i > t.before[u.of.ID]+1
 		if after && !t.undone[o.Run] && !slices.Contains(later, o.who()) {
 			later = append(later, o.who())
