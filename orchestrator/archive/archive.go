@@ -341,8 +341,8 @@ type comparer struct {
 }
 
 // Write compares the next bytes.
-// A write beyond the end of the file differs as well: what is missing there reads as zeros
-// in is, with io.EOF, and at then ends behind the size, which index compares.
+// Beyond the end of the file it reads zeros, and the end marks are zeros too: where they are
+// cut short at ends behind the size, which index compares.
 func (c *comparer) Write(p []byte) (int, error) {
 	is := make([]byte, len(p))
 	if _, err := c.from.ReadAt(is, c.at); err != nil && err != io.EOF || !bytes.Equal(is, p) {

@@ -54,7 +54,7 @@ var battery = []probe{
 	{"lint", swapped(`"""Prices."""`, "\"\"\"Prices.\"\"\"\n\nimport os"), "1 fail", nil},
 	{"types", swapped(sum, "    return str(net + net * percent // 100)"), "1 fail", nil},
 	{"a test fails", swapped(sum, "    return net + net * percent // 10"), "1 fail", nil},
-	// Both ways out of patience: the limit counts, and the verdict tells it from a failure.
+	// The time is for one gate: long enough for the others, and short for a canary.
 	{"a test never ends", swapped(sum, "    while net:\n        pass\n    return net"), "1 timeout", []string{"AGENT_TIMEOUT=10s"}},
 	// --yes is given, and these two still must not pass: one lacks an approval of its own, the
 	// other no approval allows.

@@ -79,8 +79,8 @@ func last(end sandbox.ErrandEnd) string {
 }
 
 // Healthy asks an image how it is: whether it is that version, and whether its doctor misses nothing.
-// That the version names the source tells an image whose tag was moved by hand, and a program
-// that was put into an image by another way than its build.
+// That the version names the source tells an image that was taken for another, and a program that
+// got into it by another way than its build.
 func (p Prover) Healthy(ctx context.Context, image, source string) error {
 	version, err := p.must(ctx, image, "version")
 	if err != nil {
