@@ -30,12 +30,12 @@ type Build struct {
 	Program string // SHA-256 of /usr/local/bin/agent, in hex
 }
 
-// Agent builds the agent from its source and tags the image ref. on is the toolchain with the source's modules installed,
-// see Install; workspace names the source as for Snapshot. The same tree on the same toolchain is the same program,
-// byte for byte. The image is small: git, certificates, the program, and a user of its own, 10003:10003.
+// Agent builds the agent from its source and tags the image ref. on is the toolchain with the source's modules
+// installed, see Install; workspace names the source as for Snapshot. The same tree on the same toolchain is the same
+// program, byte for byte. The image is small: git, certificates, the program, and a user of its own, 10003:10003.
 //
-// Nothing that is built is run here. The error says whether the base or the build broke; a compiler's own words are in it.
-// An image that the tag named before keeps its ID and loses the tag.
+// Nothing that is built is run here. The error says whether the base or the build broke; a compiler's own words are in
+// it. An image that the tag named before keeps its ID and loses the tag.
 func (b *Builder) Agent(ctx context.Context, ref string, on Image, tree Tree, workspace string) (Build, error) {
 	runtime, err := b.Ensure(ctx, Runtime)
 	if err != nil {
@@ -67,8 +67,9 @@ func (b *Builder) FindAgent(ctx context.Context, ref string) (Build, error) {
 
 // agentPlan compiles in the toolchain, with no network, and puts the one file that comes of it on the runtime.
 //
-// The compiler gets the source read-only and gives out one directory: the program and its digest. The digest is taken where the
-// program is made, since the client sees no file of the image. No tool of the toolchain, and no source, gets into the image.
+// The compiler gets the source read-only and gives out one directory: the program and its digest. The digest is taken
+// where the program is made, since the client sees no file of the image. No tool of the toolchain, and no source, gets
+// into the image.
 func agentPlan(runtime, on Image, digest, source string) plan {
 	return func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		none := func(err error) (llb.State, ocispecs.ImageConfig, error) {

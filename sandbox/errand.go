@@ -29,10 +29,11 @@ const agentSocket = "/var/run/docker.sock"
 
 // The bounds of an errand.
 const (
-	// They keep a bad image from taking the machine with it. Its boxes are beside the container and have bounds of their own.
+	// They keep a bad image from taking the machine with it. Its boxes are beside the container and have bounds of
+	// their own.
 	errandMemory = 2 << 30
 	errandPIDs   = 1024
-	errandOutput = 4 << 20 // bytes that are kept of each stream
+	errandOutput = 4 << 20 // bytes; twice that is kept of both streams together
 	errandClean  = 30 * time.Second
 )
 
@@ -41,9 +42,8 @@ const (
 //
 // The socket is as good as root on the machine: capabilities are dropped to catch mistakes, not an attacker.
 type Errand struct {
-	// Image is an ID or a tag.
+	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own.
 	Image string
-	// Args follow the entrypoint of the image; Env is added to its own.
 	Args  []string
 	Env   []string
 	// Files are put into the container before it starts, by absolute path. They belong to its user.
@@ -95,8 +95,8 @@ func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error
 	return e.attend(ctx, c.ID, x.Image)
 }
 
-// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them which
-// of the boxes have an owner that lives.
+// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them
+// which of the boxes have an owner that lives.
 // The user of the image is not root, so that the group of the socket is added for it to open that.
 func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *container.HostConfig) {
 	pids := int64(errandPIDs)
@@ -133,8 +133,8 @@ func (x Errand) archive() (io.Reader, error) {
 }
 
 // attend starts a container, waits for its end and reads what it wrote.
-// The wait begins before the start, or a short command could end unseen. What is read afterwards is from the log of the engine,
-// which keeps the last bytes of a long output.
+// The wait begins before the start, or a short command could end unseen. What is read afterwards is from the log of
+// the engine, which keeps the last bytes of a long output.
 func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, err error) {
 	done, errs := e.api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	if err := e.api.ContainerStart(ctx, id, container.StartOptions{}); err != nil {

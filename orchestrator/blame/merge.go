@@ -14,7 +14,8 @@ type Clash struct{ First, Last int }
 
 // A hunk replaces lines of the base, those from first up to but without end,
 // by lines of another text that begin there at line at.
-// One that only adds has first and end equal. Hunks of one text are in order, and at least one unchanged line is between two.
+// One that only adds has first and end equal. Hunks of one text are in order, and at least one unchanged line is
+// between two.
 type hunk struct {
 	first, end int
 	lines      []string
@@ -25,8 +26,8 @@ type hunk struct {
 // overlap, or that no unchanged line keeps apart, clash unless they are the
 // same change; merged is then "".
 //
-// It merges lines, and knows nothing of what they mean: the result still has to be judged. The clashes are in the order of
-// theirs, each once. Line ends count as part of their line, the last of which may have none.
+// It merges lines, and knows nothing of what they mean: the result still has to be judged. The clashes are in the
+// order of theirs, each once. Line ends count as part of their line, the last of which may have none.
 func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	lines := Lines(base)
 	mine, other := hunks(lines, Lines(ours)), hunks(lines, Lines(theirs))
@@ -34,8 +35,8 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	for _, o := range other {
 		touching := slices.Collect(func(yield func(hunk) bool) {
 			for _, m := range mine {
-				// Equal counts as touching: two insertions at one place have no order, and a line next to a changed one was read together
-				// with it.
+				// Equal counts as touching: two insertions at one place have no order, and a line next to a changed
+				// one was read together with it.
 				if m.first <= o.end && o.first <= m.end && !yield(m) {
 					return
 				}

@@ -31,10 +31,12 @@ const (
 type Entry struct {
 	Kind EntryKind
 	// Actor is who did it, Subject what it was done to.
-	// "agent" is this program; "box of" a gate and "box" with its ID are code that is not trusted; other names are of people.
+	// "agent" is this program; "box of" a gate and "box" with its ID are code that is not trusted;
+	// approvals name who or what answered.
 	Actor, Subject string
 	// Detail holds strings, numbers and truth values.
-	// Only texts of the type string have secrets hidden in them: one of a type of its own, or within a list, would be kept as it is.
+	// Only texts of the type string have secrets hidden in them: one of a type of its own, or within a list, would be
+	// kept as it is.
 	Detail map[string]any
 
 	// Run and At are set by the log. Of At only how long it is ago counts, by the
@@ -76,8 +78,7 @@ type Log struct {
 	entering sync.Mutex // so that no entry overtakes another on its way in
 	entries  chan Entry
 	flushes  chan flush
-	// closing is closed by Close, and tells the writer to take what is there and go.
-	closing  chan struct{}
+	closing  chan struct{} // closed by Close: the writer takes what is there and goes
 	ended    chan struct{} // closed when nothing is written any more
 	cancel   context.CancelFunc
 
@@ -120,8 +121,8 @@ func (l *Log) enter(run string, e Entry) {
 
 // Flush returns when all that was entered for a run before is kept. The error is that of
 // the store for the first of it that is not.
-// When ctx ends first its cause is the error, and what was entered is on its way still. An entry that was lost stays lost:
-// once it has told of one, Flush does so for that run always.
+// When ctx ends first its cause is the error, and what was entered is on its way still. An entry that was lost stays
+// lost: once it has told of one, Flush does so for that run always.
 func (l *Log) Flush(ctx context.Context, run string) error {
 	if l == nil {
 		return nil
@@ -188,7 +189,8 @@ func (l *Log) write(ctx context.Context) {
 }
 
 // drain keeps everything that was entered so far.
-// Those are as many as are in the channel now; more that come meanwhile are not waited for, or a busy run could hold a Flush up.
+// Those are as many as are in the channel now; more that come meanwhile are not waited for, or a busy run could hold a
+// Flush up.
 func (l *Log) drain(ctx context.Context) {
 	for range len(l.entries) {
 		l.batch = append(l.batch, <-l.entries)

@@ -23,8 +23,8 @@ func logEnd(ctx context.Context, end Ending) {
 }
 
 // logSettled is the entry of the end that another process gave to a run.
-// Its process died, and so cannot say when: the time is that of the settling. settled_by and died_in tell both from an end
-// that a run entered itself.
+// Its process died, and so cannot say when: the time is that of the settling. settled_by and died_in tell both from an
+// end that a run entered itself.
 func logSettled(r Record, end Ending) Entry {
 	return Entry{
 		Run: r.ID, At: time.Now(), Kind: StateEntry, Actor: "agent", Subject: string(end.State),
@@ -85,8 +85,8 @@ func logGate(ctx context.Context, e verify.Event, candidate int) {
 }
 
 // logRequest enters a request that left a box, or was kept from it.
-// What was sent and received is counted in bytes, and neither is kept. The gate is the actor because the code in its box is:
-// the agent only let it through, or did not.
+// What was sent and received is counted in bytes, and neither is kept. The gate is the actor because the code in its
+// box is: the agent only let it through, or did not.
 func logRequest(ctx context.Context, e verify.Event) {
 	q := e.Request
 	Enter(ctx, Entry{Kind: EgressEntry, Actor: "box of " + e.Gate, Subject: q.Method + " " + q.Host, Detail: map[string]any{

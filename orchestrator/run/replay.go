@@ -18,15 +18,16 @@ import (
 type Difference struct {
 	// Candidate counts from 1; 0 where it is about the run.
 	Candidate int `json:"candidate,omitempty"`
-	// What differs: snapshot, response, changeset, verdict, hold, the name of a gate, or
-	// that and what it found.
+	// What differs: response, tree, changeset, verdict, hold, the name of a gate, or that
+	// and "found" for one of its findings. Of a response and a tree the digests are told.
 	What     string `json:"what"`
 	Recorded string `json:"recorded"`
 	Replayed string `json:"replayed"`
 }
 
 // A ReplayReport is what came of a replay.
-// It is printed as JSON: its lists are never null.
+// It is printed as JSON: its lists are never null. Identical is that Differs is empty. Notes
+// say what may explain a difference, or what could not be compared: they are none.
 type ReplayReport struct {
 	Run       string `json:"run"`
 	Identical bool   `json:"identical"`
@@ -37,7 +38,6 @@ type ReplayReport struct {
 	Toolchain string          `json:"toolchain"`
 	Recorded  string          `json:"toolchain_recorded"`
 	Verdicts  []ReplayVerdict `json:"candidates"`
-	// Identical is that Differs is empty. Notes say what may explain a difference, or what could not be compared: they are none.
 	Differs   []Difference    `json:"differences"`
 	Notes     []string        `json:"notes"`
 }
@@ -124,8 +124,8 @@ func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content fun
 }
 
 // run has all candidates judged.
-// Candidates come in their order, since later ones build on earlier ones. Settings that decide a verdict are those of the
-// evidence, not of here: whether they may be is for the caller to say before.
+// Candidates come in their order, since later ones build on earlier ones. Settings that decide a verdict are those of
+// the evidence, not of here: whether they may be is for the caller to say before.
 func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
 	quiet := *r
 	quiet.Store = unwritten{}
@@ -166,8 +166,8 @@ func (rep *replay) differs(n int, what, recorded, replayed string) {
 // stage makes the snapshot of the rebuilt workspace on the tools that are here. It is
 // made under the name of its directory, so that it can be told from those of the
 // workspace itself.
-// An image with the recorded ID may be gone for good, and is not asked for: the tools are built here from what this program
-// knows. So a difference in them is a note, which a reader needs when a verdict differs.
+// An image with the recorded ID may be gone for good, and is not asked for: the tools are built here from what this
+// program knows. So a difference in them is a note, which a reader needs when a verdict differs.
 func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage, err error) {
 	st.base = rep.base
 	if st.tools, err = f.Images.Ensure(ctx, images.Toolchain); err != nil {
@@ -184,8 +184,8 @@ func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage,
 		return st, err
 	}
 	announce(st.dependencies, func(note string) { f.emit(Event{Note: note}) })
-	// Dependencies come from a registry or the cache, by the lock files in the snapshot: what was withdrawn there ends the replay
-	// as trouble, and is no difference.
+	// Dependencies come from a registry or the cache, by the lock files in the snapshot: what was withdrawn there ends
+	// the replay as trouble, and is no difference.
 	if st.installed, err = f.Images.Install(ctx, st.tools, st.dependencies); err != nil {
 		return st, fmt.Errorf("install what the workspace depends on: %w", err)
 	}
@@ -223,8 +223,8 @@ func (rep *replay) judge(ctx context.Context, f *flight, req Request, st stage, 
 	if err != nil {
 		return err
 	}
-	// The recorded changes are what later answers came on top of, whatever the gates make of them today: one formatter of another
-	// version would else make every candidate behind it differ.
+	// The recorded changes are what later answers came on top of, whatever the gates make of them today: one formatter
+	// of another version would else make every candidate behind it differ.
 	rep.finals[x.Digest] = recorded
 	v.Tree = rep.base.With(recorded).Digest()
 	cand, applied, err := rep.apply(f, x)

@@ -47,7 +47,8 @@ type Attempt struct {
 }
 
 // A State is what the journal holds.
-// A value of it is never changed in place: save replaces it as a whole, so that what is in memory is what is on the disk.
+// A value of it is never changed in place: save replaces it as a whole, so that what is in memory is what is on the
+// disk.
 type State struct {
 	Current  *Version `json:"current"`
 	Previous *Version `json:"previous"`
@@ -141,8 +142,8 @@ func Read(dir string) (State, error) {
 }
 
 // save makes s the truth.
-// When that is an error the journal is where it was, in memory as well; but for a directory that could not be synced, where
-// the next one who opens it sees which of the two is on the disk.
+// When that is an error the journal is where it was, in memory as well; but for a directory that could not be synced,
+// where the next one who opens it sees which of the two is on the disk.
 func (j *Journal) save(s State) error {
 	if err := writeFile(filepath.Join(j.dir, "state.json"), s); err != nil {
 		return fmt.Errorf("write the journal of the agent's versions: %w", err)
@@ -209,8 +210,8 @@ func (j *Journal) follow(ctx context.Context) error {
 }
 
 // Begin records an attempt.
-// Open has settled any other one, and the lock keeps the next away. What comes before Build is the gate's, and the caller
-// ends it with Fail where it does not get to Prove.
+// Open has settled any other one, and the lock keeps the next away. What comes before Build is the gate's, and the
+// caller ends it with Fail where it does not get to Prove.
 func (j *Journal) Begin(intent string) error {
 	s := j.state
 	s.Attempt = &Attempt{Intent: intent, Phase: Gate, Begun: time.Now().UTC().Truncate(time.Second)}
@@ -245,8 +246,8 @@ func (j *Journal) end(current, previous *Version, cause string) error {
 }
 
 // Fail ends the attempt without success: the versions are those from before it, and so are the tags.
-// The error is that of the engine or the disk, and not cause. What was built is removed last: its name is in the attempt, and
-// so found again, only until the end is recorded.
+// The error is that of the engine or the disk, and not cause. What was built is removed last: its name is in the
+// attempt, and so found again, only until the end is recorded.
 func (j *Journal) Fail(ctx context.Context, cause error) error {
 	to := j.state.Attempt.To
 	// The tags first: an attempt that is still in the journal is settled again when this is killed.
@@ -263,7 +264,8 @@ func (j *Journal) Fail(ctx context.Context, cause error) error {
 }
 
 // Rollback makes the previous version the current one, and the current one the previous.
-// It needs no proof: that image was current, and proved itself then. Both stay, so that a second one takes the first back.
+// It needs no proof: that image was current, and proved itself then. Both stay, so that a second one takes the first
+// back.
 func (j *Journal) Rollback(ctx context.Context, cause string) error {
 	if j.state.Previous == nil {
 		return errors.New("there is no previous version of the agent to go back to")

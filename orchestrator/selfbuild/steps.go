@@ -67,9 +67,9 @@ func (j *Journal) Take(ctx context.Context, w Work) error { return j.through(ctx
 
 // through goes through steps, and ends the attempt at the first that breaks.
 //
-// A step that is told to an observer has not begun on the disk yet. The version that the attempt goes to is carried from phase
-// to phase. The error returned is that of the step; where also going back goes wrong it wraps both, and the attempt then
-// either is in the journal still or its end is, and the next one who opens it makes the tags follow.
+// A step that is told to an observer has not begun on the disk yet. The version that the attempt goes to is carried
+// from phase to phase. The error returned is that of the step; where also going back goes wrong it wraps both, and the
+// attempt then either is in the journal still or its end is, and the next one who opens it makes the tags follow.
 func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 	for _, s := range steps {
 		if w.Tell != nil {
@@ -130,8 +130,8 @@ func build(ctx context.Context, j *Journal, w Work) error {
 
 // canary compares the verdicts of the battery with those that are written down, and with those of the current image.
 //
-// Both, because either alone can be led astray: what is written here by a change that weakens the gate and this list with a
-// person's consent, the current image's by a machine on which a case always ends otherwise.
+// Both, because either alone can be led astray: what is written here by a change that weakens the gate and this list
+// with a person's consent, the current image's by a machine on which a case always ends otherwise.
 func canary(ctx context.Context, j *Journal, w Work) error {
 	v := *j.state.Attempt.To
 	verdicts, err := w.Canary(ctx, v.Image)
@@ -186,8 +186,8 @@ func swap(ctx context.Context, j *Journal, w Work) error {
 }
 
 // trial asks the image how it is, until the period is over; once at least.
-// The first question comes at once, the last when the period has ended. An answer that does not come holds the trial up: it is
-// for Healthy to bound it by ctx.
+// The first question comes at once, the last when the period has ended. An answer that does not come holds the trial
+// up: it is for Healthy to bound it by ctx.
 func trial(ctx context.Context, _ *Journal, w Work) error {
 	end := time.Now().Add(w.Period)
 	for {
@@ -207,8 +207,8 @@ func trial(ctx context.Context, _ *Journal, w Work) error {
 }
 
 // settled makes the new version the truth.
-// From the end in the journal on there is no way back but Rollback: trouble with tags or old versions afterwards is reported,
-// and does not fail the attempt.
+// From the end in the journal on there is no way back but Rollback: trouble with tags or old versions afterwards is
+// reported, and does not fail the attempt.
 func settled(ctx context.Context, j *Journal, _ Work) error {
 	v, previous := j.state.Attempt.To, j.state.Current
 	if previous != nil && previous.Source == v.Source {

@@ -65,7 +65,8 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 }
 
 // eventsAtOnce is how many events are read at a time.
-// A reader asks again after the last one it got, so that a long log costs a bounded memory, and no transaction stays open.
+// A reader asks again after the last one it got, so that a long log costs a bounded memory, and no transaction stays
+// open.
 const eventsAtOnce = 1000
 
 // Events returns what a run did after the event of that number, in order, a

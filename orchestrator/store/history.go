@@ -28,9 +28,9 @@ type FileChange struct {
 // FileHistory lists what promotions did to the file that has a name now, oldest
 // first. A rename is followed back to the name that the file had before.
 //
-// dir is the workspace, absolute, and name is relative to it and slash-separated. Both may be of files that are gone; without
-// any promotion the list is empty and no error. A change by hand is not in it: it shows in that Before is not the After of
-// the change above.
+// dir is the workspace, absolute, and name is relative to it and slash-separated. Both may be of files that are gone;
+// without any promotion the list is empty and no error. A change by hand is not in it: it shows in that Before is not
+// the After of the change above.
 func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, error) {
 	var list []FileChange
 	err := db.read(ctx, "read the history of "+name, func(ctx context.Context, tx pgx.Tx) error {

@@ -44,8 +44,8 @@ func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, er
 
 // SaveContents implements [run.Recorder]: contents go in one statement, in the order of
 // their digests, for which see saveBlobs.
-// Each is to be that of its digest: the caller computes it, and Evidence's readers compare. What is kept of a run that then
-// records nothing is the next Prune's.
+// Each is to be that of its digest: the caller computes it, and Evidence's readers compare. What is kept of a run that
+// then records nothing is the next Prune's.
 func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) error {
 	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
 	for _, d := range digests {
@@ -97,8 +97,8 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 }
 
 // isWhole reports whether an inventory is there, and the content of every file in it.
-// The inventory refers to its files only by its text, so that no foreign key keeps them: see what a Prune reads. The error is
-// that of the database, or of a text that is no inventory.
+// The inventory refers to its files only by its text, so that no foreign key keeps them: see what a Prune reads. The
+// error is that of the database, or of a text that is no inventory.
 func isWhole(ctx context.Context, tx pgx.Tx, inventory string) (bool, error) {
 	var text []byte
 	err := tx.QueryRow(ctx, `select content from blob where sha256 = @name`, pgx.NamedArgs{"name": inventory}).Scan(&text)
@@ -129,8 +129,8 @@ func (db *DB) Content(ctx context.Context, digest string) (content []byte, err e
 
 // Evidence returns what run.Replay needs of a run, named whole. The error is a
 // *LackingError when the record does not hold all of it.
-// The exchanges are read by themselves: a replay judges nothing by them, and what models are asked after the verdict may be
-// missing.
+// The exchanges are read by themselves: a replay judges nothing by them, and what models are asked after the verdict
+// may be missing.
 func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 	exchanges, err := db.Exchanges(ctx, id)
 	if err != nil {
@@ -147,8 +147,7 @@ func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 			Run: d.ID, Workspace: d.Workspace, Intent: d.Intent, State: d.State, Verdict: d.Verdict,
 			Started: d.Started.UTC(), Ended: d.Ended.UTC(), Snapshot: d.Snapshot,
 		}
-		// An approval counts only where the change was written: the other stations of a promotion leave no file behind that it
-		// would be about.
+		// Where nothing was written there is nothing that an approval was of.
 		if d.Promotion != nil && d.Promotion.Status == run.Committed {
 			e.Approved = d.Promotion.Approved
 		}
@@ -170,8 +169,8 @@ func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 }
 
 // settingsOf reads the recording of a run: the name of its inventory, and its settings.
-// A run without a row never came to judge, or was killed before; one with a row may say itself why nothing was kept. Both are
-// a *LackingError.
+// A run without a row never came to judge, or was killed before; one with a row may say itself why nothing was kept.
+// Both are a *LackingError.
 func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (inventory string, err error) {
 	var lacking string
 	err = tx.QueryRow(ctx, `select coalesce(inventory, ''), lacking, settings from recording where run = @run`,
@@ -186,9 +185,9 @@ func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (
 }
 
 // exhibits makes candidates whole by what they were made of and what they changed.
-// candidates are those of the same run, read in the same transaction in the order of their numbers: rows are matched by their
-// place, so that another order would give a verdict to another patch. The error is a *LackingError for records from before
-// origins were kept.
+// candidates are those of the same run, read in the same transaction in the order of their numbers: rows are matched
+// by their place, so that another order would give a verdict to another patch. The error is a *LackingError for
+// records from before origins were kept.
 func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candidate) ([]run.Exhibit, error) {
 	rows, err := tx.Query(ctx, `select coalesce(response, ''), coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '')
 		from candidate where run = @run order by n`, pgx.NamedArgs{"run": id})

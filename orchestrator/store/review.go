@@ -81,8 +81,7 @@ func (db *DB) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, 
 var errNotPromoted = errors.New("it promoted nothing")
 
 // AddReview records a review. A run may have several: the last one counts.
-// The error for a run without a promotion says so, wrapped with its name. That an undo went well is recorded by the undo,
-// not here: Undone is what a person meant to do.
+// The error for a run without a promotion says so, wrapped with its name.
 func (db *DB) AddReview(ctx context.Context, r Review) error {
 	op := newOp()
 	return db.do(ctx, "record the review of run "+r.Run, func(ctx context.Context) error {

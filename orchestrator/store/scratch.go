@@ -13,8 +13,8 @@ import (
 // address and what drops it. One of that name that a killed process left is dropped first. It serves to try another
 // program's migrations on: what they do to the copy they would do to the record.
 //
-// name must be the caller's alone: whoever else uses it at the same time has the schema dropped under it. drop may be called
-// more than once, and removes whatever was made in the schema by then. No error has the password in it.
+// name must be the caller's alone: whoever else uses it at the same time has the schema dropped under it. drop may be
+// called more than once, and removes whatever was made in the schema by then. No error has the password in it.
 func Scratch(ctx context.Context, address, name string) (own string, drop func(context.Context) error, err error) {
 	// The other form, of words and equals signs, has no place where a search path could be put without quoting it.
 	u, err := url.Parse(address)

@@ -13,7 +13,8 @@ import (
 
 // inventory is a manifest as it outlives its workspace: what it says of the files, and
 // what of the workspace it left out, but nothing of places and times.
-// Skipped and Exclude are in it because a change of what was left out is held: a replay must hold the same.
+// With goes by Skipped and Exclude: without them the workspace with a candidate would be
+// another in a replay than in the run.
 type inventory struct {
 	Entries []line   `json:"entries"`
 	Skipped []Skip   `json:"skipped,omitempty"`
@@ -63,8 +64,9 @@ func Contents(text []byte) ([]string, error) {
 // not that of its digest is an error, and nothing is written outside dir.
 // Directories stay open to their owner, whatever their bits, so that dir can be removed.
 //
-// The manifest has no times, as the inventory has none. What is in dir after an error is a part of the workspace, for the
-// caller to remove. A link leads where it led: nothing here follows one, and whoever reads the workspace must not either.
+// The manifest has no times, as the inventory has none. What is in dir after an error is a part of the workspace, for
+// the caller to remove. A link leads where it led: nothing here follows one, and whoever reads the workspace must not
+// either.
 func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error)) (*Manifest, error) {
 	inv, err := readInventory(text)
 	if err != nil {
@@ -91,9 +93,9 @@ func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error
 }
 
 // readInventory decodes an inventory and checks it as a whole.
-// All of it is checked before anything is made. Paths rise, so that none is there twice; a parent comes before its children and
-// must be a directory, so that no entry lies behind a link of the same inventory. The error wraps a *PathError where one entry
-// is to blame.
+// All of it is checked before anything is made. Paths rise, so that none is there twice; a parent comes before its
+// children and must be a directory, so that no entry lies behind a link of the same inventory. The error wraps a
+// *PathError where one entry is to blame.
 func readInventory(text []byte) (inventory, error) {
 	var inv inventory
 	if err := json.Unmarshal(text, &inv); err != nil {
@@ -115,7 +117,8 @@ func readInventory(text []byte) (inventory, error) {
 		last, dirs[e.Path] = e.Path, e.Kind == Dir
 		size += e.Size
 	}
-	// Sizes are claims until place compares them: the sum bounds what an honest inventory writes, and each file what is read for it.
+	// Sizes are claims until place compares them: the sum bounds what an honest inventory writes, and each file what
+	// is read for it.
 	if len(inv.Entries) > maxFiles || size > maxBytes {
 		return inv, fmt.Errorf("read the inventory: %d entries of %d MiB are more than a scan takes", len(inv.Entries), size>>20)
 	}
@@ -141,8 +144,8 @@ func (e line) refusal() string {
 }
 
 // place makes the line below root.
-// Names are resolved by root, below which they stay even if another process puts a link in their way. Exclusive creation has
-// two names that a file system takes for one be an error.
+// Names are resolved by root, below which they stay even if another process puts a link in their way. Exclusive
+// creation has two names that a file system takes for one be an error.
 func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) error {
 	switch e.Kind {
 	case Dir:
@@ -150,7 +153,7 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 	case Symlink:
 		return root.Symlink(e.Target, e.Path)
 	}
-	// The whole file is in memory, as MaxContent and the reader of contents bound it.
+	// The whole file is in memory: it is content that bounds it.
 	data, err := content(e.Digest)
 	if err != nil {
 		return err

@@ -34,8 +34,8 @@ func ReadFile(root, name string) ([]byte, error) {
 	if name == "." {
 		return nil, refuse("is a directory")
 	}
-	// It does not wait, so that a pipe without a writer hangs nobody: what it is is asked of the open file, and not of the
-	// name, which may mean another by then.
+	// It does not wait, so that a pipe without a writer hangs nobody: what it is is asked of the open file, and not of
+	// the name, which may mean another by then.
 	f, err := t.open(name, unix.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP):
