@@ -21,6 +21,7 @@ import (
 )
 
 // errandLabel marks the containers of errands.
+// Its value is the owner, see Owner, by which ReapErrands tells those that nobody waits for any more.
 const errandLabel = "agent.errand"
 
 // agentSocket is where a container of the agent finds the engine.
@@ -28,16 +29,20 @@ const agentSocket = "/var/run/docker.sock"
 
 // The bounds of an errand.
 const (
+	// They keep a bad image from taking the machine with it. Its boxes are beside the container and have bounds of
+	// their own.
 	errandMemory = 2 << 30
 	errandPIDs   = 1024
-	errandOutput = 4 << 20 // bytes that are kept of each stream
+	errandOutput = 4 << 20 // bytes; twice that is kept of both streams together
 	errandClean  = 30 * time.Second
 )
 
 // An Errand is one command of an image of the agent, in a container that has the engine's socket and the network of the
 // machine, as the agent itself has them. It is no box: only what passed the gate may run so.
+//
+// The socket is as good as root on the machine: capabilities are dropped to catch mistakes, not an attacker.
 type Errand struct {
-	// Image is an ID or a tag.
+	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own.
 	Image string
 	Args  []string
 	Env   []string
@@ -48,6 +53,7 @@ type Errand struct {
 }
 
 // An ErrandEnd is how an Errand ended.
+// Exit is 137 where the container was killed, for its memory or by hand.
 type ErrandEnd struct {
 	Exit           int
 	Stdout, Stderr []byte
@@ -55,7 +61,9 @@ type ErrandEnd struct {
 
 // Errand runs an errand to its end and removes its container. The engine must be on this machine. When ctx ends the
 // container is killed.
+// An end with another exit code than 0 is no error. There is no bound of time but that of ctx.
 func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error) {
+	// A container can be given a socket of the machine that it runs on, and no other.
 	host, err := url.Parse(e.api.DaemonHost())
 	if err != nil || host.Scheme != "unix" {
 		return end, fmt.Errorf("the engine %s has no socket on this machine, which a container of the agent needs", e.api.DaemonHost())
@@ -70,6 +78,7 @@ func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error
 		return end, e.wrap("create a container of "+x.Image, err)
 	}
 	defer func() {
+		// Also when ctx has ended: it is killed by being removed.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), errandClean)
 		defer cancel()
 		err = errors.Join(err, moot(e.api.ContainerRemove(clean, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})))
@@ -86,8 +95,9 @@ func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error
 	return e.attend(ctx, c.ID, x.Image)
 }
 
-// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them which
-// of the boxes have an owner that lives.
+// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them
+// which of the boxes have an owner that lives.
+// The user of the image is not root, so that the group of the socket is added for it to open that.
 func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *container.HostConfig) {
 	pids := int64(errandPIDs)
 	var groups []string
@@ -104,6 +114,8 @@ func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *con
 }
 
 // archive is the files as the engine takes them. Their directories are there: those of the image.
+// The engine unpacks it as root: without the owner the agent could not change its own workspace. The time is fixed, as
+// nothing should depend on it.
 func (x Errand) archive() (io.Reader, error) {
 	var all bytes.Buffer
 	w := tar.NewWriter(&all)
@@ -121,6 +133,8 @@ func (x Errand) archive() (io.Reader, error) {
 }
 
 // attend starts a container, waits for its end and reads what it wrote.
+// The wait begins before the start, or a short command could end unseen. What is read afterwards is from the log of
+// the engine, which keeps the last bytes of a long output.
 func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, err error) {
 	done, errs := e.api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	if err := e.api.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
@@ -146,6 +160,7 @@ func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, e
 }
 
 // ReapErrands removes the containers of errands whose process is dead.
+// An owner that cannot be told alive or dead, as one of another machine, counts as alive.
 func (e *Engine) ReapErrands(ctx context.Context) error {
 	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", errandLabel))})
 	if err != nil {

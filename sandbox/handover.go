@@ -13,15 +13,21 @@ import (
 )
 
 // roleLabel marks the containers in which the agent works for long, as in a loop.
+// Whoever starts one sets it, as in compose.yaml: a container without it is a person's command and is left alone.
 const roleLabel = "agent.role"
 
 // handOverTime is how long a container may take to end what it is at, once it was asked to.
+// What it is at is a run, which settles and gives its boxes back. After that the engine kills it, and the next agent
+// settles it.
 const handOverTime = 2 * time.Minute
 
-// HandOver has every running container with the label agent.role that was made from the tag ref go on with the image that
-// ref names now. The old one is asked to end, as by Ctrl-C, which leaves its run settled and its loop ready to be carried
-// on; then one of the same settings takes its place, its arguments as again gives them. Where the new one does not start
-// the old one is started again. Nothing happens to containers that have that image already.
+// HandOver has every running container with the label agent.role that was made from the tag ref go on with the image
+// that ref names now. The old one is asked to end, as by Ctrl-C, which leaves its run settled and its loop ready to be
+// carried on; then one of the same settings takes its place, its arguments as again gives them. Where the new one does
+// not start the old one is started again. Nothing happens to containers that have that image already.
+//
+// Containers are compared by the tag they were made from and the image they have: one that was started from an ID was
+// not meant to follow. A tag that names nothing is no error. The first container that cannot be handed over ends it.
 func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []string) []string) error {
 	wanted, _, err := e.ImageLabels(ctx, ref)
 	if err != nil || wanted == "" {
@@ -33,6 +39,7 @@ func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []str
 	}
 	for _, c := range list {
 		old, err := e.api.ContainerInspect(ctx, c.ID)
+		// One that has gone since it was listed needs nothing.
 		if moot(err) != nil {
 			return e.wrap("look at a container of the agent", err)
 		}
@@ -47,6 +54,10 @@ func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []str
 }
 
 // replace puts a container of the same settings, and of the image that its tag names now, in the place of an old one.
+//
+// The successor is created first, while the old one still works: what the engine refuses of its settings costs nothing
+// then. Only one of them works at a time, since both would carry the same loop on. Mounts and limits are the old
+// one's, and its networks with their aliases, but no address, which the old one still has.
 func (e *Engine) replace(ctx context.Context, old container.InspectResponse, args []string) error {
 	config := *old.Config
 	config.Cmd = args
@@ -58,6 +69,7 @@ func (e *Engine) replace(ctx context.Context, old container.InspectResponse, arg
 	for n, s := range old.NetworkSettings.Networks {
 		networks.EndpointsConfig[n] = &network.EndpointSettings{Aliases: s.Aliases}
 	}
+	// In those modes there is nothing to join by name.
 	if mode := old.HostConfig.NetworkMode; mode.IsHost() || mode.IsNone() || mode.IsDefault() {
 		networks = nil
 	}

@@ -18,10 +18,15 @@ import (
 )
 
 // format is that of manifest.json; readers refuse others.
+// It rises with any change of what the parts mean, or of how they are written: one that an
+// older reader would take for damage has to be told as another format.
 const format = 1
 
 // The names in an archive, beside those of blobs.
 const (
+	// The first two come in this order, then the blobs by digest, then the last three. Each of
+	// those is written of what is before it: the manifest of the parts, the attestation of the
+	// manifest.
 	runName       = "run.json"
 	exchangesName = "exchanges.json"
 	blobs         = "blobs/"
@@ -33,11 +38,15 @@ const (
 // The bounds of what is read, in bytes: of a file, and of what of it is held in memory at
 // once.
 const (
+	// Whoever sends an archive chooses these sizes; without a bound it would choose how much
+	// memory and time the reader spends before it has seen a signature.
 	maxArchive = 1 << 30
 	maxPart    = 64 << 20
 )
 
 // A manifest lists what is signed.
+// It names itself, the attestation and the key nowhere: the attestation holds its digest,
+// and the key proves itself by the signature.
 type manifest struct {
 	Format int    `json:"format"`
 	Run    string `json:"run"`
@@ -45,6 +54,7 @@ type manifest struct {
 }
 
 // A part is one file of an archive.
+// Two are the same part when all three fields are equal, for which see Open.
 type part struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
@@ -52,11 +62,16 @@ type part struct {
 }
 
 // header is that of a part: nothing in it is left to chance.
+// There are no times, owners and modes of the machine in it. The ustar form has no place
+// for a name or a size of another form either, so that there is one header for a part.
 func (p part) header() *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Format: tar.FormatUSTAR, Name: p.Name, Size: p.Size, Mode: 0o644}
 }
 
 // Write writes the archive of a run. content gives what the evidence names.
+// An error of content is wrapped with the digest; what was written to w before any error is
+// no archive, and the caller throws it away. content is asked for each digest once, the
+// inventory's twice, and its bytes are not compared with the digest here: Open finds it.
 func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest string) ([]byte, error), key *Key) error {
 	names, err := contentsOf(e, content)
 	if err != nil {
@@ -72,6 +87,8 @@ func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest
 		_, err := t.Write(data)
 		return err
 	}
+	// What models were asked is by far the largest part of the evidence, and a replay needs of
+	// it only the steps: so it is apart. e is a copy, and the caller's stays whole.
 	exchanges := e.Exchanges
 	e.Exchanges = nil
 	if err := errors.Join(addJSON(add, runName, e), addJSON(add, exchangesName, exchanges)); err != nil {
@@ -89,6 +106,7 @@ func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest
 	if err := addJSON(add, manifestName, m); err != nil {
 		return err
 	}
+	// add has noted the manifest as the last part; the list was encoded before that.
 	payload, err := statement(e, m.Parts[len(m.Parts)-1].SHA256)
 	if err != nil {
 		return err
@@ -111,6 +129,8 @@ func addJSON(add func(string, []byte) error, name string, v any) error {
 }
 
 // contentsOf lists the contents that evidence names, each once, in order.
+// Digests that are "" stand for a file that was not there, before or after. The order is
+// that of the names, so that the bytes do not depend on which candidate named one first.
 func contentsOf(e run.Evidence, content func(digest string) ([]byte, error)) ([]string, error) {
 	text, err := content(e.Inventory)
 	if err != nil {
@@ -129,9 +149,12 @@ func contentsOf(e run.Evidence, content func(digest string) ([]byte, error)) ([]
 }
 
 // An Archive is one that was read and found whole.
+// It reads from where it was opened: that must stay open, and must not change, as long as
+// Content is called.
 type Archive struct {
 	Evidence run.Evidence
 	// Fingerprint is that of the key that signed it.
+	// That it is the right one is for the caller to know: see the package comment.
 	Fingerprint string
 	// Parts is how many there are, Size the bytes of all.
 	Parts int
@@ -142,12 +165,16 @@ type Archive struct {
 }
 
 // found is where a part lies.
+// at counts from the beginning of the file to the first byte after the header. The digest is
+// that of the bytes that are there, whatever the manifest says.
 type found struct {
 	part
 	at int64
 }
 
 // A DamagedError says what is wrong with an archive.
+// What cannot be read at all, as when the disk fails, is told so too: nothing here can tell
+// which of the two it was.
 type DamagedError struct{ Reason string }
 
 // Error is the reason.
@@ -155,6 +182,10 @@ func (e *DamagedError) Error() string { return "the archive is damaged: " + e.Re
 
 // Open reads the archive of size bytes and checks all of it. The error is a
 // *DamagedError when a bit in it is another than when it was written.
+//
+// That parts are there once, in one order, and are those of the manifest leaves no place
+// for one that nobody signed, and none for a name that is read in two ways. The names are
+// never those of files: nothing is unpacked.
 func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	damaged := func(format string, args ...any) error { return &DamagedError{fmt.Sprintf(format, args...)} }
 	if size > maxArchive {
@@ -165,6 +196,7 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	if err != nil {
 		return nil, damaged("%v", err)
 	}
+	// n is negative for a file of fewer parts: no slice is taken before that is known.
 	n := len(order) - 3
 	if n < 2 || !slices.Equal(order[n:], []string{manifestName, attestedName, keyName}) || !slices.Equal(order[:2], []string{runName, exchangesName}) {
 		return nil, damaged("its parts are others, or in another order, than an archive has")
@@ -179,6 +211,8 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	}
 	listed := []string{}
 	for _, p := range m.Parts {
+		// The zero part of a name that is not there equals no part that has a digest. A blob's
+		// name is the digest by which it will be asked for.
 		if a.found[p.Name].part != p || strings.HasPrefix(p.Name, blobs) && p.Name != blobs+p.SHA256 {
 			return nil, damaged("%s is not what the manifest says", p.Name)
 		}
@@ -187,6 +221,7 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	if !slices.Equal(listed, order[:n]) || m.Run != a.Evidence.Run {
 		return nil, damaged("the manifest lists other parts")
 	}
+	// The manifest was compared with the bytes before: a signature of it is one of them all.
 	if err := a.signed(ctx); err != nil {
 		return nil, damaged("attestation: %v", err)
 	}
@@ -194,6 +229,8 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 }
 
 // signed checks the attestation.
+// The key comes out of the archive: it proves who signed only to those who know its
+// fingerprint.
 func (a *Archive) signed(ctx context.Context) error {
 	public, err := a.read(keyName)
 	if err != nil {
@@ -214,6 +251,9 @@ func (a *Archive) signed(ctx context.Context) error {
 }
 
 // index finds the parts, and compares the file with what would be written for them.
+// That comparison is what makes every byte count. A tar has many where a reader looks at
+// none: owners, times, padding, extended headers, whatever follows the end. Two archives that
+// mean the same would differ in them, and one could carry there what nobody checks.
 func (a *Archive) index(ctx context.Context) (order []string, err error) {
 	in := io.NewSectionReader(a.from, 0, a.Size)
 	same := &comparer{from: a.from}
@@ -226,11 +266,15 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		if err != nil {
 			return nil, err
 		}
+		// The tar reader reads no further than the header, and does not buffer: here the content
+		// begins.
 		at, err := in.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return nil, err
 		}
 		p := part{Name: h.Name, Size: h.Size}
+		// A sparse file claims more bytes than it has. Without the second condition the copy below
+		// would hash zeros for as long as a header of 512 bytes asks.
 		if h.Typeflag != tar.TypeReg || p.Size > a.Size-at {
 			return nil, fmt.Errorf("%q is no plain file of its size", p.Name)
 		}
@@ -248,6 +292,7 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		a.found[p.Name] = found{p, at}
 		order = append(order, p.Name)
 	}
+	// Close writes the end marks, which are compared too.
 	if err := again.Close(); err != nil {
 		return nil, err
 	}
@@ -270,6 +315,8 @@ func (a *Archive) decode(name string, into any) error {
 }
 
 // read returns a part.
+// The bound is checked before the memory is taken. The error does not wrap a DamagedError:
+// Open adds it where it applies.
 func (a *Archive) read(name string) ([]byte, error) {
 	p, ok := a.found[name]
 	if !ok || p.Size > maxPart {
@@ -283,6 +330,8 @@ func (a *Archive) read(name string) ([]byte, error) {
 }
 
 // Content returns a content by its digest. Whoever uses it compares.
+// The digest of the bytes was compared with the name when the archive was opened. A caller
+// that is not to depend on what a file holds a moment later compares again, as a replay does.
 func (a *Archive) Content(digest string) ([]byte, error) { return a.read(blobs + digest) }
 
 // A comparer takes what is written for what lies in a file.
@@ -292,6 +341,8 @@ type comparer struct {
 }
 
 // Write compares the next bytes.
+// Beyond the end of the file it reads zeros, and the end marks are zeros too: where they are
+// cut short at ends behind the size, which index compares.
 func (c *comparer) Write(p []byte) (int, error) {
 	is := make([]byte, len(p))
 	if _, err := c.from.ReadAt(is, c.at); err != nil && err != io.EOF || !bytes.Equal(is, p) {

@@ -24,13 +24,19 @@ import (
 
 // What statements and their predicates are called by their makers.
 const (
+	// The first is in what DSSE signs, so that a signature of other content of the same bytes
+	// is none of a statement. The second says by which schema the predicate is read.
 	payloadType   = "application/vnd.in-toto+json"
 	predicateType = "https://slsa.dev/verification_summary/v1"
 )
 
 // statement says of a run what was proved, in bytes that are always the same. manifest
 // is the digest of manifest.json.
+// The subjects are the manifest, always the first, and then each file that the run wrote,
+// as it was left: so whoever has one of those files finds by its digest what proved it. Files
+// that were deleted have no digest and are none.
 func statement(e run.Evidence, manifest string) ([]byte, error) {
+	// encoding/json sorts the keys of maps, so the digest of the policy is that of the settings.
 	settings, err := json.Marshal(e.Settings)
 	if err != nil {
 		return nil, err
@@ -41,6 +47,7 @@ func statement(e run.Evidence, manifest string) ([]byte, error) {
 		Policy:             &vsa.VerificationSummary_Policy{Uri: "agent:settings", Digest: map[string]string{"sha256": workspace.Digest(settings)}},
 		VerificationResult: result(e), VerifiedLevels: levels(e),
 	}
+	// A predicate is a generic structure: the typed one gets there by its JSON.
 	text, err := stable(summary)
 	if err != nil {
 		return nil, err
@@ -62,6 +69,8 @@ func statement(e run.Evidence, manifest string) ([]byte, error) {
 }
 
 // result is the verdict in the words of a verification summary.
+// It knows two: a run that was cancelled or struck by the machine's trouble proved nothing,
+// and is FAILED too.
 func result(e run.Evidence) string {
 	if e.Verdict == verify.Pass {
 		return "PASSED"
@@ -70,6 +79,8 @@ func result(e run.Evidence) string {
 }
 
 // levels names the gates that the last candidate passed.
+// SLSA leaves names outside of its own tracks to the verifier; the prefix keeps them from
+// being taken for one of those. Gates that were skipped are not among them.
 func levels(e run.Evidence) (names []string) {
 	if len(e.Candidates) == 0 {
 		return nil
@@ -83,6 +94,8 @@ func levels(e run.Evidence) (names []string) {
 }
 
 // stable is JSON without the spaces that protojson sprinkles in on purpose.
+// They differ from one build of a program to another, so that nobody relies on them: the
+// same record would be signed as other bytes.
 func stable(m proto.Message) ([]byte, error) {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -94,6 +107,9 @@ func stable(m proto.Message) ([]byte, error) {
 }
 
 // sign puts a statement into an envelope.
+// The envelope holds the payload in base64, its type, and one signature with the
+// fingerprint of the key. A key without its private half signs nothing: only LoadKey gives
+// one that does.
 func sign(ctx context.Context, payload []byte, key *Key) ([]byte, error) {
 	signer, err := dsse.NewEnvelopeSigner(key)
 	if err != nil {
@@ -107,14 +123,20 @@ func sign(ctx context.Context, payload []byte, key *Key) ([]byte, error) {
 }
 
 // attested checks an envelope against the key and what it is about.
+// e is what was read of the archive, and manifest the digest of the manifest that is in
+// it: a genuine envelope of another run is refused. Levels and files are not compared with
+// e, as they are claims of the signer about parts that the manifest covers.
 func attested(ctx context.Context, text []byte, key *Key, e run.Evidence, manifest string) error {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(text, &envelope); err != nil {
 		return err
 	}
+	// No digest covers the envelope, so that it has to have one form only: fields that nobody
+	// reads, spaces, or a second signature that nobody checks would be bytes without a meaning.
 	if again, err := json.Marshal(envelope); err != nil || !bytes.Equal(again, text) || len(envelope.Signatures) != 1 {
 		return errors.New("the envelope is written in another way than it should")
 	}
+	// Bits at the end of base64 that decode to nothing could otherwise be turned unnoticed.
 	for _, coded := range []string{envelope.Payload, envelope.Signatures[0].Sig} {
 		if _, err := base64.StdEncoding.Strict().DecodeString(coded); err != nil {
 			return err
@@ -128,10 +150,12 @@ func attested(ctx context.Context, text []byte, key *Key, e run.Evidence, manife
 	if err != nil {
 		return fmt.Errorf("the signature is none of that key: %w", err)
 	}
+	// Only from here on is anything of the payload looked at.
 	st := &intoto.Statement{}
 	if err := protojson.Unmarshal(payload, st); err != nil {
 		return err
 	}
+	// Validate sees to it that there is a subject, and one with a digest.
 	if err := st.Validate(); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 // A Key signs attestations, or checks them where its private half is missing. It is a
 // dsse.SignerVerifier.
+// private is nil for a key of ParsePublic; Sign must not be called on that.
 type Key struct {
 	public  ed25519.PublicKey
 	private ed25519.PrivateKey
@@ -26,9 +27,14 @@ type Key struct {
 
 // LoadKey reads the private key in the file name, and makes one where there is none.
 // Of several processes that make one, one wins, and all use that.
+//
+// A key that others can read is refused and not put right: whoever may have read it can sign
+// in the user's name, and only the user knows whether that matters. One that cannot be read as
+// a key is never replaced: archives that were signed by it would lose their origin.
 func LoadKey(name string) (*Key, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
+		// Read again, and not taken from what was made: another process may have been faster.
 		if err = makeKey(name); err == nil {
 			text, err = os.ReadFile(name)
 		}
@@ -57,6 +63,8 @@ func LoadKey(name string) (*Key, error) {
 
 // makeKey makes a key that only its owner can read. Linked into place, it is never seen
 // in part.
+// A rename would replace the key of a process that was faster, which may have signed with
+// it already; a link to a name that is taken is an error instead.
 func makeKey(name string) error {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -74,6 +82,8 @@ func makeKey(name string) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // another link remains
+	// On the disk before it has its name: after a power failure the name would else stand for
+	// an empty file, which LoadKey refuses for good.
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Link(f.Name(), name)
@@ -85,6 +95,8 @@ func makeKey(name string) error {
 }
 
 // ParsePublic reads a public key in PEM, in the one form in which Public writes it.
+// PEM allows text around the block, headers in it and lines of any length. An archive has
+// no digest over key.pub, so that each of those would be a byte that may change unseen.
 func ParsePublic(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -109,6 +121,8 @@ func (k *Key) PEM() ([]byte, error) {
 }
 
 // KeyID is the fingerprint, in the form that ssh uses: "SHA256:" and base64.
+// It is in the signature as well, where it only helps to choose a key: what people compare is
+// computed of the key itself.
 func (k *Key) KeyID() (string, error) { return dsse.SHA256KeyID(k.public) }
 
 // Public implements dsse.Verifier.

@@ -14,6 +14,8 @@ type Clash struct{ First, Last int }
 
 // A hunk replaces lines of the base, those from first up to but without end,
 // by lines of another text that begin there at line at.
+// One that only adds has first and end equal. Hunks of one text are in order, and at least one unchanged line is
+// between two.
 type hunk struct {
 	first, end int
 	lines      []string
@@ -23,6 +25,9 @@ type hunk struct {
 // Merge makes of base what both ours and theirs make of it. Changes that
 // overlap, or that no unchanged line keeps apart, clash unless they are the
 // same change; merged is then "".
+//
+// It merges lines, and knows nothing of what they mean: the result still has to be judged. The clashes are in the
+// order of theirs, each once. Line ends count as part of their line, the last of which may have none.
 func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	lines := Lines(base)
 	mine, other := hunks(lines, Lines(ours)), hunks(lines, Lines(theirs))
@@ -30,6 +35,8 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	for _, o := range other {
 		touching := slices.Collect(func(yield func(hunk) bool) {
 			for _, m := range mine {
+				// Equal counts as touching: two insertions at one place have no order, and a line next to a changed
+				// one was read together with it.
 				if m.first <= o.end && o.first <= m.end && !yield(m) {
 					return
 				}
@@ -48,6 +55,7 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	if len(clashes) > 0 {
 		return "", slices.Compact(clashes)
 	}
+	// No two begin at one line, or they would have touched.
 	slices.SortFunc(all, func(a, b hunk) int { return a.first - b.first })
 	var text strings.Builder
 	next := 0
@@ -64,6 +72,7 @@ func (h hunk) same(o hunk) bool {
 }
 
 // hunks returns what makes lines of base, in order.
+// Which lines are the same is as edit.Align pairs them: for each of lines the index in base, or -1.
 func hunks(base, lines []string) (list []hunk) {
 	pairs := append(edit.Align(base, lines), len(base)) // the ends of both are a pair too
 	first, at := 0, 0

@@ -15,6 +15,7 @@ type EntryKind string
 
 // The kinds of entries.
 const (
+	// The table of events has a check of the same words: another kind needs a migration.
 	StateEntry    EntryKind = "state"    // a state was entered; the last one tells the end
 	ModelEntry    EntryKind = "model"    // a question to a model was answered, or was not
 	ToolEntry     EntryKind = "tool"     // a command was run in a box
@@ -26,11 +27,16 @@ const (
 )
 
 // An Entry is one thing that a run did, or that was decided about it.
+// It is the log's from Enter on: a caller changes neither the entry nor the map in it any more.
 type Entry struct {
 	Kind EntryKind
 	// Actor is who did it, Subject what it was done to.
+	// "agent" is this program; "box of" a gate and "box" with its ID are code that is not trusted;
+	// approvals name who or what answered.
 	Actor, Subject string
 	// Detail holds strings, numbers and truth values.
+	// Only texts of the type string have secrets hidden in them: one of a type of its own, or within a list, would be
+	// kept as it is.
 	Detail map[string]any
 
 	// Run and At are set by the log. Of At only how long it is ago counts, by the
@@ -40,6 +46,7 @@ type Entry struct {
 }
 
 // A LogStore keeps entries for good.
+// It tries again by itself as long as that makes sense: what it gives back is an entry lost.
 type LogStore interface {
 	// AppendEntries adds entries in their order, all of them or none.
 	AppendEntries(ctx context.Context, entries []Entry) error
@@ -60,6 +67,9 @@ var errLogClosed = errors.New("the log of the run was closed before")
 // store behind their backs. An entry that the store does not take is lost to its run,
 // which Flush then tells. It is safe for concurrent use; nil is a log that keeps
 // nothing. Close it.
+//
+// One goroutine writes, so that the order in the store is that of entering and no run waits for the store unless logRoom
+// entries do. Only who needs to know calls Flush: before a change is written, and at the end.
 type Log struct {
 	store LogStore
 	// hide returns a text as it may be kept.
@@ -68,7 +78,7 @@ type Log struct {
 	entering sync.Mutex // so that no entry overtakes another on its way in
 	entries  chan Entry
 	flushes  chan flush
-	closing  chan struct{}
+	closing  chan struct{} // closed by Close: the writer takes what is there and goes
 	ended    chan struct{} // closed when nothing is written any more
 	cancel   context.CancelFunc
 
@@ -78,6 +88,7 @@ type Log struct {
 }
 
 // A flush asks what became of the entries of a run.
+// answer has room for one, so that the writer never waits for an asker who has gone.
 type flush struct {
 	run    string
 	answer chan error
@@ -85,6 +96,7 @@ type flush struct {
 
 // NewLog returns a log that keeps its entries in store, with every text in them as hide
 // returns it. ctx lends its values, not its end.
+// The log outlives the interrupt that ends a run: how it ended is what is most wanted then.
 func NewLog(ctx context.Context, store LogStore, hide func(string) string) *Log {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Log{
@@ -96,6 +108,7 @@ func NewLog(ctx context.Context, store LogStore, hide func(string) string) *Log 
 }
 
 // enter takes an entry of a run. It waits where too many are on their way.
+// It does not look at a context: an entry is of something that was done, and is not given up because the run is.
 func (l *Log) enter(run string, e Entry) {
 	l.entering.Lock()
 	defer l.entering.Unlock()
@@ -108,6 +121,8 @@ func (l *Log) enter(run string, e Entry) {
 
 // Flush returns when all that was entered for a run before is kept. The error is that of
 // the store for the first of it that is not.
+// When ctx ends first its cause is the error, and what was entered is on its way still. An entry that was lost stays
+// lost: once it has told of one, Flush does so for that run always.
 func (l *Log) Flush(ctx context.Context, run string) error {
 	if l == nil {
 		return nil
@@ -130,10 +145,12 @@ func (l *Log) Flush(ctx context.Context, run string) error {
 
 // Close writes what is left, for a few seconds at most. The error tells of runs whose
 // last entries are lost.
+// It is called once, after everything that enters has ended: what comes later is dropped without a word.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
 	}
+	// A store that hangs must not keep the process from ending.
 	close(l.closing)
 	defer time.AfterFunc(settleFor, l.cancel).Stop()
 	<-l.ended
@@ -146,6 +163,7 @@ func (l *Log) Close() error {
 }
 
 // write takes what is entered until the log is closed, and keeps it in batches.
+// It ends only by closing, never by ctx alone: then keep fails at once, and the loss is told.
 func (l *Log) write(ctx context.Context) {
 	defer close(l.ended)
 	var due <-chan time.Time
@@ -171,6 +189,8 @@ func (l *Log) write(ctx context.Context) {
 }
 
 // drain keeps everything that was entered so far.
+// Those are as many as are in the channel now; more that come meanwhile are not waited for, or a busy run could hold a
+// Flush up.
 func (l *Log) drain(ctx context.Context) {
 	for range len(l.entries) {
 		l.batch = append(l.batch, <-l.entries)
@@ -179,6 +199,7 @@ func (l *Log) drain(ctx context.Context) {
 }
 
 // keep writes the batch.
+// A loss is noted for each run that has an entry in it, the first one only: it is what the others come of.
 func (l *Log) keep(ctx context.Context) {
 	if len(l.batch) == 0 {
 		return
@@ -198,6 +219,7 @@ func (l *Log) keep(ctx context.Context) {
 
 // hidden returns an entry as it may be kept. The names in its detail are ours and
 // need no hiding.
+// The detail is copied, as others may hold the map.
 func (l *Log) hidden(e Entry) Entry {
 	e.Actor, e.Subject = l.hide(e.Actor), l.hide(e.Subject)
 	detail := make(map[string]any, len(e.Detail))
@@ -222,6 +244,7 @@ type logged struct {
 type logKey struct{}
 
 // of returns a context in which everything is done for a run.
+// The engine's calls and the commands in boxes are watched through the same context.
 func (l *Log) of(ctx context.Context, run string) context.Context {
 	if l == nil || run == "" {
 		return ctx

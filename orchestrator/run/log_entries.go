@@ -9,6 +9,7 @@ import (
 )
 
 // logEnd enters how a run ended.
+// The reason of a policy verdict comes before the end, so that the end is the last entry of a log.
 func logEnd(ctx context.Context, end Ending) {
 	detail := map[string]any{"verdict": string(end.Verdict), "exit": end.Exit}
 	if end.Error != nil {
@@ -22,6 +23,8 @@ func logEnd(ctx context.Context, end Ending) {
 }
 
 // logSettled is the entry of the end that another process gave to a run.
+// Its process died, and so cannot say when: the time is that of the settling. settled_by and died_in tell both from an
+// end that a run entered itself.
 func logSettled(r Record, end Ending) Entry {
 	return Entry{
 		Run: r.ID, At: time.Now(), Kind: StateEntry, Actor: "agent", Subject: string(end.State),
@@ -30,6 +33,7 @@ func logSettled(r Record, end Ending) Entry {
 }
 
 // logAnswer enters what a checkpoint answered about a candidate or a feature.
+// The candidate is named by its digest: what was approved is these bytes, and not a number.
 func logAnswer(ctx context.Context, a Answer, p Proposal) {
 	detail := map[string]any{}
 	if p.Feature != nil {
@@ -46,6 +50,7 @@ func logAnswer(ctx context.Context, a Answer, p Proposal) {
 }
 
 // logHolds enters what of a candidate is held.
+// blocks tells those for which --yes is not enough. It enters nothing for a candidate without any.
 func logHolds(ctx context.Context, cand Candidate) {
 	for _, h := range cand.Holds {
 		Enter(ctx, Entry{
@@ -56,6 +61,7 @@ func logHolds(ctx context.Context, cand Candidate) {
 }
 
 // logGate enters that a gate has judged, or was measured on the unpatched workspace.
+// candidate counts from 1; 0 is for what is judged before there is one. Beginnings are passed over: an end has the time.
 func logGate(ctx context.Context, e verify.Event, candidate int) {
 	if !e.Done {
 		return
@@ -79,6 +85,8 @@ func logGate(ctx context.Context, e verify.Event, candidate int) {
 }
 
 // logRequest enters a request that left a box, or was kept from it.
+// What was sent and received is counted in bytes, and neither is kept. The gate is the actor because the code in its
+// box is: the agent only let it through, or did not.
 func logRequest(ctx context.Context, e verify.Event) {
 	q := e.Request
 	Enter(ctx, Entry{Kind: EgressEntry, Actor: "box of " + e.Gate, Subject: q.Method + " " + q.Host, Detail: map[string]any{

@@ -18,19 +18,22 @@ import (
 type Difference struct {
 	// Candidate counts from 1; 0 where it is about the run.
 	Candidate int `json:"candidate,omitempty"`
-	// What differs: snapshot, response, changeset, verdict, hold, the name of a gate, or
-	// that and what it found.
+	// What differs: response, tree, changeset, verdict, hold, the name of a gate, or that
+	// and "found" for one of its findings. Of a response and a tree the digests are told.
 	What     string `json:"what"`
 	Recorded string `json:"recorded"`
 	Replayed string `json:"replayed"`
 }
 
 // A ReplayReport is what came of a replay.
+// It is printed as JSON: its lists are never null. Identical is that Differs is empty. Notes
+// say what may explain a difference, or what could not be compared: they are none.
 type ReplayReport struct {
 	Run       string `json:"run"`
 	Identical bool   `json:"identical"`
 	// Snapshot is the digest of the rebuilt workspace, Toolchain the image of the tools
 	// here and Recorded that of the run.
+	// Snapshot equals the recorded one: a rebuilt workspace that is another ends the replay with an error.
 	Snapshot  string          `json:"snapshot"`
 	Toolchain string          `json:"toolchain"`
 	Recorded  string          `json:"toolchain_recorded"`
@@ -40,6 +43,7 @@ type ReplayReport struct {
 }
 
 // A replay is one at work.
+// The flight that it judges with has no owner and no record; whatever a run would write goes to unwritten.
 type replay struct {
 	*ReplayReport
 	evidence Evidence
@@ -47,6 +51,7 @@ type replay struct {
 	content func(digest string) ([]byte, error)
 	base    *workspace.Manifest
 	// By digest: what responses came on top of.
+	// The empty one is there from the beginning: an answer may come on top of no change.
 	finals map[string]workspace.Changeset
 	// The steps of the questions, by the digests of the answers.
 	steps map[string]string
@@ -64,6 +69,8 @@ type ReplayVerdict struct {
 }
 
 // An UnfitError says that the evidence of a run is not whole.
+// Bytes are missing or changed, or belong to another format: what would be judged is not what was. It says nothing about
+// the verdict.
 type UnfitError struct {
 	Run    string
 	Reason string
@@ -85,6 +92,7 @@ func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content fun
 		ReplayReport: &ReplayReport{Run: e.Run, Recorded: e.Settings.Toolchain, Verdicts: []ReplayVerdict{}, Differs: []Difference{}, Notes: []string{}},
 		evidence:     e, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
 	}
+	// Each time anew, whoever compared before: what content reads may have changed since.
 	rep.content = func(digest string) ([]byte, error) {
 		data, err := content(digest)
 		if err == nil && workspace.Digest(data) != digest {
@@ -104,6 +112,7 @@ func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content fun
 	if rep.base, err = workspace.Rebuild(dir, text, rep.content); err != nil {
 		return nil, &UnfitError{e.Run, err.Error()}
 	}
+	// Contents were compared one by one; this compares names, modes and what is not there.
 	if rep.Snapshot = rep.base.Digest(); rep.Snapshot != e.Snapshot {
 		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", and not the one that was judged"}
 	}
@@ -115,6 +124,8 @@ func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content fun
 }
 
 // run has all candidates judged.
+// Candidates come in their order, since later ones build on earlier ones. Settings that decide a verdict are those of
+// the evidence, not of here: whether they may be is for the caller to say before.
 func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
 	quiet := *r
 	quiet.Store = unwritten{}
@@ -137,12 +148,15 @@ func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
 }
 
 // unwritten is the store of a replay, which leaves no record.
+// The embedded store is nil on purpose: another write, should one be added on this way, is noticed in the first test and
+// not in the record.
 type unwritten struct{ Store }
 
 // Advance takes what would be a note among the states of a run.
 func (unwritten) Advance(context.Context, string, int64, State, string, string) error { return nil }
 
 // differs notes a difference, if there is one.
+// n is 0 for the run. Neither side is cleaned for a terminal here.
 func (rep *replay) differs(n int, what, recorded, replayed string) {
 	if recorded != replayed {
 		rep.Differs = append(rep.Differs, Difference{n, what, recorded, replayed})
@@ -152,6 +166,8 @@ func (rep *replay) differs(n int, what, recorded, replayed string) {
 // stage makes the snapshot of the rebuilt workspace on the tools that are here. It is
 // made under the name of its directory, so that it can be told from those of the
 // workspace itself.
+// An image with the recorded ID may be gone for good, and is not asked for: the tools are built here from what this
+// program knows. So a difference in them is a note, which a reader needs when a verdict differs.
 func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage, err error) {
 	st.base = rep.base
 	if st.tools, err = f.Images.Ensure(ctx, images.Toolchain); err != nil {
@@ -168,6 +184,8 @@ func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage,
 		return st, err
 	}
 	announce(st.dependencies, func(note string) { f.emit(Event{Note: note}) })
+	// Dependencies come from a registry or the cache, by the lock files in the snapshot: what was withdrawn there ends
+	// the replay as trouble, and is no difference.
 	if st.installed, err = f.Images.Install(ctx, st.tools, st.dependencies); err != nil {
 		return st, fmt.Errorf("install what the workspace depends on: %w", err)
 	}
@@ -181,6 +199,7 @@ func (rep *replay) stage(ctx context.Context, f *flight, req Request) (st stage,
 }
 
 // versionsApart names the tools whose versions differ, for people.
+// Tools that are here no more are not named: what was judged by them is, as a gate that is left out.
 func versionsApart(recorded, here map[string]string) string {
 	var apart []string
 	for name, v := range here {
@@ -196,6 +215,7 @@ func versionsApart(recorded, here map[string]string) string {
 }
 
 // judge replays candidate n.
+// An error leaves a verdict behind in the list, but the report is not given out then.
 func (rep *replay) judge(ctx context.Context, f *flight, req Request, st stage, n int, x Exhibit) error {
 	v := ReplayVerdict{Step: rep.steps[x.Response], Recorded: x.Verdict}
 	defer func() { rep.Verdicts = append(rep.Verdicts, v) }()
@@ -203,6 +223,8 @@ func (rep *replay) judge(ctx context.Context, f *flight, req Request, st stage, 
 	if err != nil {
 		return err
 	}
+	// The recorded changes are what later answers came on top of, whatever the gates make of them today: one formatter
+	// of another version would else make every candidate behind it differ.
 	rep.finals[x.Digest] = recorded
 	v.Tree = rep.base.With(recorded).Digest()
 	cand, applied, err := rep.apply(f, x)
@@ -233,6 +255,7 @@ func (rep *replay) judge(ctx context.Context, f *flight, req Request, st stage, 
 }
 
 // apply makes the candidate of an exhibit again. applied is false when it ended there.
+// The answer is read by the same code as in a run, so that a change of how answers are read shows as a difference.
 func (rep *replay) apply(f *flight, x Exhibit) (cand Candidate, applied bool, err error) {
 	response, err := rep.content(x.Response)
 	if err != nil {
@@ -254,6 +277,7 @@ func (rep *replay) apply(f *flight, x Exhibit) (cand Candidate, applied bool, er
 }
 
 // changeset puts the recorded changes of an exhibit together.
+// One that was refused before it had a changeset has no digest to compare.
 func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 	for _, f := range x.Files {
 		c := workspace.Change{Op: f.Op, Path: f.Path, From: f.From, Mode: f.Mode, OldMode: f.OldMode}
@@ -275,6 +299,7 @@ func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 }
 
 // compare notes how a candidate that was judged again differs.
+// Seconds, memory and outputs are not compared: they differ from one run to the next on one machine.
 func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
 	rep.differs(n, "verdict", string(x.Verdict), string(cand.Verdict))
 	was, is := byName(x.Gates), byName(cand.Gates)
@@ -282,6 +307,7 @@ func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
 		a, b := was[g.Name], is[g.Name]
 		rep.differs(n, g.Name, gateVerdict(a), gateVerdict(b))
 		rep.each(n, g.Name+" found", found(a.Findings), found(b.Findings))
+		// The second list has most names once more: for those both sides are now left out, and so equal.
 		delete(was, g.Name)
 		delete(is, g.Name)
 	}
@@ -289,6 +315,7 @@ func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
 }
 
 // each notes what is in one list and not in the other.
+// They count as often as they are there: two equal findings are not one.
 func (rep *replay) each(n int, what string, recorded, replayed []string) {
 	for _, s := range recorded {
 		if i := slices.Index(replayed, s); i >= 0 {
@@ -315,6 +342,7 @@ func byName(gates []verify.Gate) map[string]verify.Gate {
 func gateVerdict(g verify.Gate) string { return string(cmp.Or(g.Verdict, "left out")) }
 
 // found words new findings, without what the record could not keep.
+// Columns and the old source line are left out, and bytes that are no UTF-8 or zero, which the database does not take.
 func found(list []verify.Finding) []string {
 	var words []string
 	for _, f := range list {

@@ -1,15 +1,20 @@
 package selfbuild
 
 // A probe is one case of the battery: a patch for the small workspace below, and how the agent ends with it.
+// Names are kept in the journal with their verdicts: a case that is renamed is a new one,
+// with which the verdicts of older images have nothing to do.
 type probe struct {
 	name, patch string
 	// want is the exit code and the verdict.
+	// As judge writes it: "1 fail".
 	want string
 	// env is added to the agent's environment.
 	env []string
 }
 
 // bench is the workspace that every case starts from.
+// It needs neither a dependency nor a lock file, so that a registry that is away changes no
+// verdict.
 var bench = map[string]string{
 	"price.py": `"""Prices."""
 
@@ -49,7 +54,10 @@ var battery = []probe{
 	{"lint", swapped(`"""Prices."""`, "\"\"\"Prices.\"\"\"\n\nimport os"), "1 fail", nil},
 	{"types", swapped(sum, "    return str(net + net * percent // 100)"), "1 fail", nil},
 	{"a test fails", swapped(sum, "    return net + net * percent // 10"), "1 fail", nil},
+	// The time is for one gate: long enough for the others, and short for a canary.
 	{"a test never ends", swapped(sum, "    while net:\n        pass\n    return net"), "1 timeout", []string{"AGENT_TIMEOUT=10s"}},
+	// --yes is given, and these two still must not pass: one lacks an approval of its own, the
+	// other no approval allows.
 	{"a change of CI is held", "<CREATE_FILE file=\".github/workflows/ci.yml\">\non: push\njobs: {}\n</CREATE_FILE>\n", "4 policy", nil},
 	{"a path leads out", "<CREATE_FILE file=\"../../etc/cron.d/job\">\n* * * * * root true\n</CREATE_FILE>\n", "4 policy", nil},
 	{"no place matches", swapped("    return gross", "    return net"), "1 fail", nil},

@@ -14,12 +14,16 @@ import (
 )
 
 // user is the one that the agent's image has.
+// Files that are put into a container belong to it, or the agent could not write its workspace.
 const user = 10003
 
 // together is how many cases of the battery run at the same time.
+// Each case is an agent of its own with boxes on the same engine: more of them, and the case
+// that times out is no longer the one that should.
 const together = 3
 
 // Errands runs commands of images. *sandbox.Engine does.
+// An exit code other than 0 is no error: the error is trouble of the machine.
 type Errands interface {
 	Errand(ctx context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error)
 }
@@ -29,12 +33,15 @@ type Prover struct {
 	Errands Errands
 	// Env is what the image needs of the machine: the address of a copy of the schema as AGENT_DATABASE_URL, and where
 	// packages come from.
+	// Nothing else of the machine's environment goes in: keys of models least of all, since no
+	// case asks one.
 	Env []string
 	// Certificates are those that the machine trusts, nil to leave the image its own.
 	Certificates []byte
 }
 
 // errand is one command of the image.
+// files come after the certificates, and win where both name one path.
 func (p Prover) errand(ctx context.Context, image string, env []string, files map[string][]byte, args ...string) (sandbox.ErrandEnd, error) {
 	all := map[string][]byte{}
 	if p.Certificates != nil {
@@ -47,6 +54,8 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 }
 
 // must runs a command that has to end well.
+// It returns what the command wrote to its standard output. The error quotes the command and
+// the end of what it said.
 func (p Prover) must(ctx context.Context, image string, args ...string) (string, error) {
 	end, err := p.errand(ctx, image, nil, nil, args...)
 	if err == nil && end.Exit != 0 {
@@ -59,6 +68,8 @@ func (p Prover) must(ctx context.Context, image string, args ...string) (string,
 }
 
 // last is the end of what an errand wrote, on one line.
+// Standard error first: the other stream may be a document. Sixty words are what a journal and
+// a terminal bear.
 func last(end sandbox.ErrandEnd) string {
 	words := strings.Fields(string(end.Stderr))
 	if len(words) == 0 {
@@ -68,6 +79,8 @@ func last(end sandbox.ErrandEnd) string {
 }
 
 // Healthy asks an image how it is: whether it is that version, and whether its doctor misses nothing.
+// That the version names the source tells an image that was taken for another, and a program that
+// got into it by another way than its build.
 func (p Prover) Healthy(ctx context.Context, image, source string) error {
 	version, err := p.must(ctx, image, "version")
 	if err != nil {
@@ -81,6 +94,9 @@ func (p Prover) Healthy(ctx context.Context, image, source string) error {
 }
 
 // Canary has an image prove itself: its migrations, its version and doctor, and the battery, whose verdicts it returns.
+// The migrations run on the schema of Env, before anything that would need them. The first case
+// that has no verdict cancels the others, and is the error; a verdict that nobody wants is
+// none: see compare.
 func (p Prover) Canary(ctx context.Context, image, source string) (map[string]string, error) {
 	// The toolchain with its guest, before several want it at the same time.
 	for _, args := range [][]string{{"images", "build"}, {"db", "up"}} {
@@ -108,6 +124,9 @@ func (p Prover) Canary(ctx context.Context, image, source string) (map[string]st
 }
 
 // judge runs one case.
+// It returns exit code and verdict together: a program that prints the one and ends with the
+// other is not to be trusted with either. The case has a container, and so a workspace and a
+// home, of its own.
 func (p Prover) judge(ctx context.Context, image string, c probe) (string, error) {
 	files := map[string][]byte{"/home/agent/change": []byte(c.patch)}
 	for name, text := range bench {

@@ -12,9 +12,9 @@
 //	   nothing has moved
 //
 // The change is proved as any patch is. Then the image is built from the proven tree; the new image proves itself: its
-// doctor, its migrations on a copy of the schema, and the battery, whose verdicts must be those that are written here
-// and those of the current image. Only then is the change written to the workspace, and the tags move. Within the trial
-// the image is asked again and again how it is; one bad answer and the tags go back.
+// doctor, its migrations on an empty schema of this version, and the battery, whose verdicts must be those that are
+// written here and those of the current image. Only then is the change written to the workspace, and the tags move.
+// Within the trial the image is asked again and again how it is; one bad answer and the tags go back.
 //
 // # What is true
 //

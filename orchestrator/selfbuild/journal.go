@@ -14,6 +14,7 @@ import (
 )
 
 // A Version is one image of the agent that was built from its own source.
+// Two builds of one source are one version, though the images may differ where the toolchain does.
 type Version struct {
 	// Source is the digest of the tree that it was built from, in hex.
 	Source string `json:"source"`
@@ -23,6 +24,8 @@ type Version struct {
 	Program string    `json:"program"`
 	Built   time.Time `json:"built"`
 	// Verdicts are those of the battery, by case.
+	// They are written down with it, since the image itself may not be asked again: what it needs of
+	// the machine may be gone.
 	Verdicts map[string]string `json:"verdicts,omitempty"`
 }
 
@@ -30,6 +33,7 @@ type Version struct {
 func (v Version) Name() string { return fmt.Sprintf("%.12s", v.Source) }
 
 // An Attempt is one rebuild.
+// Phase is where it is, or where it ended: Settled with no Cause is the one good end.
 type Attempt struct {
 	// Intent says what it is for: a patch, a goal, the workspace as it is.
 	Intent string    `json:"intent"`
@@ -38,10 +42,13 @@ type Attempt struct {
 	// To is what was built, nil until then.
 	To *Version `json:"to,omitempty"`
 	// Cause says why it ended before it was settled.
+	// A rollback has one too: why it was wanted.
 	Cause string `json:"cause,omitempty"`
 }
 
 // A State is what the journal holds.
+// A value of it is never changed in place: save replaces it as a whole, so that what is in memory is what is on the
+// disk.
 type State struct {
 	Current  *Version `json:"current"`
 	Previous *Version `json:"previous"`
@@ -52,9 +59,11 @@ type State struct {
 }
 
 // maxPast bounds the attempts that the journal remembers.
+// The journal is rewritten at each step, and read by people.
 const maxPast = 50
 
 // Tags are what this package needs of an engine. *sandbox.Engine has them.
+// Both may be done again with the same arguments: whoever settles does not know how far a killed process came.
 type Tags interface {
 	// TagImage gives the image a tag, in place of whatever had it.
 	TagImage(ctx context.Context, image, ref string) error
@@ -67,6 +76,8 @@ var ErrBusy = errors.New("another process rebuilds the agent: wait for it to end
 
 // A Journal is the right to change which image is current. It is no more than that of one process at a time: a lock that
 // the kernel drops when the process dies.
+//
+// It is for one goroutine. The lock is advisory: it keeps agents from each other, and nobody else from the tags.
 type Journal struct {
 	dir   string
 	name  string // the repository of the tags
@@ -105,6 +116,8 @@ func Open(ctx context.Context, dir, name string, tags Tags) (*Journal, error) {
 }
 
 // Close gives the journal back.
+// The lock goes with the descriptor. The file stays: were it removed, one process could lock a new one while another has
+// just opened and locked the old.
 func (j *Journal) Close() error { return j.lock.Close() }
 
 // State returns what the journal holds.
@@ -112,6 +125,7 @@ func (j *Journal) State() State { return j.state }
 
 // Read returns what the journal in dir holds, for people: whoever changes something needs Open. Without a journal it is
 // the zero State.
+// It takes no lock, and needs none, because the file is replaced as a whole.
 func Read(dir string) (State, error) {
 	var s State
 	text, err := os.ReadFile(filepath.Join(dir, "state.json"))
@@ -128,6 +142,8 @@ func Read(dir string) (State, error) {
 }
 
 // save makes s the truth.
+// When that is an error the journal is where it was, in memory as well; but for a directory that could not be synced,
+// where the next one who opens it sees which of the two is on the disk.
 func (j *Journal) save(s State) error {
 	if err := writeFile(filepath.Join(j.dir, "state.json"), s); err != nil {
 		return fmt.Errorf("write the journal of the agent's versions: %w", err)
@@ -154,6 +170,7 @@ func writeFile(path string, v any) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
+	// Without this a power failure may bring the old file back, after the tags have followed the new one.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -162,6 +179,7 @@ func writeFile(path string, v any) error {
 }
 
 // settle ends what a killed process left, and makes the tags follow the journal.
+// Also without an attempt the tags are set: the kill may have come between the end in the journal and the tags.
 func (j *Journal) settle(ctx context.Context) error {
 	if j.state.Attempt != nil {
 		return j.Fail(ctx, errors.New("its process was killed"))
@@ -170,6 +188,7 @@ func (j *Journal) settle(ctx context.Context) error {
 }
 
 // follow gives the tags to the versions of the journal. The current one comes first: it is what containers start from.
+// A version that the journal does not have has no tag either. Doing it twice is doing it once.
 func (j *Journal) follow(ctx context.Context) error {
 	for _, tag := range []struct {
 		name string
@@ -191,6 +210,8 @@ func (j *Journal) follow(ctx context.Context) error {
 }
 
 // Begin records an attempt.
+// Open has settled any other one, and the lock keeps the next away. What comes before Build is the gate's, and the
+// caller ends it with Fail where it does not get to Prove.
 func (j *Journal) Begin(intent string) error {
 	s := j.state
 	s.Attempt = &Attempt{Intent: intent, Phase: Gate, Begun: time.Now().UTC().Truncate(time.Second)}
@@ -200,6 +221,7 @@ func (j *Journal) Begin(intent string) error {
 }
 
 // enter records that the attempt has come to a phase, and with what.
+// The phase is on the disk before its work begins, so that whoever finds it knows what may have been done, not what was.
 func (j *Journal) enter(p Phase, to *Version) error {
 	if j.state.Attempt == nil {
 		return errors.New("no rebuild has begun, or it has ended")
@@ -213,6 +235,7 @@ func (j *Journal) enter(p Phase, to *Version) error {
 }
 
 // end records that the attempt has ended, with the versions that hold from now on.
+// There must be one. From the rename in save on the new versions hold, whatever the tags say at that instant.
 func (j *Journal) end(current, previous *Version, cause string) error {
 	a := *j.state.Attempt
 	a.Cause = cause
@@ -223,6 +246,8 @@ func (j *Journal) end(current, previous *Version, cause string) error {
 }
 
 // Fail ends the attempt without success: the versions are those from before it, and so are the tags.
+// The error is that of the engine or the disk, and not cause. What was built is removed last: its name is in the
+// attempt, and so found again, only until the end is recorded.
 func (j *Journal) Fail(ctx context.Context, cause error) error {
 	to := j.state.Attempt.To
 	// The tags first: an attempt that is still in the journal is settled again when this is killed.
@@ -239,6 +264,8 @@ func (j *Journal) Fail(ctx context.Context, cause error) error {
 }
 
 // Rollback makes the previous version the current one, and the current one the previous.
+// It needs no proof: that image was current, and proved itself then. Both stay, so that a second one takes the first
+// back.
 func (j *Journal) Rollback(ctx context.Context, cause string) error {
 	if j.state.Previous == nil {
 		return errors.New("there is no previous version of the agent to go back to")
@@ -253,6 +280,7 @@ func (j *Journal) Rollback(ctx context.Context, cause string) error {
 }
 
 // holds reports whether a version is the current or the previous one.
+// By the name, not the image: directories and tags are of names.
 func (s State) holds(v Version) bool {
 	return s.Current != nil && s.Current.Name() == v.Name() || s.Previous != nil && s.Previous.Name() == v.Name()
 }

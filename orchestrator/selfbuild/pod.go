@@ -19,17 +19,22 @@ import (
 )
 
 // keepVersions is how many versions stay, the current and the previous one among them.
+// Images share what they stand on, and one costs about the size of the program.
 const keepVersions = 5
 
 // pod is the directory of a version.
+// name is that of Version.Name: hex digits, and so no path that leads elsewhere.
 func (j *Journal) pod(name string) string { return filepath.Join(j.dir, "versions", name) }
 
 // keepSource writes the source of a version outside of every workspace. What a killed process left half-written is
 // replaced.
+// It is on the disk when this returns. The directory has no version.json then: only a version that proved itself has
+// one, and by it others tell.
 func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 	if err := os.MkdirAll(j.pod(v.Name()), 0o700); err != nil {
 		return fmt.Errorf("keep the source: %w", err)
 	}
+	// Exclusively at first: the source of a version that is kept must not be emptied by a build of the same that fails.
 	f, err := os.OpenFile(filepath.Join(j.pod(v.Name()), "source.tar"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		// An image is there only when its source is whole; the same digest is the same bytes.
@@ -41,6 +46,7 @@ func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 	if err != nil {
 		return fmt.Errorf("keep the source: %w", err)
 	}
+	// After the footer, which Close of the archive writes below.
 	defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 	w := tar.NewWriter(f)
 	for _, file := range tree.Files() {
@@ -52,6 +58,8 @@ func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 }
 
 // addFile writes one entry. It has no times: one source is one archive.
+// Owners are left out too: they are those of the machine. A file that is no longer of the size that the tree tells is
+// an error of the archive, since its header is written first.
 func addFile(w *tar.Writer, tree images.Tree, f images.File) error {
 	h := &tar.Header{Name: f.Path, Mode: int64(f.Mode.Perm()), Size: f.Size, Linkname: f.Target, Typeflag: tar.TypeReg}
 	switch {
@@ -72,6 +80,7 @@ func addFile(w *tar.Writer, tree images.Tree, f images.File) error {
 }
 
 // keepVersion writes what is known of a version beside its source.
+// It is replaced as the journal is, so that a directory is a version or is none, and never half of one.
 func (j *Journal) keepVersion(v Version) error {
 	if err := writeFile(filepath.Join(j.pod(v.Name()), "version.json"), v); err != nil {
 		return fmt.Errorf("keep version %s: %w", v.Name(), err)
@@ -80,6 +89,7 @@ func (j *Journal) keepVersion(v Version) error {
 }
 
 // readVersion reads what keepVersion wrote.
+// The error wraps fs.ErrNotExist where nothing proved itself, or is still at it.
 func readVersion(pod string) (v Version, err error) {
 	text, err := os.ReadFile(filepath.Join(pod, "version.json"))
 	if err == nil {
@@ -89,6 +99,8 @@ func readVersion(pod string) (v Version, err error) {
 }
 
 // Versions lists the versions that are kept in dir, the newest first. Those that never proved themselves are none.
+// It takes no lock. A directory without a file is passed over; one whose file cannot be read is an error, and not a
+// version less, as prune goes by this list.
 func Versions(dir string) ([]Version, error) {
 	pods, err := filepath.Glob(filepath.Join(dir, "versions", "*"))
 	if err != nil {
@@ -110,6 +122,9 @@ func Versions(dir string) ([]Version, error) {
 }
 
 // Differences lists the paths in which a tree is not what the version of dir was built from.
+// They are compared by mode and digest, links by where they lead; directories are not, as an empty one compiles to
+// nothing. Paths of the tree come first, in its order, then those that it no longer has. The modes are octal without a
+// type: a link and a file of the same bytes differ, since a link's mode is 777.
 func Differences(dir string, v Version, tree images.Tree) ([]string, error) {
 	f, err := os.Open(filepath.Join(dir, "versions", v.Name(), "source.tar"))
 	if err != nil {
@@ -128,6 +143,8 @@ func Differences(dir string, v Version, tree images.Tree) ([]string, error) {
 		if h.Typeflag == tar.TypeDir {
 			continue
 		}
+		// An entry has content or a target, never both: one digest serves for either, and is the one that the tree
+		// gives.
 		sum := sha256.New()
 		if _, err := io.Copy(sum, io.MultiReader(r, strings.NewReader(h.Linkname))); err != nil {
 			return nil, fmt.Errorf("read the source of version %s: %w", v.Name(), err)
@@ -139,12 +156,14 @@ func Differences(dir string, v Version, tree images.Tree) ([]string, error) {
 		if !f.Mode.IsDir() && was[f.Path] != fmt.Sprintf("%o %s", f.Mode.Perm(), f.Digest) {
 			paths = append(paths, f.Path)
 		}
+		// What stays is what the tree lacks.
 		delete(was, f.Path)
 	}
 	return slices.Concat(paths, slices.Sorted(maps.Keys(was))), nil
 }
 
 // prune drops the oldest versions beyond what stays.
+// The current and the previous version stay however old they are: after rollbacks they need not be the newest.
 func (j *Journal) prune(ctx context.Context) error {
 	list, err := Versions(j.dir)
 	if err != nil {
@@ -161,6 +180,8 @@ func (j *Journal) prune(ctx context.Context) error {
 }
 
 // drop removes a version: its tag, and with it the image where nothing else has it, and its source.
+// The tag goes first: a version without its image is still listed, and so dropped again by the next prune, while an
+// image without its version would be found by nobody.
 func (j *Journal) drop(ctx context.Context, name string) error {
 	if err := j.tags.RemoveImage(ctx, j.name+":"+name); err != nil {
 		return fmt.Errorf("remove version %s: %w", name, err)

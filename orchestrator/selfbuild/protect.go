@@ -7,21 +7,29 @@ import (
 
 // protected is what judges, builds, starts and takes back the agent: directories end in a slash. A change of it needs a
 // person at a terminal, and no flag, setting or countdown answers in the person's place.
+//
+// The tests of the tree and the settings are among it: the first would let a change of the list pass, the second
+// decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
 	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/asker.go", "cmd/agent/board_ask.go", "cmd/agent/checkpoint.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/settings.go", "cmd/agent/tree_test.go",
 	"Makefile", "go.mod", "go.sum", "go.work", "compose.yaml", "agent.toml",
 }
 
-// Protected returns those of paths that are protected. Names are compared without regard to case, since some file systems
-// do so too.
+// Protected returns those of paths that are protected. Names are compared without regard to case, since some file
+// systems do so too.
+// They are slash-separated and relative, as in a changeset; of a rename both names are to be given. What is returned
+// is as it was given, in that order.
 func Protected(paths ...string) []string {
 	var held []string
 	for _, p := range paths {
 		clean := strings.ToLower(path.Clean(p))
 		for _, what := range protected {
 			what = strings.ToLower(what)
+			// Settings count in any directory. The commands of the rebuild are recognized by their prefix, and so are
+			// new ones.
 			own := path.Base(clean) == "agent.toml" || strings.HasPrefix(clean, "cmd/agent/self")
+			// The slash behind clean has a file in the place of a protected directory held as well.
 			if own || clean == what || strings.HasSuffix(what, "/") && strings.HasPrefix(clean+"/", what) {
 				held = append(held, p)
 				break

@@ -9,6 +9,7 @@ import (
 )
 
 // A Phase is a step of an attempt.
+// The journal keeps it: the texts must stay what they are.
 type Phase string
 
 // The phases, in their order.
@@ -22,14 +23,18 @@ const (
 )
 
 // Work is what the steps do, beyond the journal and the tags.
+// Functions are called one after the other, by the goroutine that called Prove or Take. An error of any of them ends the
+// attempt.
 type Work struct {
 	// Build makes the image of a source and gives it the tag.
+	// Its result is trusted for the image's ID: nothing afterwards goes by the tag.
 	Build func(ctx context.Context, ref string) (images.Build, error)
 	// Source is what Build builds from.
 	Source images.Tree
 	// Canary has an image prove itself, and returns the verdicts of the battery.
 	Canary func(ctx context.Context, image string) (map[string]string, error)
 	// HandOver has the containers of the agent go on with the current image.
+	// It is called when the tag has moved, either way; nil where no containers are.
 	HandOver func(ctx context.Context) error
 	// Healthy asks the current image how it is.
 	Healthy func(ctx context.Context) error
@@ -40,6 +45,7 @@ type Work struct {
 }
 
 // A step is one row of the table of steps.
+// act may enter its phase again to record what it found. It does not undo: Fail does, from any phase.
 type step struct {
 	phase Phase
 	act   func(ctx context.Context, j *Journal, w Work) error
@@ -47,6 +53,7 @@ type step struct {
 
 // The steps before anything is written or moved, and those after.
 var (
+	// They are two lists because the change is written to the workspace between them, by the run.
 	proving = []step{{Build, build}, {Canary, canary}}
 	taking  = []step{{Swap, swap}, {Trial, trial}, {Settled, settled}}
 )
@@ -59,6 +66,10 @@ func (j *Journal) Prove(ctx context.Context, w Work) error { return j.through(ct
 func (j *Journal) Take(ctx context.Context, w Work) error { return j.through(ctx, w, taking) }
 
 // through goes through steps, and ends the attempt at the first that breaks.
+//
+// A step that is told to an observer has not begun on the disk yet. The version that the attempt goes to is carried
+// from phase to phase. The error returned is that of the step; where also going back goes wrong it wraps both, and the
+// attempt then either is in the journal still or its end is, and the next one who opens it makes the tags follow.
 func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 	for _, s := range steps {
 		if w.Tell != nil {
@@ -79,6 +90,7 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 		if j.state.Attempt == nil { // settled: what is left to do, the next one who opens the journal does
 			return err
 		}
+		// Before those no container can have seen the new image.
 		moved := s.phase == Swap || s.phase == Trial
 		// Whoever cancels wants the old image, and that takes the engine a moment.
 		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -97,12 +109,14 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 }
 
 // build makes the image, and keeps what it was made from.
+// The journal knows of it what there is: a source before, an image and a program after.
 func build(ctx context.Context, j *Journal, w Work) error {
 	v := Version{Source: w.Source.Digest(), Built: time.Now().UTC().Truncate(time.Second)}
 	// Named before it is there, so that whoever settles a killed attempt removes it.
 	if err := j.enter(Build, &v); err != nil {
 		return err
 	}
+	// Before the image: one that is there without its source could not be compared with the next.
 	if err := j.keepSource(v, w.Source); err != nil {
 		return err
 	}
@@ -115,6 +129,9 @@ func build(ctx context.Context, j *Journal, w Work) error {
 }
 
 // canary compares the verdicts of the battery with those that are written down, and with those of the current image.
+//
+// Both, because either alone can be led astray: what is written here by a change that weakens the gate and this list
+// with a person's consent, the current image's by a machine on which a case always ends otherwise.
 func canary(ctx context.Context, j *Journal, w Work) error {
 	v := *j.state.Attempt.To
 	verdicts, err := w.Canary(ctx, v.Image)
@@ -131,6 +148,7 @@ func canary(ctx context.Context, j *Journal, w Work) error {
 		}
 	}
 	v.Verdicts = verdicts
+	// Before the phase is recorded: a version that the journal calls proven has its file.
 	if err := j.keepVersion(v); err != nil {
 		return err
 	}
@@ -138,6 +156,7 @@ func canary(ctx context.Context, j *Journal, w Work) error {
 }
 
 // compare reports the first case in which verdicts are not the others.
+// A case that is missing in verdicts is another verdict; one that is missing in others is not compared.
 func compare(verdicts, others map[string]string, whose string) error {
 	for _, c := range battery {
 		if want, ok := others[c.name]; ok && verdicts[c.name] != want {
@@ -148,6 +167,7 @@ func compare(verdicts, others map[string]string, whose string) error {
 }
 
 // swap moves the tags. That of the previous version comes first, so that what was current has a name throughout.
+// The journal still names the old versions: a kill anywhere in here is settled by giving the tags back to those.
 func swap(ctx context.Context, j *Journal, w Work) error {
 	if now := j.state.Current; now != nil {
 		if err := j.tags.TagImage(ctx, now.Image, j.name+":previous"); err != nil {
@@ -166,6 +186,8 @@ func swap(ctx context.Context, j *Journal, w Work) error {
 }
 
 // trial asks the image how it is, until the period is over; once at least.
+// The first question comes at once, the last when the period has ended. An answer that does not come holds the trial
+// up: it is for Healthy to bound it by ctx.
 func trial(ctx context.Context, _ *Journal, w Work) error {
 	end := time.Now().Add(w.Period)
 	for {
@@ -185,6 +207,8 @@ func trial(ctx context.Context, _ *Journal, w Work) error {
 }
 
 // settled makes the new version the truth.
+// From the end in the journal on there is no way back but Rollback: trouble with tags or old versions afterwards is
+// reported, and does not fail the attempt.
 func settled(ctx context.Context, j *Journal, _ Work) error {
 	v, previous := j.state.Attempt.To, j.state.Current
 	if previous != nil && previous.Source == v.Source {

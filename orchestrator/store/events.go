@@ -11,6 +11,7 @@ import (
 )
 
 // An EventRow is one thing that a run did, as the log has it.
+// The texts are as they were recorded, with what is secret hidden; whoever shows them on a terminal cleans them.
 type EventRow struct {
 	Number  int64 // grows within a run
 	At      time.Time
@@ -27,6 +28,8 @@ type EventRow struct {
 // and hosts whose clocks differ agree. No lock is taken that a write of the run
 // would wait for, and no token is asked for, since what a process did is true
 // whoever has the run by then.
+//
+// All entries are kept or none: one whose detail is no JSON, or whose run is gone, takes the others with it.
 func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	var runs, kinds, actors, subjects, details []string
 	for _, e := range entries {
@@ -37,6 +40,7 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 		runs, kinds, details = append(runs, e.Run), append(kinds, string(e.Kind)), append(details, string(detail))
 		actors, subjects = append(actors, clean(e.Actor)), append(subjects, clean(e.Subject))
 	}
+	// Made once, before the first attempt: by it a later one finds what an earlier one wrote whose answer was lost.
 	op := newOp()
 	return db.do(ctx, "record the log", func(ctx context.Context) error {
 		ages := make([]int64, len(entries)) // by now: this may be a later attempt
@@ -61,10 +65,13 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 }
 
 // eventsAtOnce is how many events are read at a time.
+// A reader asks again after the last one it got, so that a long log costs a bounded memory, and no transaction stays
+// open.
 const eventsAtOnce = 1000
 
 // Events returns what a run did after the event of that number, in order, a
 // thousand at most; of one kind when kind is not "".
+// Less than that many are all there are by now; a run that goes on may have more in a moment.
 func (db *DB) Events(ctx context.Context, id string, kind run.EntryKind, after int64) (list []EventRow, err error) {
 	err = db.read(ctx, "read the log of run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

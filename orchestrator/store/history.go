@@ -11,6 +11,7 @@ import (
 )
 
 // A FileChange is what one promotion did to one file.
+// Runs that were promoted and later undone are two changes: the undo is a promotion as well.
 type FileChange struct {
 	Run     string
 	UndoOf  string // the run whose promotion this one reversed, "" for none
@@ -26,11 +27,17 @@ type FileChange struct {
 
 // FileHistory lists what promotions did to the file that has a name now, oldest
 // first. A rename is followed back to the name that the file had before.
+//
+// dir is the workspace, absolute, and name is relative to it and slash-separated. Both may be of files that are gone;
+// without any promotion the list is empty and no error. A change by hand is not in it: it shows in that Before is not
+// the After of the change above.
 func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, error) {
 	var list []FileChange
 	err := db.read(ctx, "read the history of "+name, func(ctx context.Context, tx pgx.Tx) error {
+		// The transaction may be tried again; what an earlier attempt read is not the record's.
 		list = nil
 		// Each turn reads what was done under one name, the newest first.
+		// Each turn goes strictly back in time, so that two files which swapped their names end it too.
 		name, until := name, (*FileChange)(nil)
 		for again := true; again; {
 			found, err := changesOf(ctx, tx, dir, name, until)
@@ -39,6 +46,7 @@ func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, 
 			}
 			again = false
 			for _, c := range found {
+				// To who asks for this name the file is gone, even if its content lives on.
 				if c.Path != name { // it went away under another name
 					c.Op, c.After = workspace.Delete, nil
 				}
@@ -58,6 +66,8 @@ func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, 
 // changesOf reads what promotions did to a name before the change until, nil for
 // all, the newest first. A promotion that moved the file away and put another
 // one in its place is told by what is there now.
+//
+// Time alone does not order them: two promotions may be of one instant, and the run then decides, here and in until.
 func changesOf(ctx context.Context, tx pgx.Tx, dir, name string, until *FileChange) ([]FileChange, error) {
 	args := pgx.NamedArgs{"workspace": clean(dir), "name": clean(name), "at": nil, "run": ""}
 	if until != nil {

@@ -17,6 +17,7 @@ import (
 )
 
 // A LackingError says why a run cannot be replayed.
+// It is nobody's fault: the workspace was too large to be kept, the run was killed, or an older program made the record.
 type LackingError struct{ Run, Reason string }
 
 // Error names the run and the reason.
@@ -25,6 +26,8 @@ func (e *LackingError) Error() string {
 }
 
 // Absent implements [run.Recorder].
+// It asks before contents are sent, which are many and mostly there. The answer may be out of date at once, either way:
+// SaveContents minds no duplicates, and SaveRecording looks for what a Prune took.
 func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, err error) {
 	err = db.do(ctx, "look for contents", func(ctx context.Context) error {
 		rows, err := db.pool.Query(ctx, `
@@ -41,6 +44,8 @@ func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, er
 
 // SaveContents implements [run.Recorder]: contents go in one statement, in the order of
 // their digests, for which see saveBlobs.
+// Each is to be that of its digest: the caller computes it, and Evidence's readers compare. What is kept of a run that
+// then records nothing is the next Prune's.
 func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) error {
 	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
 	for _, d := range digests {
@@ -57,7 +62,10 @@ func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) erro
 // SaveRecording implements [run.Recorder]. The last one of a run counts. Where a Prune
 // has removed content meanwhile, which nothing referred to until now, the run cannot be
 // replayed, and the record says so.
+//
+// token is that of the process which has the run: one that lost it writes nothing.
 func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.Recording) error {
+	// Patterns in them come from users, and may hold what PostgreSQL's text cannot.
 	settings, err := cleanJSON(r.Settings)
 	if err != nil {
 		return err
@@ -67,6 +75,7 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 		if _, err := tx.Exec(ctx, `lock table recording in row exclusive mode`); err != nil {
 			return err
 		}
+		// Only now, under the lock: what is whole here is referred to by the insert, before a Prune can look.
 		inventory, lacking := r.Inventory, r.Lacking
 		if inventory != "" {
 			whole, err := isWhole(ctx, tx, inventory)
@@ -88,6 +97,8 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 }
 
 // isWhole reports whether an inventory is there, and the content of every file in it.
+// The inventory refers to its files only by its text, so that no foreign key keeps them: see what a Prune reads. The
+// error is that of the database, or of a text that is no inventory.
 func isWhole(ctx context.Context, tx pgx.Tx, inventory string) (bool, error) {
 	var text []byte
 	err := tx.QueryRow(ctx, `select content from blob where sha256 = @name`, pgx.NamedArgs{"name": inventory}).Scan(&text)
@@ -108,6 +119,7 @@ func isWhole(ctx context.Context, tx pgx.Tx, inventory string) (bool, error) {
 }
 
 // Content returns the content of that digest; ErrNotFound means that there is none.
+// It is not compared with its digest: whoever must not be deceived by the database does so.
 func (db *DB) Content(ctx context.Context, digest string) (content []byte, err error) {
 	err = db.do(ctx, "read the content "+digest, func(ctx context.Context) error {
 		return missing(db.pool.QueryRow(ctx, `select content from blob where sha256 = @digest`, pgx.NamedArgs{"digest": digest}).Scan(&content))
@@ -117,6 +129,8 @@ func (db *DB) Content(ctx context.Context, digest string) (content []byte, err e
 
 // Evidence returns what run.Replay needs of a run, named whole. The error is a
 // *LackingError when the record does not hold all of it.
+// The exchanges are read by themselves: a replay judges nothing by them, and what models are asked after the verdict
+// may be missing.
 func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 	exchanges, err := db.Exchanges(ctx, id)
 	if err != nil {
@@ -128,10 +142,12 @@ func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 		if err != nil {
 			return err
 		}
+		// The times in UTC, so that one record is one text wherever it is exported.
 		e = run.Evidence{
 			Run: d.ID, Workspace: d.Workspace, Intent: d.Intent, State: d.State, Verdict: d.Verdict,
 			Started: d.Started.UTC(), Ended: d.Ended.UTC(), Snapshot: d.Snapshot,
 		}
+		// Where nothing was written there is nothing that an approval was of.
 		if d.Promotion != nil && d.Promotion.Status == run.Committed {
 			e.Approved = d.Promotion.Approved
 		}
@@ -143,6 +159,7 @@ func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 	})
 	for _, x := range exchanges {
 		ex := run.Exchange{Step: x.Step, Model: x.Vendor + "/" + x.Model, Question: json.RawMessage(x.Request)}
+		// A question that was cut off or refused has no answer, and an empty text would look like one.
 		if !x.Ended.IsZero() && x.Kind == llm.Kind("") {
 			ex.Answer = []byte(x.Text)
 		}
@@ -152,6 +169,8 @@ func (db *DB) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 }
 
 // settingsOf reads the recording of a run: the name of its inventory, and its settings.
+// A run without a row never came to judge, or was killed before; one with a row may say itself why nothing was kept.
+// Both are a *LackingError.
 func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (inventory string, err error) {
 	var lacking string
 	err = tx.QueryRow(ctx, `select coalesce(inventory, ''), lacking, settings from recording where run = @run`,
@@ -166,6 +185,9 @@ func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (
 }
 
 // exhibits makes candidates whole by what they were made of and what they changed.
+// candidates are those of the same run, read in the same transaction in the order of their numbers: rows are matched
+// by their place, so that another order would give a verdict to another patch. The error is a *LackingError for
+// records from before origins were kept.
 func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candidate) ([]run.Exhibit, error) {
 	rows, err := tx.Query(ctx, `select coalesce(response, ''), coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '')
 		from candidate where run = @run order by n`, pgx.NamedArgs{"run": id})
@@ -196,6 +218,7 @@ func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candid
 	var f run.ExhibitFile
 	_, err = pgx.ForEachRow(rows, []any{&n, &f.Path, &f.Op, &f.From, &mode, &oldMode, &f.Before, &f.After}, func() error {
 		f.Mode, f.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
+		// Candidates are numbered from 1 without holes, and a file is kept after its candidate.
 		list[n-1].Files = append(list[n-1].Files, f)
 		return nil
 	})

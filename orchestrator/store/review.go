@@ -9,6 +9,7 @@ import (
 )
 
 // A ReviewVerdict is what a person did with a promotion.
+// The table has a check of the same words.
 type ReviewVerdict string
 
 // The verdicts of a review.
@@ -19,6 +20,7 @@ const (
 )
 
 // A Review is what one person said of a promotion, once.
+// Reviewer is who the person says to be: nothing here proves it.
 type Review struct {
 	Run      string
 	Reviewer string
@@ -27,6 +29,7 @@ type Review struct {
 }
 
 // A ReviewFilter says which promotions to list. Empty fields do not restrict.
+// Its fields are joined by "and".
 type ReviewFilter struct {
 	Workspace string // absolute
 	Run       string // the whole name
@@ -34,6 +37,7 @@ type ReviewFilter struct {
 }
 
 // A Promoted is one promotion with its last review.
+// Verdict and Comment are of the same review as Reviewer: what earlier ones said is in the record only.
 type Promoted struct {
 	Run       string
 	Workspace string
@@ -50,6 +54,7 @@ type Promoted struct {
 
 // Promotions lists promotions for review, the oldest first: those that stand
 // and that nobody reviewed, unless the filter asks for all. An undo is none.
+// It gives all of them at once, since a person walks through them. No match is an empty list and no error.
 func (db *DB) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, error) {
 	var list []Promoted
 	err := db.do(ctx, "list promotions for review", func(ctx context.Context) error {
@@ -72,9 +77,11 @@ func (db *DB) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, 
 }
 
 // errNotPromoted means that there is nothing to review.
+// The run may be unknown, or its promotion prepared and never committed.
 var errNotPromoted = errors.New("it promoted nothing")
 
 // AddReview records a review. A run may have several: the last one counts.
+// The error for a run without a promotion says so, wrapped with its name.
 func (db *DB) AddReview(ctx context.Context, r Review) error {
 	op := newOp()
 	return db.do(ctx, "record the review of run "+r.Run, func(ctx context.Context) error {

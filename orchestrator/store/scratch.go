@@ -12,7 +12,11 @@ import (
 // Scratch makes a schema beside that of the record, as this program knows it and with nothing in it, and returns its
 // address and what drops it. One of that name that a killed process left is dropped first. It serves to try another
 // program's migrations on: what they do to the copy they would do to the record.
+//
+// name must be the caller's alone: whoever else uses it at the same time has the schema dropped under it. drop may be
+// called more than once, and removes whatever was made in the schema by then. No error has the password in it.
 func Scratch(ctx context.Context, address, name string) (own string, drop func(context.Context) error, err error) {
+	// The other form, of words and equals signs, has no place where a search path could be put without quoting it.
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" {
 		return "", nil, errors.New("make a scratch schema: write the database's address as postgres://user:password@host:5432/database")
@@ -30,6 +34,7 @@ func Scratch(ctx context.Context, address, name string) (own string, drop func(c
 	query := u.Query()
 	query.Set("search_path", name)
 	u.RawQuery = query.Encode()
+	// Open migrates, and so the schema has the state from which the other program's migrations start.
 	db, err := Open(ctx, u.String())
 	if err != nil {
 		return "", nil, errors.Join(err, drop(ctx))
@@ -39,6 +44,7 @@ func Scratch(ctx context.Context, address, name string) (own string, drop func(c
 }
 
 // perform runs one statement on a connection of its own.
+// The connection ends with it: what is left of a session that was killed is nothing.
 func perform(ctx context.Context, address, statement string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

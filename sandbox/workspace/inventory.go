@@ -13,6 +13,8 @@ import (
 
 // inventory is a manifest as it outlives its workspace: what it says of the files, and
 // what of the workspace it left out, but nothing of places and times.
+// With goes by Skipped and Exclude: without them the workspace with a candidate would be
+// another in a replay than in the run.
 type inventory struct {
 	Entries []line   `json:"entries"`
 	Skipped []Skip   `json:"skipped,omitempty"`
@@ -20,6 +22,7 @@ type inventory struct {
 }
 
 // A line is one entry of an inventory.
+// Digest is that of a file's content, or of the text Target of a link; a directory has none. Mode has permissions only.
 type line struct {
 	Path   string      `json:"path"`
 	Kind   Kind        `json:"kind"`
@@ -31,6 +34,7 @@ type line struct {
 
 // Inventory returns what Rebuild makes the workspace of again, beside the contents:
 // the same bytes for the same content.
+// Entries stand in the order of the manifest, by path.
 func (m *Manifest) Inventory() ([]byte, error) {
 	inv := inventory{Skipped: m.Skipped, Exclude: m.exclude}
 	for _, e := range m.Entries {
@@ -40,6 +44,7 @@ func (m *Manifest) Inventory() ([]byte, error) {
 }
 
 // Contents lists the digests of the files of an inventory, each once, in their order.
+// With an error the list is of no use.
 func Contents(text []byte) ([]string, error) {
 	inv, err := readInventory(text)
 	var list []string
@@ -58,11 +63,16 @@ func Contents(text []byte) ([]string, error) {
 // that Scan would not give, an entry without its directory or a content that is
 // not that of its digest is an error, and nothing is written outside dir.
 // Directories stay open to their owner, whatever their bits, so that dir can be removed.
+//
+// The manifest has no times, as the inventory has none. What is in dir after an error is a part of the workspace, for
+// the caller to remove. A link leads where it led: nothing here follows one, and whoever reads the workspace must not
+// either.
 func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error)) (*Manifest, error) {
 	inv, err := readInventory(text)
 	if err != nil {
 		return nil, err
 	}
+	// The manifest's root is a real path, as a scan's is; a temporary directory may lie behind a link.
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
@@ -83,6 +93,9 @@ func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error
 }
 
 // readInventory decodes an inventory and checks it as a whole.
+// All of it is checked before anything is made. Paths rise, so that none is there twice; a parent comes before its
+// children and must be a directory, so that no entry lies behind a link of the same inventory. The error wraps a
+// *PathError where one entry is to blame.
 func readInventory(text []byte) (inventory, error) {
 	var inv inventory
 	if err := json.Unmarshal(text, &inv); err != nil {
@@ -104,6 +117,8 @@ func readInventory(text []byte) (inventory, error) {
 		last, dirs[e.Path] = e.Path, e.Kind == Dir
 		size += e.Size
 	}
+	// Sizes are claims until place compares them: the sum bounds what an honest inventory writes, and each file what
+	// is read for it.
 	if len(inv.Entries) > maxFiles || size > maxBytes {
 		return inv, fmt.Errorf("read the inventory: %d entries of %d MiB are more than a scan takes", len(inv.Entries), size>>20)
 	}
@@ -111,6 +126,7 @@ func readInventory(text []byte) (inventory, error) {
 }
 
 // refusal says why no scan gives the line, "" where one may.
+// The digest is checked by its form, since it may become part of a name by which a content is looked up.
 func (e line) refusal() string {
 	hex := len(e.Digest) == 64 && strings.Trim(e.Digest, "0123456789abcdef") == ""
 	switch {
@@ -128,6 +144,8 @@ func (e line) refusal() string {
 }
 
 // place makes the line below root.
+// Names are resolved by root, below which they stay even if another process puts a link in their way. Exclusive
+// creation has two names that a file system takes for one be an error.
 func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) error {
 	switch e.Kind {
 	case Dir:
@@ -135,6 +153,7 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 	case Symlink:
 		return root.Symlink(e.Target, e.Path)
 	}
+	// The whole file is in memory: it is content that bounds it.
 	data, err := content(e.Digest)
 	if err != nil {
 		return err

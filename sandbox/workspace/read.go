@@ -11,11 +11,14 @@ import (
 
 // maxRead is the most bytes that ReadFile reads: eight times what a changeset
 // may write, for files that people made longer by hand.
+// A name may stand for a device or a file that grows: the bound is on what is read, not on what the size says.
 const maxRead = 8 * MaxContent
 
 // ReadFile returns the content of one file of the workspace at root as it is
 // now. No link is followed on the way, so what is read lies in root. name is
 // slash-separated and relative; the error is an *fs.PathError with it.
+//
+// A file that is not there is fs.ErrNotExist. It is no snapshot: two calls may see two states.
 func ReadFile(root, name string) ([]byte, error) {
 	refuse := func(why string) error {
 		return &fs.PathError{Op: "read", Path: name, Err: errors.New(why)}
@@ -31,6 +34,8 @@ func ReadFile(root, name string) ([]byte, error) {
 	if name == "." {
 		return nil, refuse("is a directory")
 	}
+	// It does not wait, so that a pipe without a writer hangs nobody: what it is is asked of the open file, and not of
+	// the name, which may mean another by then.
 	f, err := t.open(name, unix.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP):
