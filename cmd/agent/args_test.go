@@ -158,7 +158,7 @@ func TestNearestWordIsClose(t *testing.T) {
 func TestCompletionOffersWhatFits(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"s":                        "sandbox sql",
+		"s":                        "sandbox sql self",
 		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own

@@ -155,6 +155,7 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
+		inner.board.close()
 	}
 }
 
@@ -177,6 +178,7 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 		if err != nil || answer.Decision == run.Apply {
 			t.Errorf("typed %q: %+v, %v", typed, answer, err)
 		}
+		inner.board.close()
 	}
 }
 

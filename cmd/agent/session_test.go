@@ -51,7 +51,7 @@ func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 	want := run.Request{
 		Workspace: dir, Patch: []byte("<EDIT>"), PatchName: "-", Target: "shop.py", Exclude: []string{"data/**"},
 		Allow: []string{"ci", "tooling"}, NoPromote: true,
-		Config: verify.Config{Timeout: time.Minute, Smoke: verify.Smoke{Seconds: 3}},
+		Config: verify.Config{Timeout: time.Minute, Smoke: verify.Smoke{Seconds: 3}}, Keep: run.Keep{Files: true, Bytes: 256 << 20},
 	}
 	req, set, err := requested(t, env, "-w", dir, "--patch", "-", "--file", "shop.py", "--allow", "ci", "--allow", "tooling", "--no-promote", "--yes")
 	if err != nil || !set.on("yes") {
