@@ -150,8 +150,8 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 		{Op: workspace.Rename, Path: "docs/old.go", From: "sandbox/box.go"},
 	} {
 		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: patience{time: time.Millisecond}, board: cmd.newBoard(0)}
-		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd}}
-		answer, err := a.Approve(t.Context(), run.Proposal{Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
+		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
+		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
@@ -170,13 +170,66 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 			go master.WriteString(typed)
 		}
 		go io.Copy(io.Discard, master)
-		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd}}
-		answer, err := a.Approve(t.Context(), run.Proposal{Candidate: run.Candidate{Changeset: workspace.Changeset{
+		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
+		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Modify, Path: "verify/gates.go", Before: []byte("a\n"), After: []byte("b\n")}},
 		}}})
 		if err != nil || answer.Decision == run.Apply {
 			t.Errorf("typed %q: %+v, %v", typed, answer, err)
 		}
+	}
+}
+
+// untagged is an engine on which every image is there.
+type untagged struct{}
+
+func (untagged) TagImage(context.Context, string, string) error { return nil }
+func (untagged) RemoveImage(context.Context, string) error      { return nil }
+
+// TestTheImageIsMadeOfWhatWasJudged needs no engine: the copy of the schema, for which there is no database, is what ends it.
+func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
+	t.Parallel()
+	state, dir := t.TempDir(), t.TempDir()
+	cmd := newCmdline(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, strings.NewReader(""), io.Discard, io.Discard)
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	approve := func() (*rebuild, run.Proposal, run.Answer) {
+		t.Helper()
+		base, err := workspace.Rescan(t.Context(), dir, nil, workspace.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Join(dir, "verify/late.go"), "package verify\n") // since the gates judged
+		j, err := selfbuild.Open(t.Context(), filepath.Join(state, "agent", "self"), "none", untagged{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		r := &rebuild{cmdline: cmd, journal: j, set: settings{"database_url": {"nowhere", "a test"}}}
+		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: patience{time: time.Millisecond}, board: cmd.newBoard(0)}, rebuild: r}
+		p := run.Proposal{Workspace: dir, Base: base, Candidate: run.Candidate{Changeset: workspace.Changeset{
+			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
+		}}}
+		answer, err := a.Approve(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, p, answer
+	}
+	write(filepath.Join(dir, "main.go"), "package main\n")
+	r, p, answer := approve()
+	if r.work.Source == nil || r.work.Source.Digest() != p.Base.With(p.Candidate.Changeset).Digest() {
+		t.Errorf("the image is made of %+v: %+v", r.work.Source, answer)
+	}
+	// The current version was made of nothing, so by now a file of the gate has been added by hand.
+	write(filepath.Join(state, "agent/self/state.json"), `{"current": {"source": "aaaaaaaaaaaaaaaa", "image": "sha256:a"}}`)
+	write(filepath.Join(state, "agent/self/versions/aaaaaaaaaaaa/source.tar"), "")
+	if r, _, answer := approve(); answer.Decision != run.Unattended || !strings.Contains(answer.By, "verify/late.go") || r.work.Source != nil {
+		t.Errorf("what is protected was changed before: %+v", answer)
 	}
 }
 

@@ -238,19 +238,9 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
-	var held []string
-	// The first image has nothing to be compared with: whoever starts it trusts the
-	// workspace.
-	if now := r.journal.State().Current; now != nil {
-		dir, err := r.selfDir()
-		if err != nil {
-			return err
-		}
-		changed, err := selfbuild.Differences(dir, *now, run.Tree(base))
-		if err != nil {
-			return err
-		}
-		held = selfbuild.Protected(changed...)
+	held, err := r.held(base)
+	if err != nil {
+		return err
 	}
 	switch {
 	case r.set.on("yes") && len(held) == 0:
@@ -262,6 +252,8 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 			// The names come from the workspace, and one of them may hold what moves a cursor.
 			fmt.Fprintln(r.stderr, "self: since the current version changed, what judges, builds or takes back the agent:", cleanLine(strings.Join(held, ", ")))
 		}
+		// What was typed while the scan went on answers nothing that only a person may.
+		r.forgetTyped()
 		typed, err := r.question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
 		// Enter is no yes: there is no diff above this question that somebody could have
 		// read.
@@ -270,6 +262,22 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 		}
 	}
 	return r.proveImage(ctx, base)
+}
+
+// held returns the protected paths in which a tree is not what the current version was built from.
+// The first image has nothing to be compared with: whoever starts it trusts the
+// workspace.
+func (r *rebuild) held(m *workspace.Manifest) ([]string, error) {
+	now := r.journal.State().Current
+	if now == nil {
+		return nil, nil
+	}
+	dir, err := r.selfDir()
+	if err != nil {
+		return nil, err
+	}
+	changed, err := selfbuild.Differences(dir, *now, run.Tree(m))
+	return selfbuild.Protected(changed...), err
 }
 
 // needsPerson says why a terminal is needed.
@@ -401,7 +409,15 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	if p.Feature != nil {
 		return a.approver.Approve(ctx, p)
 	}
-	var paths []string
+	// What the gates judged, and not what lies in the workspace by now: a file that came
+	// since was judged by nobody.
+	judged := p.Base.With(p.Candidate.Changeset)
+	// The whole tree, since an edit by hand or an ordinary run may have changed what is
+	// protected before: this change would carry it into the image.
+	paths, err := a.rebuild.held(judged)
+	if err != nil {
+		return run.Answer{}, err
+	}
 	for _, change := range p.Candidate.Changeset.Changes {
 		paths = append(paths, change.Path)
 		// To move a protected file away changes it as well.
@@ -409,7 +425,8 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 			paths = append(paths, change.From)
 		}
 	}
-	held := selfbuild.Protected(paths...)
+	slices.Sort(paths)
+	held := selfbuild.Protected(slices.Compact(paths)...)
 	// A copy, whose policy is taken away for this one question: the next candidate may
 	// touch nothing that is protected.
 	person := *a.approver
@@ -432,11 +449,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	}
 	// The build writes to the terminal too.
 	defer a.board.yield()()
-	base, err := workspace.Rescan(ctx, p.Workspace, a.rebuild.req.Exclude, workspace.Limits{})
-	if err == nil {
-		err = a.rebuild.proveImage(ctx, base.With(p.Candidate.Changeset))
-	}
-	if err != nil {
+	if err := a.rebuild.proveImage(ctx, judged); err != nil {
 		return run.Answer{Decision: run.Skip, By: "the new image: " + err.Error()}, nil
 	}
 	return answer, nil
