@@ -186,6 +186,10 @@ type untagged struct{}
 func (untagged) TagImage(context.Context, string, string) error { return nil }
 func (untagged) RemoveImage(context.Context, string) error      { return nil }
 
+func (untagged) ImageLabels(_ context.Context, ref string) (string, map[string]string, error) {
+	return ref, nil, nil
+}
+
 // TestTheImageIsMadeOfWhatWasJudged needs no engine: the copy of the schema, for which there is no database, is what ends it.
 func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
