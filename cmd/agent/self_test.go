@@ -180,6 +180,49 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 	}
 }
 
+func TestARebuildSaysWhoseFaultItIs(t *testing.T) {
+	t.Parallel()
+	open := func(past string) *selfbuild.Journal {
+		t.Helper()
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte(`{"past": [`+past+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j, err := selfbuild.Open(t.Context(), dir, "none", untagged{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { j.Close() })
+		return j
+	}
+	for _, c := range []struct {
+		past string
+		err  error
+		exit int
+		undo bool
+	}{
+		{`{"phase": "canary", "cause": "softer"}`, errors.New("softer"), run.ExitFail, false},
+		{`{"phase": "trial", "cause": "ill"}`, errors.New("ill"), run.ExitFail, true},
+		{`{"phase": "canary", "cause": "gone"}`, &sandbox.UnavailableError{Host: "unix:///none", Err: errors.New("gone")}, run.ExitInfra, false},
+		{`{"phase": "settled"}`, errors.New("an old version stays"), run.ExitInfra, false},
+	} {
+		j := open(c.past)
+		err := refused(j, c.err)
+		problem, code := classify(t.Context(), err)
+		if code != c.exit || strings.Contains(problem.Next, "agent undo") != c.undo {
+			t.Errorf("%s: exit %d, want %d; next: %s", c.past, code, c.exit, problem.Next)
+		}
+		// A script finds one document, and the exit code.
+		var stdout, stderr strings.Builder
+		cmd := newCmdline(func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
+		told := cmd.tellRebuilt(t.Context(), j.State(), true, err)
+		var state selfbuild.State
+		if code := cmd.exit(t.Context(), told, true); code != c.exit || json.Unmarshal([]byte(stdout.String()), &state) != nil || !strings.Contains(stderr.String(), "agent: ") {
+			t.Errorf("%s: exit %d with %q and %q", c.past, code, &stdout, &stderr)
+		}
+	}
+}
+
 // untagged is an engine on which every image is there.
 type untagged struct{}
 
@@ -242,6 +285,8 @@ func TestALoopIsCarriedOnByTheNextContainer(t *testing.T) {
 	for args, want := range map[string]string{
 		"sandbox loop --yes --goal x --iterations=3 --until-clean -n 2": "sandbox loop --resume --yes",
 		"sandbox loop --resume --yes":                                   "sandbox loop --resume --yes",
+		"sandbox loop -goal x -file=a --n 2 -yes -fresh":                "sandbox loop --resume -yes",
+		"sandbox loop -resume -yes":                                     "sandbox loop -resume -yes",
 		"sandbox run --goal x":                                          "sandbox run --goal x",
 		"version":                                                       "version",
 	} {
