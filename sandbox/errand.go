@@ -142,6 +142,10 @@ func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, e
 	}
 	select {
 	case status := <-done:
+		// The engine lost the container, and has no exit code of it.
+		if status.Error != nil {
+			return end, fmt.Errorf("wait for a container of %s: %s", image, status.Error.Message)
+		}
 		end.Exit = int(status.StatusCode)
 	case err := <-errs:
 		return end, e.wrap("wait for a container of "+image, err)

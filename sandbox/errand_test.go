@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/client"
 
@@ -89,7 +90,17 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	engine, api := boxtest.Engine(t), rawClient(t)
 	name := fmt.Sprintf("agent-handover-%d", os.Getpid())
 	ref := name + ":current"
-	if err := engine.TagImage(t.Context(), boxtest.Image(t), ref); err != nil {
+	// Two images that differ in what they set.
+	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: boxtest.Image(t), Cmd: []string{boxtest.Probe}}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag, set := range map[string]string{"old": "ENV BOTH=1 OLD=1", "next": "ENV BOTH=2"} {
+		if _, err := api.ContainerCommit(t.Context(), made.ID, container.CommitOptions{Reference: name + ":" + tag, Changes: []string{set}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(api.ContainerRemove(t.Context(), made.ID, container.RemoveOptions{}), engine.TagImage(t.Context(), name+":old", ref)); err != nil {
 		t.Fatal(err)
 	}
 	old, err := api.ContainerCreate(t.Context(), &container.Config{
@@ -106,7 +117,7 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := errors.Join(engine.RemoveImage(ctx, ref), engine.RemoveImage(ctx, name+":next")); err != nil {
+		if err := errors.Join(engine.RemoveImage(ctx, ref), engine.RemoveImage(ctx, name+":old"), engine.RemoveImage(ctx, name+":next")); err != nil {
 			t.Error(err)
 		}
 	})
@@ -120,10 +131,39 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	if now, err := api.ContainerInspect(t.Context(), name); err != nil || now.ID != old.ID {
 		t.Errorf("a container of the current image was replaced: %v", err)
 	}
-	next, err := api.ContainerCommit(t.Context(), old.ID, container.CommitOptions{Reference: name + ":next"})
+	// Killed after the old one had stopped: it works again.
+	_, err = api.ContainerCreate(t.Context(), &container.Config{
+		Image: ref, Labels: map[string]string{"agent.role": "test", "agent.test": name, "agent.successor": old.ID}, Cmd: []string{boxtest.Probe},
+	}, nil, nil, nil, name+"-next")
 	if err == nil {
-		err = engine.TagImage(t.Context(), next.ID, ref)
+		err = api.ContainerKill(t.Context(), old.ID, "KILL")
 	}
+	if err == nil {
+		err = engine.HandOver(t.Context(), ref, again)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := api.ContainerInspect(t.Context(), name); err != nil || now.ID != old.ID || !now.State.Running || len(labelled(t, api, "agent.test="+name)) != 1 {
+		t.Errorf("a hand-over that was killed is not settled: %v", err)
+	}
+	// Whoever cancels while the old one ends has the successor all the same.
+	next, _, err := engine.ImageLabels(t.Context(), name+":next")
+	if err == nil {
+		err = engine.TagImage(t.Context(), next, ref)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told, _ := api.Events(ctx, events.ListOptions{Filters: filters.NewArgs(filters.Arg("container", old.ID), filters.Arg("event", "kill"))})
+	go func() { <-told; cancel() }()
+	if err := engine.HandOver(ctx, ref, again); err != nil {
+		t.Error(err)
+	}
+	// Killed before it had its name.
+	err = api.ContainerRename(t.Context(), name, name+"-next")
 	if err == nil {
 		err = engine.HandOver(t.Context(), ref, again)
 	}
@@ -134,9 +174,10 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now.ID == old.ID || now.Image != next.ID || !now.State.Running || !now.HostConfig.ReadonlyRootfs || !slices.Contains(now.Config.Env, "KEPT=1") ||
+	if now.ID == old.ID || now.Image != next || !now.State.Running || !now.HostConfig.ReadonlyRootfs || !slices.Contains(now.Config.Env, "KEPT=1") ||
+		!slices.Contains(now.Config.Env, "BOTH=2") || slices.Contains(now.Config.Env, "OLD=1") ||
 		!slices.Equal(now.Config.Cmd, []string{"raise", "0", "again"}) {
-		t.Errorf("the successor is %s of %s, running %v, args %v", now.ID, now.Image, now.State.Running, now.Config.Cmd)
+		t.Errorf("the successor is %s of %s, running %v, args %v, env %v", now.ID, now.Image, now.State.Running, now.Config.Cmd, now.Config.Env)
 	}
 	if left := labelled(t, api, "agent.test="+name); len(left) != 1 {
 		t.Errorf("%d containers are left", len(left))

@@ -250,6 +250,7 @@ func TestUndoAsksBeforeItWrites(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte("new\n"), After: []byte("old\n"), Mode: 0o644}}}
 	for typed, exit := range map[string]int{"y\n": run.ExitDone, "\nno\n": run.ExitApproval, "\x04": run.ExitApproval} {
 		p := aPerson(t, nil)
+		p.types(t, "y\n") // ahead, which answers nothing
 		got := make(chan error, 1)
 		go func() { got <- p.cmd.confirmUndo(t.Context(), false, of, cs) }()
 		p.sees(t, "[y]es, [n]o", 1)

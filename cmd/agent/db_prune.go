@@ -95,6 +95,7 @@ func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Ti
 	if err != nil {
 		return err
 	}
+	c.forgetTyped() // typed before it was known what goes
 	answer, err := c.question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -52,8 +52,12 @@ func TestPruneAsksAndTells(t *testing.T) {
 		left  string
 	}{{"\n", run.ExitApproval, "2"}, {"no\n", run.ExitApproval, "2"}, {"y\n", run.ExitDone, "1"}} {
 		p := aPerson(t, h.env)
+		p.types(t, "y\n") // ahead, which answers nothing
+		got := make(chan int, 1)
+		go func() { got <- executeOn(t, p.cmd, "db", "prune", "--older-than", "2160h") }()
+		p.sees(t, "You: ", 1)
 		p.types(t, c.typed)
-		if exit := executeOn(t, p.cmd, "db", "prune", "--older-than", "2160h"); exit != c.exit {
+		if exit := <-got; exit != c.exit {
 			t.Errorf("after %q: exit code %d, want %d\n%s", c.typed, exit, c.exit, p.screen())
 		}
 		p.sees(t, "Remove 1 runs, 0 requests", 1)

@@ -110,7 +110,7 @@ func (c *cmdline) selfTags() string {
 // followTime bounds how long running containers are waited for.
 // A container is given two minutes to end what it is at, and its successor has to start;
 // there may be several, which go one after another.
-const followTime = 5 * time.Minute
+const followTime = 10 * time.Minute
 
 // journal opens the journal, which settles what a killed rebuild left, and gives it to act.
 //
@@ -131,6 +131,10 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 		return err
 	}
 	defer j.Close() // the kernel drops the lock in any case
+	// Told and not refused: the next rebuild is what helps.
+	if v, err := j.Lost(ctx); err == nil && v != nil {
+		fmt.Fprintf(c.stderr, "self: the image of the current version %s was removed: `agent self rebuild` makes the next\n", v.Name())
+	}
 	err = act(j)
 	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
 	// Without the caller's cancellation: one who pressed Ctrl-C during a trial has the

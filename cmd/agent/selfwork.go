@@ -15,6 +15,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
 
@@ -81,7 +82,9 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return quiet.with(ctx.Context, set, true, func(s *session) error {
+	// What the journal holds in the end; nil where the attempt did not begin.
+	var state *selfbuild.State
+	err = quiet.with(ctx.Context, set, true, func(s *session) error {
 		return quiet.journal(ctx.Context, s.engine, func(j *selfbuild.Journal) error {
 			// Containers in which a killed rebuild tried its image hold memory, and may hold
 			// the scratch schema that is about to be dropped.
@@ -100,9 +103,16 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 				defer cancel()
 				err = errors.Join(err, j.Fail(steady, s.why(err)))
 			}
-			return c.tellRebuilt(j.State(), asJSON, err)
+			last := j.State()
+			state = &last
+			return err
 		})
 	})
+	if state == nil {
+		return err
+	}
+	// After the hand-over, whose error is told with the rest.
+	return c.tellRebuilt(ctx.Context, *state, asJSON, err)
 }
 
 // why is what is recorded of an attempt that ended before there was an image: what its run says, else the error.
@@ -187,14 +197,43 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 		return err
 	}
 	// A scratch schema of its own for the trial: the canary's was dropped when that ended.
-	return r.copied(ctx.Context, func(p selfbuild.Prover) error {
+	err = r.copied(ctx.Context, func(p selfbuild.Prover) error {
 		r.work.Healthy = func(ctx context.Context) error {
 			// Asked each time: the journal is what says which image is on trial.
 			to := r.journal.State().Attempt.To
 			return p.Healthy(ctx, to.Image, to.Source)
 		}
-		return r.journal.Take(ctx.Context, r.work)
+		return refused(r.journal, r.journal.Take(ctx.Context, r.work))
 	})
+	var f *fault
+	if err == nil || errors.As(err, &f) || succeeded(r.journal) || r.req.Patch == nil && r.req.Goal == "" {
+		return err
+	}
+	// Whatever it was, the change lies in the workspace without an image.
+	return infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
+}
+
+// refused is the error of a change whose image did not prove itself, or fell ill on trial.
+// Trouble of the engine or the database is none of the change's, nor is what goes wrong once the image is settled, or
+// where the way back did: that is classified as everywhere.
+func refused(j *selfbuild.Journal, err error) error {
+	var engine *sandbox.UnavailableError
+	var database *store.UnavailableError
+	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || succeeded(j) {
+		return err
+	}
+	next := "see `agent self status`; the image from before is current"
+	// Before these phases nothing was written, and there would be nothing to undo.
+	if last := j.State().Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
+		next += ", and `agent undo` takes the change back" // it was written before the tags moved
+	}
+	return &fault{exit: run.ExitFail, kind: "patch", next: next, err: err}
+}
+
+// succeeded reports whether the last attempt made its image the current one.
+func succeeded(j *selfbuild.Journal) bool {
+	s := j.State()
+	return s.Attempt == nil && len(s.Past) > 0 && s.Past[0].Cause == ""
 }
 
 // resumed is the command line by which a container goes on with what args began: a loop where it stood, anything else anew.
@@ -203,27 +242,38 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 // works, as its models and caps, is kept word by word.
 func resumed(args []string) []string {
 	// A loop that was itself resumed goes on in the same words.
-	if len(args) < 2 || args[0] != "sandbox" || args[1] != "loop" || slices.Contains(args, "--resume") {
+	resumes := func(word string) bool { name, _ := loopFlag(word); return name == "resume" }
+	if len(args) < 2 || args[0] != "sandbox" || args[1] != "loop" || slices.ContainsFunc(args, resumes) {
 		return args
 	}
 	next := []string{"sandbox", "loop", "--resume"}
 	for i := 2; i < len(args); i++ {
 		// A flag has its value behind "=" or in the next word, which goes with it.
-		name, _, joined := strings.Cut(args[i], "=")
-		switch name {
+		switch name, joined := loopFlag(args[i]); name {
 		// The loop that is carried on has these.
-		case "--iterations", "-n", "--goal", "-g", "--file", "--candidates", "--replay":
+		case "iterations", "n", "goal", "g", "file", "candidates", "replay":
 			if !joined {
 				i++
 			}
 		// These have no word of their own behind them. --fresh would throw away the
 		// interrupted iteration, which is what is to be gone on with.
-		case "--fresh", "--until-clean":
+		case "fresh", "until-clean":
 		default:
 			next = append(next, args[i])
 		}
 	}
 	return next
+}
+
+// loopFlag is the name of the flag that a word of the command line begins, "" for none, and whether its value is in it.
+// One dash or two are the same to the parser.
+func loopFlag(word string) (name string, joined bool) {
+	name, _, joined = strings.Cut(word, "=")
+	bare := strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-")
+	if bare == name {
+		return "", false
+	}
+	return bare, joined
 }
 
 // asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version in
@@ -238,19 +288,9 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
-	var held []string
-	// The first image has nothing to be compared with: whoever starts it trusts the
-	// workspace.
-	if now := r.journal.State().Current; now != nil {
-		dir, err := r.selfDir()
-		if err != nil {
-			return err
-		}
-		changed, err := selfbuild.Differences(dir, *now, run.Tree(base))
-		if err != nil {
-			return err
-		}
-		held = selfbuild.Protected(changed...)
+	held, err := r.held(base)
+	if err != nil {
+		return err
 	}
 	switch {
 	case r.set.on("yes") && len(held) == 0:
@@ -262,6 +302,8 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 			// The names come from the workspace, and one of them may hold what moves a cursor.
 			fmt.Fprintln(r.stderr, "self: since the current version changed, what judges, builds or takes back the agent:", cleanLine(strings.Join(held, ", ")))
 		}
+		// What was typed while the scan went on answers nothing that only a person may.
+		r.forgetTyped()
 		typed, err := r.question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
 		// Enter is no yes: there is no diff above this question that somebody could have
 		// read.
@@ -270,6 +312,22 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 		}
 	}
 	return r.proveImage(ctx, base)
+}
+
+// held returns the protected paths in which a tree is not what the current version was built from.
+// The first image has nothing to be compared with: whoever starts it trusts the
+// workspace.
+func (r *rebuild) held(m *workspace.Manifest) ([]string, error) {
+	now := r.journal.State().Current
+	if now == nil {
+		return nil, nil
+	}
+	dir, err := r.selfDir()
+	if err != nil {
+		return nil, err
+	}
+	changed, err := selfbuild.Differences(dir, *now, run.Tree(m))
+	return selfbuild.Protected(changed...), err
 }
 
 // needsPerson says why a terminal is needed.
@@ -294,7 +352,7 @@ func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
 			// it.
 			return p.Canary(ctx, image, m.Digest())
 		}
-		return r.journal.Prove(ctx, r.work)
+		return refused(r.journal, r.journal.Prove(ctx, r.work))
 	})
 	r.cause, r.proved = err, err == nil
 	return err
@@ -336,8 +394,10 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 		return err
 	}
 	// Of one name for one journal, which one process has: what a killed one left is found again.
+	// The host belongs to it: two of them have a home of one name, and may have one database.
+	host, _, _ := strings.Cut(sandbox.Owner(), "/")
 	// 23 characters are well below the 63 that Postgres keeps of a name.
-	name := fmt.Sprintf("agent_self_%x", sha256.Sum256([]byte(dir)))[:23]
+	name := fmt.Sprintf("agent_self_%x", sha256.Sum256([]byte(host+"/"+dir)))[:23]
 	own, drop, err := store.Scratch(ctx, address, name)
 	if err != nil {
 		return err
@@ -361,9 +421,9 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 
 // tellRebuilt prints which image is current and why, and gives the exit code.
 // The state is printed in any case, as it is the truth about the tags: also after an
-// error one of the two images is current. A fault keeps its own exit code; what else
-// went wrong counts as a change that did not make it.
-func (c *cmdline) tellRebuilt(state selfbuild.State, asJSON bool, err error) error {
+// error one of the two images is current. In JSON it is the one document: the error is
+// told for people alone then.
+func (c *cmdline) tellRebuilt(ctx context.Context, state selfbuild.State, asJSON bool, err error) error {
 	if asJSON {
 		if printed := printJSON(c.stdout, state); printed != nil {
 			return printed
@@ -371,17 +431,13 @@ func (c *cmdline) tellRebuilt(state selfbuild.State, asJSON bool, err error) err
 	} else if now := state.Current; now != nil {
 		fmt.Fprintf(c.stdout, "source %s is current\n", now.Name())
 	}
-	var f *fault
 	var reported errReported
-	if err == nil || errors.As(err, &f) || errors.As(err, &reported) {
+	if err == nil || !asJSON || errors.As(err, &reported) {
 		return err
 	}
-	next := "see `agent self status`; the image from before is current"
-	// Before these phases nothing was written, and there would be nothing to undo.
-	if last := state.Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
-		next += ", and `agent undo` takes the change back" // it was written before the tags moved
-	}
-	return &fault{exit: run.ExitFail, kind: "patch", next: next, err: err}
+	problem, code := classify(ctx, err)
+	c.printProblem(c.stderr, problem)
+	return errReported{code}
 }
 
 // A selfApprover decides at the checkpoint of a rebuild: it asks, as for every run, and then has the new image built and
@@ -401,7 +457,15 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	if p.Feature != nil {
 		return a.approver.Approve(ctx, p)
 	}
-	var paths []string
+	// What the gates judged, and not what lies in the workspace by now: a file that came
+	// since was judged by nobody.
+	judged := p.Base.With(p.Candidate.Changeset)
+	// The whole tree, since an edit by hand or an ordinary run may have changed what is
+	// protected before: this change would carry it into the image.
+	paths, err := a.rebuild.held(judged)
+	if err != nil {
+		return run.Answer{}, err
+	}
 	for _, change := range p.Candidate.Changeset.Changes {
 		paths = append(paths, change.Path)
 		// To move a protected file away changes it as well.
@@ -409,7 +473,8 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 			paths = append(paths, change.From)
 		}
 	}
-	held := selfbuild.Protected(paths...)
+	slices.Sort(paths)
+	held := selfbuild.Protected(slices.Compact(paths)...)
 	// A copy, whose policy is taken away for this one question: the next candidate may
 	// touch nothing that is protected.
 	person := *a.approver
@@ -432,11 +497,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	}
 	// The build writes to the terminal too.
 	defer a.board.yield()()
-	base, err := workspace.Rescan(ctx, p.Workspace, a.rebuild.req.Exclude, workspace.Limits{})
-	if err == nil {
-		err = a.rebuild.proveImage(ctx, base.With(p.Candidate.Changeset))
-	}
-	if err != nil {
+	if err := a.rebuild.proveImage(ctx, judged); err != nil {
 		return run.Answer{Decision: run.Skip, By: "the new image: " + err.Error()}, nil
 	}
 	return answer, nil

@@ -114,6 +114,7 @@ func (c *cmdline) confirmUndo(ctx context.Context, yes bool, of run.Record, back
 	pal := c.palette(c.stderr)
 	fmt.Fprintf(c.stderr, "undo of run %s (%s) in %s\n\n", of.ID, cleanLine(of.Intent), cleanLine(of.Workspace))
 	diffView{palette: pal, columns: columns, most: previewLines}.print(c.stderr, back.Diff())
+	c.forgetTyped() // typed before there was a diff to read
 	for {
 		fmt.Fprint(c.stderr, "\n"+pal.bold("Write this to the workspace?")+" [y]es, [n]o: ")
 		answer, err := readLine(ctx, c.stdin)

@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,11 @@ func TestAnotherAnswerIsAskedForAndJudged(t *testing.T) {
 	b.ended(t, b.runner.Run(t.Context(), req), run.Promoted, verify.Pass, run.ExitDone)
 	if got := b.tree(t)["a.py"]; got != "x = 3\n" || m.steps() != "propose/1 propose/1.1" {
 		t.Errorf("a.py is %q after %s", got, m.steps())
+	}
+	// An approver may build from what was judged.
+	after := who.seen[0].Base.With(who.seen[0].Candidate.Changeset)
+	if e, ok := after.Lookup("a.py"); !ok || e.Digest != fmt.Sprintf("%x", sha256.Sum256([]byte("x = 2\n"))) {
+		t.Errorf("what was judged is %+v", e)
 	}
 	if m.asked[0].Temperature >= m.asked[1].Temperature || !strings.Contains(m.asked[1].Text, "another one than the obvious") {
 		t.Errorf("the model is not asked for something else:\n%s", m.asked[1].Text)

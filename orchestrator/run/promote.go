@@ -26,7 +26,7 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 	if req.NoPromote {
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
-	p.Run, p.Workspace = f.rec.ID, f.rec.Workspace
+	p.Run, p.Workspace, p.Base = f.rec.ID, f.rec.Workspace, base
 	// An approver sees the run by its name: it shows it, and the person finds it
 	// again with it.
 	answer, err := req.Approver.Approve(ctx, p)

@@ -183,6 +183,9 @@ type Proposal struct {
 	Run       string
 	Workspace string
 	Candidate Candidate
+	// Base is the workspace as the gates saw it, nil with a Feature. With the
+	// candidate's changeset it is what they judged; the directory may hold more by now.
+	Base *workspace.Manifest
 	// Response is what the candidate was made of.
 	Response []byte
 	// Again says that there is a model to be asked once more.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +22,14 @@ const user = 10003
 // Each case is an agent of its own with boxes on the same engine: more of them, and the case
 // that times out is no longer the one that should.
 const together = 3
+
+// How long one command of an image may take.
+// Without a bound an image that hangs would hold its trial, and the journal, for ever. The toolchain may have to be
+// built from what is far away.
+const (
+	errandTime = 5 * time.Minute
+	toolsTime  = 30 * time.Minute
+)
 
 // Errands runs commands of images. *sandbox.Engine does.
 // An exit code other than 0 is no error: the error is trouble of the machine.
@@ -50,7 +59,18 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 	for name, content := range files {
 		all[name] = content
 	}
-	return p.Errands.Errand(ctx, sandbox.Errand{Image: image, Args: args, Env: slices.Concat(p.Env, env), Files: all, User: user})
+	limit := errandTime
+	if args[0] == "images" {
+		limit = toolsTime
+	}
+	hangs := fmt.Errorf("it does not end within %v", limit)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, hangs)
+	defer cancel()
+	end, err := p.Errands.Errand(bounded, sandbox.Errand{Image: image, Args: args, Env: slices.Concat(p.Env, env), Files: all, User: user})
+	if err != nil && context.Cause(bounded) == hangs {
+		return end, hangs
+	}
+	return end, err
 }
 
 // must runs a command that has to end well.

@@ -41,6 +41,8 @@ type Attempt struct {
 	Begun  time.Time `json:"begun"`
 	// To is what was built, nil until then.
 	To *Version `json:"to,omitempty"`
+	// Was is the version of the same source that was kept before, which stays where the attempt ends badly.
+	Was *Version `json:"was,omitempty"`
 	// Cause says why it ended before it was settled.
 	// A rollback has one too: why it was wanted.
 	Cause string `json:"cause,omitempty"`
@@ -69,6 +71,8 @@ type Tags interface {
 	TagImage(ctx context.Context, image, ref string) error
 	// RemoveImage removes a tag; one that is absent is no error.
 	RemoveImage(ctx context.Context, ref string) error
+	// ImageLabels returns the ID of the image that a reference names, "" for none.
+	ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error)
 }
 
 // ErrBusy means that another process rebuilds the agent.
@@ -182,31 +186,69 @@ func writeFile(path string, v any) error {
 // Also without an attempt the tags are set: the kill may have come between the end in the journal and the tags.
 func (j *Journal) settle(ctx context.Context) error {
 	if j.state.Attempt != nil {
-		return j.Fail(ctx, errors.New("its process was killed"))
+		cause := "its process was killed"
+		// Whether the change was written by then, the journal does not know.
+		if to := j.state.Attempt.To; to != nil && to.Verdicts != nil {
+			cause += "; `agent undo` takes its change back where that was written"
+		}
+		if err := j.Fail(ctx, errors.New(cause)); err != nil {
+			return err
+		}
+	} else if err := j.follow(ctx); err != nil {
+		return err
 	}
-	return j.follow(ctx)
+	return j.sweep(ctx)
 }
 
 // follow gives the tags to the versions of the journal. The current one comes first: it is what containers start from.
-// A version that the journal does not have has no tag either. Doing it twice is doing it once.
+// A version that the journal does not have has no tag either, and so one whose image somebody removed: see Lost. Doing it
+// twice is doing it once.
 func (j *Journal) follow(ctx context.Context) error {
 	for _, tag := range []struct {
 		name string
 		v    *Version
 	}{{"current", j.state.Current}, {"previous", j.state.Previous}} {
-		ref := j.name + ":" + tag.name
-		err := error(nil)
-		if tag.v != nil {
-			err = j.tags.TagImage(ctx, tag.v.Image, ref)
-		} else {
-			err = j.tags.RemoveImage(ctx, ref)
-		}
-		if err != nil {
-			return fmt.Errorf("set the tag %s: %w", ref, err)
+		if err := j.tag(ctx, tag.v, tag.name); err != nil {
+			return err
 		}
 		j.reached("followed " + tag.name)
 	}
 	return nil
+}
+
+// tag gives a tag to the image of a version, and to none where v is nil or the image is gone.
+func (j *Journal) tag(ctx context.Context, v *Version, name string) error {
+	ref := j.name + ":" + name
+	lost, err := j.lost(ctx, v)
+	switch {
+	case err != nil:
+	case v == nil || lost:
+		err = j.tags.RemoveImage(ctx, ref)
+	default:
+		err = j.tags.TagImage(ctx, v.Image, ref)
+	}
+	if err != nil {
+		return fmt.Errorf("set the tag %s: %w", ref, err)
+	}
+	return nil
+}
+
+// lost reports whether somebody removed the image of a version.
+func (j *Journal) lost(ctx context.Context, v *Version) (bool, error) {
+	if v == nil {
+		return false, nil
+	}
+	id, _, err := j.tags.ImageLabels(ctx, v.Image)
+	return id == "", err
+}
+
+// Lost returns the current version where its image is gone, else nil: nothing can be started from it until the next
+// rebuild.
+func (j *Journal) Lost(ctx context.Context) (*Version, error) {
+	if lost, err := j.lost(ctx, j.state.Current); !lost || err != nil {
+		return nil, err
+	}
+	return j.state.Current, nil
 }
 
 // Begin records an attempt.
@@ -238,7 +280,7 @@ func (j *Journal) enter(p Phase, to *Version) error {
 // There must be one. From the rename in save on the new versions hold, whatever the tags say at that instant.
 func (j *Journal) end(current, previous *Version, cause string) error {
 	a := *j.state.Attempt
-	a.Cause = cause
+	a.Cause, a.Was = cause, nil
 	past := slices.Insert(slices.Clone(j.state.Past), 0, a)
 	err := j.save(State{Current: current, Previous: previous, Past: past[:min(len(past), maxPast)]})
 	j.reached("ended")
@@ -246,18 +288,29 @@ func (j *Journal) end(current, previous *Version, cause string) error {
 }
 
 // Fail ends the attempt without success: the versions are those from before it, and so are the tags.
-// The error is that of the engine or the disk, and not cause. What was built is removed last: its name is in the
-// attempt, and so found again, only until the end is recorded.
+// The error is that of the engine or the disk, and not cause. What was built is removed last, which a kill may prevent:
+// without its version.json, which goes before, it is found by sweep. A version of the same source that was kept stays.
 func (j *Journal) Fail(ctx context.Context, cause error) error {
-	to := j.state.Attempt.To
+	to, was := j.state.Attempt.To, j.state.Attempt.Was
 	// The tags first: an attempt that is still in the journal is settled again when this is killed.
 	if err := j.follow(ctx); err != nil {
 		return err
 	}
+	refused := to != nil && was == nil && !j.state.holds(*to)
+	switch {
+	case refused:
+		if err := os.Remove(filepath.Join(j.pod(to.Name()), "version.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove version %s: %w", to.Name(), err)
+		}
+	case was != nil:
+		if err := errors.Join(j.tag(ctx, was, was.Name()), j.keepVersion(*was)); err != nil {
+			return err
+		}
+	}
 	if err := j.end(j.state.Current, j.state.Previous, cause.Error()); err != nil {
 		return err
 	}
-	if to != nil && !j.state.holds(*to) {
+	if refused {
 		return j.drop(ctx, to.Name())
 	}
 	return nil
@@ -269,6 +322,12 @@ func (j *Journal) Fail(ctx context.Context, cause error) error {
 func (j *Journal) Rollback(ctx context.Context, cause string) error {
 	if j.state.Previous == nil {
 		return errors.New("there is no previous version of the agent to go back to")
+	}
+	// Before the end is recorded, as that could not be gone back on.
+	if lost, err := j.lost(ctx, j.state.Previous); err != nil {
+		return err
+	} else if lost {
+		return fmt.Errorf("the image %.19s of the previous version %s was removed", j.state.Previous.Image, j.state.Previous.Name())
 	}
 	s := j.state
 	s.Attempt = &Attempt{Intent: "rollback", Phase: Settled, Begun: time.Now().UTC().Truncate(time.Second), To: s.Previous}

@@ -288,7 +288,7 @@ func TestAKillLeavesAWorkingCurrentImage(t *testing.T) {
 			if err := j.Rollback(t.Context(), "for the next case"); err != nil {
 				t.Fatal(err)
 			}
-		} else if past := s.whole("a").Past[0]; past.Cause != "its process was killed" || past.Intent != "a test" {
+		} else if past := s.whole("a").Past[0]; !strings.HasPrefix(past.Cause, "its process was killed") || past.Intent != "a test" {
 			t.Errorf("killed at %s: recorded is %+v", point, past)
 		}
 		j.Close()
@@ -339,6 +339,113 @@ func TestACancelledTrialGoesBack(t *testing.T) {
 	if diff := cmp.Diff([]Phase{Build, Canary, Swap, Trial}, told); diff != "" || handed != 2 {
 		t.Errorf("handed over %d times; phases (-want +got):\n%s", handed, diff)
 	}
+	// A journal that cannot be written once the trial is over: containers follow the tags back all the same.
+	handed, w = 0, s.work("b")
+	w.HandOver = func(context.Context) error { handed++; return nil }
+	j, file := s.open(), filepath.Join(s.dir, "state.json")
+	j.reached = func(at string) {
+		if at == string(Settled) {
+			if err := errors.Join(os.Rename(file, file+".kept"), os.MkdirAll(filepath.Join(file, "in the way"), 0o700)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := rebuild(t.Context(), j, w); err == nil || handed != 2 {
+		t.Errorf("settled without a journal: handed over %d times, %v", handed, err)
+	}
+	j.Close()
+	if err := errors.Join(os.RemoveAll(file), os.Rename(file+".kept", file)); err != nil {
+		t.Fatal(err)
+	}
+	s.open().Close()
+	s.whole("a")
+}
+
+func TestAFailedRebuildKeepsTheVersionsOfItsSource(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, x := range []text{"a", "b", "c"} {
+		s.must(x)
+	}
+	kept, err := Versions(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []text{"a", "c"} { // one that is only kept, and the current one
+		w := s.work(x)
+		w.Healthy = func(context.Context) error { return errors.New("it broke") }
+		j := s.open()
+		if err := rebuild(t.Context(), j, w); err == nil {
+			t.Error("no error")
+		}
+		j.Close()
+	}
+	s.whole("c")
+	now, err := Versions(s.dir)
+	if diff := cmp.Diff(kept, now); diff != "" || err != nil {
+		t.Errorf("kept (-before +after), %v:\n%s", err, diff)
+	}
+	for _, v := range now {
+		if id := s.tagged(v.Name()); id != v.Image {
+			t.Errorf("the tag of %s names %q and not %q", v.Name(), id, v.Image)
+		}
+	}
+	// What a kill left of a refused version goes with the next who opens the journal.
+	left := (&Journal{dir: s.dir}).pod("0123456789ab")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.open().Close()
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a source without a version stays: %v", err)
+	}
+}
+
+func TestALostImageBlocksNothing(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.must("a")
+	s.must("b")
+	before := s.whole("b")
+	for _, tag := range []string{"previous", before.Previous.Name()} {
+		if err := s.engine.RemoveImage(t.Context(), s.name+":"+tag); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := s.open()
+	if err := j.Rollback(t.Context(), "asked for"); err == nil || j.State().Current.Source != before.Current.Source {
+		t.Errorf("rolled back to an image that is gone: %v", err)
+	}
+	j.Close()
+	if err := errors.Join(s.engine.RemoveImage(t.Context(), s.name+":current"), s.engine.RemoveImage(t.Context(), s.name+":"+before.Current.Name())); err != nil {
+		t.Fatal(err)
+	}
+	j = s.open()
+	if v, err := j.Lost(t.Context()); err != nil || v == nil || v.Source != before.Current.Source {
+		t.Errorf("lost is %+v (%v)", v, err)
+	}
+	if err := rebuild(t.Context(), j, s.work("c")); err != nil {
+		t.Error(err)
+	}
+	j.Close()
+}
+
+// patient is an engine whose errands must be bounded.
+type patient struct{ t *testing.T }
+
+func (p patient) Errand(ctx context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		p.t.Errorf("%v may hang for ever", x.Args)
+	}
+	return sandbox.ErrandEnd{Stdout: []byte("aaaaaaaaaaaa")}, nil
+}
+
+func TestAnImageThatHangsIsNotWaitedForForEver(t *testing.T) {
+	t.Parallel()
+	p := Prover{Errands: patient{t}}
+	if err := p.Healthy(t.Context(), "image", "aaaaaaaaaaaa"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWhatJudgesIsProtected(t *testing.T) {
@@ -346,6 +453,7 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	held := []string{
 		"verify/gates.go", "VERIFY/gates.go", "./sandbox/box.go", "images/steps/agent.sh", "migrations/008_x.sql", "orchestrator/selfbuild/battery.go",
 		"orchestrator/run/promote.go", "orchestrator/run/contest.go", "cmd/agent/checkpoint.go", "cmd/agent/selfwork.go", "cmd/agent/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
+		"vendor/modules.txt", "compose.yaml", "compose.override.yaml", "docker-compose.yml", "cmd/agent/exit.go", "cmd/agent/terminal.go",
 	}
 	if diff := cmp.Diff(held, Protected(held...)); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)

@@ -179,6 +179,18 @@ func (j *Journal) prune(ctx context.Context) error {
 	return nil
 }
 
+// sweep drops what was kept of attempts that were killed: a source without a version.
+// No attempt goes on then, whose source would be one.
+func (j *Journal) sweep(ctx context.Context) error {
+	pods, err := filepath.Glob(filepath.Join(j.dir, "versions", "*"))
+	for _, pod := range pods {
+		if _, absent := os.Stat(filepath.Join(pod, "version.json")); errors.Is(absent, fs.ErrNotExist) && !j.state.holds(Version{Source: filepath.Base(pod)}) {
+			err = errors.Join(err, j.drop(ctx, filepath.Base(pod)))
+		}
+	}
+	return err
+}
+
 // drop removes a version: its tag, and with it the image where nothing else has it, and its source.
 // The tag goes first: a version without its image is still listed, and so dropped again by the next prune, while an
 // image without its version would be found by nobody.

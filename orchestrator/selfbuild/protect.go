@@ -12,8 +12,10 @@ import (
 // decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/asker.go", "cmd/agent/board_ask.go", "cmd/agent/checkpoint.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/settings.go", "cmd/agent/tree_test.go",
-	"Makefile", "go.mod", "go.sum", "go.work", "compose.yaml", "agent.toml",
+	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/asker.go", "cmd/agent/board_ask.go", "cmd/agent/checkpoint.go", "cmd/agent/exit.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/settings.go", "cmd/agent/terminal.go", "cmd/agent/tree_test.go",
+	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",
+	// In the place of every dependency, and no sum is checked of it.
+	"vendor/",
 }
 
 // Protected returns those of paths that are protected. Names are compared without regard to case, since some file
@@ -28,7 +30,9 @@ func Protected(paths ...string) []string {
 			what = strings.ToLower(what)
 			// Settings count in any directory. The commands of the rebuild are recognized by their prefix, and so are
 			// new ones.
-			own := path.Base(clean) == "agent.toml" || strings.HasPrefix(clean, "cmd/agent/self")
+			own := path.Base(clean) == "agent.toml" || strings.HasPrefix(clean, "cmd/agent/self") ||
+				// Every name that Compose looks for, and the files that it lays over them.
+				strings.HasPrefix(clean, "compose.") || strings.HasPrefix(clean, "docker-compose")
 			// The slash behind clean has a file in the place of a protected directory held as well.
 			if own || clean == what || strings.HasSuffix(what, "/") && strings.HasPrefix(clean+"/", what) {
 				held = append(held, p)

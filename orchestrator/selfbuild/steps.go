@@ -44,6 +44,10 @@ type Work struct {
 	Tell func(Phase)
 }
 
+// backTime bounds the way back.
+// A container that is handed back has two minutes to end what it is at, and there may be several.
+const backTime = 10 * time.Minute
+
 // A step is one row of the table of steps.
 // act may enter its phase again to record what it found. It does not undo: Fail does, from any phase.
 type step struct {
@@ -91,16 +95,17 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 			return err
 		}
 		// Before those no container can have seen the new image.
-		moved := s.phase == Swap || s.phase == Trial
+		moved := s.phase != Build && s.phase != Canary
 		// Whoever cancels wants the old image, and that takes the engine a moment.
-		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
 		defer cancel()
 		if failed := j.Fail(steady, err); failed != nil {
-			return fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
+			err = fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
 		}
+		// Also then: the tags go back before the end is recorded.
 		if moved && w.HandOver != nil {
 			if back := w.HandOver(steady); back != nil {
-				return fmt.Errorf("%w; and handing back: %w", err, back)
+				err = fmt.Errorf("%w; and handing back: %w", err, back)
 			}
 		}
 		return err
@@ -112,6 +117,11 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 // The journal knows of it what there is: a source before, an image and a program after.
 func build(ctx context.Context, j *Journal, w Work) error {
 	v := Version{Source: w.Source.Digest(), Built: time.Now().UTC().Truncate(time.Second)}
+	// What is kept of the same source, so that whoever ends the attempt puts it back.
+	if was, err := readVersion(j.pod(v.Name())); err == nil {
+		a := *j.state.Attempt
+		a.Was, j.state.Attempt = &was, &a // on the disk with the phase
+	}
 	// Named before it is there, so that whoever settles a killed attempt removes it.
 	if err := j.enter(Build, &v); err != nil {
 		return err
@@ -170,7 +180,7 @@ func compare(verdicts, others map[string]string, whose string) error {
 // The journal still names the old versions: a kill anywhere in here is settled by giving the tags back to those.
 func swap(ctx context.Context, j *Journal, w Work) error {
 	if now := j.state.Current; now != nil {
-		if err := j.tags.TagImage(ctx, now.Image, j.name+":previous"); err != nil {
+		if err := j.tag(ctx, now, "previous"); err != nil {
 			return err
 		}
 		j.reached("tagged previous")
