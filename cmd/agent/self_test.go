@@ -168,9 +168,14 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self"}, wait: patience{time: 300 * time.Millisecond}, board: cmd.newBoard(0)}
 		if typed != "" {
 			inner.wait.time = 0
-			go master.WriteString(typed)
 		}
-		go io.Copy(io.Discard, master)
+		go func() {
+			if typed != "" {
+				awaitText(t, master, "[s]kip") // what is typed ahead is forgotten
+				master.WriteString(typed)
+			}
+			io.Copy(io.Discard, master)
+		}()
 		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
 		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Modify, Path: "verify/gates.go", Before: []byte("a\n"), After: []byte("b\n")}},
