@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"agent/orchestrator/archive"
@@ -206,6 +208,62 @@ func (x taken) isReplayed(t *testing.T, e exported) {
 	gate, verdict, _ := strings.Cut(x.gate, " ")
 	if x.gate != "" && !bytes.Contains(data, []byte(`{"name":"`+gate+`","verdict":"`+verdict+`"`)) {
 		t.Errorf("the record has no %q", x.gate)
+	}
+}
+
+// What an archive says of the boundary of a box is not what holds: that is the user's.
+func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "runtime = \"runsc\"\n[dependencies]\ninstall = false\n", "")
+	set := settled(t, env, "-w", dir)
+	recorded := run.Settings{NoInstall: true}
+	if err := set.admits(&recorded); err != nil || recorded.Config.Runtime != "runsc" {
+		t.Errorf("it would be judged with the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+	if err := set.admits(&run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
+		t.Errorf("what it depends on would be installed: %v", err)
+	}
+	env, dir = home(t, "", "")
+	recorded = run.Settings{Config: verify.Config{Runtime: "kata"}}
+	if err := settled(t, env, "-w", dir).admits(&recorded); err != nil || recorded.Config.Runtime != "" {
+		t.Errorf("the archive chose the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+}
+
+// Names that are no files keep nobody waiting, and are not replaced.
+func TestAnArchiveIsAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, link, file := filepath.Join(dir, "fifo.tar"), filepath.Join(dir, "link.tar"), write(t, filepath.Join(dir, "file.tar"), "mine")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	e := exported{env: map[string]string{"XDG_CONFIG_HOME": dir}}
+	if got := e.command(t, run.ExitUsage, "runs", "verify", fifo); !strings.Contains(got.stderr, "is no regular file") {
+		t.Errorf("a FIFO: %+v", got)
+	}
+	for _, name := range []string{fifo, link, os.DevNull} {
+		err := writeWhole(name, func(io.Writer) error { return errors.New("written") })
+		if err == nil || !strings.Contains(err.Error(), name+" is no regular file") {
+			t.Errorf("%s would be replaced: %v", name, err)
+		}
+	}
+	if err := writeWhole(file, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Error(err)
+	}
+	// A replay that came to nothing leaves no directory, but for what is in it.
+	for name, stays := range map[string]bool{"empty": false, "full": true, "told": true} {
+		kept, gone, err := replayDir(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "full" {
+			write(t, filepath.Join(kept, "a"), "")
+		}
+		gone(map[bool]error{true: errReported{1}, false: errors.New("no engine")}[name == "told"])
+		if _, err := os.Stat(kept); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
