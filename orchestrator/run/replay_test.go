@@ -95,6 +95,15 @@ func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
 // What a record says of the run follows from its candidates, or is told.
 func TestTheVerdictOfTheRunIsCompared(t *testing.T) {
 	t.Parallel()
+	type recorded struct {
+		*bench
+		run string
+	}
+	benches := map[verify.Verdict]recorded{}
+	for _, v := range []verify.Verdict{verify.Pass, verify.Fail} {
+		b := setup(t, says(v))
+		benches[v] = recorded{b, record(t, b, b.request()).Run}
+	}
 	for want, c := range map[string]struct {
 		says   verify.Verdict
 		change func(e *run.Evidence)
@@ -106,9 +115,8 @@ func TestTheVerdictOfTheRunIsCompared(t *testing.T) {
 		"verdict: fail, now ":               {verify.Fail, func(e *run.Evidence) { e.Candidates[0].Verdict = verify.Cancelled }},
 		"":                                  {verify.Pass, func(e *run.Evidence) { e.State, e.Verdict = run.Rejected, verify.Policy }},
 	} {
-		b := setup(t, says(c.says))
-		doc := record(t, b, b.request())
-		e, err := b.db.Evidence(t.Context(), doc.Run)
+		b := benches[c.says]
+		e, err := b.db.Evidence(t.Context(), b.run)
 		if err != nil {
 			t.Fatal(err)
 		}
