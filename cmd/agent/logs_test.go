@@ -159,8 +159,10 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	c := newCmdline(func(k string) string { return env[k] }, nil, nil, nil)
 	hide := c.hider(set, "connection-word")
 	looks := "gh" + "p_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
-	for _, secret := range []string{"first-key-0123", "second-key-4567", "pg sesame", "hub-9876-token", "url-sesame-1", "gateway-word", "ollama-word", "smoke-token-77", "connection-word", looks,
-		"proxy-word-1", "proxy-word-2", "npm-token-word", "pip/sesame", "first-proxy", "second-proxy"} {
+	for _, secret := range []string{
+		"first-key-0123", "second-key-4567", "pg sesame", "hub-9876-token", "url-sesame-1", "gateway-word", "ollama-word", "smoke-token-77", "connection-word", looks,
+		"proxy-word-1", "proxy-word-2", "npm-token-word", "pip/sesame", "first-proxy", "second-proxy",
+	} {
 		forms := []string{secret}
 		if secret != looks {
 			forms = append(forms, base64.StdEncoding.EncodeToString([]byte("x"+secret+"y")), hex.EncodeToString([]byte(secret)), url.QueryEscape(secret))

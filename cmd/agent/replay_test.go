@@ -40,15 +40,17 @@ func replacing(file, search, replace string) string {
 
 // takes are ten runs of as many kinds.
 func takes() map[string]taken {
-	const shop = "def price(n: int) -> int:\n    return n * 2\n"
+	const shop = "def price(n):\n    return n * 2\n"
 	pass, fail := []verify.Verdict{verify.Pass}, []verify.Verdict{verify.Fail}
-	// One workspace for the slow gates, and one for the quick: each is judged once.
-	tested := map[string]string{"shop.py": shop, "test_shop.py": "from shop import price\n\n\ndef test_price() -> None:\n    assert price(2) == 4\n"}
+	// One workspace for each of the slow gates, so that no candidate goes through both, and
+	// one for the quick: each is judged once.
+	typed := map[string]string{"shop.py": "def price(n: int) -> int:\n    return n * 2\n"}
+	tested := map[string]string{"shop.py": shop, "test_shop.py": "from shop import price\n\n\ndef test_price():\n    assert price(2) == 4\n"}
 	shell := map[string]string{"run.sh": "#!/bin/sh\nname=you\necho \"$name\" \"$old\"\n"}
 	return map[string]taken{
 		"passes":       {files: map[string]string{"a.json": "{\"n\": 1}\n"}, patch: replacing("a.json", `{"n": 1}`, `{"n": 2}`), verdicts: pass, gate: "syntax pass"},
 		"fails lint":   {files: shell, patch: replacing("run.sh", `echo "$name" "$old"`, `echo "$name" "$nmae" "$old"`), exit: run.ExitFail, verdicts: fail, gate: "lint fail"},
-		"fails types":  {files: tested, patch: replacing("shop.py", "    return n * 2", "    return str(n)"), exit: run.ExitFail, verdicts: fail, gate: "types fail"},
+		"fails types":  {files: typed, patch: replacing("shop.py", "    return n * 2", "    return str(n)"), exit: run.ExitFail, verdicts: fail, gate: "types fail"},
 		"fails a test": {files: tested, patch: replacing("shop.py", "    return n * 2", "    return n * 3"), exit: run.ExitFail, verdicts: fail, gate: "tests fail"},
 		"is formatted": {files: tested, patch: replacing("shop.py", "    return n * 2", "    return   n+n"), verdicts: pass, gate: "tests pass"},
 		"deletes and renames": {
@@ -118,9 +120,10 @@ func write(t *testing.T, name, text string) string {
 }
 
 // take makes the run, exports it and takes the files of the workspace away.
-func (x taken) take(t *testing.T, url string, judged *memory) exported {
+// top is a directory that outlives all runs: the snapshots of a workspace that is gone are
+// anybody's to collect, and that of an equal workspace is the same one.
+func (x taken) take(t *testing.T, top, url string, judged *memory) exported {
 	t.Helper()
-	top := t.TempDir()
 	e := exported{archive: filepath.Join(top, "run.tar"), judged: judged, env: map[string]string{
 		"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "XDG_CONFIG_HOME": filepath.Join(top, "config"),
 	}}
@@ -143,7 +146,7 @@ func (x taken) take(t *testing.T, url string, judged *memory) exported {
 	if err := json.Unmarshal([]byte(e.command(t, x.exit, args...).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	// The directory stays, as the snapshots of one that is gone are anybody's to collect.
+	// The directory stays.
 	left, err := os.ReadDir(dir)
 	for _, entry := range left {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
@@ -166,7 +169,7 @@ func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	judged := &memory{rows: map[string][]byte{}}
 	all := takes()
 	// The gates are proved once for those that come after.
-	first := all["passes"].take(t, url, judged)
+	first := all["passes"].take(t, t.TempDir(), url, judged)
 	t.Run("passes", func(t *testing.T) { all["passes"].isReplayed(t, first) })
 	delete(all, "passes")
 	// Those of one workspace come after one another: it is judged unpatched once.
@@ -179,7 +182,8 @@ func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 		t.Run(fmt.Sprintf("and %d of one workspace", len(names)), func(t *testing.T) {
 			t.Parallel()
 			for _, name := range names {
-				t.Run(name, func(t *testing.T) { all[name].isReplayed(t, all[name].take(t, url, judged)) })
+				top := t.TempDir() // not of the subtest, after which the next has the same snapshot
+				t.Run(name, func(t *testing.T) { all[name].isReplayed(t, all[name].take(t, top, url, judged)) })
 			}
 		})
 	}
@@ -276,7 +280,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 		files: map[string]string{"a.json": "{}\n", "agent.toml": "[[gate]]\nname = \"even\"\ncommand = [\"/usr/bin/true\"]\nwhen = \"always\"\n"},
 		patch: replacing("a.json", "{}", "[]"),
 	}
-	e := x.take(t, url, &memory{rows: map[string][]byte{}})
+	e := x.take(t, t.TempDir(), url, &memory{rows: map[string][]byte{}})
 	key, _, _ := strings.Cut(e.command(t, run.ExitDone, "runs", "key").stdout, "\n")
 	pub := write(t, filepath.Join(t.TempDir(), "pub"), strings.TrimPrefix(e.command(t, run.ExitDone, "runs", "key").stdout, key+"\n"))
 	for _, args := range [][]string{{"--key", key}, {"--key", pub}, {}} {
