@@ -128,10 +128,8 @@ func TestABadEntryLeavesTheOthersAlone(t *testing.T) {
 	must(t, err)
 	kept := make(chan error, 1)
 	go func() { kept <- db.AppendEntries(t.Context(), list) }()
-	for { // until it waits for the run that is on its way out
-		if value(t, url, fmt.Sprintf(`select count(*) from pg_stat_activity where %d = any(pg_blocking_pids(pid))`, conn.PgConn().PID())) != "0" {
-			break
-		}
+	// Until it waits for the run that is on its way out.
+	for value(t, url, fmt.Sprintf(`select count(*) from pg_stat_activity where %d = any(pg_blocking_pids(pid))`, conn.PgConn().PID())) == "0" && len(kept) == 0 {
 	}
 	must(t, tx.Commit(t.Context()))
 	must(t, <-kept)
