@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -20,6 +21,27 @@ import (
 const secretVariables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
 	"AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN PYPI_TOKEN HF_TOKEN"
 
+// urlVariables are those whose URLs may hold a password, or a token in place of a name.
+// Some are lists. Each is looked for in small letters too, as the proxies and npm are.
+const urlVariables = "HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NPM_CONFIG_REGISTRY NPM_CONFIG_PROXY NPM_CONFIG_HTTPS_PROXY " +
+	"PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL GOPROXY"
+
+// passwordOf returns what of a URL is secret, "" for nothing.
+// A name alone is a token; a proxy may be written without a scheme.
+func passwordOf(text string) string {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	if password, ok := u.User.Password(); ok {
+		return password
+	}
+	return u.User.Username()
+}
+
 // hider returns what takes secrets out of a text that is kept or shown: those
 // that this process knows, in whatever form they may stand, and what looks like
 // a credential. What is left is one short line.
@@ -35,6 +57,12 @@ func (c *cmdline) hider(set settings, password string) func(string) string {
 	for _, name := range []string{"database_url", "gemini.base_url", "ollama.host"} {
 		if u, err := url.Parse(set[name].text); err == nil && u.User != nil {
 			known["password of "+name], _ = u.User.Password()
+		}
+	}
+	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
+		list := strings.FieldsFunc(c.getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
+		for i, text := range list {
+			known[strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1")] = passwordOf(text)
 		}
 	}
 	// Of a box's environment those that are called a secret: "production" is none.
@@ -99,11 +127,14 @@ func (j *loggedJournal) Find(ctx context.Context, of, step, digest string) (llm.
 // Begin keeps what the request is until it ends.
 func (j *loggedJournal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	number, err := j.Journal.Begin(ctx, r)
+	if err != nil {
+		return number, err // nothing is sent, and so nothing ends
+	}
 	r.Request, r.Text = nil, ""
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.open[number] = r
-	return number, err
+	return number, nil
 }
 
 // End enters the exchange once it is on record.
@@ -113,8 +144,11 @@ func (j *loggedJournal) End(ctx context.Context, number int64, o llm.Outcome) er
 	r := j.open[number]
 	delete(j.open, number)
 	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	enterExchange(ctx, r, o, map[string]any{"call": number})
-	return err
+	return nil
 }
 
 // enterExchange enters a question and what came of it; its texts are in the

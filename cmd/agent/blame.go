@@ -174,8 +174,13 @@ func (s *session) timeline(ctx context.Context, dir, name, now string) (*timelin
 		// Not known where the history of this name does not hold the change that was undone.
 		back, known := t.before[ch.UndoOf]
 		if ch.UndoOf != "" {
-			// The undo of an undo lets the first change stand again.
-			t.undone[ch.UndoOf], t.undone[ch.Run], t.undone[undoes[ch.UndoOf]] = true, true, false
+			// The undo of an undo lets the first change stand again, and the undo of that one
+			// does not: by turns, down to the run that was no undo.
+			first, taken := ch.UndoOf, true
+			for undoes[first] != "" {
+				first, taken = undoes[first], !taken
+			}
+			t.undone[ch.Run], t.undone[first] = true, taken
 			undoes[ch.Run] = ch.UndoOf
 		}
 		at := ch.At

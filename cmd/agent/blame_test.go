@@ -109,6 +109,31 @@ func TestBlameIsRightOnEveryLine(t *testing.T) {
 	}
 }
 
+// However often a run is taken back and done again, what counts is the last time.
+func TestTheLastOfAChainOfUndosCounts(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.promote(t, firstRun, "price = 3\n")
+	chain := []string{firstRun}
+	for i := range 5 {
+		var doc run.Document
+		text := h.ask(t, run.ExitDone, "undo", "--yes", "--json", "--workspace", h.dir, chain[i]).stdout
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		chain = append(chain, doc.Run)
+		past, err := (&session{db: h.db}).timeline(t.Context(), h.dir, "shop.py", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, id := range chain {
+			if want := n > 0 || i%2 == 0; past.undone[id] != want {
+				t.Errorf("after %d undos run %d of the chain is taken back: %v, want %v", i+1, n, !want, want)
+			}
+		}
+	}
+}
+
 func TestBlameRefusesWhatIsNoTextOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)

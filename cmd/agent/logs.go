@@ -22,6 +22,9 @@ import (
 // It looks like at once to a person, and costs the database a few small reads a second.
 const followEvery = 300 * time.Millisecond
 
+// settleEvery is how often a command that follows a run looks whether its process lives.
+const settleEvery = 2 * time.Second
+
 // logKinds are the kinds of entries, as a person may ask for them.
 // The help page and the error of a wrong --kind print them in this order.
 var logKinds = []run.EntryKind{
@@ -92,9 +95,10 @@ func (c *cmdline) showLogs(ctx *cli.Context) error {
 //
 // It reads in portions, from the number that was shown last, and holds one of them in
 // memory. The first error of show ends it, such as that of a reader who left. A run
-// whose process died is followed until somebody settles it, which every command that
-// opens the record does when it begins.
+// whose process died would never end: so what the dead left is settled now and then, as
+// every command does when it begins.
 func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, follow bool, show func(logRow) error) error {
+	settled := time.Now() // when the command began
 	for after := int64(0); ; {
 		// Asked before the events: those of a run that had ended are all there.
 		over := !follow
@@ -124,6 +128,13 @@ func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, 
 			if err := pause(ctx, followEvery); err != nil {
 				return err
 			}
+			if time.Since(settled) < settleEvery {
+				continue
+			}
+			if _, err := s.recover(ctx); err != nil {
+				return err
+			}
+			settled = time.Now()
 		}
 	}
 }

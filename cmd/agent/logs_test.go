@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
+	"agent/sandbox"
 	"agent/verify"
 )
 
@@ -105,6 +109,38 @@ func TestALogIsFollowedToTheEndOfItsRun(t *testing.T) {
 	}
 }
 
+// A run that is killed while it is followed ends all the same, though no other command is run.
+func TestAFollowedRunThatIsKilledEnds(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	const id = "1k3ccccccccc"
+	h.begin(t, id, run.Analyzing)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	h.enter(t, id, run.Entry{Kind: run.StateEntry, Subject: "first"})
+	got := make(chan int, 1)
+	go func() {
+		defer write.Close()
+		got <- execute(t.Context(), []string{"runs", "logs", "--follow", "--json", id}, func(k string) string { return h.env[k] }, strings.NewReader(""), write, os.Stderr)
+	}()
+	if err := json.NewDecoder(read).Decode(&logRow{}); err != nil {
+		t.Fatal(err)
+	}
+	// As of a process that had the same number and is no more.
+	if _, err := h.db.Claim(t.Context(), id, 1, sandbox.Owner()+"0"); err != nil {
+		t.Fatal(err)
+	}
+	if exit := <-got; exit != run.ExitDone {
+		t.Errorf("exit code %d", exit)
+	}
+	if d, err := h.db.Run(t.Context(), id); err != nil || d.State != run.Failed {
+		t.Errorf("it ended %s, %v", d.State, err)
+	}
+}
+
 // Whatever this process knows to be a secret is kept out, in every form; and what looks like one.
 func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	t.Parallel()
@@ -115,12 +151,18 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	}
 	env["AGENT_DATABASE_URL"] = "postgres://me:url-sesame-1@localhost/db"
 	env["GEMINI_BASE_URL"], env["OLLAMA_HOST"] = "http://me:gateway-word@host/", "http://me:ollama-word@host"
+	env["HTTPS_PROXY"], env["http_proxy"] = "http://me:proxy-word-1@host:3128", "me:proxy-word-2@host:3128"
+	env["NPM_CONFIG_REGISTRY"], env["PIP_INDEX_URL"] = "https://npm-token-word@host/", "https://me:pip%2Fsesame@host/simple"
+	env["GOPROXY"] = "https://me:first-proxy@host|https://me:second-proxy@host,direct"
 	set := settled(t, env, "-w", dir)
 	set["smoke.env"] = value{text: `{"API_TOKEN": "smoke-token-77", "MODE": "production"}`}
 	c := newCmdline(func(k string) string { return env[k] }, nil, nil, nil)
 	hide := c.hider(set, "connection-word")
 	looks := "gh" + "p_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
-	for _, secret := range []string{"first-key-0123", "second-key-4567", "pg sesame", "hub-9876-token", "url-sesame-1", "gateway-word", "ollama-word", "smoke-token-77", "connection-word", looks} {
+	for _, secret := range []string{
+		"first-key-0123", "second-key-4567", "pg sesame", "hub-9876-token", "url-sesame-1", "gateway-word", "ollama-word", "smoke-token-77", "connection-word", looks,
+		"proxy-word-1", "proxy-word-2", "npm-token-word", "pip/sesame", "first-proxy", "second-proxy",
+	} {
 		forms := []string{secret}
 		if secret != looks {
 			forms = append(forms, base64.StdEncoding.EncodeToString([]byte("x"+secret+"y")), hex.EncodeToString([]byte(secret)), url.QueryEscape(secret))
@@ -138,5 +180,23 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	// A digest of a weak password would give it away.
 	if got := hide("connection-word"); got != "[key password of the database]" {
 		t.Errorf("kept is %q", got)
+	}
+}
+
+// A broken journal begins nothing.
+type brokenJournal struct {
+	llm.Journal
+	err error
+}
+
+func (j brokenJournal) Begin(context.Context, llm.Record) (int64, error) { return 0, j.err }
+
+// What is not on record in the journal is not in the log either, and nothing of it stays in memory.
+func TestAnExchangeThatIsNotOnRecordIsNotInTheLog(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("gone")
+	j := &loggedJournal{Journal: brokenJournal{err: gone}, open: map[int64]llm.Record{}}
+	if _, err := j.Begin(t.Context(), llm.Record{}); !errors.Is(err, gone) || len(j.open) != 0 {
+		t.Errorf("open are %v, %v", j.open, err)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"agent/orchestrator/archive"
@@ -38,15 +40,17 @@ func replacing(file, search, replace string) string {
 
 // takes are ten runs of as many kinds.
 func takes() map[string]taken {
-	const shop = "def price(n: int) -> int:\n    return n * 2\n"
+	const shop = "def price(n):\n    return n * 2\n"
 	pass, fail := []verify.Verdict{verify.Pass}, []verify.Verdict{verify.Fail}
-	// One workspace for the slow gates, and one for the quick: each is judged once.
-	tested := map[string]string{"shop.py": shop, "test_shop.py": "from shop import price\n\n\ndef test_price() -> None:\n    assert price(2) == 4\n"}
+	// One workspace for each of the slow gates, so that no candidate goes through both, and
+	// one for the quick: each is judged once.
+	typed := map[string]string{"shop.py": "def price(n: int) -> int:\n    return n * 2\n"}
+	tested := map[string]string{"shop.py": shop, "test_shop.py": "from shop import price\n\n\ndef test_price():\n    assert price(2) == 4\n"}
 	shell := map[string]string{"run.sh": "#!/bin/sh\nname=you\necho \"$name\" \"$old\"\n"}
 	return map[string]taken{
 		"passes":       {files: map[string]string{"a.json": "{\"n\": 1}\n"}, patch: replacing("a.json", `{"n": 1}`, `{"n": 2}`), verdicts: pass, gate: "syntax pass"},
 		"fails lint":   {files: shell, patch: replacing("run.sh", `echo "$name" "$old"`, `echo "$name" "$nmae" "$old"`), exit: run.ExitFail, verdicts: fail, gate: "lint fail"},
-		"fails types":  {files: tested, patch: replacing("shop.py", "    return n * 2", "    return str(n)"), exit: run.ExitFail, verdicts: fail, gate: "types fail"},
+		"fails types":  {files: typed, patch: replacing("shop.py", "    return n * 2", "    return str(n)"), exit: run.ExitFail, verdicts: fail, gate: "types fail"},
 		"fails a test": {files: tested, patch: replacing("shop.py", "    return n * 2", "    return n * 3"), exit: run.ExitFail, verdicts: fail, gate: "tests fail"},
 		"is formatted": {files: tested, patch: replacing("shop.py", "    return n * 2", "    return   n+n"), verdicts: pass, gate: "tests pass"},
 		"deletes and renames": {
@@ -116,9 +120,10 @@ func write(t *testing.T, name, text string) string {
 }
 
 // take makes the run, exports it and takes the files of the workspace away.
-func (x taken) take(t *testing.T, url string, judged *memory) exported {
+// top is a directory that outlives all runs: the snapshots of a workspace that is gone are
+// anybody's to collect, and that of an equal workspace is the same one.
+func (x taken) take(t *testing.T, top, url string, judged *memory) exported {
 	t.Helper()
-	top := t.TempDir()
 	e := exported{archive: filepath.Join(top, "run.tar"), judged: judged, env: map[string]string{
 		"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "XDG_CONFIG_HOME": filepath.Join(top, "config"),
 	}}
@@ -141,7 +146,7 @@ func (x taken) take(t *testing.T, url string, judged *memory) exported {
 	if err := json.Unmarshal([]byte(e.command(t, x.exit, args...).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	// The directory stays, as the snapshots of one that is gone are anybody's to collect.
+	// The directory stays.
 	left, err := os.ReadDir(dir)
 	for _, entry := range left {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
@@ -164,7 +169,7 @@ func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	judged := &memory{rows: map[string][]byte{}}
 	all := takes()
 	// The gates are proved once for those that come after.
-	first := all["passes"].take(t, url, judged)
+	first := all["passes"].take(t, t.TempDir(), url, judged)
 	t.Run("passes", func(t *testing.T) { all["passes"].isReplayed(t, first) })
 	delete(all, "passes")
 	// Those of one workspace come after one another: it is judged unpatched once.
@@ -177,7 +182,8 @@ func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 		t.Run(fmt.Sprintf("and %d of one workspace", len(names)), func(t *testing.T) {
 			t.Parallel()
 			for _, name := range names {
-				t.Run(name, func(t *testing.T) { all[name].isReplayed(t, all[name].take(t, url, judged)) })
+				top := t.TempDir() // not of the subtest, after which the next has the same snapshot
+				t.Run(name, func(t *testing.T) { all[name].isReplayed(t, all[name].take(t, top, url, judged)) })
 			}
 		})
 	}
@@ -209,6 +215,62 @@ func (x taken) isReplayed(t *testing.T, e exported) {
 	}
 }
 
+// What an archive says of the boundary of a box is not what holds: that is the user's.
+func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "runtime = \"runsc\"\n[dependencies]\ninstall = false\n", "")
+	set := settled(t, env, "-w", dir)
+	recorded := run.Settings{NoInstall: true}
+	if err := set.admits(&recorded); err != nil || recorded.Config.Runtime != "runsc" {
+		t.Errorf("it would be judged with the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+	if err := set.admits(&run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
+		t.Errorf("what it depends on would be installed: %v", err)
+	}
+	env, dir = home(t, "", "")
+	recorded = run.Settings{Config: verify.Config{Runtime: "kata"}}
+	if err := settled(t, env, "-w", dir).admits(&recorded); err != nil || recorded.Config.Runtime != "" {
+		t.Errorf("the archive chose the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+}
+
+// Names that are no files keep nobody waiting, and are not replaced.
+func TestAnArchiveIsAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, link, file := filepath.Join(dir, "fifo.tar"), filepath.Join(dir, "link.tar"), write(t, filepath.Join(dir, "file.tar"), "mine")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	e := exported{env: map[string]string{"XDG_CONFIG_HOME": dir}}
+	if got := e.command(t, run.ExitUsage, "runs", "verify", fifo); !strings.Contains(got.stderr, "is no regular file") {
+		t.Errorf("a FIFO: %+v", got)
+	}
+	for _, name := range []string{fifo, link, os.DevNull} {
+		err := writeWhole(name, func(io.Writer) error { return errors.New("written") })
+		if err == nil || !strings.Contains(err.Error(), name+" is no regular file") {
+			t.Errorf("%s would be replaced: %v", name, err)
+		}
+	}
+	if err := writeWhole(file, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Error(err)
+	}
+	// A replay that came to nothing leaves no directory, but for what is in it.
+	for name, stays := range map[string]bool{"empty": false, "full": true, "told": true} {
+		kept, gone, err := replayDir(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "full" {
+			write(t, filepath.Join(kept, "a"), "")
+		}
+		gone(map[bool]error{true: errReported{1}, false: errors.New("no engine")}[name == "told"])
+		if _, err := os.Stat(kept); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // An archive whose gate has become another tool is replayed to another verdict, which is
 // told; one that was changed, or that asks for more than the user allows, is not replayed.
 func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
@@ -218,7 +280,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 		files: map[string]string{"a.json": "{}\n", "agent.toml": "[[gate]]\nname = \"even\"\ncommand = [\"/usr/bin/true\"]\nwhen = \"always\"\n"},
 		patch: replacing("a.json", "{}", "[]"),
 	}
-	e := x.take(t, url, &memory{rows: map[string][]byte{}})
+	e := x.take(t, t.TempDir(), url, &memory{rows: map[string][]byte{}})
 	key, _, _ := strings.Cut(e.command(t, run.ExitDone, "runs", "key").stdout, "\n")
 	pub := write(t, filepath.Join(t.TempDir(), "pub"), strings.TrimPrefix(e.command(t, run.ExitDone, "runs", "key").stdout, key+"\n"))
 	for _, args := range [][]string{{"--key", key}, {"--key", pub}, {}} {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -160,7 +161,12 @@ func (c *cmdline) export(ctx *cli.Context) error {
 		if name == "-" {
 			// In parts, as they are made. The reader has to verify what it got: half an
 			// archive lacks the signature, which stands at its end.
-			return write(c.stdout)
+			err := write(c.stdout)
+			if errors.Is(err, syscall.EPIPE) {
+				// Elsewhere such a reader has what it wanted; half an archive nobody wants.
+				err = infra("export again to a reader that takes all of it", "write the archive: %v", err)
+			}
+			return err
 		}
 		if err := writeWhole(name, write); err != nil {
 			return infra("name another file with -o", "write the archive: %w", err)
@@ -177,8 +183,11 @@ func (c *cmdline) export(ctx *cli.Context) error {
 // writeWhole writes a file beside its name and then gives it the name.
 // In the same directory, as only there a rename replaces the file in one step. A kill
 // leaves a file called .agent-* and never half an archive under the name. What was there
-// before goes.
+// before goes, if it was a file: a link or a device would be replaced too, and is left.
 func writeWhole(name string, write func(io.Writer) error) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", name)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".agent-*")
 	if err != nil {
 		return err
@@ -197,7 +206,8 @@ func writeWhole(name string, write func(io.Writer) error) error {
 // until then. Damage and another signer end with exit code 1, as a file that says
 // something else than it should; a file that cannot be read is a fault of usage.
 func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(), error) {
-	f, err := os.Open(name)
+	// Opening a FIFO must not wait for a writer that never comes.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, usage("name an archive", "%w", err)
 	}
@@ -314,7 +324,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 		defer done()
 		// Before anything is built or started: a signature says who made the archive, and
 		// not that its code may have more of this machine.
-		if err := set.admits(a.Evidence.Settings); err != nil {
+		if err := set.admits(&a.Evidence.Settings); err != nil {
 			return err
 		}
 		if ctx.String("key") == "" {
@@ -344,13 +354,16 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 // whoever makes one must not be able to.
 // Runs of the record pass without this: their settings were bounded when they were made
 // here. The error is one of policy and names the first setting that is more, with what
-// holds here.
-func (s settings) admits(recorded run.Settings) error {
+// holds here. The runtime becomes the user's own: none is more than another, and who
+// chose one to stand between foreign code and the kernel has it there.
+func (s settings) admits(recorded *run.Settings) error {
 	have, err := s.verifyConfig()
 	if err != nil {
 		return err
 	}
-	// A zero stands for the default of this program, in either.
+	recorded.Config.Runtime = have.Runtime
+	// A zero stands for the default of this program, in either. What of a box lies in its
+	// memory, as /tmp and every file, is bounded by that.
 	more := wider(recorded.Config, have)
 	// Code that may reach a network of this machine can carry away what that network
 	// holds.
@@ -358,6 +371,10 @@ func (s settings) admits(recorded run.Settings) error {
 		if !have.Egress.Covers(p) {
 			more = cmp.Or(more, "egress.allow")
 		}
+	}
+	// Its lock files say what is fetched, and the builders of packages are code too.
+	if !recorded.NoInstall && !s.on("dependencies.install") {
+		more = cmp.Or(more, "dependencies.install")
 	}
 	// Scripts of packages run while the image is built, before any box bounds what they
 	// may reach.
@@ -381,7 +398,7 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 		return err
 	}
 	// The directory goes last, when no box and no build reads it any more.
-	defer gone()
+	defer func() { gone(err) }()
 	// Minutes the first time, with a display of its own, and so before the board.
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
@@ -422,18 +439,24 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 // that is removed again.
 // A directory that is there already is refused, even an empty one: what is somebody's
 // own is neither written over nor mixed with what the run saw. The function removes the
-// directory, unless it was asked for.
-func replayDir(name string) (string, func(), error) {
+// directory; one that was asked for only after an error, and if nothing is in it.
+func replayDir(name string) (string, func(error), error) {
 	if name != "" {
 		// Mkdir tells by itself whether it is new: asking first would leave time for
 		// another.
 		if err := os.Mkdir(name, 0o755); err != nil {
 			return "", nil, usage("name a directory that is not there yet", "--keep: %w", err)
 		}
-		return resolved(name), func() {}, nil
+		dir := resolved(name)
+		return dir, func(err error) {
+			// A report is no error: the directory is what was asked for, be it empty.
+			if err != nil && !errors.As(err, new(errReported)) {
+				os.Remove(dir) // which refuses one that holds something
+			}
+		}, nil
 	}
 	dir, err := os.MkdirTemp("", "agent-replay-")
-	return resolved(dir), func() { os.RemoveAll(dir) }, err
+	return resolved(dir), func(error) { os.RemoveAll(dir) }, err
 }
 
 // printReplay prints a report, what the tools are first.

@@ -3,6 +3,7 @@ package archive
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,6 +69,29 @@ func (p part) header() *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Format: tar.FormatUSTAR, Name: p.Name, Size: p.Size, Mode: 0o644}
 }
 
+// tooLarge is the error of a part that no reader takes.
+func (p part) tooLarge() error {
+	if p.Size > maxPart {
+		return fmt.Errorf("%s has %d bytes, more than the %d MiB that a part may have", p.Name, p.Size, maxPart>>20)
+	}
+	return nil
+}
+
+// A bounded writer takes as much as a reader of archives does: what is more would be signed, and be
+// damage to everybody else.
+type bounded struct {
+	io.Writer
+	room int64
+}
+
+// Write passes p on while there is room.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.room -= int64(len(p)); b.room < 0 {
+		return 0, fmt.Errorf("the archive has more than the %d MiB that one may have", maxArchive>>20)
+	}
+	return b.Writer.Write(p)
+}
+
 // Write writes the archive of a run. content gives what the evidence names.
 // An error of content is wrapped with the digest; what was written to w before any error is
 // no archive, and the caller throws it away. content is asked for each digest once, the
@@ -77,10 +101,14 @@ func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest
 	if err != nil {
 		return err
 	}
-	t, m := tar.NewWriter(w), manifest{Format: format, Run: e.Run}
+	sized := &bounded{Writer: w, room: maxArchive}
+	t, m := tar.NewWriter(sized), manifest{Format: format, Run: e.Run}
 	add := func(name string, data []byte) error {
 		p := part{name, int64(len(data)), workspace.Digest(data)}
 		m.Parts = append(m.Parts, p)
+		if err := cmp.Or(ctx.Err(), p.tooLarge()); err != nil {
+			return err
+		}
 		if err := t.WriteHeader(p.header()); err != nil {
 			return err
 		}
@@ -193,6 +221,9 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	}
 	a := &Archive{Size: size, from: from, found: map[string]found{}}
 	order, err := a.index(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // which says nothing of the archive
+	}
 	if err != nil {
 		return nil, damaged("%v", err)
 	}
@@ -256,7 +287,7 @@ func (a *Archive) signed(ctx context.Context) error {
 // mean the same would differ in them, and one could carry there what nobody checks.
 func (a *Archive) index(ctx context.Context) (order []string, err error) {
 	in := io.NewSectionReader(a.from, 0, a.Size)
-	same := &comparer{from: a.from}
+	same := &comparer{ended: ctx.Err, from: a.from}
 	t, again := tar.NewReader(in), tar.NewWriter(same)
 	for {
 		h, err := t.Next()
@@ -278,6 +309,9 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		if h.Typeflag != tar.TypeReg || p.Size > a.Size-at {
 			return nil, fmt.Errorf("%q is no plain file of its size", p.Name)
 		}
+		if err := p.tooLarge(); err != nil {
+			return nil, err
+		}
 		if _, twice := a.found[p.Name]; twice {
 			return nil, fmt.Errorf("%q is there twice", p.Name)
 		}
@@ -286,7 +320,7 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 			return nil, err
 		}
 		if _, err := io.Copy(io.MultiWriter(again, sum), t); err != nil {
-			return nil, errors.Join(ctx.Err(), err)
+			return nil, err
 		}
 		p.SHA256 = hex.EncodeToString(sum.Sum(nil))
 		a.found[p.Name] = found{p, at}
@@ -336,14 +370,19 @@ func (a *Archive) Content(digest string) ([]byte, error) { return a.read(blobs +
 
 // A comparer takes what is written for what lies in a file.
 type comparer struct {
-	from io.ReaderAt
-	at   int64
+	ended func() error // why to stop, nil to go on
+	from  io.ReaderAt
+	at    int64
 }
 
 // Write compares the next bytes.
 // Beyond the end of the file it reads zeros, and the end marks are zeros too: where they are
 // cut short at ends behind the size, which index compares.
 func (c *comparer) Write(p []byte) (int, error) {
+	// A gigabyte takes seconds, in which somebody may have had enough.
+	if err := c.ended(); err != nil {
+		return 0, err
+	}
 	is := make([]byte, len(p))
 	if _, err := c.from.ReadAt(is, c.at); err != nil && err != io.EOF || !bytes.Equal(is, p) {
 		return 0, fmt.Errorf("the bytes near %d are not those that were written", c.at)

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
 	"agent/orchestrator/archive"
 	"agent/orchestrator/run"
@@ -291,6 +293,87 @@ func TestAHostileArchiveIsRefused(t *testing.T) {
 	}
 	if _, err := archive.Open(t.Context(), bytes.NewReader(nil), 1<<40); err == nil || !strings.Contains(err.Error(), "more than any has") {
 		t.Errorf("a terabyte gives %v", err)
+	}
+}
+
+// The statement has one form: one that was signed with the same key and says something else
+// of the run is refused, and so is a signature that does not name its key.
+func TestTheStatementIsBoundToTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRecord(t)
+	names, in := parts(t, r.write(t))
+	whole := in["attestation.json"]
+	id, err := r.key.KeyID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in["attestation.json"] = strings.Replace(whole, `"keyid":"`+id+`"`, `"keyid":""`, 1)
+	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "names another key") {
+		t.Errorf("a signature of no named key gives %v", err)
+	}
+	var envelope struct{ Payload []byte }
+	if err := json.Unmarshal([]byte(whole), &envelope); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := dsse.NewEnvelopeSigner(r.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, changed := range map[string]string{"AGENT_LINT": "AGENT_TESTS", `"name":"a.py"`: `"name":"b.py"`, "2026-11-22": "2027-11-22", "PASSED": "FAILED"} {
+		payload := bytes.Replace(envelope.Payload, []byte(old), []byte(changed), 1)
+		other, err := signer.SignPayload(t.Context(), "application/vnd.in-toto+json", payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in["attestation.json"] = string(text)
+		if _, err := open(t, pack(t, names, in)); bytes.Equal(payload, envelope.Payload) || err == nil || !strings.Contains(err.Error(), "says something else of the run") {
+			t.Errorf("%s in place of %s gives %v", changed, old, err)
+		}
+	}
+}
+
+// What no reader would take is not signed, and who has had enough need not wait.
+func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
+	t.Parallel()
+	r := newRecord(t)
+	large := make([]byte, 64<<20+1)
+	inventory := r.contents[r.Inventory]
+	content := func(size int) func(string) ([]byte, error) {
+		return func(d string) ([]byte, error) {
+			if d == r.Inventory {
+				return inventory, nil
+			}
+			return large[:size], nil
+		}
+	}
+	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(len(large)), r.key); err == nil || !strings.Contains(err.Error(), "more than the 64 MiB that a part") {
+		t.Errorf("a large part gives %v", err)
+	}
+	for i := range 16 {
+		r.Candidates = append(r.Candidates, run.Exhibit{Response: strings.Repeat(string(rune('a'+i)), 64)})
+	}
+	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(64<<20), r.key); err == nil || !strings.Contains(err.Error(), "more than the 1024 MiB that one") {
+		t.Errorf("many parts give %v", err)
+	}
+	r = newRecord(t)
+	data := r.write(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := archive.Write(gone, io.Discard, r.Evidence, r.content, r.key); !errors.Is(err, context.Canceled) {
+		t.Errorf("writing for nobody gives %v", err)
+	}
+	if _, err := archive.Open(gone, bytes.NewReader(data), int64(len(data))); !errors.Is(err, context.Canceled) {
+		t.Errorf("reading for nobody gives %v", err)
+	}
+	// One that another program wrote.
+	names, in := parts(t, data)
+	in["run.json"] = string(large)
+	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "that a part may have") {
+		t.Errorf("a large part is read: %v", err)
 	}
 }
 

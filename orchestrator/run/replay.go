@@ -119,6 +119,7 @@ func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content fun
 	if err := rep.run(ctx, r); err != nil {
 		return nil, err
 	}
+	rep.conclude()
 	rep.Identical = len(rep.Differs) == 0
 	return rep.ReplayReport, nil
 }
@@ -145,6 +146,28 @@ func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
 		}
 	}
 	return nil
+}
+
+// conclude compares the run's own verdict with what its candidates came to now.
+//
+// A run that passed, or was promoted, has a candidate that passes: which one it took is not recorded, as the best of
+// several need not be the last. Of the other verdicts no candidate tells, since they come of people and policy too. A
+// replay that judged nothing proves nothing. What differs in a candidate is told there, and not once more.
+func (rep *replay) conclude() {
+	recorded, best := string(rep.evidence.Verdict), verify.Verdict("")
+	for _, v := range rep.Verdicts {
+		if best != verify.Pass {
+			best = cmp.Or(v.Replayed, best)
+		}
+	}
+	passed := rep.evidence.Verdict == verify.Pass || rep.evidence.State == Promoted
+	if len(rep.Differs) > 0 || best != "" && (!passed || best == verify.Pass && rep.evidence.Verdict == verify.Pass) {
+		return
+	}
+	if rep.evidence.State == Promoted {
+		recorded = string(Promoted) + ", " + recorded
+	}
+	rep.differs(0, "verdict", recorded, string(best))
 }
 
 // unwritten is the store of a replay, which leaves no record.

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,50 @@ func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
 	// Trouble of the machine is no difference.
 	if _, err := replayed(t, b, doc.Run, says(verify.Infra)); err == nil || !strings.Contains(err.Error(), "candidate 1 again: tests") {
 		t.Errorf("trouble gives %v", err)
+	}
+}
+
+// What a record says of the run follows from its candidates, or is told.
+func TestTheVerdictOfTheRunIsCompared(t *testing.T) {
+	t.Parallel()
+	type recorded struct {
+		*bench
+		run string
+	}
+	benches := map[verify.Verdict]recorded{}
+	for _, v := range []verify.Verdict{verify.Pass, verify.Fail} {
+		b := setup(t, says(v))
+		benches[v] = recorded{b, record(t, b, b.request()).Run}
+	}
+	for want, c := range map[string]struct {
+		says   verify.Verdict
+		change func(e *run.Evidence)
+	}{
+		"verdict: pass, now fail":           {verify.Fail, func(e *run.Evidence) { e.Verdict = verify.Pass }},
+		"verdict: promoted, fail, now fail": {verify.Fail, func(e *run.Evidence) { e.State = run.Promoted }},
+		"verdict: promoted, fail, now pass": {verify.Pass, func(e *run.Evidence) { e.Verdict = verify.Fail }},
+		"verdict: promoted, pass, now ":     {verify.Pass, func(e *run.Evidence) { e.Candidates = nil }},
+		"verdict: fail, now ":               {verify.Fail, func(e *run.Evidence) { e.Candidates[0].Verdict = verify.Cancelled }},
+		"":                                  {verify.Pass, func(e *run.Evidence) { e.State, e.Verdict = run.Rejected, verify.Policy }},
+	} {
+		b := benches[c.says]
+		e, err := b.db.Evidence(t.Context(), b.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(&e)
+		r := &run.Runner{Images: frozen{}, Verifier: says(c.says)}
+		rep, err := r.Replay(t.Context(), e, t.TempDir(), func(d string) ([]byte, error) { return b.db.Content(t.Context(), d) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, d := range rep.Differs {
+			got += fmt.Sprintf("%s: %s, now %s", d.What, d.Recorded, d.Replayed)
+		}
+		if got != want || rep.Identical != (want == "") {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"agent/orchestrator/run"
 )
@@ -29,11 +31,15 @@ type EventRow struct {
 // would wait for, and no token is asked for, since what a process did is true
 // whoever has the run by then.
 //
-// All entries are kept or none: one whose detail is no JSON, or whose run is gone, takes the others with it.
+// What ails one entry is not for the runs of the others to suffer: one whose run was removed is left out, and a
+// detail that is no JSON is replaced by why it is none. Of what is left, all are kept or none.
 func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	var runs, kinds, actors, subjects, details []string
 	for _, e := range entries {
 		detail, err := cleanJSON(e.Detail)
+		if err != nil {
+			detail, err = cleanJSON(map[string]any{"unreadable": err.Error()})
+		}
 		if err != nil {
 			return fmt.Errorf("record the log of run %s: %w", e.Run, err)
 		}
@@ -47,7 +53,18 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 		for i, e := range entries {
 			ages[i] = time.Since(e.At).Microseconds()
 		}
-		_, err := db.pool.Exec(ctx, `
+		return db.appendRows(ctx, pgx.NamedArgs{
+			"op": op, "runs": runs, "ages": ages, "kinds": kinds, "actors": actors, "subjects": subjects, "details": details,
+		})
+	})
+}
+
+// appendRows adds the rows of entries whose runs are there.
+// A run that is removed while the statement waits for its row is gone at the next attempt, which then leaves its entries
+// out; no more are made than there may be runs in one batch.
+func (db *DB) appendRows(ctx context.Context, rows pgx.NamedArgs) (err error) {
+	for range rows["runs"].([]string) {
+		_, err = db.pool.Exec(ctx, `
 			with clock as materialized (select clock_timestamp() as now)
 			insert into event (op, n, run, at, kind, actor, subject, detail)
 			select @op, x.n, x.run,
@@ -55,13 +72,14 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 				x.kind, x.actor, x.subject, x.detail::jsonb
 			from clock, unnest(@runs::text[], @ages::bigint[], @kinds::text[], @actors::text[], @subjects::text[], @details::text[])
 				with ordinality x (run, age, kind, actor, subject, detail, n)
+			where exists (select from run where run.id = x.run)
 			order by x.n
-			on conflict (op, n) do nothing`,
-			pgx.NamedArgs{
-				"op": op, "runs": runs, "ages": ages, "kinds": kinds, "actors": actors, "subjects": subjects, "details": details,
-			})
-		return err
-	})
+			on conflict (op, n) do nothing`, rows)
+		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "23503" {
+			return err
+		}
+	}
+	return err
 }
 
 // eventsAtOnce is how many events are read at a time.

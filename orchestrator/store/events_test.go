@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -98,11 +100,41 @@ func TestALogIsReadInParts(t *testing.T) {
 	if len(first) != 1000 || len(rest) != 1 || len(engine) != 1 || len(other) != 0 || engine[0].Number != first[7].Number {
 		t.Errorf("read %d, %d, %d, %d", len(first), len(rest), len(engine), len(other))
 	}
-	if err := db.AppendEntries(t.Context(), append(entries("01run", "s"), entries("02run", "s")...)); err == nil {
-		t.Error("a run that nobody recorded has a log")
+	bad := entries("01run", "s")
+	bad[0].Kind = "other"
+	if err := db.AppendEntries(t.Context(), append(entries("01run", "s"), bad...)); err == nil {
+		t.Error("a kind that there is not was kept")
 	}
 	if last, err := db.Events(t.Context(), "01run", "", rest[0].Number); err != nil || len(last) != 0 {
 		t.Errorf("half of what was refused is there: %v, %v", last, err)
+	}
+}
+
+// A run that was removed, even in this moment, and a number that is none cost the other entries of the batch nothing.
+func TestABadEntryLeavesTheOthersAlone(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	for _, id := range []string{"01run", "02run"} {
+		must(t, db.Create(t.Context(), record(id)))
+	}
+	list := append(entries("00gone", "gone"), append(entries("01run", "one"), entries("02run", "two")...)...)
+	list[2].Detail = map[string]any{"cost": math.NaN()}
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(t.Context())
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), `delete from run where id = '01run'`)
+	must(t, err)
+	kept := make(chan error, 1)
+	go func() { kept <- db.AppendEntries(t.Context(), list) }()
+	// Until it waits for the run that is on its way out.
+	for value(t, url, fmt.Sprintf(`select count(*) from pg_stat_activity where %d = any(pg_blocking_pids(pid))`, conn.PgConn().PID())) == "0" && len(kept) == 0 {
+	}
+	must(t, tx.Commit(t.Context()))
+	must(t, <-kept)
+	if got := value(t, url, `select concat_ws(' ', run, subject, detail) from event`); got != `02run two {"unreadable": "json: unsupported value: NaN"}` {
+		t.Errorf("kept is %s", got)
 	}
 }
 
