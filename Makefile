@@ -51,7 +51,7 @@ test-runsc: setup ## the tests of hostile programs, in boxes that have a kernel 
 	$(GO) test -tags bench -run '^TestBenchRunsc$$' -count 1 -v ./cmd/agent
 
 # Not part of `make test`: each change goes through the whole gate.
-test-self: setup ## a stand-in of this repository rebuilds itself: good and bad changes, and a kill at each step
+test-self: setup ## have a stand-in of this repository rebuild itself: good and bad changes, and a kill at each step
 	$(GO) test -tags self -run '^TestSelf(Rebuild|Kill)$$' -count 1 -timeout 30m -v ./cmd/agent
 
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
