@@ -76,11 +76,7 @@ type blamedFile struct {
 // start a container. Between the two it may be edited, which then counts as not yet
 // made.
 func (c *cmdline) blame(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
-	if err != nil {
-		return err
-	}
-	view, err := c.viewer(ctx)
+	set, view, err := c.viewer(ctx)
 	if err != nil {
 		return err
 	}

@@ -27,17 +27,22 @@ type viewer struct {
 	direct bool // no pager
 }
 
-// viewer returns the viewer that the flags ask for.
-func (c *cmdline) viewer(ctx *cli.Context) (viewer, error) {
+// viewer returns the settings of a command that shows something long, and the viewer
+// that its flags ask for.
+func (c *cmdline) viewer(ctx *cli.Context) (settings, viewer, error) {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return nil, viewer{}, err
+	}
 	painted := *c
 	switch painted.color = ctx.String("color"); painted.color {
 	case "auto", "always", "never":
 	default:
-		return viewer{}, usage("write auto, always or never", "--color %q is none of them", painted.color)
+		return nil, viewer{}, usage("write auto, always or never", "--color %q is none of them", painted.color)
 	}
 	// A dumb terminal cannot show what a pager does.
 	direct := ctx.Bool("no-pager") || terminal(c.stdout) == nil || c.getenv("TERM") == "dumb"
-	return viewer{&painted, direct}, nil
+	return set, viewer{&painted, direct}, nil
 }
 
 // page shows what show writes, which is clean.

@@ -77,11 +77,7 @@ type reviewed struct {
 // Four ways end here: a word on one run, the list for programs, the questions, and the
 // list for people. With --json nothing is asked, also on a terminal.
 func (c *cmdline) review(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
-	if err != nil {
-		return err
-	}
-	view, err := c.viewer(ctx)
+	set, view, err := c.viewer(ctx)
 	if err != nil {
 		return err
 	}

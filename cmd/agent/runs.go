@@ -271,11 +271,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 // Where the SARIF goes is checked before the database is asked, as everything
 // that a person may have mistyped.
 func (c *cmdline) runsShow(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
-	if err != nil {
-		return err
-	}
-	view, err := c.viewer(ctx)
+	set, view, err := c.viewer(ctx)
 	if err != nil {
 		return err
 	}
@@ -331,11 +327,7 @@ func (c *cmdline) printRun(w io.Writer, v shownRun) error {
 // runsDiff prints what was written, or what was tried last: after a
 // refusal it is the way to look at the patch as it was understood.
 func (c *cmdline) runsDiff(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
-	if err != nil {
-		return err
-	}
-	view, err := c.viewer(ctx)
+	set, view, err := c.viewer(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"agent/sandbox/workspace"
@@ -121,9 +123,11 @@ type Recording struct {
 	// Inventory is the digest of the text, "" where nothing was kept, and then
 	// Lacking says why.
 	Inventory, Lacking string
-	Files              int
-	Bytes              int64
-	Settings           Settings
+	// Contents are the digests of the files in the inventory, each once.
+	Contents []string
+	Files    int
+	Bytes    int64
+	Settings Settings
 }
 
 // A Recorder keeps what runs see. *store.DB is one.
@@ -162,7 +166,7 @@ func (f *flight) keep(ctx context.Context, req Request, st stage) error {
 	}
 	if rec.Lacking = cmp.Or(req.Keep.Never, rec.Lacking); rec.Lacking == "" {
 		var err error
-		if rec.Inventory, err = keepFiles(ctx, f.Recorder, st.base); err != nil {
+		if rec.Inventory, rec.Contents, err = keepFiles(ctx, f.Recorder, st.base); err != nil {
 			rec.Inventory, rec.Lacking = "", err.Error()
 		}
 	}
@@ -171,14 +175,10 @@ func (f *flight) keep(ctx context.Context, req Request, st stage) error {
 
 // keepFiles keeps the contents of a manifest, and then its inventory: where that is
 // there already, so is everything else.
-func keepFiles(ctx context.Context, to Recorder, base *workspace.Manifest) (string, error) {
+func keepFiles(ctx context.Context, to Recorder, base *workspace.Manifest) (inventory string, contents []string, err error) {
 	text, err := base.Inventory()
 	if err != nil {
-		return "", err
-	}
-	name := workspace.Digest(text)
-	if absent, err := to.Absent(ctx, []string{name}); err != nil || len(absent) == 0 {
-		return name, err
+		return "", nil, err
 	}
 	paths := map[string]string{}
 	for _, e := range base.Entries {
@@ -186,26 +186,27 @@ func keepFiles(ctx context.Context, to Recorder, base *workspace.Manifest) (stri
 			paths[e.Digest] = e.Path
 		}
 	}
-	digests, err := workspace.Contents(text)
-	if err != nil {
-		return "", err
+	inventory, contents = workspace.Digest(text), slices.Sorted(maps.Keys(paths))
+	if absent, err := to.Absent(ctx, []string{inventory}); err != nil || len(absent) == 0 {
+		return inventory, contents, err
 	}
-	if digests, err = to.Absent(ctx, digests); err != nil {
-		return "", err
+	absent, err := to.Absent(ctx, contents)
+	if err != nil {
+		return "", nil, err
 	}
 	batch, size := map[string][]byte{}, 0
-	for i, d := range digests {
+	for i, d := range absent {
 		content, err := base.ReadFile(paths[d])
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		batch[d], size = content, size+len(content)
-		if size >= keepAtOnce || i == len(digests)-1 {
+		if size >= keepAtOnce || i == len(absent)-1 {
 			if err := to.SaveContents(ctx, batch); err != nil {
-				return "", err
+				return "", nil, err
 			}
 			batch, size = map[string][]byte{}, 0
 		}
 	}
-	return name, to.SaveContents(ctx, map[string][]byte{name: text})
+	return inventory, contents, to.SaveContents(ctx, map[string][]byte{inventory: text})
 }

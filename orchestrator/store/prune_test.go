@@ -199,7 +199,7 @@ func (p past) saw(id, content string) (inventory string) {
 	must(p.T, err)
 	inventory = workspace.Digest(text)
 	must(p.T, p.db.SaveContents(p.Context(), map[string][]byte{inventory: text, workspace.Digest([]byte(content)): []byte(content)}))
-	must(p.T, p.db.SaveRecording(p.Context(), id, 1, run.Recording{Inventory: inventory, Files: 1}))
+	must(p.T, p.db.SaveRecording(p.Context(), id, 1, run.Recording{Inventory: inventory, Contents: []string{workspace.Digest([]byte(content))}, Files: 1}))
 	return inventory
 }
 
@@ -238,8 +238,8 @@ func TestARecordingOfWhatAPruneTookSaysSo(t *testing.T) {
 	must(t, p.db.Create(t.Context(), record("01run")))
 	inventory := p.saw("01run", "taken")
 	p.set(`delete from blob where sha256 = $1`, workspace.Digest([]byte("taken")))
-	for _, name := range []string{inventory, workspace.Digest([]byte("no inventory"))} {
-		must(t, p.db.SaveRecording(t.Context(), "01run", 1, run.Recording{Inventory: name}))
+	for name, contents := range map[string][]string{inventory: {workspace.Digest([]byte("taken"))}, workspace.Digest([]byte("no inventory")): nil} {
+		must(t, p.db.SaveRecording(t.Context(), "01run", 1, run.Recording{Inventory: name, Contents: contents}))
 		if got := rows(t, p.db, `select replayable, lacking from v_recordings`); len(got) != 1 || !strings.HasPrefix(got[0], "false|its files were removed") {
 			t.Errorf("recorded %q", got)
 		}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
 )
 
 // A LackingError says why a run cannot be replayed.
@@ -78,7 +76,10 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 		// Only now, under the lock: what is whole here is referred to by the insert, before a Prune can look.
 		inventory, lacking := r.Inventory, r.Lacking
 		if inventory != "" {
-			whole, err := isWhole(ctx, tx, inventory)
+			var whole bool
+			err := tx.QueryRow(ctx, `select not exists (
+				select from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d))`,
+				pgx.NamedArgs{"digests": append([]string{inventory}, r.Contents...)}).Scan(&whole)
 			if err != nil {
 				return err
 			}
@@ -94,28 +95,6 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 			pgx.NamedArgs{"run": id, "inventory": inventory, "lacking": clean(lacking), "files": r.Files, "bytes": r.Bytes, "settings": settings})
 		return err
 	})
-}
-
-// isWhole reports whether an inventory is there, and the content of every file in it.
-// The inventory refers to its files only by its text, so that no foreign key keeps them: see what a Prune reads. The
-// error is that of the database, or of a text that is no inventory.
-func isWhole(ctx context.Context, tx pgx.Tx, inventory string) (bool, error) {
-	var text []byte
-	err := tx.QueryRow(ctx, `select content from blob where sha256 = @name`, pgx.NamedArgs{"name": inventory}).Scan(&text)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	files, err := workspace.Contents(text)
-	if err != nil {
-		return false, err
-	}
-	whole := false
-	err = tx.QueryRow(ctx, `select not exists (select from unnest(@files::text[]) d where not exists (select from blob where sha256 = d))`,
-		pgx.NamedArgs{"files": files}).Scan(&whole)
-	return whole, err
 }
 
 // Content returns the content of that digest; ErrNotFound means that there is none.
