@@ -75,10 +75,10 @@ func leftover(c container.Summary, now time.Time) Leftover {
 }
 
 // Reap removes the boxes that nobody owns: the owner process is dead or
-// the lease has run out. It returns those that it removed. Several
-// processes may reap at once; the engine may then tell two of them that
-// they removed the same box, and what another one is removing may still be
-// there for a moment. When one box cannot be removed the others still are.
+// the lease has run out. It returns those that it removed, and not before
+// those are gone that others remove at the same time: several processes may reap
+// at once, and the engine may tell two of them that they removed the same box.
+// When one box cannot be removed the others still are.
 func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	boxes, err := e.Boxes(ctx)
 	if err != nil {
@@ -112,18 +112,38 @@ func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	return removed, errors.Join(errs...)
 }
 
-// remove kills and removes a container in whatever state. It reports
-// whether this call did it as far as the engine tells: of two at the same
-// time it may say so to both, never to neither.
+// remove kills and removes a container in whatever state, and returns when it is
+// gone. It reports whether this call did it as far as the engine tells: of two at
+// the same time it may say so to both, never to neither.
 func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // conflict: removal already in progress
+	if errdefs.IsConflict(err) { // somebody's removal is in progress
+		return false, e.awaitRemoval(ctx, id)
+	}
+	if errdefs.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, e.wrap("remove box "+short(id), err)
 	}
 	return true, nil
+}
+
+// awaitRemoval returns when a container that somebody else removes is gone. A removal
+// that does not come to an end is an error.
+func (e *Engine) awaitRemoval(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	over, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
+	select {
+	case <-over:
+		return nil
+	case err := <-failed:
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		return e.wrap("wait for the removal of box "+short(id), err)
+	}
 }
 
 // short returns the part of an ID that people read.
