@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -146,10 +147,11 @@ func lasting(v view, known map[string]outcome) map[string]outcome {
 
 // keepAsBaseline stores the candidate's own outcomes as the baseline of the
 // workspace that it becomes, so that the run after a promotion starts warm.
-// With changed configuration they would not be what that workspace gets.
-func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset) {
+// With changed configuration they would not be what that workspace gets. What cannot
+// be kept does not keep the rest from it.
+func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset) error {
 	if config, _ := splitConfig(final); !config.Empty() || final.Empty() {
-		return
+		return nil
 	}
 	// The digest is the one that a scan finds after the promotion. When the
 	// patch is never promoted, the row is simply never asked for.
@@ -158,6 +160,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var errs []error
 	groups := map[string]map[string]outcome{}
 	for _, def := range append(checks(), r.own...) {
 		out, ok := r.cand[def.name]
@@ -174,9 +177,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 			groups[def.group] = map[string]outcome{}
 		}
 		groups[def.group][def.name] = out
-		if err := s.types.keep(ctx, out.types); err != nil {
-			r.notes = append(r.notes, err.Error())
-		}
+		errs = append(errs, s.types.keep(ctx, out.types))
 	}
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by
@@ -185,9 +186,10 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 			continue
 		}
 		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {
-			r.notes = append(r.notes, fmt.Sprintf("result not kept as the next baseline: %v", err))
+			errs = append(errs, fmt.Errorf("result not kept as the next baseline: %w", err))
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // sawAll reports whether a check has judged all of a changeset: none of it is code

@@ -149,7 +149,9 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		for name := range c.cand {
 			s.results.judged[name] = Gate{Name: name, Verdict: Pass}
 		}
-		s.keepAsBaseline(t.Context(), cs)
+		if err := s.keepAsBaseline(t.Context(), cs); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
 		var got []string
 		for _, key := range cache.saves {
 			if !strings.HasPrefix(key, "baseline/"+base.With(cs).Digest()+"/image/") {

@@ -77,7 +77,7 @@ const work = "/work"
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "10"
+const definitions = "11"
 
 // Definitions is the version of what the gates run and how they read it: judgements of
 // another may differ.

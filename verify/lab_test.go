@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -124,7 +125,8 @@ type site struct {
 	config   Config
 }
 
-// write puts files below dir.
+// write puts files below dir; a name with an @ behind it is that of a link, and its
+// text where that leads.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -132,7 +134,13 @@ func write(t *testing.T, dir string, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		var err error
+		if link, ok := strings.CutSuffix(p, "@"); ok {
+			err = os.Symlink(text, link)
+		} else {
+			err = os.WriteFile(p, []byte(text), 0o644)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,10 +227,13 @@ func (s *site) verify(t *testing.T, files map[string]string) Report {
 	return s.judge(t, change(t, s.base, files))
 }
 
-// judge judges a changeset.
+// judge judges a changeset, and keeps what the next verdict is compared with.
 func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	t.Helper()
 	report, err := s.verifier.Verify(t.Context(), s.request(cs), nil)
+	if err == nil && report.Keep != nil {
+		err = report.Keep(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,8 @@ func testsApply(v view) string {
 // say. Plugins are not loaded by themselves, since which ones the image happens
 // to hold is no business of the workspace.
 //
-// It is run from one of the roots, on what is not in a root inside it.
+// It is run from one of the roots, on what is not in a root inside it, and not where a
+// link leads back.
 func testsCommand(b bench, roots []string, root string) guest.Command {
 	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 	if named := ownedBy(roots, root, unittests(b.view)); len(named) > 0 {
@@ -100,7 +101,7 @@ func testsCommand(b bench, roots []string, root string) guest.Command {
 			args = append(args, "--confcutdir="+work)
 		}
 	}
-	for _, inner := range insideOf(roots, root) {
+	for _, inner := range slices.Concat(insideOf(roots, root), b.view.loopsInside(root)) {
 		args = append(args, "--ignore="+path.Join(work, inner))
 	}
 	for _, id := range ownedBy(roots, root, b.only) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func typesCommand(b bench, roots []string, root string) guest.Command {
 		// Two roots may have files of one name: each knows its own.
 		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(typesDir, "roots", root))
 	}
-	for _, inner := range insideOf(roots, root) {
+	for _, inner := range slices.Concat(insideOf(roots, root), b.view.loopsInside(root)) {
 		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
 	}
 	return cmd

@@ -92,6 +92,12 @@ type Report struct {
 	// What a person should see although every gate passed: tests that the patch
 	// rewrote, and that fail on it as they were.
 	Holds []workspace.Hold
+
+	// Stores what the gates found in a candidate that passed as the baseline of the
+	// workspace that it becomes, so that the run after its promotion starts warm; nil
+	// when nothing is worth it. The verdict does not wait for it, and an error costs
+	// time later and nothing else.
+	Keep func(ctx context.Context) error
 }
 
 // Smoke says how the smoke test starts the program.
@@ -224,7 +230,7 @@ func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (R
 	// Only a pass is worth a row: nothing else is promoted without a person, who
 	// may change more before the next run.
 	if report.Verdict == Pass {
-		s.keepAsBaseline(ctx, report.Changeset)
+		report.Keep = func(ctx context.Context) error { return s.keepAsBaseline(ctx, report.Changeset) }
 	}
 	return report, nil
 }

@@ -216,6 +216,9 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	if err = cmp.Or(err, lost); err != nil {
 		return err
 	}
+	if report.Keep != nil {
+		f.beside.Go(func() { f.keepJudged(ctx, report) })
+	}
 	// The format gate may have changed the files: the changeset that counts from
 	// here on is the one of the report.
 	cand.Verdict, cand.Gates, cand.Skipped = report.Verdict, report.Gates, report.Skipped
@@ -225,6 +228,16 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	cand.Holds = append(cand.Holds, verify.Holds(st.base, report.Changeset)...)
 	cand.Holds = append(cand.Holds, st.base.Unseen(ctx, report.Changeset)...)
 	return ctx.Err()
+}
+
+// keepJudged keeps what only the next run will ask for, beside what follows, and does not
+// give it up because that is done sooner.
+func (f *flight) keepJudged(ctx context.Context, report verify.Report) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	if err := report.Keep(ctx); err != nil {
+		f.emit(Event{Note: err.Error()})
+	}
 }
 
 // edit turns the patch into a changeset that may be written at all.

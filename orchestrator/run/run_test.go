@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -255,6 +256,36 @@ func TestAPatchThatDoesNotApplyIsRefusedWithItsBlock(t *testing.T) {
 				t.Errorf("%d candidates recorded", len(doc.Candidates))
 			}
 		})
+	}
+}
+
+// What only the next run asks for is kept beside the promotion: it may take longer, it is
+// not given up then, and that it failed is a remark.
+func TestWhatTheGatesFoundIsKeptForTheNextRun(t *testing.T) {
+	t.Parallel()
+	var b *bench
+	var promoted bool
+	b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		report, err := says(verify.Pass)(ctx, req)
+		report.Keep = func(ctx context.Context) error {
+			for limit := time.Now().Add(4 * time.Second); !promoted && time.Now().Before(limit); time.Sleep(time.Millisecond) {
+				_, err := os.Stat(filepath.Join(b.dir, "new/b.py"))
+				promoted = err == nil
+			}
+			return errors.Join(errors.New("nothing was kept"), ctx.Err())
+		}
+		return report, err
+	})
+	var notes []string
+	b.runner.Emit = func(e run.Event) {
+		if e.Note != "" {
+			notes = append(notes, e.Note)
+		}
+	}
+	doc := b.runner.Run(t.Context(), b.request())
+	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if !promoted || !slices.Contains(notes, "nothing was kept") {
+		t.Errorf("promoted meanwhile: %t; told %q", promoted, notes)
 	}
 }
 
