@@ -80,10 +80,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// field checks a value of the JSON document printed last: field candidates.0.verdict fail
+// field checks a value of the JSON document printed last, as field candidates.0.verdict
+// fail, or keeps it in a variable, as field run -> RUN.
 func field(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: field PATH VALUE")
+	if len(args) != 2 && (len(args) != 3 || args[1] != "->") {
+		ts.Fatalf("usage: field PATH VALUE, or field PATH -> VARIABLE")
 	}
 	var v any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
@@ -101,7 +102,9 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: nothing is at %s", args[0], step)
 		}
 	}
-	if got := fmt.Sprint(v); (got == args[1]) == neg {
+	if len(args) == 3 {
+		ts.Setenv(args[2], fmt.Sprint(v))
+	} else if got := fmt.Sprint(v); (got == args[1]) == neg {
 		ts.Fatalf("%s is %q", args[0], got)
 	}
 }

@@ -87,7 +87,7 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 	case ctx.Err() != nil:
 		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
 	case errors.As(err, &moving):
-		return conflicted(&workspace.ConflictError{Paths: []string{moving.Path}})
+		return conflicted(&workspace.ConflictError{Paths: []string{moving.Path}}, "")
 	case errors.As(err, &gone):
 		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
 	case errors.As(err, &lacking):
@@ -121,10 +121,16 @@ func forbidden(err error) *Problem {
 	}
 }
 
-// conflicted is the problem of files that the user changed meanwhile.
-func conflicted(c *workspace.ConflictError) *Problem {
-	return &Problem{
+// conflicted is the problem of files that the user changed meanwhile. run is the name of
+// the run whose proven diff can still be had, "" when there is none yet.
+func conflicted(c *workspace.ConflictError, run string) *Problem {
+	p := &Problem{
 		Kind: "conflict", Message: c.Error(),
 		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",
 	}
+	if run != "" {
+		p.Next = "your edits were kept and nothing was written; in the workspace, `agent runs diff " + run +
+			" | agent sandbox run --patch -` merges the diff with them and has that judged, or says where they clash"
+	}
+	return p
 }

@@ -91,7 +91,7 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 	if len(paths) == 0 {
 		return nil
 	}
-	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}))
+	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}, f.rec.ID))
 	return &end
 }
 
@@ -221,7 +221,7 @@ func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
 func (f *flight) unplaced(ctx context.Context, err error) Ending {
 	var conflict *workspace.ConflictError
 	if errors.As(err, &conflict) {
-		return endWith(Conflicted, conflicted(conflict))
+		return endWith(Conflicted, conflicted(conflict, f.rec.ID))
 	}
 	return endWith(Failed, f.trouble(ctx, "write to the workspace", err))
 }

@@ -137,7 +137,7 @@ func outcome(j workspace.Recovery) (Ending, PromotionStatus) {
 	case workspace.Completed:
 		return Ending{State: Promoted, Verdict: verify.Pass}, Committed
 	case workspace.Conflicted:
-		return endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: j.Kept})), RolledBack
+		return endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: j.Kept}, "")), RolledBack
 	}
 	return endWith(Failed, &Problem{
 		Kind: "infra", Message: "the process died while it promoted; every file was put back",

@@ -334,8 +334,8 @@ func TestRunOutlivesAForkBomb(t *testing.T) {
 func TestRunReapsZombies(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
-	if r := boxtest.Run(t, box, "zombies", "600"); string(r.Stdout.Head) != "done" {
-		t.Errorf("600 orphans with a limit of 128 processes: %+v", r)
+	if r := boxtest.Run(t, box, "zombies", "2000"); string(r.Stdout.Head) != "done" {
+		t.Errorf("2,000 orphans with a limit of 128 processes: %+v", r)
 	}
 	mustBeEmpty(t, box)
 }
