@@ -52,7 +52,7 @@ test-runsc: setup ## the tests of hostile programs, in boxes that have a kernel 
 
 # Not part of `make test`: each change goes through the whole gate.
 test-self: setup ## have a stand-in of this repository rebuild itself: good and bad changes, and a kill at each step
-	$(GO) test -tags self -run '^TestSelf(Rebuild|Kill)$$' -count 1 -timeout 30m -v ./cmd/agent
+	$(GO) test -tags self -run '^TestSelf(Rebuild|RebuildForAGoal|Kill)$$' -count 1 -timeout 30m -v ./cmd/agent
 
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
 soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats

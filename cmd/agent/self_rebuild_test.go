@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 )
@@ -103,6 +104,27 @@ func TestSelfRebuild(t *testing.T) {
 	}
 	if got := s.self("rollback"); got.exit != 0 || s.state().Current.Source != first.Source {
 		t.Errorf("rolled back: %d: %s", got.exit, got.stderr)
+	}
+}
+
+// TestSelfRebuildForAGoal has a model find the change: the first answer does not compile, the
+// second mends that, and the image of that is the current one.
+func TestSelfRebuildForAGoal(t *testing.T) {
+	s := newStandIn(t)
+	model := llmtest.Gemini(
+		llmtest.Step{Text: replace("	return 1, \"fail\"", "	return 1, 2")},
+		llmtest.Step{Text: replace("	return 1, 2", "	return 1, \"fail\" // as ever")},
+		llmtest.Step{Text: "- the verdict of a failure is 1"},
+	)
+	t.Cleanup(model.Close)
+	s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "a-secret-of-the-test-0123456789", model.URL()
+	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--trial", "1s")
+	state := s.state()
+	if got.exit != 0 || state.Current == nil || state.Past[0].Phase != selfbuild.Settled || !strings.Contains(got.stderr, "repair: types") {
+		t.Fatalf("it ends with %d, %+v: %s", got.exit, state, got.stderr)
+	}
+	if text, err := os.ReadFile(s.dir + "/cmd/agent/program.go"); err != nil || !strings.Contains(string(text), "\"fail\" // as ever\n") {
+		t.Errorf("the program is %q, %v", text, err)
 	}
 }
 
