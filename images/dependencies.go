@@ -377,6 +377,10 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 	if err != nil {
 		return err
 	}
+	out, err := b.outside(ctx)
+	if err != nil {
+		return err
+	}
 	source := "agent-dependencies"
 	mounts := map[string]fsutil.FS{source: newTreeFS(d.files), caSource: newTreeFS(m.ca)}
 	err = b.solve(ctx, ref, mounts, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
@@ -395,7 +399,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
 		opts := append(d.environment(m), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
-			llb.User(installer), llb.Network(llb.NetModeHost))
+			llb.User(installer), out)
 		root = step(root, "[dependencies] install", stepMark, string(script), d.args(), opts...).Root()
 		return root, ocispecs.ImageConfig{
 			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: workDir, Labels: labels,

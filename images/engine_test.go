@@ -135,6 +135,11 @@ func (e *testEngine) DialHijack(ctx context.Context, url, proto string, meta map
 	return e.Client.DialHijack(ctx, url, proto, meta)
 }
 
+func (e *testEngine) UserNamespaces(ctx context.Context) (bool, error) {
+	info, err := e.Info(ctx)
+	return slices.Contains(info.SecurityOptions, "name=userns"), err
+}
+
 // drain reads a stream of progress to its end.
 func drain(r io.ReadCloser, err error) error {
 	if err != nil {

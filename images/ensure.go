@@ -77,6 +77,9 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
+	if src.out, err = b.outside(ctx); err != nil {
+		return Image{}, err
+	}
 	mounts := map[string]fsutil.FS{
 		"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest), caSource: newTreeFS(src.ca),
 	}
@@ -96,6 +99,16 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	return b.find(ctx, r)
 }
 
+// outside is the network of steps that need one: the host's, as the engine's bridge may be missing. Where containers have
+// users of their own nobody may share it with them, and the bridge is all there is.
+func (b *Builder) outside(ctx context.Context) (llb.RunOption, error) {
+	own, err := b.engine.UserNamespaces(ctx)
+	if own {
+		return llb.Network(llb.NetModeSandbox), err
+	}
+	return llb.Network(llb.NetModeHost), err
+}
+
 // plan lays out the image: packages, other tools, users, files, guest. What changes most often comes last, so that a new
 // guest, which every release and every hour of work on it brings, costs one small layer.
 func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.State, ocispecs.ImageConfig, error) {
@@ -110,10 +123,8 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.S
 		llb.WithCustomName(r.stepName("take "+r.base.ref())))
 	root = root.AddEnv("PATH", buildPath)
 	args := append([]string{r.Prepare, strings.Join(r.Suites, " ")}, r.packageArgs()...)
-	// The host's network: the engine's bridge may be missing, and nothing here runs code of a workspace. Only this
-	// step and the fetching of Go's modules have any network.
-	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args,
-		llb.Network(llb.NetModeHost)).Root()
+	// Nothing here runs code of a workspace. Only this step and the fetching of Go's modules have any network.
+	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args, src.out).Root()
 	if root, err = r.addTools(c, root, src); err != nil {
 		return none(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/moby/buildkit/client/llb"
+	"github.com/moby/buildkit/solver/pb"
 )
 
 func TestEnsureBuildsWhatFindFindsAndRecordsVersions(t *testing.T) {
@@ -235,5 +238,40 @@ func TestBaseOfUnknownSuiteCarriesTheReasonAndImportsNothing(t *testing.T) {
 	}
 	if e.has(t, spec.ref()) {
 		t.Error("half a base was imported")
+	}
+}
+
+// remapped is an engine whose containers may have users of their own.
+type remapped struct {
+	Engine
+	own bool
+}
+
+func (r remapped) UserNamespaces(context.Context) (bool, error) { return r.own, nil }
+
+func TestStepsShareTheHostsNetworkWhereTheyMay(t *testing.T) {
+	t.Parallel()
+	for own, want := range map[bool]pb.NetMode{false: pb.NetMode_HOST, true: pb.NetMode_UNSET} {
+		out, err := New(remapped{own: own}, nil, nil).outside(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		def, err := llb.Image("base").Run(llb.Args([]string{"true"}), out).Root().Marshal(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes := map[pb.NetMode]bool{}
+		for _, text := range def.Def {
+			var op pb.Op
+			if err := op.UnmarshalVT(text); err != nil {
+				t.Fatal(err)
+			}
+			if x := op.GetExec(); x != nil {
+				modes[x.Network] = true
+			}
+		}
+		if len(modes) != 1 || !modes[want] {
+			t.Errorf("with users of their own (%t) a step has the network %v, want %v", own, modes, want)
+		}
 	}
 }

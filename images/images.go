@@ -25,6 +25,8 @@ type Engine interface {
 	PullImage(ctx context.Context, ref string) error
 	// RemoveImage removes an image by ID or tag; one that is absent or in use is no error.
 	RemoveImage(ctx context.Context, ref string) error
+	// UserNamespaces reports whether containers have users of their own.
+	UserNamespaces(ctx context.Context) (bool, error)
 }
 
 // A Builder makes and finds the agent's images on one engine. It is safe for concurrent use.

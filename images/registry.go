@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/moby/buildkit/client/llb"
 )
 
 // Where archives come from when the user says nothing else.
@@ -21,6 +23,7 @@ type sources struct {
 	registry string // of npm, without a slash at its end
 	proxy    string // GOPROXY
 	ca       memTree
+	out      llb.RunOption // the network of the steps that have one
 }
 
 // A host is what is read of the user's machine to find the sources.

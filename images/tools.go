@@ -124,7 +124,7 @@ func (r *recipe) addTools(c gateway.Client, root llb.State, src sources) (llb.St
 	if r.Go.Module == "" {
 		return root, nil
 	}
-	return r.addGo(root, src.proxy)
+	return r.addGo(root, src)
 }
 
 // addArchives unpacks the archives. The engine fetches them by itself and compares them with their digests: a step without a
@@ -154,7 +154,7 @@ func (r *recipe) addArchives(root llb.State, registry string, archives []archive
 
 // addGo builds the tools of r.Go. Only fetching has a network, and what is compiled there cannot tell where
 // it came from; so the caches that boxes link to are filled by steps that nothing outside has a hand in.
-func (r *recipe) addGo(root llb.State, proxy string) (llb.State, error) {
+func (r *recipe) addGo(root llb.State, src sources) (llb.State, error) {
 	text := make(map[string]string)
 	for _, name := range []string{goFetchStep, goStep, goRun} {
 		script, err := specs.ReadFile(name)
@@ -165,7 +165,7 @@ func (r *recipe) addGo(root llb.State, proxy string) (llb.State, error) {
 	}
 	ca := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName(r.stepName("send the machine's certificates")))
 	fetch := step(root, r.stepName("fetch the Go tools"), stepMark, text[goFetchStep], []string{r.Go.Module, r.Go.Sums},
-		llb.AddEnv("GOPROXY", proxy), llb.AddMount("/media", ca, llb.Readonly), llb.Network(llb.NetModeHost))
+		llb.AddEnv("GOPROXY", src.proxy), llb.AddMount("/media", ca, llb.Readonly), src.out)
 	source := fetch.AddMount("/out", llb.Scratch())
 	return step(root, r.stepName("build the Go tools and the standard library"), stepMark, text[goStep], []string{text[goRun]},
 		llb.AddMount("/media", source, llb.Readonly), llb.Network(llb.NetModeNone)).Root(), nil

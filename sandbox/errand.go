@@ -106,7 +106,8 @@ func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *con
 	}
 	return &container.Config{Image: x.Image, Cmd: x.Args, Env: x.Env, Labels: map[string]string{errandLabel: Owner()}},
 		&container.HostConfig{
-			NetworkMode: "host", PidMode: "host", GroupAdd: groups, Binds: []string{socket + ":" + agentSocket},
+			// An engine with user namespaces shares none of the machine's with a container in one.
+			NetworkMode: "host", PidMode: "host", UsernsMode: "host", GroupAdd: groups, Binds: []string{socket + ":" + agentSocket},
 			CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 			Resources: container.Resources{Memory: errandMemory, MemorySwap: errandMemory, PidsLimit: &pids},
 			LogConfig: container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "8m", "max-file": "1"}},

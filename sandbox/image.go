@@ -102,6 +102,16 @@ func (e *Engine) PullImage(ctx context.Context, ref string) error {
 	return e.wrap("pull image "+ref, drain(progress))
 }
 
+// UserNamespaces reports whether the engine gives containers users of their own, as with
+// userns-remap. One that runs without root as a whole does not.
+func (e *Engine) UserNamespaces(ctx context.Context) (bool, error) {
+	sys, err := e.api.Info(ctx)
+	if err != nil {
+		return false, e.wrap("ask the engine about itself", err)
+	}
+	return slices.Contains(sys.SecurityOptions, "name=userns"), nil
+}
+
 // TagImage gives an image the tag ref, in place of whatever had it.
 func (e *Engine) TagImage(ctx context.Context, image, ref string) error {
 	return e.wrap("tag image "+ref, e.api.ImageTag(ctx, image, ref))
