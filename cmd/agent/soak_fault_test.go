@@ -246,11 +246,14 @@ func (r *round) edit(path string, replace bool) {
 	}
 }
 
-// switchBranch does what a person does; git may refuse.
+// switchBranch does what a person does. Git may refuse, and on a full disk it fails when it
+// has changed files already.
 func (r *round) switchBranch(planned) {
+	const there = "on side\n"
 	r.ownGit(func() {
-		if exec.Command("git", "-C", r.work, "switch", "-q", "side").Run() == nil {
-			r.edited("branch.txt", "on side\n")
+		_ = exec.Command("git", "-C", r.work, "switch", "-q", "side").Run() // the file tells
+		if text, err := os.ReadFile(filepath.Join(r.work, "branch.txt")); err == nil && string(text) == there {
+			r.edited("branch.txt", there)
 		}
 	})
 }

@@ -153,7 +153,7 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	}
 	p.Status = Prepared
 	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
-		return f.abandon(prepared, endWith(Failed, f.trouble(ctx, "record the promotion", err)))
+		return f.unprepared(ctx, prepared, p, err)
 	}
 	// A minute is far more than the renames take. It is there for a database or a
 	// disk that hangs.
@@ -184,6 +184,20 @@ func (f *flight) record(ctx context.Context, p Promotion) error {
 		return err
 	}
 	return f.enter(ctx, Promoted, "")
+}
+
+// unprepared ends a promotion whose row could not be written before any file was. A
+// call that was cancelled, or whose answer was lost, may have written it all the same,
+// and the row would say Prepared for good.
+func (f *flight) unprepared(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	p.Status = RolledBack
+	if err := f.Store.SavePromotion(settled, f.rec.ID, f.rec.Token, p); err != nil {
+		f.emit(Event{Note: "record that nothing was written: " + err.Error() + "; the next command does"})
+	}
+	return f.abandon(prepared, end)
 }
 
 // takeBack undoes a promotion that could not be recorded: without evidence

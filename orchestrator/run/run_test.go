@@ -495,6 +495,35 @@ func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
+// late cancels the run when its promotion has just been recorded as prepared, and the
+// answer with it.
+type late struct {
+	run.Store
+	cancel context.CancelFunc
+}
+
+func (l late) SavePromotion(ctx context.Context, id string, token int64, p run.Promotion) error {
+	if err := l.Store.SavePromotion(ctx, id, token, p); err != nil || p.Status != run.Prepared {
+		return err
+	}
+	l.cancel()
+	return ctx.Err()
+}
+
+func TestARowWhoseAnswerIsLostIsNotHalfWay(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Pass))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b.runner.Store = late{b.db, cancel}
+	doc := b.runner.Run(ctx, b.request())
+	b.ended(t, doc, run.Cancelled, verify.Cancelled, run.ExitCancelled)
+	b.untouched(t)
+	if p, err := b.db.PromotionOf(t.Context(), doc.Run); err != nil || p.Status != run.RolledBack {
+		t.Errorf("its promotion is %s, %v", p.Status, err)
+	}
+}
+
 // orphaned shows every unfinished run as that of a process that is dead.
 type orphaned struct{ *store.DB }
 
