@@ -14,7 +14,7 @@ DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test test-ollama test-runsc test-self soak lint bench bench-edit bench-verify clean
+.PHONY: help build setup demo test test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -53,6 +53,10 @@ test-runsc: setup ## the tests of hostile programs, in boxes that have a kernel 
 # Not part of `make test`: each change goes through the whole gate.
 test-self: setup ## have a stand-in of this repository rebuild itself: good and bad changes, and a kill at each step
 	$(GO) test -tags self -run '^TestSelf(Rebuild|RebuildForAGoal|Kill)$$' -count 1 -timeout 30m -v ./cmd/agent
+
+# Not part of `make test`: it builds Compose from its module, some minutes the first time.
+test-compose: setup ## run compose.yaml by Docker Compose itself, and compare what the agent says there and here
+	bash cmd/agent/testdata/compose.sh $(AGENT)
 
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
 soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
