@@ -76,9 +76,10 @@ func leftover(c container.Summary, now time.Time) Leftover {
 
 // Reap removes the boxes that nobody owns: the owner process is dead or
 // the lease has run out. It returns those that it removed, and not before
-// those are gone that others remove at the same time: several processes may reap
-// at once, and the engine may tell two of them that they removed the same box.
-// When one box cannot be removed the others still are.
+// those are gone that others remove at the same time, unless that takes the engine
+// longer than closeTime: several processes may reap at once, and the engine may tell
+// two of them that they removed the same box. When one box cannot be removed the
+// others still are.
 func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	boxes, err := e.Boxes(ctx)
 	if err != nil {
@@ -117,10 +118,15 @@ func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 // the same time it may say so to both, never to neither.
 func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if errdefs.IsConflict(err) { // somebody's removal is in progress
-		return false, e.awaitRemoval(ctx, id)
+	for end := time.Now().Add(closeTime); errdefs.IsConflict(err) && time.Now().Before(end) && ctx.Err() == nil; {
+		// Somebody's removal is in progress. Should that one come to nothing, this one does it.
+		if e.awaitRemoval(ctx, id) {
+			return false, nil
+		}
+		err = e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	}
-	if errdefs.IsNotFound(err) {
+	// The engine is at it, however long it takes: that is nobody's trouble.
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -129,20 +135,17 @@ func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// awaitRemoval returns when a container that somebody else removes is gone. A removal
-// that does not come to an end is an error.
-func (e *Engine) awaitRemoval(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
+// awaitRemoval waits a moment for a container that somebody else removes, and reports
+// whether it is gone.
+func (e *Engine) awaitRemoval(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	over, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
 	select {
 	case <-over:
-		return nil
+		return true
 	case err := <-failed:
-		if errdefs.IsNotFound(err) {
-			return nil
-		}
-		return e.wrap("wait for the removal of box "+short(id), err)
+		return errdefs.IsNotFound(err)
 	}
 }
 

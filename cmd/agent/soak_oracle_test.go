@@ -297,8 +297,8 @@ func (r *round) recorded() (list []string) {
 		if sent, kept := len(r.model.Requests())-r.asked, r.calls()-r.called; sent > kept {
 			list = append(list, fmt.Sprintf("%d requests were sent, and %d are on record", sent, kept))
 		}
-		// Without a database at its very start it says so and ends: there is nothing to resume.
-		unheard := r.plan.struck("database away") && r.iterations() == r.begun
+		// Struck at its very start it says so and ends before there is anything to resume.
+		unheard := r.plan.struck("database away", "engine away", "signal", "two signals", "kill agent") && r.iterations() == r.begun
 		if len(r.edits) == 0 && !unheard && !r.plan.struck("second run", "index lock", "switch branch", "full disk") && r.promoted(r.plan.patch) != 1 {
 			list = append(list, fmt.Sprintf("the goal was promoted %d times after its loop was resumed", r.promoted(r.plan.patch)))
 		}
