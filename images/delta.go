@@ -25,11 +25,11 @@ type Delta struct {
 	Write []File
 }
 
-// Near finds the snapshot of tree, or that of an earlier tree and what makes tree of it, where that can be said by a
+// Near finds the snapshot of tree in a workspace, or that of an earlier tree and what makes tree of it, where that can be said by a
 // Delta of at most 256 files and 8 MiB. It builds nothing: the error wraps ErrAbsent where Snapshot must.
 // earlier is asked only when there is none of tree itself, and may return nil.
-func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, earlier func() Tree) (Image, Delta, error) {
-	img, err := b.findSnapshot(ctx, toolchain, tree)
+func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, workspace string, earlier func() Tree) (Image, Delta, error) {
+	img, err := b.findSnapshot(ctx, toolchain, tree, workspace)
 	if !errors.Is(err, ErrAbsent) {
 		return img, Delta{}, err
 	}
@@ -42,7 +42,7 @@ func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, earlier 
 	if !ok {
 		return Image{}, Delta{}, err
 	}
-	img, err = b.findSnapshot(ctx, toolchain, was)
+	img, err = b.findSnapshot(ctx, toolchain, was, workspace)
 	return img, d, err
 }
 

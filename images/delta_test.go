@@ -199,12 +199,12 @@ func TestANearSnapshotHasTheSameLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := memTree{old[0], old[1], {path: "lib/x", content: []byte("2"), mode: 0o600}}
-	near, d, err := b.Near(t.Context(), toolchain, changed, func() Tree { return old })
+	near, d, err := b.Near(t.Context(), toolchain, changed, workspace, func() Tree { return old })
 	want := Delta{Write: []File{{Path: "lib/x", Mode: 0o644, Size: 1, Digest: hash([]byte("2"))}}}
 	if diff := cmp.Diff(want, d); err != nil || near.ID != made.ID || near.Installed != "some" || diff != "" {
 		t.Errorf("%+v, %v: %s", near, err, diff)
 	}
-	if _, d, err := b.Near(t.Context(), toolchain, old, nil); err != nil || d.Write != nil {
+	if _, d, err := b.Near(t.Context(), toolchain, old, workspace, nil); err != nil || d.Write != nil {
 		t.Errorf("the snapshot itself: %+v, %v", d, err)
 	}
 	inTheWay := append(slices.Clone(old), memFile{path: "lib/node_modules", mode: 0o644})
@@ -218,11 +218,11 @@ func TestANearSnapshotHasTheSameLinks(t *testing.T) {
 		"an earlier tree that is no snapshot": {toolchain, old[:1], changed},
 		"other dependencies":                  {elsewhere, changed, old},
 	} {
-		if img, d, err := b.Near(t.Context(), c.on, c.now, func() Tree { return c.then }); !errors.Is(err, ErrAbsent) {
+		if img, d, err := b.Near(t.Context(), c.on, c.now, workspace, func() Tree { return c.then }); !errors.Is(err, ErrAbsent) {
 			t.Errorf("%s: %+v %+v %v", what, img, d, err)
 		}
 	}
-	if _, _, err := b.Near(t.Context(), toolchain, changed, func() Tree { return nil }); !errors.Is(err, ErrAbsent) {
+	if _, _, err := b.Near(t.Context(), toolchain, changed, workspace, func() Tree { return nil }); !errors.Is(err, ErrAbsent) {
 		t.Errorf("nothing earlier is known: %v", err)
 	}
 }

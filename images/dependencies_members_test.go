@@ -127,7 +127,7 @@ func TestLinksBetweenPackagesMakeAnotherSnapshot(t *testing.T) {
 		t.Errorf("planned is %+v, %v", planned, err)
 	}
 	tree := memTree{{path: "a", mode: fs.ModeDir | 0o755}}
-	if snapshotRef(on, tree) == snapshotRef(tools, tree) {
+	if snapshotRef(on, tree, "/w") == snapshotRef(tools, tree, "/w") {
 		t.Error("both have one name")
 	}
 	files["a/package.json"] = []byte(named("b"))

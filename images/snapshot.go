@@ -27,17 +27,19 @@ const (
 const keepSnapshots = 2
 
 // snapshotRef is the tag of a snapshot. It names the toolchain as well as the tree, so that
-// nothing is ever proved with yesterday's tools, and what the tree links to.
-func snapshotRef(toolchain Image, tree Tree) string {
-	return "agent-snapshot:" + hash([]byte(toolchain.ID + "\n" + toolchain.Installed + "\n" + tree.Digest()))[:24]
+// nothing is ever proved with yesterday's tools, and what the tree links to; and the
+// workspace, so that what is cleared away for one is not in use for another of the same
+// files.
+func snapshotRef(toolchain Image, tree Tree, workspace string) string {
+	return "agent-snapshot:" + hash([]byte(toolchain.ID + "\n" + toolchain.Installed + "\n" + tree.Digest() + "\n" + workspace))[:24]
 }
 
 // snapshot finds the snapshot of tree or builds it, and then takes away what it has replaced. Finding costs one
 // inspect. Building costs about 0.1 s for a small workspace; with many files most of the time goes
 // into copying them to the layer, so that an edit of one file saves only the transfer of the rest.
 func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
-	ref := snapshotRef(toolchain, tree)
-	img, err := b.findSnapshot(ctx, toolchain, tree)
+	ref := snapshotRef(toolchain, tree, workspace)
+	img, err := b.findSnapshot(ctx, toolchain, tree, workspace)
 	if !errors.Is(err, ErrAbsent) {
 		return img, err
 	}
@@ -48,7 +50,7 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 		return Image{}, err
 	}
 	defer unlock()
-	img, err = b.findSnapshot(ctx, toolchain, tree)
+	img, err = b.findSnapshot(ctx, toolchain, tree, workspace)
 	if !errors.Is(err, ErrAbsent) {
 		return img, err
 	}
@@ -63,7 +65,7 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	if err := b.freeze(ctx, ref, source, tree, toolchain.links, snapshotPlan(toolchain, labels, source)); err != nil {
 		return Image{}, fmt.Errorf("take the snapshot of %s: %w", workspace, err)
 	}
-	img, err = b.findSnapshot(ctx, toolchain, tree)
+	img, err = b.findSnapshot(ctx, toolchain, tree, workspace)
 	if err != nil {
 		return Image{}, err
 	}
@@ -89,8 +91,8 @@ func (b *Builder) freeze(ctx context.Context, ref, source string, tree Tree, lin
 
 // findSnapshot returns the snapshot of tree, if there is one. A snapshot has the versions of the toolchain
 // below it: the tag names that too.
-func (b *Builder) findSnapshot(ctx context.Context, toolchain Image, tree Tree) (Image, error) {
-	ref := snapshotRef(toolchain, tree)
+func (b *Builder) findSnapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
+	ref := snapshotRef(toolchain, tree, workspace)
 	id, labels, err := b.engine.ImageLabels(ctx, ref)
 	if err != nil {
 		return Image{}, fmt.Errorf("look for the snapshot: %w", err)

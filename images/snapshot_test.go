@@ -218,7 +218,7 @@ func TestEqualTreeIsFoundAndOlderSnapshotsGo(t *testing.T) {
 			t.Errorf("the same tree gives %v, then %v (%v)", img, again, err)
 		}
 		if n == 0 {
-			if _, err := b.Snapshot(t.Context(), toolchain, memTree{{path: "other", mode: 0o644}}, neighbour); err != nil {
+			if _, err := b.Snapshot(t.Context(), toolchain, tree(n), neighbour); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestEqualTreeIsFoundAndOlderSnapshotsGo(t *testing.T) {
 		}
 	}
 	if len(shotsOf(t, b, neighbour)) != 1 {
-		t.Error("the snapshot of another workspace went too")
+		t.Error("the snapshot of another workspace of the same files went too")
 	}
 	_, labels, err := e.ImageLabels(t.Context(), made[3].ID)
 	if err != nil {
@@ -262,7 +262,7 @@ func TestFileThatChangesWhileItIsReadLeavesNoSnapshot(t *testing.T) {
 		if !errors.Is(err, changed) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
-		if e.has(t, snapshotRef(toolchain, tree)) || len(shotsOf(t, b, workspace)) != 0 {
+		if e.has(t, snapshotRef(toolchain, tree, workspace)) || len(shotsOf(t, b, workspace)) != 0 {
 			t.Errorf("%s: half a snapshot was tagged", name)
 		}
 		// What the broken transfer left must not be taken for the file later.

@@ -210,7 +210,7 @@ func (l lookout) Install(_ context.Context, toolchain images.Image, d images.Dep
 }
 
 // Near implements run.Snapshotter.
-func (l lookout) Near(_ context.Context, installed images.Image, _ images.Tree, _ func() images.Tree) (images.Image, images.Delta, error) {
+func (l lookout) Near(_ context.Context, installed images.Image, _ images.Tree, _ string, _ func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{Installed: installed.Installed}, images.Delta{}, nil
 }
 

@@ -23,7 +23,7 @@ import (
 // whole makes every snapshot anew.
 type whole struct{ *images.Builder }
 
-func (whole) Near(context.Context, images.Image, images.Tree, func() images.Tree) (images.Image, images.Delta, error) {
+func (whole) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent
 }
 

@@ -238,7 +238,7 @@ type Event struct {
 type Snapshotter interface {
 	Ensure(ctx context.Context, name string) (images.Image, error)
 	Install(ctx context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error)
-	Near(ctx context.Context, toolchain images.Image, tree images.Tree, earlier func() images.Tree) (images.Image, images.Delta, error)
+	Near(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string, earlier func() images.Tree) (images.Image, images.Delta, error)
 	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
 }
 

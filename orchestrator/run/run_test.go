@@ -32,7 +32,7 @@ func (frozen) Install(_ context.Context, toolchain images.Image, _ images.Depend
 	return toolchain, nil
 }
 
-func (frozen) Near(context.Context, images.Image, images.Tree, func() images.Tree) (images.Image, images.Delta, error) {
+func (frozen) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent
 }
 

@@ -117,7 +117,7 @@ func leftOut(skipped []workspace.Skip) string {
 // snapshot finds the snapshot of the base, or that of an earlier state from which
 // the base differs by little, or makes it.
 func (st *stage) snapshot(ctx context.Context, builder Snapshotter) error {
-	image, d, err := builder.Near(ctx, st.installed, tree{st.base}, func() images.Tree {
+	image, d, err := builder.Near(ctx, st.installed, tree{st.base}, st.base.Root, func() images.Tree {
 		if earlier := workspace.Frozen(st.base.Root); earlier != nil {
 			return tree{earlier}
 		}

@@ -146,14 +146,14 @@ func (s *nearby) stir(t *testing.T, r *rand.Rand) {
 // beside has an earlier snapshot, in which there is a file more.
 type beside struct{ frozen }
 
-func (beside) Near(context.Context, images.Image, images.Tree, func() images.Tree) (images.Image, images.Delta, error) {
+func (beside) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{ID: "sha256:earlier"}, images.Delta{Delete: []string{"gone.py"}}, nil
 }
 
 // wholly makes every snapshot anew.
 type wholly struct{ *images.Builder }
 
-func (wholly) Near(context.Context, images.Image, images.Tree, func() images.Tree) (images.Image, images.Delta, error) {
+func (wholly) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent
 }
 
