@@ -97,7 +97,7 @@ type Report struct {
 	// workspace that it becomes, so that the run after its promotion starts warm; nil
 	// when nothing is worth it. The verdict does not wait for it, and an error costs
 	// time later and nothing else.
-	Keep func(ctx context.Context) error
+	Keep func(ctx context.Context) error `json:"-"`
 }
 
 // Smoke says how the smoke test starts the program.
