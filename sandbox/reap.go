@@ -117,22 +117,21 @@ func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 // gone. It reports whether this call did it as far as the engine tells: of two at
 // the same time it may say so to both, never to neither.
 func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
-	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	for end := time.Now().Add(closeTime); errdefs.IsConflict(err) && time.Now().Before(end) && ctx.Err() == nil; {
-		// Somebody's removal is in progress. Should that one come to nothing, this one does it.
-		if e.awaitRemoval(ctx, id) {
+	for end := time.Now().Add(closeTime); ; {
+		err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil:
+			return true, nil
+		case errdefs.IsNotFound(err):
+			return false, nil
+		case !errdefs.IsConflict(err):
+			return false, e.wrap("remove box "+short(id), err)
+		// Somebody's removal is in progress. Should that one come to nothing, this one does
+		// it. However long it takes the engine, that is nobody's trouble.
+		case e.awaitRemoval(ctx, id) || ctx.Err() != nil || time.Now().After(end):
 			return false, nil
 		}
-		err = e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	}
-	// The engine is at it, however long it takes: that is nobody's trouble.
-	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, e.wrap("remove box "+short(id), err)
-	}
-	return true, nil
 }
 
 // awaitRemoval waits a moment for a container that somebody else removes, and reports

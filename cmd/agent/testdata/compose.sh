@@ -45,7 +45,8 @@ chmod 711 "$work"
 here="$root/cmd/agent/testdata"
 # What differs from one run to the next: its name, times, and how much memory was used.
 same() { grep -vE '"(seconds|peak_bytes|output|created|at)":' "$1" | sed -E "s/$(sed -n 's/^  "run": "\(.*\)",$/\1/p' "$1")/RUN/g; s/ in [0-9.]+s//g"; }
-for patch in good breaks-caller; do
+for patch in good:0 breaks-caller:1; do
+	want=${patch#*:} patch=${patch%:*}
 	for by in compose program; do
 		rm -rf "$work/shop"
 		cp -R "$here/example" "$work/shop"
@@ -58,7 +59,7 @@ for patch in good breaks-caller; do
 			(cd "$work/shop" && "$agent" sandbox run --patch change.xml --yes --json) >"$work/$by.json" || code=$?
 		fi
 		echo "$patch, by $by: exit code $code"
-		echo "$code" >>"$work/$by.json"
+		[ "$code" = "$want" ] || { echo "compose: the exit code was to be $want" >&2; exit 1; }
 		mkdir -p "$work/trees/$patch"
 		cp -R "$work/shop" "$work/trees/$patch/$by"
 	done
