@@ -196,16 +196,11 @@ func (r *round) removeImage(planned) {
 	}
 }
 
-// endConnections ends every connection of the agent, five times a second.
+// endConnections ends every connection of the agent, five times a second. Each time it
+// connects anew: the server may be killed in the same round.
 func (r *round) endConnections(p planned) {
-	conn, err := pgx.Connect(r.t.Context(), r.record.direct)
-	if err != nil {
-		r.t.Errorf("end connections: %v", err)
-		return
-	}
-	defer conn.Close(context.WithoutCancel(r.t.Context()))
 	for range 1 + int(12*p.long) {
-		if _, err := conn.Exec(r.t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`, r.record.name); err != nil {
+		if err := r.record.endConnections(r.t.Context()); err != nil && !r.plan.struck("database killed") {
 			r.t.Errorf("end connections: %v", err)
 		}
 		if !r.sleep(0.2) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/client"
+	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/store"
@@ -252,6 +254,17 @@ func newRecord(t *testing.T, db *store.DB, url string) *books {
 	r.gate, r.url = newGate(t, url)
 	r.url += "&application_name=" + r.name
 	return r
+}
+
+// endConnections ends the agent's connections, from one of its own.
+func (r *books) endConnections(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, r.direct)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1", r.name)
+	return err
 }
 
 // A census counts what must not grow.
