@@ -204,7 +204,7 @@ func visible() []string {
 func (p *processes) delay() time.Duration {
 	var sum time.Duration
 	for _, task := range threads() {
-		_, wanted := readSchedule(task + "/schedstat")
+		_, wanted, _ := readSchedule(task + "/schedstat")
 		sum += wanted
 	}
 	return sum
@@ -213,14 +213,20 @@ func (p *processes) delay() time.Duration {
 // look notes whether the processes have done, or wanted to do, anything since it
 // was called last. One that waits for a disk is at work.
 func (p *processes) look() {
-	now, spent, disk := time.Now(), time.Duration(0), false
+	now, spent, disk, exact := time.Now(), time.Duration(0), false, time.Duration(0)
 	for _, task := range threads() {
-		had, wanted := readSchedule(task + "/schedstat")
-		spent += had + wanted
 		stat, err := os.ReadFile(task + "/stat")
-		disk = disk || err == nil && stateOf(string(stat)) == 'D'
+		if err != nil {
+			continue // it has ended
+		}
+		disk = disk || stateOf(string(stat)) == 'D'
+		had, wanted, told := readSchedule(task + "/schedstat")
+		if !told {
+			had, exact = ticksOf(string(stat)), clockTick
+		}
+		spent += had + wanted
 	}
-	if disk || p.looked.IsZero() || (spent-p.spent).Abs() > now.Sub(p.looked)/restShare {
+	if disk || p.looked.IsZero() || (spent-p.spent).Abs() > max(exact, now.Sub(p.looked)/restShare) {
 		p.restSince = now
 	}
 	p.spent, p.looked = spent, now
@@ -240,18 +246,34 @@ func threads() (tasks []string) {
 
 // readSchedule reads how long a thread has had a processor and waited for one: the
 // first two figures of schedstat, in nanoseconds (see the kernel's
-// Documentation/scheduler/sched-stats.rst).
-func readSchedule(file string) (had, wanted time.Duration) {
+// Documentation/scheduler/sched-stats.rst). Not every kernel tells: gVisor's does not.
+func readSchedule(file string) (had, wanted time.Duration, told bool) {
 	text, err := os.ReadFile(file)
 	fields := strings.Fields(string(text))
 	if err != nil || len(fields) < 2 {
-		return 0, 0
+		return 0, 0, false
 	}
 	figure := func(text string) time.Duration {
 		ns, _ := strconv.ParseInt(text, 10, 64) // what is no number counts for nothing
 		return time.Duration(max(ns, 0))
 	}
-	return figure(fields[0]), figure(fields[1])
+	return figure(fields[0]), figure(fields[1]), true
+}
+
+// clockTick is the unit of the times in /proc/PID/stat: USER_HZ is 100 on every
+// architecture that the guest is built for (see proc_pid_stat(5)).
+const clockTick = 10 * time.Millisecond
+
+// ticksOf returns from the content of a thread's stat how long it has had a
+// processor: utime and stime, the eleventh and twelfth figure after the state.
+func ticksOf(stat string) time.Duration {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11]) // what is no number counts for nothing
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(max(user, 0)+max(system, 0)) * clockTick
 }
 
 // alive tells from the content of /proc/PID/stat whether a process is

@@ -45,6 +45,7 @@ func main() {
 		"eat-in-child": eatInChild,
 		"forks":        forks,
 		"zombies":      zombies,
+		"abandon":      abandon,
 		"spin":         spin,
 		"fill":         fill,
 		"inodes":       inodes,
@@ -249,13 +250,25 @@ func forks([]string) {
 
 // zombies makes args[0] orphans that end at once: they are left to the first process.
 func zombies(args []string) {
-	for range number(args[0]) {
-		cmd := exec.Command("/bin/probe", "exit", "0")
-		if err := cmd.Start(); err != nil {
+	for left := number(args[0]); left > 0; {
+		if exec.Command("/bin/probe", "abandon", "10").Run() == nil {
+			left -= 10
+		} else {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	fmt.Print("done")
+}
+
+// abandon starts args[0] children, each as soon as there is room for it, and ends before they do.
+func abandon(args []string) {
+	for left := number(args[0]); left > 0; {
+		if exec.Command("/bin/probe", "exit", "0").Start() == nil {
+			left--
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 func spin(args []string) {
