@@ -115,6 +115,7 @@ const (
 	keepBytes    = 256 << 20
 	keepFile     = 16 << 20 // of one file
 	keepAtOnce   = 4 << 20  // of what is sent in one go, as long as each file is smaller
+	keepCount    = 1000     // of the files that are sent, or asked for, in one go
 	keepDuration = 2 * time.Minute
 )
 
@@ -190,22 +191,24 @@ func keepFiles(ctx context.Context, to Recorder, base *workspace.Manifest) (inve
 	if absent, err := to.Absent(ctx, []string{inventory}); err != nil || len(absent) == 0 {
 		return inventory, contents, err
 	}
-	absent, err := to.Absent(ctx, contents)
-	if err != nil {
-		return "", nil, err
-	}
-	batch, size := map[string][]byte{}, 0
-	for i, d := range absent {
-		content, err := base.ReadFile(paths[d])
+	for some := range slices.Chunk(contents, keepCount) {
+		absent, err := to.Absent(ctx, some)
 		if err != nil {
 			return "", nil, err
 		}
-		batch[d], size = content, size+len(content)
-		if size >= keepAtOnce || i == len(absent)-1 {
-			if err := to.SaveContents(ctx, batch); err != nil {
+		batch, size := map[string][]byte{}, 0
+		for i, d := range absent {
+			content, err := base.ReadFile(paths[d])
+			if err != nil {
 				return "", nil, err
 			}
-			batch, size = map[string][]byte{}, 0
+			batch[d], size = content, size+len(content)
+			if size >= keepAtOnce || i == len(absent)-1 {
+				if err := to.SaveContents(ctx, batch); err != nil {
+					return "", nil, err
+				}
+				batch, size = map[string][]byte{}, 0
+			}
 		}
 	}
 	return inventory, contents, to.SaveContents(ctx, map[string][]byte{inventory: text})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -269,13 +270,35 @@ func TestAnUnchangedWorkspaceIsKeptOnce(t *testing.T) {
 	}
 }
 
-// sending counts what is sent.
+// However small the files are, few of them are in memory at a time.
+func TestManySmallFilesAreKeptInPieces(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(verify.Fail))
+	for i := range 2500 {
+		b.write(t, fmt.Sprintf("many%d.txt", i), strconv.Itoa(i))
+	}
+	sent := &sending{DB: b.db}
+	b.runner.Recorder, b.runner.Later = sent, func(act func()) { act() }
+	req := b.request()
+	req.Keep.Files = true
+	doc := b.runner.Run(t.Context(), req)
+	if _, err := b.db.Evidence(t.Context(), doc.Run); err != nil || sent.contents < 2500 || sent.most > 1000 {
+		t.Errorf("%d contents were sent, %d at a time: %v", sent.contents, sent.most, err)
+	}
+}
+
+// sending counts what is sent or asked for.
 type sending struct {
 	*store.DB
-	contents int
+	contents, most int
+}
+
+func (s *sending) Absent(ctx context.Context, digests []string) ([]string, error) {
+	s.most = max(s.most, len(digests))
+	return s.DB.Absent(ctx, digests)
 }
 
 func (s *sending) SaveContents(ctx context.Context, contents map[string][]byte) error {
-	s.contents += len(contents)
+	s.contents, s.most = s.contents+len(contents), max(s.most, len(contents))
 	return s.DB.SaveContents(ctx, contents)
 }
