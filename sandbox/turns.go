@@ -150,7 +150,7 @@ func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 		return nil, false, nil
 	}
 	others := 0
-	for i := 0; t.held > 0 && i < t.n; i++ {
+	for i := 0; 0 < t.held && t.held < t.n && i < t.n; i++ { // who has all needs no look at the files
 		if t.waits(i) {
 			others++
 		}

@@ -39,10 +39,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 			if err != nil {
 				return err
 			}
-			if err := addFiles(ctx, tx, "candidate_file", []string{"run", "candidate"}, []any{id, n}, files); err != nil {
-				return err
-			}
-			return addGates(ctx, tx, id, n, c.Gates)
+			return add(ctx, tx, append(gateRows(id, n, c.Gates), fileRows("candidate_file", []string{"run", "candidate"}, []any{id, n}, files))...)
 		})
 	})
 }
@@ -70,36 +67,29 @@ func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, li
 	return n, err
 }
 
-// addGates inserts the gates of a candidate and their findings, numbered in
-// the order given. A linter may have thousands of findings, so both are copied
-// rather than inserted one by one.
-func addGates(ctx context.Context, tx pgx.Tx, id string, candidate int32, gates []verify.Gate) error {
-	var steps, found [][]any
+// gateRows are the gates of a candidate and their findings, numbered in the order
+// given.
+func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
+	steps := rows{table: "gate", columns: []string{
+		"run", "candidate", "n", "name", "verdict", "seconds", "old", "fixed", "detail", "output", "tool", "peak_bytes",
+	}}
+	found := rows{table: "finding", columns: []string{
+		"run", "candidate", "gate", "n", "file", "line", "col", "rule", "message", "source", "fixable", "help", "old", "tool",
+	}}
 	for i, g := range gates {
-		steps = append(steps, []any{
+		steps.values = append(steps.values, []any{
 			id, candidate, i + 1, clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
 			clean(g.Detail), clean(g.Output), clean(g.Tool), g.Peak,
 		})
 		// New ones first, then the old ones that the gate lists.
 		for j, f := range slices.Concat(g.Findings, g.OldFindings) {
-			found = append(found, []any{
+			found.values = append(found.values, []any{
 				id, candidate, i + 1, j + 1, clean(f.File), f.Line, f.Column,
 				clean(f.Rule), clean(f.Message), clean(f.Source), f.Fixable, clean(f.Help), j >= len(g.Findings), clean(f.Tool),
 			})
 		}
 	}
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"gate"}, []string{
-		"run", "candidate", "n", "name", "verdict", "seconds", "old", "fixed",
-		"detail", "output", "tool", "peak_bytes",
-	}, pgx.CopyFromRows(steps))
-	if err != nil {
-		return err
-	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{"finding"}, []string{
-		"run", "candidate", "gate", "n", "file", "line", "col",
-		"rule", "message", "source", "fixable", "help", "old", "tool",
-	}, pgx.CopyFromRows(found))
-	return err
+	return []rows{steps, found}
 }
 
 // candidates reads every candidate of a run, without the content of its files,

@@ -33,6 +33,10 @@ type file struct {
 	After  *string
 }
 
+// blobsAtOnce is how many bytes of contents go in one statement; a larger one goes
+// alone.
+const blobsAtOnce = 256 << 10
+
 // SavePromotion records or updates the promotion of the run, with the content
 // of its files: what undo needs is in the record before the first file of the
 // workspace is touched. A promotion without a changeset, of a process that
@@ -63,7 +67,7 @@ func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p 
 		if _, err := tx.Exec(ctx, `delete from promotion_file where run = @run`, pgx.NamedArgs{"run": id}); err != nil {
 			return err
 		}
-		return addFiles(ctx, tx, "promotion_file", []string{"run"}, []any{id}, files)
+		return add(ctx, tx, fileRows("promotion_file", []string{"run"}, []any{id}, files))
 	})
 }
 
@@ -190,8 +194,8 @@ func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset,
 	return files, db.saveBlobs(ctx, act, contents)
 }
 
-// saveBlobs stores contents that are not there yet, one statement each so that
-// a slow line meets no deadline meant for all of them together. They go in the
+// saveBlobs stores contents that are not there yet, few bytes in one statement so
+// that a slow line meets no deadline meant for all of them together. They go in the
 // order of their digests: two writers of the same files wait for each other
 // instead of blocking one another.
 func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]byte) error {
@@ -202,31 +206,39 @@ func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]b
 	if err != nil {
 		return fmt.Errorf("%s: %w", act, err)
 	}
-	for _, digest := range absent {
-		data := contents[digest]
-		if data == nil {
-			data = []byte{} // nil would be null
-		}
-		err := db.do(ctx, act, func(ctx context.Context) error {
-			_, err := db.pool.Exec(ctx, `insert into blob (sha256, content) values (@digest, @content) on conflict do nothing`,
-				pgx.NamedArgs{"digest": digest, "content": data})
-			return err
-		})
-		if err != nil {
-			return err
+	some, size := map[string][]byte{}, 0
+	for i, digest := range absent {
+		some[digest], size = contents[digest], size+len(contents[digest])
+		if i == len(absent)-1 || size+len(contents[absent[i+1]]) > blobsAtOnce {
+			if err := db.insertBlobs(ctx, act, some); err != nil {
+				return err
+			}
+			some, size = map[string][]byte{}, 0
 		}
 	}
 	return nil
 }
 
-// addFiles inserts rows into a table of files: candidate_file or
-// promotion_file, which differ in the columns that name the owner, given by
-// key, and in nothing else.
-func addFiles(ctx context.Context, tx pgx.Tx, table string, key []string, owner []any, files []file) error {
-	columns := append(slices.Clone(key), "path", "op", "from_path", "mode", "old_mode", "before_sha256", "after_sha256")
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(len(files), func(i int) ([]any, error) {
-		f := files[i]
-		return append(slices.Clone(owner), f.Path, string(f.Op), f.From, f.Mode, f.OldMode, f.Before, f.After), nil
-	}))
-	return err
+// insertBlobs stores contents in one statement, in the order of their digests.
+func (db *DB) insertBlobs(ctx context.Context, act string, contents map[string][]byte) error {
+	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
+	for _, d := range digests {
+		data = append(data, append([]byte{}, contents[d]...)) // nil would be null
+	}
+	return db.do(ctx, act, func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, `
+			insert into blob (sha256, content) select * from unnest(@digests::text[], @data::bytea[]) on conflict do nothing`,
+			pgx.NamedArgs{"digests": digests, "data": data})
+		return err
+	})
+}
+
+// fileRows are the rows of a table of files: candidate_file or promotion_file, which
+// differ in the columns that name the owner, given by key, and in nothing else.
+func fileRows(table string, key []string, owner []any, files []file) rows {
+	r := rows{table: table, columns: append(slices.Clone(key), "path", "op", "from_path", "mode", "old_mode", "before_sha256", "after_sha256")}
+	for _, f := range files {
+		r.values = append(r.values, append(slices.Clone(owner), f.Path, string(f.Op), f.From, f.Mode, f.OldMode, f.Before, f.After))
+	}
+	return r
 }

@@ -3,6 +3,8 @@ package store_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -189,6 +191,45 @@ func TestLargeFilesArePromoted(t *testing.T) {
 		got := p.Changeset.Changes[i]
 		if !bytes.Equal(got.Before, want.Before) || !bytes.Equal(got.After, want.After) {
 			t.Errorf("the content of %s came back changed", want.Path)
+		}
+	}
+}
+
+// A candidate with more gates, findings and files than are sent one by one, and one
+// with more of each kind alone: what refers to another row comes after it.
+func TestManyRowsOfACandidateComeBack(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	must(t, db.Create(t.Context(), record("01run")))
+	const few, many = 2, 130
+	var all []run.Candidate
+	for _, n := range [][3]int{{few, many, few}, {many, few, few}, {few, few, many}, {many, many, many}, {few, 0, 0}, {}} {
+		c := run.Candidate{Verdict: verify.Fail}
+		for i := range n[0] {
+			g := verify.Gate{Name: fmt.Sprint("g", i), Verdict: verify.Fail}
+			for j := range n[1] {
+				g.Findings = append(g.Findings, verify.Finding{File: "a", Line: j + 1, Message: fmt.Sprint(i)})
+			}
+			c.Gates = append(c.Gates, g)
+		}
+		for i := range n[2] {
+			c.Changeset.Changes = append(c.Changeset.Changes, workspace.Change{
+				Op: workspace.Create, Path: fmt.Sprintf("f%03d", i), After: bytes.Repeat([]byte{byte(i)}, 5000), Mode: 0o644,
+			})
+		}
+		must(t, db.SaveCandidate(t.Context(), "01run", 1, c))
+		all = append(all, c)
+	}
+	d, err := db.Run(t.Context(), "01run")
+	must(t, err)
+	for i, want := range all {
+		got := d.Candidates[i]
+		if diff := cmp.Diff(want.Gates, got.Gates); diff != "" {
+			t.Errorf("candidate %d (-want +got):\n%s", i, diff)
+		}
+		files := value(t, url, fmt.Sprintf("select count(*) from candidate_file join blob on sha256 = after_sha256 where candidate = %d and length(content) = 5000", i+1))
+		if n := len(want.Changeset.Changes); files != strconv.Itoa(n) {
+			t.Errorf("candidate %d: %s files, want %d", i, files, n)
 		}
 	}
 }

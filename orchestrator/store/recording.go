@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -45,16 +43,7 @@ func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, er
 // Each is to be that of its digest: the caller computes it, and Evidence's readers compare. What is kept of a run that
 // then records nothing is the next Prune's.
 func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) error {
-	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
-	for _, d := range digests {
-		data = append(data, append([]byte{}, contents[d]...)) // nil would be null
-	}
-	return db.do(ctx, "keep contents", func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `
-			insert into blob (sha256, content) select * from unnest(@digests::text[], @data::bytea[]) on conflict do nothing`,
-			pgx.NamedArgs{"digests": digests, "data": data})
-		return err
-	})
+	return db.insertBlobs(ctx, "keep contents", contents)
 }
 
 // SaveRecording implements [run.Recorder]. The last one of a run counts. Where a Prune
