@@ -223,7 +223,11 @@ func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]b
 func (db *DB) insertBlobs(ctx context.Context, act string, contents map[string][]byte) error {
 	digests, data := slices.Sorted(maps.Keys(contents)), [][]byte{}
 	for _, d := range digests {
-		data = append(data, append([]byte{}, contents[d]...)) // nil would be null
+		content := contents[d]
+		if content == nil {
+			content = []byte{} // nil would be null
+		}
+		data = append(data, content)
 	}
 	return db.do(ctx, act, func(ctx context.Context) error {
 		_, err := db.pool.Exec(ctx, `

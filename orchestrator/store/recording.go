@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
@@ -46,6 +47,9 @@ func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) erro
 	return db.insertBlobs(ctx, "keep contents", contents)
 }
 
+// digestsAtOnce is how many digests are asked for in one go.
+const digestsAtOnce = 10_000
+
 // SaveRecording implements [run.Recorder]. The last one of a run counts. Where a Prune
 // has removed content meanwhile, which nothing referred to until now, the run cannot be
 // replayed, and the record says so.
@@ -65,15 +69,17 @@ func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.R
 		// Only now, under the lock: what is whole here is referred to by the insert, before a Prune can look.
 		inventory, lacking := r.Inventory, r.Lacking
 		if inventory != "" {
-			var whole bool
-			err := tx.QueryRow(ctx, `select not exists (
-				select from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d))`,
-				pgx.NamedArgs{"digests": append([]string{inventory}, r.Contents...)}).Scan(&whole)
-			if err != nil {
-				return err
-			}
-			if !whole {
-				inventory, lacking = "", "its files were removed by `agent db prune` while it ended"
+			for some := range slices.Chunk(append([]string{inventory}, r.Contents...), digestsAtOnce) {
+				var whole bool
+				err := tx.QueryRow(ctx, `select not exists (
+					select from unnest(@digests::text[]) d where not exists (select from blob where sha256 = d))`,
+					pgx.NamedArgs{"digests": some}).Scan(&whole)
+				if err != nil {
+					return err
+				}
+				if !whole {
+					inventory, lacking = "", "its files were removed by `agent db prune` while it ended"
+				}
 			}
 		}
 		_, err := tx.Exec(ctx, `

@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -82,15 +81,24 @@ func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
 	if int64(size) > int64(limit) {
 		return 0, nil, fmt.Errorf("frame %q of %d bytes: the limit is %d", byte(kind), size, limit)
 	}
-	var payload bytes.Buffer
-	if _, err := io.CopyN(&payload, r, int64(size)); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+	var payload []byte
+	for len(payload) < int(size) {
+		// Doubled, but no larger than it will be.
+		grown := make([]byte, min(int(size), max(2*len(payload), firstRead)))
+		n := copy(grown, payload)
+		if _, err := io.ReadFull(r, grown[n:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, nil, fmt.Errorf("read frame %q: %w", byte(kind), err)
 		}
-		return 0, nil, fmt.Errorf("read frame %q: %w", byte(kind), err)
+		payload = grown
 	}
-	return kind, payload.Bytes(), nil
+	return kind, payload, nil
 }
+
+// firstRead is how much of a frame is asked for before any of it has come.
+const firstRead = 64 << 10
 
 // ReadJSON reads one frame, which must be of this kind, into v.
 func ReadJSON(r io.Reader, kind Kind, limit int, v any) error {

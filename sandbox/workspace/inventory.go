@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,12 +37,36 @@ type line struct {
 // the same bytes for the same content.
 // Entries stand in the order of the manifest, by path.
 func (m *Manifest) Inventory() ([]byte, error) {
-	inv := inventory{Skipped: m.Skipped, Exclude: m.exclude}
-	for _, e := range m.Entries {
-		inv.Entries = append(inv.Entries, line{e.Path, e.Kind, e.Mode.Perm(), e.Size, e.Digest, e.Target})
+	const others = `{"entries":` // what the text begins with, and null where there are none
+	text, err := json.Marshal(inventory{Skipped: m.Skipped, Exclude: m.exclude})
+	end, found := bytes.CutPrefix(text, []byte(others+"null"))
+	if err != nil || !found || len(m.Entries) == 0 {
+		return text, err
 	}
-	return json.Marshal(inv)
+	// One entry after the other: as one value a large workspace would be in memory five times.
+	size := len(text)
+	for _, e := range m.Entries {
+		size += len(e.Path) + len(e.Digest) + len(e.Target) + lineSize
+	}
+	var b bytes.Buffer
+	b.Grow(size)
+	b.WriteString(others)
+	to, before := json.NewEncoder(&b), byte('[')
+	for _, e := range m.Entries {
+		b.WriteByte(before)
+		if err := to.Encode(line{e.Path, e.Kind, e.Mode.Perm(), e.Size, e.Digest, e.Target}); err != nil {
+			return nil, err
+		}
+		b.Truncate(b.Len() - 1) // the line's end
+		before = ','
+	}
+	b.WriteByte(']')
+	b.Write(end)
+	return b.Bytes(), nil
 }
+
+// lineSize is about what a line takes beside its texts.
+const lineSize = 64
 
 // Contents lists the digests of the files of an inventory, each once, in their order.
 // With an error the list is of no use.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +13,25 @@ import (
 
 // What an inventory holds is made again elsewhere, bit by bit, also where nobody could
 // write any more, and what was left out counts as it did.
+// Entry by entry the text is what it is as one value, so that old records know it.
+func TestAnInventoryIsOneDocument(t *testing.T) {
+	t.Parallel()
+	for _, m := range []*Manifest{
+		{},
+		{Entries: []Entry{{Path: "a\"<é>\xff", Kind: File, Mode: 0o644, Size: 3, Digest: "0a"}}, exclude: []string{"*.log"}},
+		{Entries: []Entry{{Path: "d", Kind: Dir, Mode: fs.ModeDir | 0o755}, {Path: "d/l", Kind: Symlink, Target: "../x"}}, Skipped: []Skip{{Path: "k", Reason: "secret"}}},
+	} {
+		inv := inventory{Skipped: m.Skipped, Exclude: m.exclude}
+		for _, e := range m.Entries {
+			inv.Entries = append(inv.Entries, line{e.Path, e.Kind, e.Mode.Perm(), e.Size, e.Digest, e.Target})
+		}
+		want := must(json.Marshal(inv))
+		if got := must(m.Inventory()); string(got) != string(want) {
+			t.Errorf("the text is\n%s, want\n%s", got, want)
+		}
+	}
+}
+
 func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 	t.Parallel()
 	from := t.TempDir()
