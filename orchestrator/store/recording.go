@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"io/fs"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
