@@ -117,6 +117,9 @@ type editing struct {
 	allow   []string // kinds of hold that were approved in advance
 	write   bool
 	json    bool
+	// The workspace, held open; nil where another process holds it and this one
+	// only looks.
+	lock *workspace.Lock
 	// What was found out, filled in as far as the editing came.
 	doc editDocument
 }
@@ -134,6 +137,11 @@ func (e *editing) run(ctx context.Context) error {
 	// are known of the whole only. Ten thousand files are read in a tenth
 	// of a second or two, and looked at in less the next time.
 	base, err := workspace.Rescan(ctx, e.dir, e.exclude, workspace.Limits{})
+	if e.lock != nil {
+		if moved := e.lock.InPlace(); moved != nil {
+			return e.unplaced(moved)
+		}
+	}
 	if err != nil {
 		return e.unread(err)
 	}

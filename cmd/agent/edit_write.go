@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -36,6 +37,7 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 	case err != nil:
 		return nil, e.unread(err)
 	}
+	e.lock = lock
 	release = func() { lock.Release() } // a descriptor that was only read: nothing to lose
 	if err := e.settle(ctx); err != nil {
 		release()
@@ -48,9 +50,12 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 // run's journal is evidence that the record still needs: its files are put
 // right here, and the journal stays for a command that has the record.
 func (e *editing) settle(ctx context.Context) error {
-	found, err := workspace.Recover(ctx, e.dir)
+	found, err := e.lock.Recover(ctx)
 	if err != nil {
 		return infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
+	}
+	if old := e.lock.OldJournals(); len(old) > 0 {
+		fmt.Fprintln(e.stderr, "note: "+clean(run.OldJournalNote(old)))
 	}
 	// Recovering is repeatable until a journal is discarded, so leaving one
 	// in place loses nothing.
@@ -138,7 +143,7 @@ func allowing(holds []workspace.Hold) string {
 // and ends whole.
 func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) error {
 	// Two edits never share a name, not even when a clock is set back.
-	prepared, err := workspace.PrepareFrom(ctx, e.dir, cs, editJournal+rand.Text(), base)
+	prepared, err := e.lock.Prepare(ctx, cs, editJournal+rand.Text(), base)
 	if err != nil {
 		return e.unplaced(err)
 	}
@@ -162,7 +167,7 @@ func (e *editing) unplaced(err error) error {
 	if errors.As(err, &conflict) {
 		return &fault{
 			exit: run.ExitConflict, kind: "conflict", err: conflict,
-			next: "what is there was kept; make the patch again from the files as they are now",
+			next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
 		}
 	}
 	// A full disk is the one cause with a cure of its own; what else a

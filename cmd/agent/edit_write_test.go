@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -81,7 +82,12 @@ func leftJournal(t *testing.T, id string) (dir string) {
 	dir = t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.txt": "one\n"})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "b.txt", After: []byte("b\n"), Mode: 0o644}}}
-	if _, err := workspace.Prepare(t.Context(), dir, cs, id); err != nil {
+	lock, err := workspace.Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release() // as the kernel does when a process dies
+	if _, err := lock.Prepare(t.Context(), cs, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -127,13 +133,50 @@ func TestTheJournalOfARunIsLeftToTheRecord(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatCannotBeReadIsNoFaultOfThePatch(t *testing.T) {
+func TestADamagedJournalIsNoFaultOfThePatch(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"a.txt": "one\n", ".agent/journal/edit-bad/journal.json": "{", ".agent/journal/edit-bad/state.committing": ""})
+	dir := leftJournal(t, editJournal+"bad")
+	plans, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "agent", "promotions", "*", editJournal+"bad", "journal.json"))
+	if err != nil || len(plans) != 1 {
+		t.Fatalf("the plan is at %q, %v", plans, err)
+	}
+	if err := os.WriteFile(plans[0], []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	got := edited(t, dir)
 	if got.exit != run.ExitInfra || !strings.Contains(got.stderr, "is damaged") {
 		t.Errorf("exit code %d\n%s", got.exit, got.stderr)
+	}
+}
+
+// A clone may bring what earlier versions took for a journal, which wrote one
+// file and deleted another.
+func TestAJournalInTheWorkspaceIsIgnored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const deletes = `{"id":"edit-1","items":[{"path":"c.txt","slot":".agent/journal/edit-1/files/0","before":{"digest":"%s","mode":420}}]}`
+	const writes = `{"id":"edit-2","items":[{"path":"b.txt","slot":".agent/journal/edit-2/files/0","before":{"digest":"%s","mode":420}}]}`
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	writeFiles(t, dir, map[string]string{
+		"a.txt": "one\n", "c.txt": "c\n",
+		".agent/journal/edit-1/journal.json": fmt.Sprintf(deletes, sum("c\n")), ".agent/journal/edit-1/state.committing": "",
+		".agent/journal/edit-1/files/.keep":  "",
+		".agent/journal/edit-2/journal.json": fmt.Sprintf(writes, sum("x\n")), ".agent/journal/edit-2/state.rolling-back": "",
+		".agent/journal/edit-2/files/0": "x\n",
+	})
+	before := snapshotOf(t, dir)
+	got := edited(t, dir)
+	if got.exit != run.ExitDone || !strings.Contains(got.stderr, "ignored .agent/journal/edit-1, .agent/journal/edit-2") {
+		t.Errorf("a preview ends with %d\n%s", got.exit, got.stderr)
+	}
+	if now := snapshotOf(t, dir); now != before {
+		t.Errorf("the workspace was\n%s\nand is\n%s", before, now)
+	}
+	if got := edited(t, dir, "--write"); got.exit != run.ExitDone {
+		t.Errorf("a write ends with %d\n%s", got.exit, got.stderr)
+	}
+	if now, want := snapshotOf(t, dir), strings.Replace(before, "one", "1", 1); now != want {
+		t.Errorf("the workspace is\n%s\nwant\n%s", now, want)
 	}
 }
 

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			err = buildPrograms(dir)
 		}
+		if err == nil {
+			err = os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "build the programs under test:", err)
 			os.Exit(1)

@@ -53,6 +53,7 @@ func setUp(env *testscript.Env, url string) error {
 	env.Setenv("AGENT_GUEST", os.Getenv("AGENT_GUEST"))
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "home", "config"))
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 	env.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 	testdata, err := filepath.Abs("testdata")
 	env.Setenv("TESTDATA", testdata)

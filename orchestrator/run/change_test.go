@@ -394,7 +394,14 @@ func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Create, Path: "stray.py", After: []byte("s = 1\n"), Mode: 0o644,
 	}}}
-	if _, err := workspace.Prepare(t.Context(), b.dir, cs, "unknown"); err != nil {
+	lock, err := workspace.Acquire(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Prepare(t.Context(), cs, "unknown", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
 	doc := b.runner.Run(t.Context(), b.request())
@@ -402,6 +409,36 @@ func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	b.promoted(t)
 	if _, err := os.Stat(filepath.Join(b.dir, ".agent")); err == nil {
 		t.Error(".agent is left")
+	}
+}
+
+// A directory that takes the place of the workspace while the gates work gets
+// nothing, and neither does the one that was judged.
+func TestAWorkspaceThatIsReplacedDuringARunIsAConflict(t *testing.T) {
+	t.Parallel()
+	for _, replace := range []func(dir string) error{
+		func(dir string) error { return os.Mkdir(dir, 0o755) },
+		func(dir string) error { return os.CopyFS(dir, os.DirFS(dir+"-aside")) },
+		func(dir string) error { return os.Symlink(dir+"-aside", dir) },
+		func(dir string) error { return nil },
+	} {
+		var b *bench
+		b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			t.Cleanup(func() { os.RemoveAll(b.dir + "-aside") })
+			if err := errors.Join(os.Rename(b.dir, b.dir+"-aside"), replace(b.dir)); err != nil {
+				t.Error(err)
+			}
+			return says(verify.Pass)(ctx, req)
+		})
+		doc := b.runner.Run(t.Context(), b.request())
+		if doc.Exit != run.ExitConflict || doc.Error == nil || !strings.Contains(doc.Error.Message, "replaced") {
+			t.Errorf("exit code %d, %+v", doc.Exit, doc.Error)
+		}
+		for _, name := range []string{b.dir + "/a.py", b.dir + "-aside/a.py"} {
+			if text, err := os.ReadFile(name); err == nil && string(text) != "x = 1\n" {
+				t.Errorf("%s is %q", name, text)
+			}
+		}
 	}
 }
 

@@ -132,5 +132,8 @@ func conflicted(c *workspace.ConflictError, run string) *Problem {
 		p.Next = "your edits were kept and nothing was written; in the workspace, `agent runs diff " + run +
 			" | agent sandbox run --patch -` merges the diff with them and has that judged, or says where they clash"
 	}
+	if c.Next != "" {
+		p.Next = c.Next
+	}
 	return p
 }

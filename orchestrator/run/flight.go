@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type flight struct {
 	*Runner
 	rec Record
 	doc Document
+	// The workspace, locked and held open; nil before that.
+	lock *workspace.Lock
 	// What the request protects.
 	protect *workspace.Protection
 	// The open proposal that the run takes up, or made itself; 0 for none.
@@ -125,16 +128,27 @@ func (f *flight) locked(ctx context.Context, fly func(context.Context, *flight) 
 		return endWith(Failed, f.trouble(ctx, "lock the workspace", err))
 	}
 	defer lock.Release() // closing a descriptor that we opened for reading: nothing to lose
-	if err := settleJournals(ctx, f.rec.Workspace); err != nil {
+	f.lock = lock
+	if err := settleJournals(ctx, lock); err != nil {
 		return endWith(Failed, f.trouble(ctx, "settle an interrupted promotion", err))
+	}
+	if old := lock.OldJournals(); len(old) > 0 {
+		f.emit(Event{Note: OldJournalNote(old)})
 	}
 	return fly(ctx, f)
 }
 
-// settleJournals brings promotions that a dead process left in root to an end,
-// for journals whose run the store does not know any more.
-func settleJournals(ctx context.Context, root string) error {
-	found, err := workspace.Recover(ctx, root)
+// OldJournalNote says what is to be done about journals that lie in the
+// workspace itself.
+func OldJournalNote(paths []string) string {
+	return "ignored " + strings.Join(paths, ", ") + ": an earlier version of agent left it, or it came with the workspace; " +
+		"if a command of an earlier version was killed here, compare the files with your version control; then remove it"
+}
+
+// settleJournals brings promotions that a dead process left in the workspace to
+// an end, for journals whose run the store does not know any more.
+func settleJournals(ctx context.Context, lock *workspace.Lock) error {
+	found, err := lock.Recover(ctx)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,10 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 	if req.NoPromote {
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
+	// What is asked about must be what would be written to.
+	if err := f.lock.InPlace(); err != nil {
+		return stop(f.unread(ctx, "look at the workspace again", err))
+	}
 	p.Run, p.Workspace, p.Base = f.rec.ID, f.rec.Workspace, base
 	// An approver sees the run by its name: it shows it, and the person finds it
 	// again with it.
@@ -82,9 +86,9 @@ func (f *flight) skipped(by string) Ending {
 // the patch does not touch it: what would be there after the promotion was
 // never proved. New files do not count, since programs leave them everywhere.
 func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
-	now, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+	now, err := f.scan(ctx, req)
 	if err != nil {
-		end := endWith(Failed, f.trouble(ctx, "look at the workspace again", err))
+		end := f.unread(ctx, "look at the workspace again", err)
 		return &end
 	}
 	paths := changed(base, now)
@@ -93,6 +97,28 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 	}
 	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}, f.rec.ID))
 	return &end
+}
+
+// scan reads the workspace by its path, which must name the locked directory
+// before and after: else a *workspace.ConflictError.
+func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
+	if err := f.lock.InPlace(); err != nil {
+		return nil, err
+	}
+	m, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+	if moved := f.lock.InPlace(); moved != nil {
+		return nil, moved // also where the scan did not come through for that reason
+	}
+	return m, err
+}
+
+// unread is the ending of a run that could not read the workspace.
+func (f *flight) unread(ctx context.Context, act string, err error) Ending {
+	var moved *workspace.ConflictError
+	if errors.As(err, &moved) {
+		return endWith(Conflicted, conflicted(moved, ""))
+	}
+	return endWith(Failed, f.trouble(ctx, act, err))
 }
 
 // changed lists the files and links of base that are not the same in now.
@@ -147,7 +173,7 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	// The order is what recovery relies on: journal and staged bytes, then the
 	// row that says Prepared, then the renames, then the row that says Committed.
 	// Killed between any two of them, the journal tells how to go on.
-	prepared, err := workspace.PrepareFrom(ctx, f.rec.Workspace, p.Changeset, f.rec.ID, base)
+	prepared, err := f.lock.Prepare(ctx, p.Changeset, f.rec.ID, base)
 	if err != nil {
 		return f.unplaced(ctx, err)
 	}

@@ -36,8 +36,8 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 			continue
 		}
 		done, err := settle(ctx, s, rec, r)
-		if errors.Is(err, ErrFenced) || errors.Is(err, workspace.ErrLocked) {
-			continue // somebody else is at it
+		if errors.Is(err, ErrFenced) || errors.Is(err, workspace.ErrLocked) || errors.Is(err, errForeign) {
+			continue // somebody else is at it, or will be
 		}
 		if err != nil {
 			return settled, fmt.Errorf("recover run %s: %w", r.ID, err)
@@ -59,6 +59,10 @@ func orphaned(r Record, now time.Time) bool {
 	return now.Sub(r.Beat) > orphanAfter
 }
 
+// errForeign means that only the user who started a run can settle it: the
+// journal of its promotion is in that user's state directory.
+var errForeign = errors.New("the journal is another user's")
+
 // settle brings one orphan to its end.
 func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
 	// The lock before the claim: a run that is alive holds it, and then nothing
@@ -72,6 +76,13 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	}
 	if lock != nil {
 		defer lock.Release() // nothing to lose: the descriptor was only read
+		foreign, err := lock.Foreign(r.ID)
+		if err != nil {
+			return r, err
+		}
+		if foreign {
+			return r, errForeign
+		}
 	}
 	// From the claim on the dead process is fenced off, should it turn out to be
 	// only very slow: its token is no longer the newest.
@@ -83,7 +94,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 		Message: "the process died in state " + string(r.State) + "; the workspace is untouched", Next: "run the patch again",
 	}}
 	if lock != nil {
-		if end, err = settleFiles(ctx, s, r, end); err != nil {
+		if end, err = settleFiles(ctx, s, lock, r, end); err != nil {
 			return r, err
 		}
 	}
@@ -97,10 +108,10 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	return r, s.Finish(ctx, r.ID, r.Token, end)
 }
 
-// settleFiles replays the journals of r's workspace and returns the ending
-// that r's own journal asks for, or end when it left none.
-func settleFiles(ctx context.Context, s Store, r Record, end Ending) (Ending, error) {
-	found, err := workspace.Recover(ctx, r.Workspace)
+// settleFiles replays the journals of r's workspace, which is locked, and
+// returns the ending that r's own journal asks for, or end when it left none.
+func settleFiles(ctx context.Context, s Store, lock *workspace.Lock, r Record, end Ending) (Ending, error) {
+	found, err := journals(ctx, lock, r)
 	if err != nil {
 		return end, err
 	}
@@ -126,6 +137,21 @@ func settleFiles(ctx context.Context, s Store, r Record, end Ending) (Ending, er
 		}
 	}
 	return end, nil
+}
+
+// journals settles the promotions that dead processes left in the workspace of
+// r. One of an earlier version, which kept its journal in the workspace, counts
+// only where the record says that r was promoting.
+func journals(ctx context.Context, lock *workspace.Lock, r Record) ([]workspace.Recovery, error) {
+	found, err := lock.Recover(ctx)
+	if err != nil || r.State != Promoting && r.State != Promoted {
+		return found, err
+	}
+	old, err := lock.RecoverOld(ctx, r.ID)
+	if old != nil {
+		found = append(found, *old)
+	}
+	return found, err
 }
 
 // outcome translates what became of the files into the end of the run.

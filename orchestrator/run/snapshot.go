@@ -52,9 +52,9 @@ func (f *flight) freeze(ctx context.Context, req Request, scanned func(*workspac
 	// An editor that saves while the scan reads is common; one that never stops
 	// is not. After the last try the change is reported as it is.
 	for try := 1; ; try++ {
-		base, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
+		base, err := f.scan(ctx, req)
 		if err != nil {
-			return stop(endWith(Failed, f.trouble(ctx, "scan the workspace", err)))
+			return stop(f.unread(ctx, "scan the workspace", err))
 		}
 		if text := leftOut(base.Skipped); text != "" && try == 1 {
 			f.emit(Event{Note: text})

@@ -260,7 +260,7 @@ func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
 		v.want(t, "after that", 100)
 	}
 	v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
-	p, err := PrepareFrom(t.Context(), v.dir, modify("d00/f001", "a lie", "ours"), "run-1", m)
+	p, err := prepareIn(t.Context(), v.dir, modify("d00/f001", "a lie", "ours"), "run-1", m, nil)
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) {
 		t.Errorf("a promotion believes the cache: %v, %v", p, err)

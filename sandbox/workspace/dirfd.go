@@ -31,6 +31,49 @@ func openTree(root string) (*tree, error) {
 	return &tree{fd: fd, root: root}, nil
 }
 
+// again opens the directory once more, for an owner of its own.
+func (t *tree) again() (*tree, error) {
+	fd, err := t.dir(".")
+	if err != nil {
+		return nil, &fs.PathError{Op: "open workspace", Path: t.root, Err: err}
+	}
+	return &tree{fd: fd, root: t.root, plain: t.plain}, nil
+}
+
+// An inode tells a file or directory from all others that exist at the time.
+type inode struct{ device, number uint64 }
+
+// identity is the inode of the directory itself.
+func (t *tree) identity() (inode, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(t.fd, &st); err != nil {
+		return inode{}, &fs.PathError{Op: "stat", Path: t.root, Err: err}
+	}
+	return inode{device: st.Dev, number: st.Ino}, nil
+}
+
+// inPlace gives a *ConflictError when the directory is not at its path any
+// more: it was moved or removed, and what is there now, if anything, is another
+// directory or a link. The path must be one without links.
+func (t *tree) inPlace() error {
+	id, err := t.identity()
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	err = unix.Lstat(t.root, &st)
+	if err != nil && !gone(err) {
+		return &fs.PathError{Op: "stat", Path: t.root, Err: err}
+	}
+	if err != nil || (inode{device: st.Dev, number: st.Ino}) != id {
+		return &ConflictError{
+			Paths: []string{t.root}, Reason: "the workspace was moved, or replaced by another directory, since the command began",
+			Next: "name the directory that is meant with --workspace, then run again",
+		}
+	}
+	return nil
+}
+
 // close closes the descriptor, once: a number closed twice may by then be
 // another file's.
 func (t *tree) close() error {

@@ -12,7 +12,7 @@ import (
 )
 
 // newHandle opens a tree for a test.
-func newHandle(t *testing.T, dir string) *tree {
+func newHandle(t testing.TB, dir string) *tree {
 	t.Helper()
 	tr, err := openTree(dir)
 	if err != nil {

@@ -90,10 +90,15 @@
 // # Promoting
 //
 // A Promotion writes a changeset to the host, all of it or nothing, and never
-// over a file that changed since the snapshot. Its journal lies in the
-// workspace, in .agent/journal/ID: the plan (journal.json), one slot for each
-// path (files/N) and an empty file whose name is the state (state.staging and
-// so on). Changing state is one rename, which needs no space on a full disk.
+// over a file that changed since the snapshot. Its journal lies outside the
+// workspace, in $XDG_STATE_HOME/agent/promotions (~/.local/state by default), by
+// the inode number and the path of the workspace: the plan (journal.json), signed
+// with a key of the user, and an empty file whose name is the state
+// (state.staging and so on). Changing state is one rename, which needs no space
+// on a full disk. In the workspace, in .agent/staging/ID, lies one slot for each
+// path; what lies there says nothing by itself, and no file of a workspace is
+// ever taken for a journal. Staged files of which this user has no journal stop
+// a promotion: another user's may be half done.
 //
 //	staging ──► ready ──► committing ──► committed
 //	                          │
@@ -119,9 +124,14 @@
 //
 // # Order of calls
 //
-// Who wants to write takes the lock with Acquire, settles the past with
-// Recover, records each outcome and calls Discard on it. Then Prepare, Commit,
+// A writer takes the lock with Acquire, settles the past with Lock.Recover,
+// records each outcome and calls Discard on it. Then Lock.Prepare, Commit,
 // record the outcome, Close, and Release. A second process gets ErrLocked.
+//
+// The Lock holds the directory open, and everything is written to that
+// directory. When the path of the workspace names another one by then, nothing
+// is written: Prepare and Commit compare, and so does Lock.InPlace, for a caller
+// that reads by the path.
 //
 // # What is not promised
 //

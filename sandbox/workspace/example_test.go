@@ -73,7 +73,7 @@ func promote(dir string, cs workspace.Changeset) error {
 		return err
 	}
 	defer lock.Release()
-	past, err := workspace.Recover(context.Background(), dir)
+	past, err := lock.Recover(context.Background())
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func promote(dir string, cs workspace.Changeset) error {
 			return err
 		}
 	}
-	p, err := workspace.Prepare(context.Background(), dir, cs, "run-7")
+	p, err := lock.Prepare(context.Background(), cs, "run-7", nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"bytes"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journals is where the journals lie, relative to the workspace.
-const journals = ".agent/journal"
+// stages is where the staged files lie, relative to the workspace: a rename
+// does not cross file systems, so they cannot lie beside their journal. What is
+// there says nothing by itself.
+const stages = ".agent/staging"
+
+// oldJournals is where earlier versions kept the journals, in the workspace.
+// They are believed only where the record knows them: see Lock.RecoverOld.
+const oldJournals = ".agent/journal"
 
 // trash ends the name of a journal that only waits to be removed: its outcome
 // is recorded elsewhere, so nothing is to be told about it any more.
@@ -45,7 +53,12 @@ const (
 
 // A journal is the plan of one promotion as it is stored, with its state.
 type journal struct {
-	ID    string `json:"id"`
+	ID string `json:"id"`
+	// The workspace that the plan is for, by its path.
+	Root string `json:"root"`
+	// The inode number of the directory of staged files, 0 before it is made. It
+	// proves that a directory is the one that the plan is for.
+	Stage uint64 `json:"stage"`
 	Items []item `json:"items"`
 	// Directories to make, parents first.
 	Make []string `json:"make"`
@@ -54,8 +67,17 @@ type journal struct {
 	// Directories that are likely empty afterwards, children first.
 	Remove []dirMeta `json:"remove"`
 
-	tree  *tree
+	// The workspace.
+	tree *tree
+	// The directory of the user's journals, and this one's place in it.
+	home  *tree
+	key   []byte
+	place string
+	// The directory of staged files, relative to the workspace.
+	stage string
 	state state
+	// Made by an earlier version, in the workspace and without a signature.
+	old bool
 	// Something may have been written, so an error must be followed by discard.
 	begun bool
 	// Tests end the process here; nil otherwise.
@@ -101,85 +123,104 @@ func (j *journal) at(name string) {
 	}
 }
 
-// dir is the directory of this journal, relative to the workspace.
-func (j *journal) dir() string { return path.Join(journals, j.ID) }
-
 // marker is the empty file whose name tells the state s.
-func (j *journal) marker(s state) string { return path.Join(j.dir(), "state."+string(s)) }
+func (j *journal) marker(s state) string { return path.Join(j.place, "state."+string(s)) }
 
 // create makes the directory of the journal, in the state staging.
 func (j *journal) create() error {
-	for _, dir := range []struct {
-		name string
-		mode uint32
-	}{{".agent", 0o755}, {journals, 0o700}, {j.dir(), 0o700}, {path.Join(j.dir(), "files"), 0o700}} {
-		err := j.tree.mkdir(dir.name, dir.mode)
-		// Exports of the agent may have made .agent already. The journal's own
-		// directory must be new: two promotions never share an ID.
-		if errors.Is(err, fs.ErrExist) && dir.name != j.dir() {
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-		j.at("mkdir " + path.Base(dir.name))
+	// The journal's own directory must be new: two promotions never share an ID.
+	if err := j.mkdirs(j.home, path.Dir(j.place), j.place); err != nil {
+		return err
 	}
-	if err := j.tree.write(j.marker(staging), nil, 0o600); err != nil {
+	if err := j.home.write(j.marker(staging), nil, 0o600); err != nil {
 		return err
 	}
 	j.state = staging
-	return j.syncAll(".agent", journals, j.dir())
+	return syncAll(j.home, ".", path.Dir(j.place), j.place)
+}
+
+// createStage makes the directory of staged files. By now the journal is on
+// disk, so that a process that dies here leaves nothing unknown.
+func (j *journal) createStage() error {
+	if err := j.mkdirs(j.tree, ".agent", stages, j.stage); err != nil {
+		return err
+	}
+	st, err := j.tree.stat(j.stage)
+	if err != nil {
+		return err
+	}
+	j.Stage = st.Ino
+	return syncAll(j.tree, ".agent", stages, j.stage)
+}
+
+// mkdirs makes directories, parents first. Only the last must be new: exports
+// of the agent, for one, may have made .agent already.
+func (j *journal) mkdirs(t *tree, dirs ...string) error {
+	for i, dir := range dirs {
+		mode := uint32(0o700)
+		if dir == ".agent" {
+			mode = 0o755
+		}
+		err := t.mkdir(dir, mode)
+		if err != nil && (!errors.Is(err, fs.ErrExist) || i == len(dirs)-1) {
+			return err
+		}
+		j.at("mkdir " + path.Base(dir))
+	}
+	return nil
 }
 
 // advance changes the state by one rename and makes that durable.
 func (j *journal) advance(to state) error {
 	j.at("before " + string(to))
-	if err := j.tree.rename(j.marker(j.state), j.marker(to), 0); err != nil {
+	if err := j.home.rename(j.marker(j.state), j.marker(to), 0); err != nil {
 		return fmt.Errorf("journal %s: %w", j.ID, err)
 	}
 	j.state = to
 	j.at("after " + string(to))
-	return j.syncAll(j.dir())
+	return syncAll(j.home, j.place)
 }
 
 // syncAll makes the names in several directories durable. On a file system
 // that journals its metadata this orders what came before against what comes
 // after a power failure; a kill alone needs none of it.
-func (j *journal) syncAll(dirs ...string) error {
+func syncAll(t *tree, dirs ...string) error {
 	for _, dir := range dirs {
-		if err := j.tree.sync(dir); err != nil {
+		if err := t.sync(dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// save writes the plan, whole or not at all.
+// save writes the plan, whole or not at all, after a line with its signature.
 func (j *journal) save() error {
 	text, err := json.MarshalIndent(j, "", "\t")
 	if err != nil {
 		return err
 	}
-	name := path.Join(j.dir(), "journal.json")
+	if !j.old {
+		text = slices.Concat([]byte(sign(j.key, text)), []byte("\n"), text)
+	}
+	name := path.Join(j.place, "journal.json")
 	// The old plan stays readable until the new one is complete.
 	// A second save finds no left-over: the name is this process's own.
-	if err := j.tree.write(name+".new", text, 0o600); err != nil {
+	if err := j.home.write(name+".new", text, 0o600); err != nil {
 		return err
 	}
 	j.at("plan written")
-	if err := j.tree.rename(name+".new", name, 0); err != nil {
+	if err := j.home.rename(name+".new", name, 0); err != nil {
 		return err
 	}
-	return j.syncAll(j.dir())
+	return syncAll(j.home, j.place)
 }
 
-// load reads the journal id. What is in it was in the workspace, where anybody
-// may have written, so it can name no path that a changeset could not.
-func load(t *tree, id string) (*journal, error) {
-	j := &journal{tree: t, ID: id, state: staging}
-	names, err := t.names(j.dir())
+// load reads the plan and the state of a journal of which only the place is
+// known. A plan can name no path that a changeset could not.
+func (j *journal) load() error {
+	names, err := j.home.names(j.place)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Exactly one marker exists at any time, since it is renamed and never
 	// copied. None at all means that the process died before it made the first
@@ -189,20 +230,50 @@ func load(t *tree, id string) (*journal, error) {
 			j.state = s
 		}
 	}
-	text, err := t.read(path.Join(j.dir(), "journal.json"))
+	text, err := j.home.read(path.Join(j.place, "journal.json"))
 	if errors.Is(err, fs.ErrNotExist) && (j.state == staging || j.state == committed || j.state == rolledBack) {
-		return j, nil // not yet written, or removed already: nothing is to be done either way
+		return nil // not yet written, or removed already: nothing is to be done either way
 	}
 	if err == nil {
-		err = json.Unmarshal(text, j)
-	}
-	if err == nil {
-		err = j.check(id)
+		err = j.decode(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal %s/%s is damaged: put the workspace right by hand, then remove it: %w", t.root, j.dir(), err)
+		return fmt.Errorf("journal %s/%s is damaged: correct the files of %s by hand, then remove it: %w", j.home.root, j.place, j.tree.root, err)
 	}
-	return j, nil
+	return nil
+}
+
+// decode reads a plan that save wrote.
+func (j *journal) decode(text []byte) error {
+	if !j.old {
+		code, plan, _ := bytes.Cut(text, []byte("\n"))
+		// An absent key proves nothing.
+		if len(j.key) == 0 || !hmac.Equal(code, []byte(sign(j.key, plan))) {
+			return errors.New("its signature is not that of this user's key")
+		}
+		text = plan
+	}
+	id := j.ID
+	if err := json.Unmarshal(text, j); err != nil {
+		return err
+	}
+	if !j.old && !strings.HasSuffix(path.Dir(j.place), "-"+pathHash(j.Root)) {
+		return fmt.Errorf("it is of the workspace %q", j.Root)
+	}
+	return j.check(id)
+}
+
+// movedHere reports whether the plan, made for a directory of the same inode
+// number and another path, was made for this one: then the directory has been
+// moved, with the staged files in it.
+func (j *journal) movedHere() bool { return j.Stage != 0 && j.staged() }
+
+// staged reports whether the staged files are there. A directory that was
+// removed and made anew often gets the same inode number; what lies in it is
+// then no business of this journal.
+func (j *journal) staged() bool {
+	st, err := j.tree.stat(j.stage)
+	return err == nil && (j.Stage == 0 || st.Ino == j.Stage)
 }
 
 // check refuses a plan that Prepare would not have made.
@@ -235,11 +306,10 @@ func (j *journal) check(id string) error {
 }
 
 // slot is the usual place of the staged file of item i.
-func (j *journal) slot(i int) string { return fmt.Sprintf("%s/files/%d", j.dir(), i) }
+func (j *journal) slot(i int) string { return fmt.Sprintf("%s/%d", j.stage, i) }
 
-// discard takes the journal away. Staged files beside their targets go first,
-// while the plan still tells where they are; then one rename ends the
-// journal's life.
+// discard takes the journal away. The staged files go first, while the plan
+// still tells where they are; then one rename ends the journal's life.
 func (j *journal) discard() error {
 	for i, it := range j.Items {
 		if it.Slot == j.slot(i) {
@@ -252,34 +322,45 @@ func (j *journal) discard() error {
 		}
 		j.at("unlink slot")
 	}
-	if err := j.tree.rename(j.dir(), j.dir()+trash, 0); err != nil && !gone(err) {
+	if j.staged() {
+		if err := j.tree.empty(j.stage); err != nil {
+			return err
+		}
+		j.at("stage removed")
+	}
+	if err := j.home.rename(j.place, j.place+trash, 0); err != nil && !gone(err) {
 		return err
 	}
 	j.at("journal renamed")
-	if err := j.tree.empty(j.dir() + trash); err != nil {
+	if err := j.home.empty(j.place + trash); err != nil {
+		return err
+	}
+	// It stays when another journal is in it.
+	if err := j.home.rmdir(path.Dir(j.place)); err != nil && !gone(err) && !notEmpty(err) {
 		return err
 	}
 	return tidy(j.tree)
 }
 
-// tidy removes the directories of the journals when they are empty.
+// tidy removes the agent's directories from a workspace when they are empty.
 func tidy(t *tree) error {
-	for _, dir := range []string{journals, ".agent"} {
-		err := t.rmdir(dir)
-		switch {
-		case errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST):
-			return nil
-		case err != nil && !gone(err):
+	for _, dir := range []string{stages, oldJournals, ".agent"} {
+		if err := t.rmdir(dir); err != nil && !gone(err) && !notEmpty(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// pending lists the journals in the workspace, and removes those that only
+// notEmpty reports that a directory was not removed because of what is in it.
+func notEmpty(err error) bool {
+	return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
+}
+
+// pending lists the journals in the directory dir, and removes those that only
 // wait for it.
-func pending(t *tree) ([]string, error) {
-	names, err := t.names(journals)
+func pending(t *tree, dir string) ([]string, error) {
+	names, err := t.names(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -293,7 +374,7 @@ func pending(t *tree) ([]string, error) {
 	for _, name := range names {
 		switch {
 		case strings.HasSuffix(name, trash) && validID.MatchString(strings.TrimSuffix(name, trash)):
-			if err := t.empty(path.Join(journals, name)); err != nil {
+			if err := t.empty(path.Join(dir, name)); err != nil {
 				return nil, err
 			}
 		case validID.MatchString(name):

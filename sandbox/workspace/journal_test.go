@@ -14,16 +14,18 @@ import (
 func TestAJournalIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, scenarioTree())
-	p, err := Prepare(t.Context(), dir, scenario(), "run-1")
+	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	got, err := load(newHandle(t, dir), "run-1")
-	if err != nil {
-		t.Fatal(err)
+	h, ws := homeOf(t, dir)
+	list, err := h.journals(ws)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
 	}
-	if diff := cmp.Diff(p.j, got, cmp.AllowUnexported(journal{}), cmpopts.IgnoreFields(journal{}, "tree", "begun")); diff != "" {
+	got := list[0]
+	if diff := cmp.Diff(p.j, got, cmp.AllowUnexported(journal{}), cmpopts.IgnoreFields(journal{}, "tree", "home", "begun")); diff != "" {
 		t.Error(diff)
 	}
 	if got.state != ready {
@@ -46,7 +48,7 @@ func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
 	tree, cs := threeFiles()
 	run := func(cs Changeset, spoil bool) (seen []state) {
 		dir := memoryTree(t, tree)
-		p, err := prepare(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
+		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
 			last := state("")
 			j.step = func(string) {
 				if j.state != last {
@@ -81,30 +83,30 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
 	dir := memoryTree(t, tree)
-	p, err := Prepare(t.Context(), dir, cs, "run-1")
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The slots vanish in the middle, so that neither way can be gone to its end.
 	p.j.step = func(name string) {
 		if name == "after rolling-back" || name == "exchanged" {
-			newHandle(t, dir).rename(p.j.dir(), ".agent/lost", 0)
+			newHandle(t, dir).rename(p.j.stage, ".agent/lost", 0)
 		}
 	}
 	if err := p.Commit(t.Context()); err == nil {
-		t.Fatal("a promotion without its journal succeeds")
+		t.Fatal("a promotion without its staged files succeeds")
 	}
 	if err := p.Close(); err == nil {
 		t.Error("close says that all is well")
 	}
-	if _, err := newHandle(t, dir).stat(".agent/lost/journal.json"); err != nil {
-		t.Errorf("the journal is gone: %v", err)
+	if got := journalsOf(t, dir); !slices.Equal(got, []string{"run-1"}) {
+		t.Errorf("the journals: %q", got)
 	}
-	// Once it is back, recovery goes on from there.
-	if err := newHandle(t, dir).rename(".agent/lost", p.j.dir(), 0); err != nil {
+	// Once they are back, recovery goes on from there.
+	if err := newHandle(t, dir).rename(".agent/lost", p.j.stage, 0); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Recover(t.Context(), dir)
+	list, err := recoverIn(t.Context(), dir, nil)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("recover: %v, %v", list, err)
 	}
@@ -119,32 +121,32 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 func TestPendingListsJournalsAndSweepsDebris(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{
-		".agent/journal/b/": "", ".agent/journal/a/": "", ".agent/journal/c~/files/0": "x", ".agent/journal/.hidden": "", ".agent/journal/~": "",
+		"home/b/": "", "home/a/": "", "home/c~/files/0": "x", "home/.hidden": "", "home/~": "",
 	})
-	ids, err := pending(newHandle(t, dir))
+	ids, err := pending(newHandle(t, dir), "home")
 	if err != nil || !slices.Equal(ids, []string{"a", "b"}) {
 		t.Errorf("pending: %q, %v", ids, err)
 	}
-	if _, err := newHandle(t, dir).stat(".agent/journal/c~"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := newHandle(t, dir).stat("home/c~"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("debris: %v", err)
 	}
 	for _, name := range []string{".hidden", "~"} {
-		if _, err := newHandle(t, dir).stat(filepath.Join(journals, name)); err != nil {
+		if _, err := newHandle(t, dir).stat(filepath.Join("home", name)); err != nil {
 			t.Errorf("%s is not ours to remove: %v", name, err)
 		}
 	}
 }
 
-func TestALinkInThePlaceOfTheJournalIsRefused(t *testing.T) {
+func TestALinkInThePlaceOfTheStagedFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	outside := newTree(t, files{"keep": "x"})
 	for _, tree := range []files{
 		{"f": "1", ".agent": "->" + outside},
-		{"f": "1", ".agent/x": "", ".agent/journal": "->" + outside},
+		{"f": "1", ".agent/x": "", ".agent/staging": "->" + outside},
 	} {
 		dir := newTree(t, tree)
 		before := onDisk(t, dir)
-		if p, err := Prepare(t.Context(), dir, modify("f", "1", "2"), "run-1"); err == nil {
+		if p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil); err == nil {
 			t.Errorf("%v: prepared: %v", tree, p.Close())
 		}
 		same(t, "the workspace", before, onDisk(t, dir))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // scenarioTree is a workspace in which scenario finds one of everything.
@@ -153,12 +154,12 @@ func TestKillAtEveryStepLeavesBeforeOrAfter(t *testing.T) {
 // settle recovers dir and checks that it is as the outcome says.
 func settle(t *testing.T, what, dir string, before, after map[string]string, outcomes map[Outcome]int) {
 	t.Helper()
-	list, err := Recover(t.Context(), dir)
+	list, err := recoverIn(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	again, err := Recover(t.Context(), dir)
-	if err != nil || cmp.Diff(list, again, cmp.AllowUnexported(Recovery{})) != "" {
+	again, err := recoverIn(t.Context(), dir, nil)
+	if err != nil || cmp.Diff(list, again, cmpopts.IgnoreUnexported(Recovery{})) != "" {
 		t.Fatalf("%s: a second recovery says %v, %v, the first %v", what, again, err, list)
 	}
 	if len(list) == 0 {
@@ -232,7 +233,7 @@ func killPairs(t *testing.T, plain bool) {
 	outcomes := map[Outcome]int{}
 	promoteIn := func(dir string) func(func(*journal)) error {
 		return func(hook func(*journal)) error {
-			p, err := prepare(context.WithoutCancel(t.Context()), dir, scenario(), "run-1", nil, hook)
+			p, err := prepareIn(context.WithoutCancel(t.Context()), dir, scenario(), "run-1", nil, hook)
 			if err != nil {
 				return err
 			}
@@ -255,7 +256,7 @@ func killPairs(t *testing.T, plain bool) {
 			}
 			reached = true
 			again, err := stopped(second, plain, func(hook func(*journal)) error {
-				_, err := recoverAll(t.Context(), dir, hook)
+				_, err := recoverIn(t.Context(), dir, hook)
 				return err
 			})
 			if err != nil {

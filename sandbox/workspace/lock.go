@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -12,8 +13,9 @@ import (
 
 // A Lock is the exclusive right to change one workspace. It is an flock on the
 // directory itself: the kernel drops it when the process dies, and it leaves
-// no file behind.
-type Lock struct{ dir *os.File }
+// no file behind. The directory is held open, and everything that is written
+// goes to that directory, whatever its path names by then.
+type Lock struct{ tree *tree }
 
 // ErrLocked means that another process is changing the workspace.
 var ErrLocked = errors.New("the workspace is locked by another process")
@@ -22,7 +24,14 @@ var ErrLocked = errors.New("the workspace is locked by another process")
 // ErrLocked, wrapped with the holder's process number where the system tells
 // it, when another process (or another Acquire in this one) has it.
 func Acquire(root string) (*Lock, error) {
-	t, err := openTree(root)
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	t, err := openTree(real)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +49,13 @@ func Acquire(root string) (*Lock, error) {
 		t.close()
 		return nil, fmt.Errorf("lock %s: %w", root, err)
 	}
-	return &Lock{dir: os.NewFile(uintptr(t.fd), root)}, nil
+	return &Lock{tree: t}, nil
 }
+
+// InPlace gives a *ConflictError when the path of the workspace does not name
+// the locked directory any more. Whoever reads the workspace by its path asks
+// before and after.
+func (l *Lock) InPlace() error { return l.tree.inPlace() }
 
 // holder finds who holds the flock of fd in the kernel's list, "" when it is
 // not there: the list leaves out processes of other containers.
@@ -66,7 +80,7 @@ func holder(fd int) string {
 
 // Release gives the lock back. It may be called twice.
 func (l *Lock) Release() error {
-	if err := l.dir.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := l.tree.close(); err != nil {
 		return fmt.Errorf("release the lock: %w", err)
 	}
 	return nil

@@ -26,13 +26,77 @@ import (
 func TestMain(m *testing.M) {
 	role := os.Getenv("WORKSPACE_TEST_ROLE")
 	if role == "" {
-		os.Exit(m.Run())
+		os.Exit(withState(m.Run))
 	}
 	if err := play(role, os.Getenv("WORKSPACE_TEST_DIR")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// withState runs the tests with a state directory of their own, in memory where
+// the machine has such a place; second processes inherit it.
+func withState(run func() int) int {
+	dir, err := os.MkdirTemp("/dev/shm", "workspace-state-")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "workspace-state-")
+	}
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	return run()
+}
+
+// prepareIn is Lock.Prepare without a lock, with a hook.
+func prepareIn(ctx context.Context, dir string, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
+	t, err := openTree(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return prepare(ctx, t, cs, id, base, hook)
+}
+
+// recoverIn is Lock.Recover without a lock, with a hook. What it returns can be
+// discarded until the process ends.
+func recoverIn(ctx context.Context, dir string, hook func(*journal)) ([]Recovery, error) {
+	t, err := openTree(dir)
+	if err != nil {
+		return nil, err
+	}
+	return recoverAll(ctx, t, hook)
+}
+
+// homeOf opens the journals of this user, of which those of dir are asked for.
+func homeOf(t testing.TB, dir string) (*home, *tree) {
+	t.Helper()
+	ws := newHandle(t, dir)
+	h, err := openHome(ws, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.close)
+	return h, ws
+}
+
+// journalsOf lists the IDs of the journals of dir.
+func journalsOf(t testing.TB, dir string) (ids []string) {
+	t.Helper()
+	h, ws := homeOf(t, dir)
+	list, err := h.journals(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range list {
+		ids = append(ids, j.ID)
+	}
+	return ids
 }
 
 // play is what the second process does in the workspace dir.
@@ -45,7 +109,7 @@ func play(role, dir string) error {
 		if role == "promote-mounts" {
 			cs = mountScenario()
 		}
-		p, err := prepare(ctx, dir, cs, "run-1", nil, kill)
+		p, err := prepareIn(ctx, dir, cs, "run-1", nil, kill)
 		if err == nil {
 			err = p.Commit(ctx)
 		}
@@ -54,7 +118,7 @@ func play(role, dir string) error {
 		}
 		return err
 	case "recover":
-		list, err := recoverAll(ctx, dir, kill)
+		list, err := recoverIn(ctx, dir, kill)
 		if err != nil {
 			return err
 		}
@@ -63,7 +127,7 @@ func play(role, dir string) error {
 		_, err := Scan(ctx, dir, nil, Limits{})
 		return err
 	case "undo-unwritable":
-		p, err := Prepare(ctx, dir, modify("shut/f.txt", "one\n", "two\n"), "run-1")
+		p, err := prepareIn(ctx, dir, modify("shut/f.txt", "one\n", "two\n"), "run-1", nil, nil)
 		if err == nil {
 			err = p.Commit(ctx)
 		}
@@ -268,7 +332,7 @@ func paths(m *Manifest) []string {
 // promote brings cs to the host the whole way.
 func promote(t testing.TB, dir string, cs Changeset) {
 	t.Helper()
-	p, err := Prepare(t.Context(), dir, cs, "run-1")
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func meet(t *testing.T, cs Changeset, plain bool, acts map[string]func(string) e
 	}
 	dir = memoryTree(t, tree)
 	cs.Changes = append(slices.Clone(cs.Changes), modify("z-other", "base", "ours").Changes...)
-	p, err := prepare(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 	} {
 		// The first edit is displaced; while it is, a second one goes to what is now at the path.
 		dir := memoryTree(t, files{"f": "base"})
-		p, err := prepare(t.Context(), dir, test.cs, "run-1", nil, func(j *journal) { j.tree.plain = test.plain })
+		p, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, func(j *journal) { j.tree.plain = test.plain })
 		if err != nil {
 			t.Fatal(err)
 		}

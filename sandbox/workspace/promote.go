@@ -19,6 +19,8 @@ type ConflictError struct {
 	Paths []string
 	// "" when files changed; else a sentence without its full stop.
 	Reason string
+	// What the user should do; "" when that is to make the patch again.
+	Next string
 }
 
 // Error lists the first few paths and says what to do.
@@ -51,66 +53,93 @@ func (e *KeptError) Error() string {
 // settles. It is used by one goroutine.
 type Promotion struct {
 	j      *journal
+	home   *home
 	closed bool
 }
 
 // Prepare checks cs against the host, three-way: every path must still be as
-// Before says, creations must be absent, no parent may be a link. It stages
-// the new bytes and the journal in root/.agent/journal/ID with fsync and
-// changes nothing else. id names the run. The caller holds the Lock and has
-// called Recover.
+// Before says, creations must be absent, no parent may be a link, and where base
+// is not nil the host must also be at the commit and branch at which base was
+// scanned, and the files that cs touches must have the permission bits that base
+// knows. It writes the journal to the user's state directory, stages the new
+// bytes in .agent/staging/ID of the workspace, both with fsync, and changes
+// nothing else. id names the run. The caller has called Recover.
 //
-// The error is a *ConflictError when the host has changed or git is halfway
-// through a merge or rebase, a *PathError for a path that cannot be written.
-func Prepare(ctx context.Context, root string, cs Changeset, id string) (*Promotion, error) {
-	return PrepareFrom(ctx, root, cs, id, nil)
+// The error is a *ConflictError when the host has changed, the workspace was
+// moved or replaced, or git is halfway through a merge or rebase; a *PathError
+// for a path that cannot be written.
+func (l *Lock) Prepare(ctx context.Context, cs Changeset, id string, base *Manifest) (*Promotion, error) {
+	return prepare(ctx, l.tree, cs, id, base, nil)
 }
 
-// PrepareFrom is Prepare, and where base is not nil the host must also be at
-// the commit and branch at which base was scanned, and the files that cs
-// touches must have the permission bits that base knows.
-func PrepareFrom(ctx context.Context, root string, cs Changeset, id string, base *Manifest) (*Promotion, error) {
-	return prepare(ctx, root, cs, id, base, nil)
-}
-
-// prepare is PrepareFrom with a hook for tests; it sets up what they need
+// prepare is Lock.Prepare with a hook for tests; it sets up what they need
 // before anything is written.
-func prepare(ctx context.Context, root string, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
+func prepare(ctx context.Context, dir *tree, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
 	if !validID.MatchString(id) {
 		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
 	}
 	if err := cs.Check(); err != nil {
 		return nil, err
 	}
-	t, err := openTree(root)
+	t, err := dir.again()
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{ID: id, tree: t}
-	if hook != nil {
-		hook(j)
-	}
-	if err := j.prepare(ctx, cs, base); err != nil {
-		if j.begun {
-			err = errors.Join(err, j.discard())
-		}
+	p, err := start(t, id)
+	if err != nil {
 		t.close()
 		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
 	}
-	return &Promotion{j: j}, nil
+	if hook != nil {
+		hook(p.j)
+	}
+	if err := p.j.prepare(ctx, cs, base, p.home); err != nil {
+		if p.j.begun {
+			err = errors.Join(err, p.j.discard())
+		}
+		p.release()
+		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
+	}
+	return p, nil
+}
+
+// start is a promotion of which nothing is written yet.
+func start(t *tree, id string) (*Promotion, error) {
+	h, err := openHome(t, true)
+	if err != nil {
+		return nil, err
+	}
+	j, err := h.newJournal(t, id)
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return &Promotion{j: j, home: h}, nil
+}
+
+// release gives the directories back.
+func (p *Promotion) release() {
+	p.j.tree.close()
+	p.home.close()
 }
 
 // prepare does the work of Prepare. What it has begun when an error comes up
 // is cleared away by its caller.
-func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest) error {
+func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *home) error {
+	if err := j.tree.inPlace(); err != nil {
+		return err
+	}
 	// Half of another promotion is no ground to build on. The lock keeps a
 	// living one away, so what is found here is dead.
-	ids, err := pending(j.tree)
+	dead, err := h.journals(j.tree)
 	if err != nil {
 		return err
 	}
-	if len(ids) > 0 {
-		return fmt.Errorf("the interrupted promotion %s is to be settled first", ids[0])
+	if len(dead) > 0 {
+		return fmt.Errorf("the interrupted promotion %s is to be settled first", dead[0].ID)
+	}
+	if err := unknownStage(j.tree, j.home.root); err != nil {
+		return err
 	}
 	if err := checkGit(j.tree.root, base); err != nil {
 		return err
@@ -129,7 +158,10 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest) err
 	if err := j.save(); err != nil {
 		return err
 	}
-	if err := j.stage(ctx, files); err != nil {
+	if err := j.createStage(); err != nil {
+		return err
+	}
+	if err := j.stageFiles(ctx, files); err != nil {
 		return err
 	}
 	// The plan is written again: now it knows the staged files by their inode
@@ -138,6 +170,28 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest) err
 		return err
 	}
 	return j.advance(ready)
+}
+
+// unknownStage refuses to write beside staged files of a promotion that the
+// journals in the directory home do not know: another user may have begun it,
+// and the workspace may be half after.
+func unknownStage(t *tree, home string) error {
+	names, err := t.names(stages)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		return &ConflictError{
+			Paths:  []string{path.Join(stages, name)},
+			Reason: "staged files of a promotion of which no journal is in " + home,
+			Next:   "if another user, or another XDG_STATE_HOME, began it, run agent once as that user; if they came with the workspace, remove them",
+		}
+	}
+	return nil
 }
 
 // checkGit refuses to write into the middle of somebody's work with git.
@@ -173,6 +227,9 @@ func (p *Promotion) Commit(ctx context.Context) error {
 	if p.closed || j.state != ready {
 		return fmt.Errorf("commit promotion %s: it is not ready", j.ID)
 	}
+	if err := j.tree.inPlace(); err != nil {
+		return fmt.Errorf("commit promotion %s: %w", j.ID, err)
+	}
 	err := j.advance(committing)
 	if err == nil {
 		err = j.forward(ctx)
@@ -189,7 +246,7 @@ func (p *Promotion) Commit(ctx context.Context) error {
 	return fmt.Errorf("commit promotion %s: %w", j.ID, err)
 }
 
-// Close removes the journal, and .agent when that leaves it empty. Call it
+// Close removes journal and staged files, and .agent when that leaves it empty. Call it
 // once the outcome is recorded elsewhere; without Commit it abandons the
 // promotion. It may be called twice. A *KeptError says that somebody's bytes
 // were saved in the last moment.
@@ -198,7 +255,7 @@ func (p *Promotion) Close() error {
 		return nil
 	}
 	p.closed = true
-	defer p.j.tree.close()
+	defer p.release()
 	// Without its journal such a workspace could never be put right.
 	if s := p.j.state; s == committing || s == rollingBack {
 		return fmt.Errorf("close promotion %s: it is neither done nor undone; the next run settles it", p.j.ID)
@@ -256,7 +313,12 @@ func (j *journal) forward(ctx context.Context) error {
 			j.at("directory removed")
 		}
 	}
-	return j.syncTouched()
+	if err := j.syncTouched(); err != nil {
+		return err
+	}
+	// An empty slot says that its file was placed, so without the slots nothing
+	// of the above is certain.
+	return j.lost()
 }
 
 // back brings every path to its state before, as far as it is not the user's
@@ -267,6 +329,9 @@ func (j *journal) back() error {
 		if err := j.advance(rollingBack); err != nil {
 			return err
 		}
+	}
+	if err := j.lost(); err != nil {
+		return err
 	}
 	// The reverse of forward, step by step.
 	for _, it := range slices.Backward(j.Items) {
@@ -298,7 +363,20 @@ func (j *journal) back() error {
 	if err := j.syncTouched(); err != nil {
 		return err
 	}
+	// An empty slot says that its file has left it, so all of the above would
+	// have been wrong without the slots.
+	if err := j.lost(); err != nil {
+		return err
+	}
 	return j.advance(rolledBack)
+}
+
+// lost is an error when somebody has taken the staged files away.
+func (j *journal) lost() error {
+	if j.staged() {
+		return nil
+	}
+	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.root, j.stage))
 }
 
 // reversed turns a list of directories round: what is removed children first
@@ -311,7 +389,7 @@ func reversed(dirs []dirMeta) []dirMeta {
 
 // syncTouched makes all renames durable, in the directories that still exist.
 func (j *journal) syncTouched() error {
-	dirs := map[string]bool{path.Join(j.dir(), "files"): true}
+	dirs := map[string]bool{j.stage: true}
 	for _, it := range j.Items {
 		dirs[path.Dir(it.Path)] = true
 		dirs[path.Dir(it.Slot)] = true
@@ -352,7 +430,11 @@ func (j *journal) kept() ([]string, error) {
 // the while: they are given a name beside the file first.
 func (j *journal) finish() error {
 	var saved []string
-	for _, it := range j.Items {
+	items := j.Items
+	if !j.staged() {
+		items = nil // nothing of this promotion is there any more
+	}
+	for _, it := range items {
 		for _, slot := range []string{it.Slot, it.Slot + swapSuffix} {
 			f, err := j.tree.look(slot)
 			if err != nil {

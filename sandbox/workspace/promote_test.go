@@ -20,7 +20,7 @@ func TestPrepareAloneChangesNothingAndCloseAbandonsIt(t *testing.T) {
 	delete(tree, ".agent/HISTORY")
 	dir := newTree(t, tree)
 	before := onDisk(t, dir)
-	p, err := Prepare(t.Context(), dir, scenario(), "run-1")
+	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestTheHostWinsBeforePrepare(t *testing.T) {
 			return list
 		}
 		before := names()
-		_, err := Prepare(t.Context(), dir, test.cs, "run-1")
+		_, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, nil)
 		var conflict *ConflictError
 		var perr *PathError
 		switch {
@@ -150,7 +150,7 @@ func TestTheHostWinsBetweenPrepareAndCommit(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			tree := scenarioTree()
 			dir := memoryTree(t, tree)
-			p, err := prepare(t.Context(), dir, scenario(), "run-1", nil, func(j *journal) { j.tree.plain = plain })
+			p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, func(j *journal) { j.tree.plain = plain })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestRollBackKeepsTheTimesOfEveryFile(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, scenarioTree())
 	before := scan(t, dir)
-	p, err := Prepare(t.Context(), dir, scenario(), "run-1")
+	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,25 +220,25 @@ func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/", "rebase-apply/"} {
 		dir := newTree(t, files{"f": "1", ".git/HEAD": "ref: refs/heads/main\n", ".git/" + name: ""})
-		_, err := Prepare(t.Context(), dir, modify("f", "1", "2"), "run-1")
+		_, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 		var conflict *ConflictError
 		if !errors.As(err, &conflict) || conflict.Reason == "" || !strings.Contains(err.Error(), strings.TrimSuffix(name, "/")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	dir := newTree(t, files{"f": "1"})
-	p, err := Prepare(t.Context(), dir, modify("f", "1", "2"), "run-1")
+	p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	for _, id := range []string{"run-1", "run-2"} {
-		if _, err := Prepare(t.Context(), dir, modify("f", "1", "2"), id); err == nil || !strings.Contains(err.Error(), "run-1 is to be settled") {
+		if _, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), id, nil, nil); err == nil || !strings.Contains(err.Error(), "run-1 is to be settled") {
 			t.Errorf("beside an open promotion: %v", err)
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/b", "a~", strings.Repeat("x", 101), "-x"} {
-		if _, err := Prepare(t.Context(), newTree(t, files{"f": "1"}), modify("f", "1", "2"), id); err == nil {
+		if _, err := prepareIn(t.Context(), newTree(t, files{"f": "1"}), modify("f", "1", "2"), id, nil, nil); err == nil {
 			t.Errorf("the ID %q is taken", id)
 		}
 	}
@@ -251,7 +251,7 @@ func TestPrepareFromNoticesThatTheBranchWasSwitched(t *testing.T) {
 	base := scan(t, dir)
 	cs := modify("a.py", "", "x = 1\n")
 	try := func() error {
-		p, err := PrepareFrom(t.Context(), dir, cs, "run-1", base)
+		p, err := prepareIn(t.Context(), dir, cs, "run-1", base, nil)
 		if err == nil {
 			err = p.Close()
 		}
@@ -386,13 +386,13 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	for i := range 4 {
 		cs.Changes = append(cs.Changes, create(fmt.Sprintf("new/%d", i), strings.Repeat("x", 100<<10)).Changes...)
 	}
-	if _, err := Prepare(t.Context(), dir, cs, "run-1"); !errors.Is(err, unix.ENOSPC) {
+	if _, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("prepare: %v", err)
 	}
 	same(t, "on a full disk", before, onDisk(t, dir))
 
 	// A disk that fills up between Prepare and Commit is no hindrance to either way.
-	p, err := Prepare(t.Context(), dir, modify("f", "1", "2"), "run-1")
+	p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,14 @@ func TestADirectoryThatMayNotBeWrittenRollsEverythingBack(t *testing.T) {
 	}
 	openParents(t, dir)
 	before := onDisk(t, dir)
-	out, err := asNobody(second(t, "undo-unwritable", dir, 0)).CombinedOutput()
+	state := newTree(t, nil)
+	if err := os.Chmod(state, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	openParents(t, state)
+	cmd := asNobody(second(t, "undo-unwritable", dir, 0))
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+state)
+	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "permission denied") || !strings.Contains(string(out), "shut/f.txt") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -453,7 +460,7 @@ func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 		if !killed(t, second(t, "promote-mounts", dir, step)) {
 			break
 		}
-		list, err := Recover(t.Context(), dir)
+		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
@@ -483,7 +490,7 @@ func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{"d/f": "1"})
-	p, err := Prepare(t.Context(), dir, modify("d/f", "1", "2"), "run-1")
+	p, err := prepareIn(t.Context(), dir, modify("d/f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,7 +533,7 @@ func TestAFileOpenForWritingIsAConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		p, err := Prepare(t.Context(), dir, cs, "run-1")
+		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 			}
 		}
 		m, disk := scan(t, dir), onDisk(t, dir)
-		p, err := Prepare(t.Context(), dir, cs, "run-1")
+		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 		var conflict *ConflictError
 		if errors.As(err, &conflict) && strings.Contains(conflict.Reason, "directory is to become a file") {
 			same(t, "after a refusal", disk, onDisk(t, dir))

@@ -73,7 +73,7 @@ func raceOnce(t *testing.T, cs Changeset, write func(name, content string) error
 	}
 	fill(t, dir, tree)
 	cs = Changeset{Changes: append([]Change{cs.Changes[0]}, modify("other", "base", "ours").Changes...)}
-	p, err := prepare(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
 	if err != nil {
 		t.Fatal(err)
 	}

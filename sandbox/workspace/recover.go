@@ -2,10 +2,9 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
+	"slices"
 )
 
 // An Outcome is what Recover made of an interrupted promotion.
@@ -29,62 +28,114 @@ type Recovery struct {
 	Outcome Outcome
 	// Files left as the user made them, with Conflicted.
 	Kept []string
-	root string
+	tree *tree // of the lock
+	old  bool
 }
 
-// Recover settles every promotion that a dead process left in root: forward
-// when all its bytes were staged and committing had begun, else back. The
-// caller holds the Lock, records each outcome, then calls Discard on it. A
-// root without journals costs one open and one stat. Recover may be killed and
-// called again: until Discard it gives the same answer.
-func Recover(ctx context.Context, root string) ([]Recovery, error) {
-	return recoverAll(ctx, root, nil)
+// Recover settles every promotion of this user that a dead process left in the
+// workspace: forward when all its bytes were staged and committing had begun,
+// else back. The caller records each outcome, then calls Discard on it, before
+// it releases the lock. Recover may be killed and called again: until Discard
+// it gives the same answer. What lies in the workspace is never taken for a
+// journal.
+func (l *Lock) Recover(ctx context.Context) ([]Recovery, error) {
+	return recoverAll(ctx, l.tree, nil)
 }
 
-// recoverAll is Recover with a hook for tests.
-func recoverAll(ctx context.Context, root string, hook func(*journal)) ([]Recovery, error) {
-	t, err := openTree(root)
+// recoverAll is Lock.Recover with a hook for tests.
+func recoverAll(ctx context.Context, t *tree, hook func(*journal)) ([]Recovery, error) {
+	h, err := openHome(t, false)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("recover %s: %w", t.root, err)
 	}
-	defer t.close()
-	// The everyday case, before every run: nothing was interrupted.
-	if _, err := t.stat(journals); gone(err) {
-		// A kill between two directories leaves the outer one.
-		if _, err := t.stat(".agent"); err == nil {
-			return nil, tidy(t)
-		}
-		return nil, nil
-	}
-	ids, err := pending(t)
+	defer h.close()
+	found, err := h.journals(t)
 	if err != nil {
-		return nil, fmt.Errorf("recover %s: %w", root, err)
+		return nil, fmt.Errorf("recover %s: %w", t.root, err)
 	}
-	if len(ids) == 0 {
+	// A kill between two directories leaves the outer one.
+	if _, err := t.stat(".agent"); err == nil && len(found) == 0 {
 		return nil, tidy(t)
 	}
 	var list []Recovery
-	for _, id := range ids {
-		j, err := load(t, id)
-		if err != nil {
-			return list, err
-		}
+	for _, j := range found {
 		if hook != nil {
 			hook(j)
 		}
 		r, err := j.recover(ctx)
 		if err != nil {
-			return list, fmt.Errorf("recover promotion %s in %s: %w", id, root, err)
+			return list, fmt.Errorf("recover promotion %s in %s: %w", j.ID, t.root, err)
 		}
-		r.root = root
 		list = append(list, r)
 	}
 	return list, nil
 }
 
+// RecoverOld settles the promotion id that an earlier version, which kept its
+// journals in the workspace, was killed in; nil when there is no such journal.
+// Anybody could have put one there, so the caller must know from elsewhere that
+// id was being promoted in this workspace.
+func (l *Lock) RecoverOld(ctx context.Context, id string) (*Recovery, error) {
+	j, err := loadOld(l.tree, id)
+	if j == nil || err != nil {
+		return nil, err
+	}
+	r, err := j.recover(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("recover promotion %s in %s: %w", id, l.tree.root, err)
+	}
+	return &r, nil
+}
+
+// loadOld reads the journal id of an earlier version; nil when there is none.
+func loadOld(t *tree, id string) (*journal, error) {
+	if !validID.MatchString(id) {
+		return nil, nil
+	}
+	place := path.Join(oldJournals, id)
+	if _, err := t.stat(place); gone(err) {
+		return nil, nil
+	}
+	j := &journal{ID: id, tree: t, home: t, place: place, stage: path.Join(place, "files"), state: staging, old: true}
+	return j, j.load()
+}
+
+// OldJournals lists what lies where earlier versions kept their journals. None
+// of it is carried out, but by RecoverOld.
+func (l *Lock) OldJournals() []string {
+	names, err := l.tree.names(oldJournals)
+	if err != nil {
+		return nil // nothing there that could be one
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = path.Join(oldJournals, name)
+	}
+	return names
+}
+
+// Foreign reports whether staged files of the promotion id are in the workspace
+// and this user has no journal of it: another user has, or this one with
+// another XDG_STATE_HOME, and only there can it be settled.
+func (l *Lock) Foreign(id string) (bool, error) {
+	if _, err := l.tree.stat(path.Join(stages, id)); gone(err) {
+		return false, nil
+	}
+	h, err := openHome(l.tree, false)
+	if err != nil {
+		return false, err
+	}
+	defer h.close()
+	found, err := h.journals(l.tree)
+	return !slices.ContainsFunc(found, func(j *journal) bool { return j.ID == id }), err
+}
+
 // recover settles one journal.
 func (j *journal) recover(ctx context.Context) (Recovery, error) {
-	r := Recovery{ID: j.ID, Outcome: RolledBack}
+	r := Recovery{ID: j.ID, Outcome: RolledBack, tree: j.tree, old: j.old}
+	if (j.state == committing || j.state == rollingBack) && !j.staged() {
+		return j.stranded(r)
+	}
 	if j.state == committing {
 		// Forward rather than back: all bytes are there, they have passed the
 		// gates, and the run may have told somebody so.
@@ -142,20 +193,53 @@ func (j *journal) unclaimed() error {
 	return nil
 }
 
-// Discard removes the journal of a settled promotion. A journal that is gone
-// already is fine. The error can be a *KeptError, as that of Promotion.Close.
+// stranded tells what became of a promotion whose staged files are gone: the
+// workspace was removed and made anew, or somebody cleared .agent. There is
+// nothing left to go forward or back with, so it only looks.
+func (j *journal) stranded(r Recovery) (Recovery, error) {
+	after := true
+	for _, it := range j.Items {
+		now, err := j.tree.look(it.Path)
+		if err != nil {
+			return r, err
+		}
+		after = after && now.is(it.After)
+	}
+	if after {
+		r.Outcome = Completed
+		return r, nil
+	}
+	kept, err := j.kept()
+	if len(kept) > 0 {
+		r.Outcome, r.Kept = Conflicted, kept
+	}
+	return r, err
+}
+
+// Discard removes the journal of a settled promotion, and its staged files. A
+// journal that is gone already is fine. The error can be a *KeptError, as that
+// of Promotion.Close.
 func (r Recovery) Discard() error {
-	t, err := openTree(r.root)
+	if r.old {
+		j, err := loadOld(r.tree, r.ID)
+		if j == nil || err != nil {
+			return err
+		}
+		return j.finish()
+	}
+	h, err := openHome(r.tree, false)
 	if err != nil {
 		return err
 	}
-	defer t.close()
-	if _, err := t.stat(path.Join(journals, r.ID)); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	j, err := load(t, r.ID)
+	defer h.close()
+	found, err := h.journals(r.tree)
 	if err != nil {
 		return err
 	}
-	return j.finish()
+	for _, j := range found {
+		if j.ID == r.ID {
+			return j.finish()
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // interrupted returns a workspace whose promotion died at the named step, the n-th of that name.
@@ -22,7 +22,7 @@ func interrupted(t *testing.T, tree files, cs Changeset, step string, n int) (di
 			t.Fatalf("the step %q was not reached: %v", step, r)
 		}
 	}()
-	p, err := prepare(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
 		j.step = func(name string) {
 			if name == step {
 				if n--; n == 0 {
@@ -81,19 +81,19 @@ func TestRecoverKeepsWhatTheUserDidMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			list, err := Recover(t.Context(), dir)
+			list, err := recoverIn(t.Context(), dir, nil)
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%s: %v, %v", what, list, err)
 			}
-			want := Recovery{ID: "run-1", Outcome: Conflicted, Kept: test.kept, root: dir}
+			want := Recovery{ID: "run-1", Outcome: Conflicted, Kept: test.kept}
 			if test.kept == nil {
 				want.Outcome = RolledBack
 			}
-			if diff := cmp.Diff(want, list[0], cmp.AllowUnexported(Recovery{})); diff != "" {
+			if diff := cmp.Diff(want, list[0], cmpopts.IgnoreUnexported(Recovery{})); diff != "" {
 				t.Errorf("%s: %s", what, diff)
 			}
 		}
-		if err := (Recovery{ID: "run-1", root: dir}).Discard(); err != nil {
+		if err := (Recovery{ID: "run-1", tree: newHandle(t, dir)}).Discard(); err != nil {
 			t.Errorf("%s: discard: %v", what, err)
 		}
 		want := maps.Clone(before)
@@ -118,17 +118,18 @@ func TestRecoverGivesBackWhatAKilledCommitDisplaced(t *testing.T) {
 	tree, cs := threeFiles()
 	for step, name := range map[string]string{"exchanged": "mod", "taken": "del"} {
 		dir := interrupted(t, tree, cs, step, 1)
-		j, err := load(newHandle(t, dir), "run-1")
-		if err != nil {
-			t.Fatal(err)
+		h, ws := homeOf(t, dir)
+		dead, err := h.journals(ws)
+		if err != nil || len(dead) != 1 {
+			t.Fatalf("%v, %v", dead, err)
 		}
 		// As if the user had written in the moment before the rename.
-		for _, it := range j.Items {
+		for _, it := range dead[0].Items {
 			if it.Path == name {
 				fill(t, dir, files{it.Slot: "mine"})
 			}
 		}
-		list, err := Recover(t.Context(), dir)
+		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 1 || list[0].Outcome != Conflicted || !slices.Equal(list[0].Kept, []string{name}) {
 			t.Fatalf("%s: %+v, %v", step, list, err)
 		}
@@ -153,7 +154,7 @@ func TestRecoverGoesForwardOnceCommittingHasBegun(t *testing.T) {
 		"synced": Completed, "after committed": Completed,
 	} {
 		dir := interrupted(t, tree, cs, step, 1)
-		list, err := Recover(t.Context(), dir)
+		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 1 || list[0].Outcome != want {
 			t.Errorf("killed at %q: %v, %v, want %v", step, list, err, want)
 		}
@@ -162,70 +163,23 @@ func TestRecoverGoesForwardOnceCommittingHasBegun(t *testing.T) {
 
 func TestRecoverWithoutJournalsLeavesTheWorkspaceAlone(t *testing.T) {
 	t.Parallel()
-	for _, tree := range []files{{"f": ""}, {".agent/HISTORY.md": "x"}, {".agent/journal/note": "x", ".agent/x": ""}, {".agent": "a file"}} {
+	for _, tree := range []files{{"f": ""}, {".agent/HISTORY.md": "x"}, {".agent/staging/": "", ".agent/x": ""}, {".agent": "a file"}} {
 		dir := newTree(t, tree)
-		if tree[".agent/journal/note"] != "" {
-			if err := os.Remove(filepath.Join(dir, ".agent/journal/note")); err != nil {
-				t.Fatal(err)
-			}
-			delete(tree, ".agent/journal/note")
-		}
-		list, err := Recover(t.Context(), dir)
+		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 0 {
 			t.Errorf("%v: %v, %v", tree, list, err)
 		}
 		for name := range tree {
-			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil && !strings.HasSuffix(name, "/") {
 				t.Error(err)
 			}
 		}
-		if _, err := os.Stat(filepath.Join(dir, journals)); err == nil {
-			t.Errorf("%v: an empty directory of journals is left", tree)
+		if _, err := os.Stat(filepath.Join(dir, stages)); err == nil {
+			t.Errorf("%v: an empty directory of staged files is left", tree)
 		}
 	}
-	if _, err := Recover(t.Context(), filepath.Join(newTree(t, nil), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := recoverIn(t.Context(), filepath.Join(newTree(t, nil), "none"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no workspace: %v", err)
-	}
-}
-
-// C01, C02.
-func TestAPlantedJournalReachesNothingThatAChangesetCouldNot(t *testing.T) {
-	t.Parallel()
-	meta := &fileMeta{Digest: digest([]byte("x")), Mode: 0o644}
-	ok := item{Path: "f", Slot: ".agent/journal/bad/files/0", Before: meta}
-	for what, j := range map[string]*journal{
-		"another ID":       {ID: "other"},
-		"outside":          {ID: "bad", Items: []item{{Path: "../f", Slot: ok.Slot, Before: meta}}},
-		"in git":           {ID: "bad", Items: []item{{Path: ".git/config", Slot: ok.Slot, Before: meta}}},
-		"a foreign slot":   {ID: "bad", Items: []item{{Path: "f", Slot: "secrets/key", After: meta}}},
-		"a slot in git":    {ID: "bad", Items: []item{{Path: "f", Slot: ".git/.agent-slot-bad-0", After: meta}}},
-		"a slot outside":   {ID: "bad", Items: []item{{Path: "f", Slot: "../.agent-slot-bad-0", After: meta}}},
-		"nothing to do":    {ID: "bad", Items: []item{{Path: "f", Slot: ok.Slot}}},
-		"making outside":   {ID: "bad", Items: []item{ok}, Make: []string{"../d"}},
-		"clearing .git":    {ID: "bad", Items: []item{ok}, Clear: []dirMeta{{Path: ".git"}}},
-		"removing outside": {ID: "bad", Items: []item{ok}, Remove: []dirMeta{{Path: "/tmp"}}},
-	} {
-		text, err := json.Marshal(j)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range []state{ready, committing, rollingBack} {
-			dir := newTree(t, files{
-				"f": "x", "secrets/key": "k", ".git/config": "c",
-				".agent/journal/bad/journal.json": string(text), ".agent/journal/bad/state." + string(s): "", ".agent/journal/bad/files/": "",
-			})
-			before := onDisk(t, dir)
-			if list, err := Recover(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "damaged") {
-				t.Errorf("%s, %s: %v, %v", what, s, list, err)
-			}
-			same(t, what, before, onDisk(t, dir))
-		}
-	}
-	for _, text := range []string{"", "{", "[]"} {
-		dir := newTree(t, files{".agent/journal/bad/journal.json": text, ".agent/journal/bad/state.committing": ""})
-		if list, err := Recover(t.Context(), dir); err == nil {
-			t.Errorf("a journal %q gives %v", text, list)
-		}
 	}
 }
 
@@ -234,12 +188,20 @@ func TestDebrisOfAFinishedPromotionIsSweptWithoutAWord(t *testing.T) {
 	tree, cs := threeFiles()
 	dir := memoryTree(t, tree)
 	interruptedClose(t, dir, cs)
-	if names, err := os.ReadDir(filepath.Join(dir, journals)); err != nil || len(names) != 1 {
+	h, ws := homeOf(t, dir)
+	_, own, err := h.of(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := h.top.names(own); err != nil || len(names) != 1 {
 		t.Fatalf("no debris: %v, %v", names, err)
 	}
-	list, err := Recover(t.Context(), dir)
+	list, err := recoverIn(t.Context(), dir, nil)
 	if err != nil || len(list) != 0 {
 		t.Errorf("recover: %v, %v", list, err)
+	}
+	if names, err := h.top.names(own); !errors.Is(err, os.ErrNotExist) && len(names) > 0 {
+		t.Errorf("debris stays: %v, %v", names, err)
 	}
 	want := []string{".", "mod", "new", "new/file", "other"}
 	if got := slices.Sorted(maps.Keys(onDisk(t, dir))); !slices.Equal(got, want) {
@@ -250,7 +212,7 @@ func TestDebrisOfAFinishedPromotionIsSweptWithoutAWord(t *testing.T) {
 // interruptedClose promotes cs and dies while the journal is removed.
 func interruptedClose(t *testing.T, dir string, cs Changeset) {
 	t.Helper()
-	p, err := Prepare(t.Context(), dir, cs, "run-1")
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestACommittedPromotionCanBeTakenBack(t *testing.T) {
 		{Op: Create, Path: "d/new", After: []byte("n\n"), Mode: 0o644},
 		{Op: Delete, Path: "gone", Before: []byte("2\n"), Mode: 0o644},
 	}}
-	p, err := Prepare(t.Context(), dir, cs, "r1")
+	p, err := prepareIn(t.Context(), dir, cs, "r1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTakingBackKeepsWhatTheUserWroteSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	cs := Changeset{Changes: []Change{{Op: Modify, Path: "a", Before: []byte("1\n"), After: []byte("one\n"), Mode: 0o644}}}
-	p, err := Prepare(t.Context(), dir, cs, "r1")
+	p, err := prepareIn(t.Context(), dir, cs, "r1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 		return nil, &ConflictError{Paths: conflicts}
 	}
 	// From here on nothing is judged any more, only arranged.
-	journalMount, err := j.tree.mount(j.existing(journals))
+	stageMount, err := j.tree.mount(j.existing(stages))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 			// Bytes and bits come out as they were, so nothing would be written.
 			continue // nothing is to be done
 		}
-		if it.Slot, err = j.slotFor(len(j.Items), c.path, journalMount); err != nil {
+		if it.Slot, err = j.slotFor(len(j.Items), c.path, stageMount); err != nil {
 			return nil, err
 		}
 		j.Items = append(j.Items, it)
@@ -226,15 +226,15 @@ func (j *journal) existing(dir string) string {
 	return dir
 }
 
-// slotFor places the staged file in the journal or, as a rename does not cross
+// slotFor places the staged file in the directory for it or, as a rename does not cross
 // mounts, beside its target.
 //
 // The name beside the target begins with slotPrefix and carries the run, so that
 // recovery and the next scan know it for what it is.
-func (j *journal) slotFor(i int, name string, journalMount [2]uint64) (string, error) {
+func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, error) {
 	dir := j.existing(path.Dir(name))
 	mount, err := j.tree.mount(dir)
-	if err != nil || mount == journalMount {
+	if err != nil || mount == stageMount {
 		return j.slot(i), err
 	}
 	return path.Join(dir, fmt.Sprintf("%s%s-%d", slotPrefix, j.ID, i)), nil
@@ -287,12 +287,12 @@ func (j *journal) planDirs(changes []pathChange) error {
 	return nil
 }
 
-// stage writes the new bytes into the slots, with mode and owner as they are
+// stageFiles writes the new bytes into the slots, with mode and owner as they are
 // to be.
 //
 // Nothing that a user sees has changed when it returns, whatever comes of it: the
-// slots are in the journal, or hidden beside their targets.
-func (j *journal) stage(ctx context.Context, files [][]byte) error {
+// slots are in the directory of staged files, or hidden beside their targets.
+func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 	dirs := map[string]bool{}
 	for i := range j.Items {
 		it := &j.Items[i]
