@@ -8,26 +8,35 @@
 //
 // Where what lives:
 //
-//	cmd/agent            the command line: flags in, one call, printing out
-//	cmd/guest            the main of the program that is PID 1 in every box
-//	orchestrator/run     the order of a run: states, checkpoint, heartbeat, recovery
-//	orchestrator/edit    from a response to a changeset, or a refusal; pure
-//	orchestrator/blame   which version brought a line, and what an undo leaves; pure
-//	orchestrator/llm     questions to models: kinds of error, keys, fallbacks, caps; one package a vendor below it
-//	orchestrator/agent   prompts, repairs and memory of the engineer; like llm not reached by a command yet
-//	orchestrator/forge   the history of a git repository, read without trusting it
-//	orchestrator/archive a recorded run as one signed file, for another machine
-//	orchestrator/store   the record in Postgres; storetest gives each test a schema
-//	orchestrator/selfbuild   the agent's own image: its steps, journal, tags and battery
-//	sandbox              the engine, boxes, limits, reaping, the agent's own Postgres
-//	sandbox/guest        what runs inside a box, and the protocol with the host
-//	sandbox/workspace    all that touches the user's directory: scan and promotion
-//	images               toolchain, database and snapshot images, through BuildKit
-//	verify               the gates, the baseline and the verdict
-//	migrations           the schema, its views and roles
+//	cmd/agent                     the command line: flags in, one call, printing out
+//	cmd/guest                     the main of the program that is PID 1 in every box
+//	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
+//	orchestrator/edit             from a response to a changeset, or a refusal; pure
+//	orchestrator/blame            which version brought a line, and what an undo leaves; pure
+//	orchestrator/ledger           definitions, references and ripples of a workspace; pure
+//	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps
+//	orchestrator/llm/wire         what the vendors share: requests, streams, status codes
+//	orchestrator/llm/gemini       Gemini
+//	orchestrator/llm/ollama       Ollama
+//	orchestrator/agent            prompts, repairs and memory of the engineer
+//	orchestrator/forge            the history of a git repository, read without trusting it
+//	orchestrator/archive          a recorded run as one signed file, for another machine
+//	orchestrator/store            the record in Postgres
+//	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
+//	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
+//	sandbox/guest                 what runs inside a box, and the protocol with the host
+//	sandbox/egress                the proxy through which a box reaches the hosts that it may
+//	sandbox/workspace             all that touches the user's directory: scan and promotion
+//	images                        toolchain, database and snapshot images, through BuildKit
+//	verify                        the gates, the baseline and the verdict
+//	migrations                    the schema, its views and roles
 //
-// Imports go one way too, and a test in cmd/agent keeps the table: workspace,
-// images, migrations, llm, agent and forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
+// Packages for tests alone: orchestrator/llm/journaltest, orchestrator/llm/llmtest,
+// orchestrator/store/storetest and sandbox/boxtest.
+//
+// A test compares this list with the folders. Imports go one way too, and a test
+// in cmd/agent keeps the table: workspace, images, migrations, llm, agent and
+// forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
 // knows guest and workspace; verify knows sandbox; run knows all of these but
 // the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by

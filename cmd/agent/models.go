@@ -96,7 +96,7 @@ func (m modelConfig) values(v map[string]string) error {
 func modelKeys() []key {
 	return []key{
 		{"model", "model", "AGENT_MODEL", "[]", "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultGemini + " when there is a key, then " + defaultOllama},
-		{"candidates", "candidates", "AGENT_CANDIDATES", "1", "how many different changes are asked for, up to 8"},
+		{"candidates", "candidates", "AGENT_CANDIDATES", "1", "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates)},
 		{"countdown", "", "AGENT_COUNTDOWN", "3m40s", "how long a question on a terminal waits for its answer; 0: for ever"},
 		{"expiry", "", "AGENT_EXPIRY", "proceed", "when the countdown ends: proceed with what passed and needs no approval of its own, or stop"},
 		{"budget.cost", "max-cost", "AGENT_MAX_COST", "0", "cap on what a run spends, in the currency of the prices; 0: none"},

@@ -23,7 +23,7 @@ import (
 const (
 	maxFuncP90, maxFunc       = 35, 100
 	maxFileP90, maxFile       = 450, 700
-	minComments, maxComments  = 20, 30 // percent of comment and code lines
+	maxComments               = 22 // percent of comment and code lines
 	maxMethods                = 7
 	minTestRatio              = 0.9
 	root                      = "../.."
@@ -127,6 +127,36 @@ func TestImportsGoOneWay(t *testing.T) {
 			if ok && !slices.Contains(allowed[s.dir], ours) && !slices.Contains(allowed[s.dir], "*") {
 				t.Errorf("%s: %s may not import %s: see the table in this test", s.at(spec), s.dir, ours)
 			}
+		}
+	}
+}
+
+// The map of the tree names every package, and nothing else.
+func TestTheMapNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "orchestrator/doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+) {2,}\S`).FindAllSubmatch(text, -1) {
+		named[string(m[1])] = true
+	}
+	_, tests, _ := bytes.Cut(text, []byte("Packages for tests alone:"))
+	for _, m := range regexp.MustCompile(`(?:orchestrator|sandbox)(?:/[a-z]+)+`).FindAll(tests[:bytes.Index(tests, []byte("\n//\n"))], -1) {
+		named[string(m)] = true
+	}
+	there := map[string]bool{}
+	for _, s := range sources(t) {
+		there[s.dir] = s.dir != "orchestrator" // the map itself
+	}
+	for dir := range there {
+		if there[dir] && !named[dir] {
+			t.Errorf("%s is not in the map of orchestrator/doc.go", dir)
+		}
+	}
+	for dir := range named {
+		if !there[dir] {
+			t.Errorf("orchestrator/doc.go names %s, which is not there", dir)
 		}
 	}
 }
@@ -238,8 +268,8 @@ func TestCommentsAndTestsKeepTheirShare(t *testing.T) {
 		c, k := countLines(s.text)
 		comments, codes = comments+c, codes+k
 	}
-	if share := 100 * comments / (comments + codes); share < minComments || share > maxComments {
-		t.Errorf("comments are %d %% of the code, outside %d to %d %%", share, minComments, maxComments)
+	if share := 100 * comments / (comments + codes); share > maxComments {
+		t.Errorf("comments are %d %% of the code, above %d %%", share, maxComments)
 	}
 	if ratio := float64(testLines) / float64(lines); ratio < minTestRatio {
 		t.Errorf("%.2f test lines for a line of code, less than %.1f", ratio, minTestRatio)

@@ -83,7 +83,7 @@ var rules = map[Kind]Rule{
 	Truncated: {
 		Do: GiveUp, Charged: true,
 		Told: "the answer of {model} reached its bound of tokens and is not whole",
-		Next: "raise the bound of the answer's tokens, or ask for a smaller change",
+		Next: "ask for a smaller change, or use a model with longer answers",
 	},
 	Missing: {
 		Do:   NextLink,

@@ -62,7 +62,7 @@
 // # Trouble
 //
 // A lost connection, a restart of the server, a serialization failure and a
-// deadlock are retried with growing pauses for about ten seconds; each attempt
+// deadlock are retried with growing pauses for 100 seconds; each attempt
 // has a deadline of its own. What remains is an *UnavailableError that names
 // the database without its password and says what to do.
 //
