@@ -31,7 +31,7 @@ var neutral = []string{
 	"--no-pager", "--no-optional-locks", "--literal-pathspecs",
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "log.showSignature=false", "-c", "gpg.program=" + os.DevNull, "-c", "diff.external=", "-c", "core.quotePath=false",
-	"-c", "protocol.allow=never", "-c", "core.sshCommand=" + os.DevNull, "-c", "core.attributesFile=" + os.DevNull,
+	"-c", "core.sshCommand=" + os.DevNull, "-c", "core.attributesFile=" + os.DevNull,
 	"-c", "maintenance.auto=false", "-c", "gc.auto=0",
 }
 
@@ -48,6 +48,9 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{
 		"PATH=" + path.Dir(program) + ":/usr/bin:/bin", "HOME=" + os.DevNull, "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		// Set to nothing it allows no protocol at all, whatever protocol.NAME.allow of
+		// the repository says: that outranks protocol.allow (git(1)).
+		"GIT_ALLOW_PROTOCOL=",
 		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + path.Dir(dir),
 	}
 	out, problem := &capped{limit: maxOutput}, &capped{limit: 4 << 10}

@@ -79,6 +79,26 @@ func TestARepositoryRunsNothing(t *testing.T) {
 	}
 }
 
+// TestGitTalksToNoRemote asks a remote that is a program: a repository's own protocol.ext.allow outranks a
+// protocol.allow of the command line.
+func TestGitTalksToNoRemote(t *testing.T) {
+	t.Parallel()
+	dir, sprung := repository(t, []string{"a.py"}), filepath.Join(t.TempDir(), "sprung")
+	run(t, dir, "config", "protocol.ext.allow", "always")
+	run(t, dir, "config", "remote.origin.url", "ext::touch "+sprung)
+	if out, err := forge.Git(t.Context(), dir, "ls-remote", "origin"); err == nil || !strings.Contains(err.Error(), "not allowed") {
+		t.Errorf("git asked the remote: %q, %v", out, err)
+	}
+	if _, err := os.Stat(sprung); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the remote of the repository was run")
+	}
+	// The trap is one: git itself runs it.
+	_ = exec.Command("git", "-C", dir, "ls-remote", "origin").Run()
+	if _, err := os.Stat(sprung); err != nil {
+		t.Errorf("git does not run the remote either: %v", err)
+	}
+}
+
 func TestWithoutARepositoryThereAreNoHotspots(t *testing.T) {
 	t.Parallel()
 	if _, err := forge.Hotspots(t.Context(), t.TempDir(), 5); !errors.Is(err, forge.ErrNoGit) {

@@ -206,7 +206,7 @@ func escapeGlob(name string) string {
 func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string) *exec.Cmd {
 	args = append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-		"-c", "core.untrackedCache=false", "-c", "protocol.allow=never",
+		"-c", "core.untrackedCache=false",
 	}, args...)
 	cmd := exec.CommandContext(ctx, bin, args...)
 	// Nothing is inherited from the environment but the path: variables such
@@ -220,7 +220,10 @@ func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string
 		"PATH=" + os.Getenv("PATH"), "HOME=" + neutral, "LC_ALL=C",
 		"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.top,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+		// Set to nothing it allows no protocol at all, whatever protocol.NAME.allow of
+		// a configuration says: that outranks protocol.allow (git(1)).
+		"GIT_ALLOW_PROTOCOL=",
 	}
 	if r.dir == "" {
 		return cmd
