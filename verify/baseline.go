@@ -125,7 +125,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 		}
 		return
 	}
-	if lasting := lasting(s.base, known); ctx.Err() == nil && len(lasting) > 0 {
+	if lasting := lasting(s.base, s.harmless(known)); ctx.Err() == nil && len(lasting) > 0 {
 		if err := s.store.save(ctx, key, lasting); err != nil {
 			s.results.note(fmt.Sprintf("baseline not kept: %v", err))
 		}
@@ -182,7 +182,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by
 		// whoever needs it.
-		if known = lasting(newView(s.req.Base, final), known); len(known) == 0 {
+		if known = lasting(newView(s.req.Base, final), s.harmless(known)); len(known) == 0 {
 			continue
 		}
 		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {

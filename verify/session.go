@@ -38,6 +38,7 @@ type session struct {
 	results *results
 	store   *store
 	types   *typeCache
+	hide    func(string) string // as Verifier.Hide
 
 	base view
 	// The program of each side.
@@ -65,11 +66,15 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	}
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, turns: v.Turns, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
+		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
 		settled: make(chan struct{}), final: req.Changeset, families: map[*family]reach{}, reach: map[string]reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
 	s.types = req.typesFor(newTypeCache(s.store, s.base))
+	if emit != nil {
+		told := emit
+		emit = func(e Event) { told(e.Hidden(s.hide)) }
+	}
 	s.results = newResults(emit, req)
 	return s
 }

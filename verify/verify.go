@@ -152,6 +152,9 @@ type Verifier struct {
 	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those
 	// of each candidate.
 	Turns *sandbox.Turns
+	// Hide takes the configured secrets out of a text. All that leaves a Verifier has gone
+	// through it; the verdict does not depend on it. Nil hides nothing.
+	Hide func(text string) string
 
 	// Other places of the tools, for tests of what a missing one means.
 	tools *toolPaths
@@ -226,7 +229,7 @@ func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (R
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
-	report := s.report()
+	report := s.report().hidden(v.Hide)
 	// Only a pass is worth a row: nothing else is promoted without a person, who
 	// may change more before the next run.
 	if report.Verdict == Pass {

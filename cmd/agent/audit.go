@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -42,14 +43,45 @@ func passwordOf(text string) string {
 	return u.User.Username()
 }
 
-// hider returns what takes secrets out of a text that is kept or shown: those
-// that this process knows, in whatever form they may stand, and what looks like
-// a credential. What is left is one short line.
+// hider returns what takes secrets out of a text for the log: those that this process
+// knows, in whatever form they may stand, and what looks like a credential. What is
+// left is one short line.
 //
 // password is that of the connection to the database, "" for none: it may stand in a
 // file or a service of libpq, where no setting shows it. The function is safe for
 // concurrent use.
 func (c *cmdline) hider(set settings, password string) func(string) string {
+	mask := llm.Masker(c.secrets(set, password)...)
+	return func(text string) string {
+		// Known ones first, by their name: as something that looks like a credential they
+		// would be replaced by a number, which tells nobody which key leaked.
+		text, _ = workspace.HideSecrets(mask(text))
+		return llm.Line(text)
+	}
+}
+
+// outputMasker returns what takes the configured secrets out of what a box wrote,
+// before it is recorded, shown or sent. password is as for hider. Layout and length of
+// the text stay; so does everything that only looks like a credential.
+//
+// A password that is an ordinary word is left: "postgres" stands in every other line of
+// a program that uses one, and who reads the output would learn nothing from a mark.
+func (c *cmdline) outputMasker(set settings, password string) func(string) string {
+	return llm.OutputMasker(slices.DeleteFunc(c.secrets(set, password), func(k llm.Key) bool { return ordinary(k.Secret()) })...)
+}
+
+// ordinary reports whether a secret is a short word of one case with at most three digits
+// behind it, as documentation gives for local services.
+func ordinary(secret string) bool {
+	const wordLength = 12 // a random secret of letters alone has more
+	letters := func(r rune) bool { return r >= 'a' && r <= 'z' }
+	word := strings.TrimRight(strings.ToLower(secret), "0123456789!")
+	rest := len(secret) - len(word)
+	return len(secret) <= wordLength && rest <= 3 && strings.TrimFunc(word, letters) == "" && (word == secret[:len(word)] || strings.ToUpper(word) == secret[:len(word)])
+}
+
+// secrets returns those that this process knows; password is as for hider.
+func (c *cmdline) secrets(set settings, password string) []llm.Key {
 	known := map[string]string{"password of the database": password}
 	for _, name := range strings.Fields(secretVariables) {
 		known[name] = c.getenv(name)
@@ -83,13 +115,7 @@ func (c *cmdline) hider(set settings, password string) func(string) string {
 			keys = append(keys, key)
 		}
 	}
-	mask := llm.Masker(keys...)
-	return func(text string) string {
-		// Known ones first, by their name: as something that looks like a credential they
-		// would be replaced by a number, which tells nobody which key leaked.
-		text, _ = workspace.HideSecrets(mask(text))
-		return llm.Line(text)
-	}
+	return keys
 }
 
 // secretName reports whether a variable of that name holds a secret.

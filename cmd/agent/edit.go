@@ -80,7 +80,7 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 	}
 	e := &editing{
 		cmdline: c, dir: resolved(dir), exclude: unlist(set["exclude"].text), patch: patch, target: ctx.String("file"),
-		protect: protect, allow: allow, write: ctx.Bool("write"), json: set.on("json"),
+		protect: protect, hide: c.outputMasker(set, ""), allow: allow, write: ctx.Bool("write"), json: set.on("json"),
 	}
 	// From here on an error is reported in the shape that was asked for,
 	// with what is known by then.
@@ -114,7 +114,8 @@ type editing struct {
 	patch   []byte
 	target  string // the file that a block without a name means
 	protect *workspace.Protection
-	allow   []string // kinds of hold that were approved in advance
+	hide    func(string) string // takes the configured secrets out of what is shown
+	allow   []string            // kinds of hold that were approved in advance
 	write   bool
 	json    bool
 	// The workspace, held open; nil where another process holds it and this one
@@ -180,6 +181,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	// Its text is for whoever made the patch, model or person, and goes
 	// back to them as it is.
 	case errors.As(err, &e.doc.Refusal):
+		e.doc.Refusal = e.doc.Refusal.Hidden(e.hide)
 		e.explain(base)
 		return cs, &fault{exit: run.ExitFail, kind: "patch", next: next, err: e.doc.Refusal}
 	case errors.As(err, &forbidden):

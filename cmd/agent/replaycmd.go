@@ -146,8 +146,11 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	board := c.newBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
+	if s.hide == nil { // without a database
+		s.hide = c.outputMasker(set, "")
+	}
 	r := s.runner(board.event)
-	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns()}
+	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.hide}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.close()
 	// Nobody asks for that snapshot again; the workspace's own are others.

@@ -246,11 +246,13 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	// The states tell where the time went.
 	for _, st := range d.States {
-		v.States = append(v.States, shownState{st.State, st.At, st.Note})
+		v.States = append(v.States, shownState{st.State, st.At, s.hide(st.Note)})
 	}
 	for _, cand := range d.Candidates {
 		v.Candidates = append(v.Candidates, cand.Document())
 	}
+	// The run may have been recorded when a secret was not configured yet.
+	v.Document = v.Document.Hidden(s.hide)
 	// A promotion that was rolled back wrote nothing, and is no
 	// promotion in a document.
 	if d.Promotion == nil || d.Promotion.Status != run.Committed {

@@ -58,6 +58,9 @@ type session struct {
 	db   *store.DB
 	// What runs do, with the database.
 	log *run.Log
+	// hide takes the configured secrets out of what boxes wrote; nil for a command that
+	// has no boxes and shows no run.
+	hide func(string) string
 	// What goes on when a run has ended.
 	later sync.WaitGroup
 	// Made by study, on demand.
@@ -112,6 +115,7 @@ func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*ses
 		return nil, err
 	}
 	s.log = run.NewLog(ctx, s.db, c.hider(set, s.db.Secret()))
+	s.hide = c.outputMasker(set, s.db.Secret())
 	// Before anything else is done: the next run must find the
 	// workspace whole, and a list must not show as running what is
 	// dead.
@@ -171,14 +175,14 @@ func (s *session) recover(ctx context.Context) ([]run.Record, error) {
 
 // runner returns the state machine over this session.
 func (s *session) runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.db, Log: s.log, Orphans: s.db, Proposals: s.db, Emit: emit, Recorder: s.db, Later: s.later.Go}
+	r := &run.Runner{Store: s.db, Log: s.log, Orphans: s.db, Proposals: s.db, Emit: emit, Recorder: s.db, Later: s.later.Go, Hide: s.hide}
 	// Undo needs no boxes, and gets none.
 	if s.engine != nil {
 		r.Images = s.builder
 		if s.pool == nil {
 			s.pool = sandbox.NewPool(s.engine, sandbox.PoolConfig{})
 		}
-		r.Boxes, r.Verifier = s.pool, &verify.Verifier{Boxes: s.pool, Cache: s.db, Turns: sandbox.NewTurns()}
+		r.Boxes, r.Verifier = s.pool, &verify.Verifier{Boxes: s.pool, Cache: s.db, Turns: sandbox.NewTurns(), Hide: s.hide}
 	}
 	return r
 }

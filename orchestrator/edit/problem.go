@@ -42,6 +42,18 @@ func (r *Refusal) Error() string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
+// Hidden returns a refusal with what it quotes of the files and of the response as hide
+// returns it.
+func (r *Refusal) Hidden(hide func(string) string) *Refusal {
+	hidden := *r
+	hidden.Problems = slices.Clone(r.Problems)
+	for i, p := range hidden.Problems {
+		p.Reason, p.Nearest, p.Differs, p.Advice = hide(p.Reason), hide(p.Nearest), hide(p.Differs), hide(p.Advice)
+		hidden.Problems[i] = p
+	}
+	return &hidden
+}
+
 // rest says what to do with the blocks that are sound, or that none are left.
 //
 // Without it an author may send sound blocks in other words the second time,

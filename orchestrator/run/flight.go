@@ -68,7 +68,7 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	flying, stop := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { f.beat(flying, stop) })
-	end := f.locked(flying, fly)
+	end := f.locked(flying, fly).hidden(f.hide)
 	stop(nil)
 	beating.Wait()
 	f.beside.Wait()
@@ -213,6 +213,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 	if err := f.rec.State.check(to); err != nil {
 		return err
 	}
+	note = f.hide(note)
 	if err := f.Store.Advance(ctx, f.rec.ID, f.rec.Token, to, note, f.rec.Snapshot); err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 // refused, since that explains why a test fails.
 func (f *flight) request(ctx context.Context, e verify.Event) error {
 	logRequest(ctx, e)
-	note, _ := workspace.HideSecrets(e.Gate + ": " + e.Request.String())
+	note, _ := workspace.HideSecrets(f.hide(e.Gate + ": " + e.Request.String()))
 	if !e.Request.Allowed {
 		f.emit(Event{Note: note})
 	}
@@ -241,13 +242,18 @@ func (f *flight) emit(e Event) {
 	f.emitting.Lock()
 	defer f.emitting.Unlock()
 	if f.Emit != nil {
-		e.Run = f.rec.ID
+		e.Run, e.Note = f.rec.ID, f.hide(e.Note)
+		if e.Gate != nil {
+			gate := e.Gate.Hidden(f.hide)
+			e.Gate = &gate
+		}
 		f.Emit(e)
 	}
 }
 
 // close completes the document.
 func (f *flight) close(end Ending) Document {
+	end = end.hidden(f.hide) // the record may not have taken it, which is another error
 	f.doc.State, f.doc.Verdict, f.doc.Error, f.doc.Exit = end.State, end.Verdict, end.Error, end.Exit
 	f.emit(Event{State: end.State})
 	return f.doc

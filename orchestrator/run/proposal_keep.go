@@ -77,6 +77,7 @@ func (f *flight) store(ctx context.Context, p KeptProposal) int64 {
 	if f.Proposals == nil {
 		return 0
 	}
+	p.Reason = f.hide(p.Reason)
 	id, err := f.Proposals.AddProposal(ctx, p)
 	if err != nil {
 		f.emit(Event{Note: "the proposal is not kept: " + err.Error()})

@@ -306,6 +306,7 @@ func (f *flight) reject(ctx context.Context, cand Candidate, p *Problem) (Candid
 
 // save records a judged candidate, in the store and in the document.
 func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
+	cand = cand.hidden(f.hide)
 	// The document is told even when the store is not there: it is what the
 	// caller has in hand at the end.
 	f.doc.Candidates = append(f.doc.Candidates, cand.Document())

@@ -55,6 +55,7 @@ type replay struct {
 	finals map[string]workspace.Changeset
 	// The steps of the questions, by the digests of the answers.
 	steps map[string]string
+	hide  func(string) string // as Runner.hide
 }
 
 // A ReplayVerdict is what came of one candidate.
@@ -90,7 +91,7 @@ func (e *UnfitError) Error() string { return "the evidence of run " + e.Run + ":
 func (r *Runner) Replay(ctx context.Context, e Evidence, dir string, content func(digest string) ([]byte, error)) (*ReplayReport, error) {
 	rep := &replay{
 		ReplayReport: &ReplayReport{Run: e.Run, Recorded: e.Settings.Toolchain, Verdicts: []ReplayVerdict{}, Differs: []Difference{}, Notes: []string{}},
-		evidence:     e, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
+		evidence:     e, hide: r.hide, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
 	}
 	// Each time anew, whoever compared before: what content reads may have changed since.
 	rep.content = func(digest string) ([]byte, error) {
@@ -325,6 +326,8 @@ func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 // Seconds, memory and outputs are not compared: they differ from one run to the next on one machine.
 func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
 	rep.differs(n, "verdict", string(x.Verdict), string(cand.Verdict))
+	// Recorded and judged again may each have had other secrets configured.
+	x.Gates, cand = Candidate{Gates: x.Gates}.hidden(rep.hide).Gates, cand.hidden(rep.hide)
 	was, is := byName(x.Gates), byName(cand.Gates)
 	for _, g := range slices.Concat(x.Gates, cand.Gates) {
 		a, b := was[g.Name], is[g.Name]

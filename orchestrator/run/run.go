@@ -285,6 +285,9 @@ type Runner struct {
 	// Later has something done beside what follows a run, by whoever waits for it
 	// in the end; nil where nobody does, and it is left undone.
 	Later func(act func())
+	// Hide takes the configured secrets out of a text before that is recorded or shown;
+	// nil hides nothing. The Verifier has one of its own.
+	Hide func(text string) string
 }
 
 // A Request is one patch for one workspace, or one change that is to be found.

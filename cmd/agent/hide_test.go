@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+)
+
+// tells is a test of a workspace that prints a key in several forms, fails with it in
+// its message, and stands on a line that holds it.
+const tells = `import base64
+
+
+def test_tells():
+    key = "KEY"
+    print("plain", key, "base64", base64.b64encode(key.encode()).decode(), "hex", key.encode().hex())
+    print("inside", base64.b64encode(b"x" + key.encode() + b"y").decode(), "HEX", key.encode().hex().upper())
+    assert LIMIT, f"the service refused {key} KEY"
+`
+
+// tables are those of the record that hold what gates said. The others hold the files.
+var tables = []string{"run", "run_state", "event", "gate", "finding", "cache", "proposal"}
+
+// A test of the workspace that prints a configured key, and fails: no document, no
+// export, no terminal and no row of what gates said has it in any form. What was found
+// is the same whether the key is configured or not, in whatever order.
+func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
+	t.Parallel()
+	key := "AIza" + "Sy-q7Rk2vXm9TbL4wZp8NcY3hJd6FsG1aVeU"
+	_, url := storetest.New(t)
+	home, dir := t.TempDir(), t.TempDir()
+	env := func(name string) map[string]string {
+		return map[string]string{
+			"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": home, "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_RECORD_FILES": "false", name: key,
+		}
+	}
+	base := strings.NewReplacer("KEY", key, "LIMIT", "1 > 2").Replace(tells)
+	fresh := strings.NewReplacer("KEY", key, "LIMIT", "limit.LIMIT > 2", "import base64\n", "import base64\n\nimport limit\n", "test_tells", "test_more").Replace(tells)
+	writeFiles(t, dir, map[string]string{"limit.py": "LIMIT = 3\n", "test_old.py": base, "test_new.py": fresh})
+	good, bad := filepath.Join(t.TempDir(), "good"), filepath.Join(t.TempDir(), "bad")
+	writeFile(t, good, block("limit.py", "LIMIT = 3", "LIMIT = 4"))
+	writeFile(t, bad, block("limit.py", "LIMIT = 3", "LIMIT = 1"))
+	prove := func(name, patch string, more ...string) execution {
+		return commandIn(t, env(name), append([]string{"sandbox", "run", "-w", dir, "--no-promote", "--patch", patch}, more...)...)
+	}
+	silent := func(what, text string) {
+		t.Helper()
+		for name, form := range map[string]string{
+			"plain": key, "base64": base64.StdEncoding.EncodeToString([]byte(key)), "hex": hex.EncodeToString([]byte(key)),
+			"HEX": strings.ToUpper(hex.EncodeToString([]byte(key))), "base64 inside": base64.StdEncoding.EncodeToString([]byte("x" + key + "y"))[2:40],
+		} {
+			if i := strings.Index(text, form); i >= 0 {
+				t.Errorf("%s holds the key (%s): …%s", what, name, text[max(0, i-80):i+len(form)])
+			}
+		}
+	}
+
+	sarif := filepath.Join(t.TempDir(), "found.sarif")
+	got := prove("GEMINI_API_KEYS", bad, "--json", "--sarif", sarif)
+	var doc run.Document
+	if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil || doc.Verdict != "fail" {
+		t.Fatalf("%v: %s%s", err, got.stdout, got.stderr)
+	}
+	mark := "[key " + llm.NewKey(key).ID + "]"
+	if !strings.Contains(got.stdout, "the service refused "+mark+" "+mark) || !strings.Contains(got.stdout, "test_new.py") || !strings.Contains(got.stdout, "plain "+mark+" base64 "+mark) {
+		t.Errorf("what the test said is not in the document:\n%s", got.stdout)
+	}
+	silent("the document", got.stdout)
+	silent("the board", got.stderr)
+	silent("SARIF", readFile(t, sarif))
+	for _, args := range [][]string{{"runs", "show", "--json"}, {"runs", "show"}, {"runs", "show", "--sarif", "-"}, {"runs", "logs"}, {"proposals", "list", "--json"}} {
+		got := commandIn(t, env("GEMINI_API_KEYS"), args...)
+		silent(strings.Join(args, " "), got.stdout+got.stderr)
+	}
+	shown := prove("GEMINI_API_KEYS", bad)
+	silent("the terminal", shown.stdout+shown.stderr)
+	x := &trial{url: url}
+	for _, table := range tables {
+		silent("table "+table, x.text(t, "select coalesce(string_agg(t::text, ' '), '') from "+table+" t"))
+	}
+
+	// The old finding stays old, and the new one new, whatever is in the cache.
+	for _, name := range []string{"SOMETHING_ELSE", "GEMINI_API_KEYS", "SOMETHING_ELSE", "GH_TOKEN"} {
+		for patch, want := range map[string]int{good: run.ExitDone, bad: run.ExitFail} {
+			if got := prove(name, patch, "--json"); got.exit != want || strings.Count(got.stdout, `"old": 1`) == 0 {
+				t.Errorf("with %s, %s: exit code %d, want %d\n%s%s", name, filepath.Base(patch), got.exit, want, got.stdout, got.stderr)
+			}
+		}
+	}
+	// What was recorded without the key configured is shown without it once it is.
+	got = prove("SOMETHING_ELSE", bad, "--json")
+	if !strings.Contains(got.stdout, key) {
+		t.Errorf("a key that is nobody's is hidden:\n%s", got.stdout)
+	}
+	again := commandIn(t, env("GEMINI_API_KEYS"), "runs", "show", "--json")
+	silent("a run of before", again.stdout)
+}
+
+// A refused edit quotes the lines of the file for whoever made it, model or person.
+func TestARefusedEditQuotesNoConfiguredKey(t *testing.T) {
+	t.Parallel()
+	env, dir := home(t, "", "")
+	env["GH_TOKEN"] = "hub-9876-token-of-mine"
+	writeFiles(t, dir, map[string]string{"a.py": "def f():\n    first = \"hub-9876-token-of-mine\"\n    return first\n"})
+	patch := filepath.Join(t.TempDir(), "patch")
+	writeFile(t, patch, block("a.py", "def f():\n    first = 1 + 2\n    return first", "x = 2"))
+	for _, more := range [][]string{nil, {"--json"}} {
+		got := commandIn(t, env, append([]string{"edit", "-w", dir, patch}, more...)...)
+		if got.exit != run.ExitFail || strings.Contains(got.stdout+got.stderr, env["GH_TOKEN"]) || !strings.Contains(got.stdout+got.stderr, "first = \\\"[key GH_TOKEN]\\\"") && !strings.Contains(got.stdout+got.stderr, "first = \"[key GH_TOKEN]\"") {
+			t.Errorf("exit code %d\n%s%s", got.exit, got.stdout, got.stderr)
+		}
+	}
+}
+
+// A password that is an ordinary word would take it out of every other line.
+func TestOrdinaryWordsAreNoSecretsOfOutput(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[string]bool{
+		"postgres": true, "password": true, "Password1": false, "PASSWORD": true, "postgres123": true, "changeme!": true, "": true,
+		"correcthorsebattery": false, "hunter2hunter2": false, "q7rk2vxm": false, "pg-sesame-1": false, "12345678": false,
+	} {
+		if got := ordinary(secret); got != want {
+			t.Errorf("%q: %v, want %v", secret, got, want)
+		}
+	}
+}

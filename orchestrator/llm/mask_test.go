@@ -1,0 +1,71 @@
+package llm_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/llm"
+)
+
+// Output is cut by byte: what is left of a key at either end is masked, in every form.
+func TestPartsOfAKeyAtTheEndsOfOutputAreMasked(t *testing.T) {
+	t.Parallel()
+	secret := "Canary+0123456789/abcdef=ghijklmnopqrstu"
+	key := llm.NewKey(secret)
+	mask := llm.OutputMasker(key)
+	mark := "[key " + key.ID + "]"
+	for _, form := range []string{
+		secret, hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))), base64.StdEncoding.EncodeToString([]byte(secret)),
+		base64.RawURLEncoding.EncodeToString([]byte(secret)),
+	} {
+		for n := 8; n <= len(form); n++ {
+			for text, want := range map[string]string{
+				"said: " + form[:n]:             "said: " + mark,
+				form[len(form)-n:] + " is said": mark + " is said",
+				"said: " + form[:n] + " …":      "said: " + mark + " …",
+			} {
+				if got := mask(text); got != want {
+					t.Fatalf("%q became %q, want %q", text, got, want)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"", "Canary+", "said: Canary+", "012345678 and 9/abcdef=", mark, "Canary+01 and more", "…"} {
+		if got := mask(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// E09: short secrets would destroy ordinary text, secrets of several lines are known by
+// each of them, and no character of a secret has a meaning.
+func TestOddSecretsInOutput(t *testing.T) {
+	t.Parallel()
+	lines := "-----BEGIN KEY-----\nfirst-line-of-it\n  second/line+of=it\nshort\n-----END KEY-----"
+	quoted, err := json.Marshal("a<b>&c\"d\\e/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ secret, text, want string }{
+		{"abc", "abc abcabc", "abc abcabc"},
+		{"1234567", "1234567", "1234567"},
+		{"12345678", "x12345678x", "x[key]x"},
+		{"a.*b|c+(d", "a.*b|c+(d aXXb", "[key] aXXb"},
+		{"[0-9]+{8}$", "12345678 [0-9]+{8}$", "12345678 [key]"},
+		{lines, lines, "[key]"},
+		{lines, "> first-line-of-it\n>   second/line+of=it\n> short\n", "> [key]\n>   [key]\n> short\n"},
+		{lines, "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
+		{"a<b>&c\"d\\e/f", string(quoted), "\"[key]\""},
+		{"a<b>&c-d/e/f", "a&lt;b&gt;&amp;c-d/e/f", "[key]"},
+		{"a<b>&c-d/e/f", `a<b>&c-d\/e\/f`, "[key]"},
+	} {
+		key := llm.NewKey(c.secret)
+		got := strings.ReplaceAll(llm.OutputMasker(key)(c.text), "[key "+key.ID+"]", "[key]")
+		if got != c.want {
+			t.Errorf("%q in %q: %q, want %q", c.secret, c.text, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package run
+
+import (
+	"slices"
+
+	"agent/verify"
+)
+
+// What a Verifier says is hidden already. Here the configured secrets are taken out of
+// what a run says beside it: why an edit was refused, with lines of the file; why
+// something was not installed; notes and errors. All of it leaves by save, emit, enter
+// and the ending.
+
+// hide takes the configured secrets out of a text that is recorded or shown.
+func (r *Runner) hide(text string) string {
+	if r.Hide == nil {
+		return text
+	}
+	return r.Hide(text)
+}
+
+// hidden returns the candidate with its texts as hide returns them. The diff and the
+// bytes are left: they are what is promoted, and what `git apply` is given.
+func (c Candidate) hidden(hide func(string) string) Candidate {
+	c.Thought = hide(c.Thought)
+	c.Gates, c.Skipped, c.Holds = slices.Clone(c.Gates), slices.Clone(c.Skipped), verify.HiddenHolds(c.Holds, hide)
+	for i, g := range c.Gates {
+		c.Gates[i] = g.Hidden(hide)
+	}
+	for i, s := range c.Skipped {
+		c.Skipped[i] = s.Hidden(hide)
+	}
+	return c
+}
+
+// hidden returns the ending with its texts as hide returns them.
+func (e Ending) hidden(hide func(string) string) Ending {
+	if e.Error != nil {
+		p := *e.Error
+		p.Message, p.Next = hide(p.Message), hide(p.Next)
+		e.Error = &p
+	}
+	return e
+}
+
+// Hidden returns the document with all texts but its diffs as hide returns them; nil
+// hides nothing. It is for what was recorded when other secrets were configured.
+func (d Document) Hidden(hide func(string) string) Document {
+	if hide == nil {
+		return d
+	}
+	d.Error = Ending{Error: d.Error}.hidden(hide).Error
+	d.Candidates, d.Proposals = slices.Clone(d.Candidates), slices.Clone(d.Proposals)
+	for i, c := range d.Candidates {
+		shown := Candidate{Thought: c.Thought, Gates: c.Gates, Skipped: c.Skipped, Holds: c.Holds}.hidden(hide).Document()
+		c.Thought, c.Gates, c.Skipped, c.Holds = shown.Thought, shown.Gates, shown.Skipped, shown.Holds
+		d.Candidates[i] = c
+	}
+	for i := range d.Proposals {
+		d.Proposals[i].Reason = hide(d.Proposals[i].Reason)
+	}
+	return d
+}

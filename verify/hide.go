@@ -1,0 +1,106 @@
+package verify
+
+import (
+	"encoding/json"
+
+	"agent/sandbox/workspace"
+)
+
+// Gates are judged by what tools really wrote, and only then are the configured secrets
+// taken out: what a verdict is can so never depend on which secrets are configured.
+// Nothing leaves Verify before: the events and the report are hidden whole, and an
+// outcome with a secret in it is not cached.
+
+// Hidden returns a gate in which every text that a tool, a program or a file had a part
+// in is as hide returns it.
+func (g Gate) Hidden(hide func(string) string) Gate {
+	if hide == nil {
+		return g
+	}
+	g.Detail, g.Output = hide(g.Detail), hide(g.Output)
+	g.Findings, g.OldFindings = hiddenFindings(g.Findings, hide), hiddenFindings(g.OldFindings, hide)
+	return g
+}
+
+// hiddenFindings returns a copy of findings, nil for nil.
+func hiddenFindings(list []Finding, hide func(string) string) []Finding {
+	if list == nil {
+		return nil
+	}
+	hidden := make([]Finding, len(list))
+	for i, f := range list {
+		f.File, f.Rule, f.Message, f.Source, f.Help = hide(f.File), hide(f.Rule), hide(f.Message), hide(f.Source), hide(f.Help)
+		hidden[i] = f
+	}
+	return hidden
+}
+
+// Hidden returns the skip with its reason as hide returns it.
+func (s Skip) Hidden(hide func(string) string) Skip {
+	if hide != nil {
+		s.Reason = hide(s.Reason)
+	}
+	return s
+}
+
+// Hidden returns the event with its texts as hide returns them.
+func (e Event) Hidden(hide func(string) string) Event {
+	if hide == nil {
+		return e
+	}
+	e.Detail = hide(e.Detail)
+	if e.Request != nil {
+		r := *e.Request
+		r.Method, r.Host, r.End = hide(r.Method), hide(r.Host), hide(r.End)
+		e.Request = &r
+	}
+	return e
+}
+
+// hidden returns the report with its texts as hide returns them. The changeset is left:
+// its bytes are those that were judged.
+func (r Report) hidden(hide func(string) string) Report {
+	if hide == nil {
+		return r
+	}
+	gates, skipped := make([]Gate, len(r.Gates)), make([]Skip, len(r.Skipped))
+	for i, g := range r.Gates {
+		gates[i] = g.Hidden(hide)
+	}
+	for i, s := range r.Skipped {
+		skipped[i] = s.Hidden(hide)
+	}
+	r.Gates, r.Skipped, r.Holds = gates, skipped, HiddenHolds(r.Holds, hide)
+	return r
+}
+
+// HiddenHolds returns a copy of holds with their reasons as hide returns them, nil for
+// nil. The paths are left: they name what is written.
+func HiddenHolds(holds []workspace.Hold, hide func(string) string) []workspace.Hold {
+	if holds == nil || hide == nil {
+		return holds
+	}
+	hidden := make([]workspace.Hold, len(holds))
+	for i, h := range holds {
+		h.Reason = hide(h.Reason)
+		hidden[i] = h
+	}
+	return hidden
+}
+
+// harmless returns the outcomes of which nothing would be hidden. The others are not
+// cached: as they are they must not be kept, and hidden they would differ from what the
+// same tool says when other secrets are configured.
+func (s *session) harmless(known map[string]outcome) map[string]outcome {
+	if s.hide == nil {
+		return known
+	}
+	kept := map[string]outcome{}
+	for name, out := range known {
+		data, err := json.Marshal(out)
+		if err == nil && s.hide(string(data)) == string(data) {
+			kept[name] = out
+		}
+	}
+	return kept
+}

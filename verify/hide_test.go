@@ -1,0 +1,99 @@
+package verify
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"agent/sandbox/egress"
+	"agent/sandbox/workspace"
+)
+
+// fill sets every text in v to one that holds a secret, and every list to one element.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("a sesame b")
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() && v.Type().Field(i).Type != reflect.TypeFor[workspace.Changeset]() {
+				fill(v.Field(i))
+			}
+		}
+	}
+}
+
+// A field that is added to a report or an event must be hidden too, or be named here.
+func TestEveryTextThatLeavesIsHidden(t *testing.T) {
+	t.Parallel()
+	hide := func(s string) string { return strings.ReplaceAll(s, "sesame", "[key]") }
+	// Words of the agent's own, and the paths and names by which things are found again.
+	own := map[string]bool{"Verdict": true, "verdict": true, "name": true, "tool": true, "Gate": true, "path": true, "kind": true}
+	var report Report
+	var event Event
+	fill(reflect.ValueOf(&report).Elem())
+	fill(reflect.ValueOf(&event).Elem())
+	event.Request = &egress.Request{Method: "sesame", Host: "sesame", End: "sesame"}
+	for what, v := range map[string]any{"report": report.hidden(hide), "event": event.Hidden(hide)} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tree any
+		if err := json.Unmarshal(data, &tree); err != nil {
+			t.Fatal(err)
+		}
+		texts := 0
+		var walk func(at string, v any)
+		walk = func(at string, v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, part := range v {
+					if !own[name] {
+						walk(at+"."+name, part)
+					}
+				}
+			case []any:
+				for _, part := range v {
+					walk(at, part)
+				}
+			case string:
+				texts++
+				if strings.Contains(v, "sesame") {
+					t.Errorf("%s holds a secret", at)
+				}
+			}
+		}
+		walk(what, tree)
+		if texts < 3 {
+			t.Errorf("%s: only %d texts were looked at", what, texts)
+		}
+	}
+	// What it was made of is as before.
+	if report.Gates[0].Findings[0].Message != "a sesame b" || report.Holds[0].Reason != "a sesame b" {
+		t.Error("hiding changed the report that it was given")
+	}
+}
+
+// What holds a secret is not cached; the rest of its group is.
+func TestAnOutcomeWithASecretIsNotCached(t *testing.T) {
+	t.Parallel()
+	s := &session{hide: func(s string) string { return strings.ReplaceAll(s, "sesame", "[key]") }}
+	kept := s.harmless(map[string]outcome{
+		"clean": {Output: "open"}, "output": {Output: "open sesame"}, "message": {Findings: []Finding{{Message: "no sesame"}}},
+		"test": {Tests: []testResult{{ID: "test_sesame"}}}, "detail": {Detail: "sesame"},
+	})
+	if len(kept) != 1 || kept["clean"].Output != "open" {
+		t.Errorf("kept are %v", kept)
+	}
+	if kept := (&session{}).harmless(map[string]outcome{"any": {Output: "open sesame"}}); len(kept) != 1 {
+		t.Errorf("where nothing is hidden %v are kept", kept)
+	}
+}
