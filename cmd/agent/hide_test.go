@@ -4,12 +4,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 )
@@ -130,5 +132,28 @@ func TestOrdinaryWordsAreNoSecretsOfOutput(t *testing.T) {
 		if got := ordinary(secret); got != want {
 			t.Errorf("%q: %v, want %v", secret, got, want)
 		}
+	}
+}
+
+// An edit of a file with unquoted secrets comes back byte for byte, and the model has
+// seen none of them.
+func TestAnEditBesideAnUnquotedSecretRoundTrips(t *testing.T) {
+	t.Parallel()
+	const config = "db:\r\n  user: app\r\n  password: hunter2long  # by hand\r\n  url: postgres://app:hunter2long@db/app\r\n  token: q7Rk2vXm9TbL\r\n  size: 1\r\n"
+	edit := llmtest.Step{Text: "<EDIT file=\"config.yaml\">\n<SEARCH>\n  password: [secret 1]  # by hand\n  url: postgres://app:[secret 1]@db/app\n  token: [secret 2]\n  size: 1\n</SEARCH>\n" +
+		"<REPLACE>\n  password: [secret 1]  # by hand\n  url: postgres://app:[secret 1]@db/app\n  token: [secret 2]\n  size: 2\n</REPLACE>\n</EDIT>\n"}
+	x := newTrial(t, ailment{steps: []llmtest.Step{edit}})
+	writeFile(t, x.dir+"/config.yaml", config)
+	x.run(t, "--file", "config.yaml")
+	if got := readFile(t, x.dir+"/config.yaml"); x.exit != 0 || got != strings.Replace(config, "size: 1", "size: 2", 1) {
+		t.Fatalf("exit code %d\n%s\n%q", x.exit, x.stderr, got)
+	}
+	for _, q := range x.model.Requests() {
+		if body := fmt.Sprint(q.Body); strings.Contains(body, "hunter2long") || strings.Contains(body, "q7Rk2vXm9TbL") || !strings.Contains(body, "password: [secret 1]  # by hand") {
+			t.Errorf("it was sent\n%s", body)
+		}
+	}
+	if text := x.text(t, "select convert_from(request, 'UTF8') || convert_from(answer, 'UTF8') from model_call"); strings.Contains(text, "hunter2long") {
+		t.Errorf("it is recorded\n%s", text)
 	}
 }

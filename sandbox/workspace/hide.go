@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,6 +11,9 @@ import (
 // lines of base64, also where they are quoted, joined by \n or marked as a diff.
 var pemBody = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----` +
 	`((?:[\s"'+,-]|\\[nr]|[A-Za-z-]+: [^\n\\]*(?:\n|\\n))*(?:[A-Za-z0-9+/=]{16,}(?:[\s"'+,-]|\\[nr])*)+[A-Za-z0-9+/=]{0,15})`)
+
+// puttyBody is what stands below the line that counts the lines of a private key of PuTTY.
+var puttyBody = regexp.MustCompile(`Private-Lines: \d+(?:\s+|\\[nr])+[+-]?((?:[+-]?[A-Za-z0-9+/=]+(?:\r?\n|\\[nr]|$))*[+-]?[A-Za-z0-9+/=]{4,})(?:\s|\\[nr]|$)`)
 
 // longSecret is the length from which a credential is looked for in the whole
 // text, in bytes: a shorter one may be a word that stands elsewhere by chance.
@@ -25,7 +27,10 @@ type span struct{ from, to int }
 // such marks stand in another text: in what a model answered to the first. A
 // text without credentials is returned as it is.
 //
-// Credentials are known by the rules by which a change is held. Of one text
+// Credentials are known by the rules by which a change is held, and by the names that
+// they are given to, quoted or not: here one too many costs little. What a file holds is
+// read by its name where the text quotes it as a question does: between a line <<WORD
+// NAME and the line WORD>>. Of one text
 // the marks are always the same; one that the text holds already is not used.
 func HideSecrets(text string) (hidden string, restore func(string) string) {
 	var out strings.Builder
@@ -48,15 +53,46 @@ func HideSecrets(text string) (hidden string, restore func(string) string) {
 	return out.String(), strings.NewReplacer(pairs...).Replace
 }
 
+// quotationHead is the line that begins a quotation.
+var quotationHead = regexp.MustCompile(`^<<([0-9a-f]{16,}) (.*\S)\s*$`)
+
+// A quotation is where a text of several files stands. The zero value is outside of any.
+type quotation struct {
+	end  string // the line that ends it, "" outside
+	kind textKind
+}
+
+// enter goes on to a line.
+func (q *quotation) enter(line string) {
+	if q.end != "" {
+		if strings.TrimRight(line, "\r\n") == q.end {
+			*q = quotation{}
+		}
+		return
+	}
+	if m := quotationHead.FindStringSubmatch(line); m != nil {
+		*q = quotation{m[1] + ">>", textKindOf(strings.Trim(m[2], `"`))}
+	}
+}
+
 // secretSpans returns where credentials stand in a text, in order and apart.
 func secretSpans(text string) []span {
 	var found []span
 	for _, m := range pemBody.FindAllStringSubmatchIndex(text, -1) {
 		found = append(found, span{m[2], m[3]})
 	}
-	from := 0
-	for line := range bytes.Lines([]byte(text)) {
-		found = append(found, lineSpans(string(line), from)...)
+	for _, m := range puttyBody.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, span{m[2], m[3]})
+	}
+	from, quoted := 0, quotation{}
+	for line := range strings.Lines(text) {
+		quoted.enter(line)
+		found = append(found, lineSpans(line, from)...)
+		if len(line) <= longestLine {
+			for _, s := range assignedSpans(line, quoted.kind) {
+				found = append(found, span{from + s.from, from + s.to})
+			}
+		}
 		from += len(line)
 	}
 	// What was told by its look in one place is the same in any other.

@@ -43,9 +43,27 @@ var secretRules = []secretRule{
 	{"an npm token", []string{"npm_"}, regexp.MustCompile(`\b(npm_[0-9A-Za-z]{36})\b`), 3},
 	{"a PyPI token", []string{"pypi-"}, regexp.MustCompile(`\b(pypi-[0-9A-Za-z_-]{60,})`), 3},
 	{"a signed token (JWT)", []string{"eyJ"}, regexp.MustCompile(`\b(eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{20,})`), 3},
+	{"a Slack webhook", []string{"hooks.slack.com"}, regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{8,}/[A-Z0-9]{8,}/[0-9A-Za-z]{16,})`), 3},
+	{"a Discord webhook", []string{"/api/webhooks/"}, regexp.MustCompile(`discord(?:app)?\.com/api/webhooks/[0-9]{15,}/([0-9A-Za-z_-]{50,})`), 3},
+	{"a key of an Azure account", []string{"AccountKey=", "SharedAccessKey="}, regexp.MustCompile(`(?:AccountKey|SharedAccessKey)=([0-9A-Za-z+/]{42,86}={1,2})`), 3.5},
+	{"a Telegram bot token", []string{":AA"}, regexp.MustCompile(`(?:^|[^0-9A-Za-z])([0-9]{8,10}:AA[0-9A-Za-z_-]{33})(?:[^0-9A-Za-z_-]|$)`), 3},
+	{"an access token", accessMarks, regexp.MustCompile(`(?:^|[^0-9A-Za-z_-])(` + accessForms + `)`), 3},
 	{"a password in an address", []string{"://"}, regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@'"<>{}$%]+:([^\s/:@'"<>{}$]{6,})@[^\s/'"]`), 2.5},
 	{"a secret given as a literal", []string{"=", ":"}, regexp.MustCompile(
 		`(?i)(?:password|passwd|secret|token|api_?key|apikey|access_?key|private_?key|auth_?key)["']?\s*(?::=|=>|=|:)\s*["']([^\s"'<>{}$]{12,})["']`), 3.5},
+}
+
+// accessForms are those of issuers whose tokens begin with a prefix of their own, and
+// accessMarks the prefixes.
+const accessForms = `gl(?:dt|rt|ptt|cbt|soat|ft|imt|agent|ffct)-[0-9A-Za-z_-]{20,}|xapp-[0-9]-[0-9A-Za-z-]{20,}|GOCSPX-[0-9A-Za-z_-]{28}|ya29\.[0-9A-Za-z_-]{20,}|whsec_[0-9A-Za-z+/]{24,}|` +
+	`SG\.[0-9A-Za-z_-]{20,24}\.[0-9A-Za-z_-]{39,50}|SK[0-9a-f]{32}\b|hf_[0-9A-Za-z]{34,}|do[opr]_v1_[0-9a-f]{64}|dckr_(?:pat|oat)_[0-9A-Za-z_-]{24,}|hv[bsr]\.[0-9A-Za-z_-]{24,}|` +
+	`AGE-SECRET-KEY-1[0-9A-Z]{58}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|gsk_[0-9A-Za-z]{40,}|xai-[0-9A-Za-z]{60,}|pplx-[0-9A-Za-z]{40,}|r8_[0-9A-Za-z]{37,}|sbp_[0-9a-f]{40}|glsa_[0-9A-Za-z_]{40,}|` +
+	`lin_api_[0-9A-Za-z]{32,}|NRAK-[0-9A-Z]{27}|dp\.(?:pt|st|ct)\.[0-9A-Za-z.]{40,}|pul-[0-9a-f]{40}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|dapi[0-9a-f]{32}\b|ATATT3[0-9A-Za-z_=-]{60,}|ntn_[0-9A-Za-z]{40,}`
+
+var accessMarks = []string{
+	"gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glimt-", "glagent-", "glffct-", "xapp-", "GOCSPX-", "ya29.", "whsec_", "SG.", "SK", "hf_", "doo_v1_", "dop_v1_", "dor_v1_",
+	"dckr_pat_", "dckr_oat_", "hvb.", "hvs.", "hvr.", "AGE-SECRET-KEY-1", "shpat_", "shpca_", "shppa_", "shpss_", "gsk_", "xai-", "pplx-", "r8_", "sbp_", "glsa_", "lin_api_", "NRAK-",
+	"dp.pt.", "dp.st.", "dp.ct.", "pul-", "PMAK-", "dapi", "ATATT3", "ntn_",
 }
 
 // secretWords are what a line holds that gives a secret as a literal, in lower
