@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -79,15 +78,9 @@ func countLines(text string) int {
 	return n
 }
 
-// lineNumbers are the numbers of lines inside a message, as in "defined on line 12".
-var lineNumbers = regexp.MustCompile(`(?i)\blines? \d+`)
-
-// sameMessage compares messages without their line numbers: ruff and mypy name
-// the line of an earlier definition, which moves with every line above it.
-func sameMessage(a, b string) bool { return unnumbered(a) == unnumbered(b) }
-
-// unnumbered takes the numbers of lines out of a message.
-func unnumbered(message string) string { return lineNumbers.ReplaceAllString(message, "line N") }
+// sameMessage compares messages without the places that they name: those move
+// with every line above them.
+func sameMessage(a, b string) bool { return unplaced(a) == unplaced(b) }
 
 // A findingKey is what makes two findings equal across a patch.
 // The column is left out, because it changes with the indentation, and the line,
@@ -107,7 +100,7 @@ func key(f Finding) findingKey {
 	if ofWorkspace[f.Rule] {
 		return findingKey{rule: f.Rule, message: f.Message}
 	}
-	return findingKey{f.Rule, f.File, unnumbered(f.Message), f.Source}
+	return findingKey{f.Rule, f.File, unplaced(f.Message), f.Source}
 }
 
 // Fingerprint identifies a finding across runs, as hexadecimal digits: like the
@@ -115,7 +108,7 @@ func key(f Finding) findingKey {
 // change with every edit above. Equal findings of one file share one.
 func (f Finding) Fingerprint() string {
 	h := sha256.New()
-	for _, part := range []string{f.Rule, f.File, unnumbered(f.Message), f.Source} {
+	for _, part := range []string{f.Rule, f.File, unplaced(f.Message), f.Source} {
 		// With its length in front no part runs into the next.
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}

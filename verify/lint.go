@@ -16,11 +16,15 @@ import (
 // workspace with more is not judged by that tool.
 const maxToolOutput = guest.MaxKept
 
-// lintRules are ruff's long-standing default: errors of syntax and of names,
-// and the few statements that are almost always mistakes. They apply where the
-// workspace says nothing itself; the default of the newest ruff also has
-// opinions on style, for which no patch to a foreign workspace is refused.
-const lintRules = "E4,E7,E9,F"
+// lintRules are ruff's long-standing default: errors of syntax and of names, and the
+// few statements that are almost always mistakes. unlintRules are those of them that are
+// opinions on style: an import that is not at the top, two statements on a line, a lambda
+// with a name, a name of one letter. Both apply where the workspace configures
+// nothing itself; no patch to a foreign workspace is refused for its style.
+const (
+	lintRules   = "E4,E7,E9,F"
+	unlintRules = "E402,E701,E731,E741"
+)
 
 // ruffCheck lints Python.
 var ruffCheck = check{
@@ -48,7 +52,7 @@ func lintCommand(b bench) guest.Command {
 	args := []string{b.tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
 	// Asked of the base, like everything about configuration.
 	if !ruffConfigured(onBase(b.view.base)) {
-		args = append(args, "--select", lintRules)
+		args = append(args, "--select", lintRules, "--ignore", unlintRules)
 	}
 	return guest.Command{Args: append(args, "."), Dir: work, MaxOutput: maxToolOutput}
 }
