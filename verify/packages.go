@@ -64,7 +64,7 @@ func listPackageRoots(v view) []packageRoot {
 // judgingKeys are the keys of a package.json that configure a tool which judges, as
 // a file of its own would; scripts of the kinds judgingKinds start one.
 var (
-	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel"}, eslint.keys, stylelint.keys)
+	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel", "prettier"}, eslint.keys, stylelint.keys)
 	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 

@@ -33,6 +33,34 @@ type holdRule struct {
 	names  []string
 }
 
+// toolConfig are the files that configure the tools which judge a patch.
+var toolConfig = []string{
+	"ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", ".flake8", ".pylintrc", "pylintrc", ".coveragerc",
+	"pyrightconfig.json", "ty.toml", ".isort.cfg", ".bandit",
+	".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", "tsconfig*.json", "jsconfig*.json", "biome.json", "biome.jsonc",
+	".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore", ".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".htmlvalidate.json",
+	"jest.config.*", "vitest.config.*", "playwright.config.*", "vitest.workspace.*", "babel.config.*", ".babelrc", ".mocharc.*", ".oxlintrc.json",
+	".golangci.yml", ".golangci.yaml", ".golangci.toml", "staticcheck.conf", "clippy.toml", "rustfmt.toml", ".rubocop.yml",
+	".shellcheckrc", ".editorconfig", "sonar-project.properties", "codecov.yml", ".codecov.yml",
+}
+
+// alsoConfig are files of other rules that configure these tools too.
+var alsoConfig = []string{"pyproject.toml", "setup.cfg", "package.json"}
+
+// ConfiguresTools reports whether the tools that judge a patch read their
+// configuration from a file of this name by themselves, wherever it lies.
+func ConfiguresTools(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(slices.Concat(toolConfig, alsoConfig), func(p string) bool { return fits(p, lower) })
+}
+
+// HeldByName reports whether a change to a file of this name is held, or shown, for its
+// name alone.
+func HeldByName(name string) bool {
+	_, ok := ruleFor(name)
+	return ok
+}
+
 // holdRules are tried in order; the first that fits a path counts.
 var holdRules = []holdRule{
 	// Above all: a patch must not set the limits and exceptions by which it is
@@ -79,15 +107,7 @@ var holdRules = []holdRule{
 	}},
 	// A gate that is told to look away proves nothing: a patch that needs this
 	// must say so to a person.
-	{"tooling", "It configures the tools that judge the patch.", true, []string{
-		"ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", ".flake8", ".pylintrc", "pylintrc", ".coveragerc",
-		"pyrightconfig.json", "ty.toml", ".isort.cfg", ".bandit",
-		".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", "tsconfig*.json", "jsconfig*.json", "biome.json", "biome.jsonc",
-		".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore", ".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".htmlvalidate.json",
-		"jest.config.*", "vitest.config.*", "playwright.config.*", "babel.config.*", ".babelrc", ".oxlintrc.json",
-		".golangci.yml", ".golangci.yaml", ".golangci.toml", "staticcheck.conf", "clippy.toml", "rustfmt.toml", ".rubocop.yml",
-		".shellcheckrc", ".editorconfig", "sonar-project.properties", "codecov.yml", ".codecov.yml",
-	}},
+	{"tooling", "It configures the tools that judge the patch.", true, toolConfig},
 	// A privileged container or a mounted root directory is one line.
 	{"tooling", "It decides what a container may do when it is started with it.", true, []string{
 		"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
