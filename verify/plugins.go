@@ -151,7 +151,7 @@ func (v view) module(dir, name string) (file string, ok bool) {
 
 // Holds lists the changes of cs to code that runs inside the tools that judge
 // it, to the files that their configuration names, and to what a package.json says of
-// them. The judgement itself is made with that code as base has it; from the
+// them, and the stubs that hide a module from type checkers. The judgement itself is made with that code as base has it; from the
 // next run on it would be what the patch made of it.
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.Hold) {
 	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
@@ -166,6 +166,7 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.
 		})
 	}
 	holds = append(holds, extendedHolds(before, after, cs, inside)...)
+	holds = append(holds, stubHolds(before, after, cs)...)
 	keys := changedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
 		holds = append(holds, workspace.Hold{

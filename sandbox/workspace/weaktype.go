@@ -12,6 +12,7 @@ import (
 func typeHolds(before, after []sourceFile) []Hold {
 	after = filter(after, func(f sourceFile) bool { return !f.created })
 	holds := holdsOf(kindWeakerType, "lets any type through where it was specific", widened(before, after))
+	holds = append(holds, holdsOf(kindWeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
 	casts := func(f sourceFile) bool { return f.lang == script && !f.test }
 	holds = append(holds, holdsOf(kindWeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)

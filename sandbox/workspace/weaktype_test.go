@@ -36,6 +36,46 @@ var weakerTypes = []textChange{
 	{"a.ts", "await f();\n", "await f().catch(() => {});\n"},
 }
 
+// weakerStubs are changes of stubs after which these say less.
+var weakerStubs = []textChange{
+	{"a.pyi", "def f(x: int, y: str) -> str: ...\n", "def f(x, y: str) -> str: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int): ...\n"},
+	{"a.pyi", "def f(x: int, y: dict[str, int]) -> str: ...\n", "def f(*args, **kwargs) -> str: ...\n"},
+	{"a.pyi", "class A:\n    def f(self, x: int) -> str: ...\n", "class A:\n    def f(self, x) -> str: ...\n"},
+	{"a.pyi", "class A:\n    x: int\n", "class A:\n    x: int\n    def __getattr__(self, name: str): ...\n"},
+	{"a.pyi", "def f() -> int: ...\n", "def f() -> int: ...\ndef __getattr__(name: str) -> int: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\ndef f(x: str) -> int: ...\n", "def f(x: int) -> str: ...\ndef f(x) -> int: ...\n"},
+}
+
+// sameStubs are everyday changes of stubs.
+var sameStubs = []textChange{
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int, y: str = ...) -> str: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: str) -> bytes: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def g(x): ...\n"},
+	{"a.pyi", "def f(x): ...\n", "def f(x: int) -> str: ...\n"},
+	{"a.pyi", "class A:\n    def f(self, x: int) -> None: ...\n", "class A:\n    def f(self) -> None: ...\n"},
+	{"a.pyi", "def f(x: int, y: int) -> str: ...\n", "def f(x: int, *args: int) -> str: ...\n"},
+	{"a.pyi", "def __getattr__(name: str): ...\n", "import x\ndef __getattr__(name: str) -> int: ...\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x):\n    pass\n"},
+}
+
+func TestAStubThatSaysLessIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerStubs {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], kindWeakerType) {
+			t.Errorf("%q\nto %q: %q", c.before, c.after, got)
+		}
+		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
+			t.Errorf("%q\nto %q: %q", c.after, c.before, got)
+		}
+	}
+	for _, c := range sameStubs {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%q\nto %q: %q", c.before, c.after, got)
+		}
+	}
+}
+
 // sameTypes are changes after which no more is let through, or which are
 // everyday work.
 var sameTypes = []textChange{
