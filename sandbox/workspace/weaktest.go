@@ -62,6 +62,7 @@ func testHolds(before, after []sourceFile) []Hold {
 	}{
 		{"keeps a test from counting", skipsIn},
 		{"asserts what is always true", alwaysIn},
+		{"keeps assertions from running, or from counting", deadIn},
 	} {
 		marks, gone := surplus(each(before, part.in), each(after, part.in), byLine, byFile, byForm)
 		marks = now.ofOld(old, softer(gone, marks))
@@ -69,6 +70,7 @@ func testHolds(before, after []sourceFile) []Hold {
 	}
 	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm)
 	holds = append(holds, holdsOf(kindWeakerTest, "is a test without a body", empty)...)
+	holds = append(holds, holdsOf(kindWeakerTest, "asserts less than what was there before", now.softened(old))...)
 	return append(holds, holdsOf(kindWeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
 }
 
