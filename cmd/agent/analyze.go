@@ -88,7 +88,7 @@ func (s *session) analysis(ctx context.Context, set settings, base *workspace.Ma
 	if err != nil || !describe {
 		return survey, err
 	}
-	crews, err := s.crews(set, nil, nil)
+	crews, err := s.crews(set, "run", nil, nil)
 	if err != nil {
 		return survey, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"agent/orchestrator/agent"
@@ -108,7 +109,7 @@ func stopped(ctx context.Context, err error) error {
 		return err
 		// Before the next two: what was spent is told most exactly here.
 	case errors.As(err, &capped):
-		return &agent.StopError{Budget: true, Message: capped.Error(), Next: capped.Next(), Err: err}
+		return &agent.StopError{Budget: true, Message: capped.Error(), Next: raise(capped), Err: err}
 	case errors.As(err, &none) && none.Last == nil:
 		return &agent.StopError{Message: none.Told(), Next: none.Next(), Err: err}
 		// An exhausted chain wraps its last error, so it is looked for first.
@@ -126,4 +127,15 @@ func stopped(ctx context.Context, err error) error {
 		}
 	}
 	return err
+}
+
+// raise says how a cap that was reached is raised. What a loop spent counts for
+// all of it: to carry it on with the same caps would end at once.
+func raise(capped *llm.BudgetError) string {
+	what, _, _ := strings.Cut(capped.Cap, " ")
+	value, ok := map[string]string{"requests": "N", "tokens": "N", "cost": "AMOUNT", "time": "TIME"}[what]
+	if capped.Scope != "loop" || !ok || strings.HasSuffix(capped.Cap, "of a day") {
+		return capped.Next()
+	}
+	return fmt.Sprintf("what the loop spent so far counts; `agent sandbox loop --resume --max-%s %s` carries it on with a higher cap", what, value)
 }

@@ -101,12 +101,13 @@ func ollamaLink(s settings, model string) (llm.Link, error) {
 }
 
 // chain returns what asks the models of set, or answers from the record
-// of the run replay.
-func (s *session) chain(set settings, replay string) (*llm.Chain, error) {
+// of the run replay. The caps are those of a scope: "run" or "loop".
+func (s *session) chain(set settings, scope, replay string) (*llm.Chain, error) {
 	limits, err := set.budget()
 	if err != nil {
 		return nil, err
 	}
+	limits.Scope = scope
 	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.db, open: map[int64]llm.Record{}}, States: s.db.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {

@@ -30,15 +30,19 @@ func (c *cmdline) loopCommand() *cli.Command {
 		Description: "Each iteration chooses a file (one that uses what was just changed, else the model's choice),\n" +
 			"has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
 			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
-			"It ends when told, after failures in a row, or when a cap is reached; --resume carries it\n" +
-			"on where it stood, and no answer of a model is paid for twice.\n\n" + examples(
+			"A review that finds nothing may propose a feature; that is kept for `agent proposals list`,\n" +
+			"and only a person at the terminal, or `agent sandbox run --proposal N`, has it written.\n" +
+			"It ends when told, after failures in a row, when every file was reviewed since it last\n" +
+			"changed, or when a cap is reached. Caps hold for the loop as a whole, what it spent before\n" +
+			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
+			"for twice.\n\n" + examples(
 			"agent sandbox loop --iterations 3 --yes", "three changes at most",
 			"agent sandbox loop --until-clean --yes", "until a review finds nothing",
-			"agent sandbox loop --resume --yes", "after Ctrl-C, a reboot, an empty purse",
+			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
 			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
 			workspaceFlag(),
-			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until stopped"},
+			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until nothing is left to review"},
 			&cli.BoolFlag{Name: "until-clean", Usage: "end when a review finds nothing; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
@@ -194,7 +198,12 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	if c.attended() && !set.on("yes") && recorded == nil {
 		before = &sender{cmdline: c, wait: set.patience(), board: board}
 	}
-	crew, err := s.crews(set, before, recorded)
+	// A loop spends from one purse, whatever process carries it on.
+	scope := "loop"
+	if start.Order.Single {
+		scope = "run"
+	}
+	crew, err := s.crews(set, scope, before, recorded)
 	if err != nil {
 		board.close()
 		return nil, err
@@ -300,9 +309,9 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 }
 
 // crews returns who finds the change of each iteration: the models of
-// set, or the record. before, when not nil, is the checkpoint before
-// each question.
-func (s *session) crews(set settings, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+// set, or the record. scope is what the caps hold for. before, when not
+// nil, is the checkpoint before each question.
+func (s *session) crews(set settings, scope string, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
 	prompts, err := loadPrompts(set["workspace"].text)
 	if err != nil {
 		return nil, err
@@ -312,7 +321,7 @@ func (s *session) crews(set settings, before *sender, recs []recorded) (func(run
 	}
 	// One chain for all iterations of this process: its caps between
 	// goroutines hold only within one.
-	chain, err := s.chain(set, "")
+	chain, err := s.chain(set, scope, "")
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +342,7 @@ func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded)
 	chains := make([]*llm.Chain, len(recs))
 	for i, rec := range recs {
 		var err error
-		if chains[i], err = s.chain(set, rec.asked); err != nil {
+		if chains[i], err = s.chain(set, "run", rec.asked); err != nil {
 			return nil, err
 		}
 	}

@@ -127,7 +127,7 @@ func TestACapOnCostNeedsAPrice(t *testing.T) {
 	env["GEMINI_API_KEY"] = secretKey
 	for model, ok := range map[string]bool{"gemini/known": true, "gemini/other": false, "ollama/any": true} {
 		env["AGENT_MODEL"] = model
-		_, err := (&session{}).chain(settled(t, env, "-w", dir), "")
+		_, err := (&session{}).chain(settled(t, env, "-w", dir), "run", "")
 		if ok != (err == nil) {
 			t.Errorf("%s: %v", model, err)
 		}

@@ -80,7 +80,9 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
 			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
 			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
-			"feature when it finds nothing. What it may spend is capped: see `agent config`.\n\n" + examples(
+			"feature when it finds nothing. A feature is kept as a proposal, and written when a person at\n" +
+			"the terminal says so or with --proposal: never by --yes, nor when the countdown ends. What\n" +
+			"a run may spend is capped: see `agent config`.\n\n" + examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",

@@ -286,5 +286,5 @@ func (a *asking) exhausted(ctx context.Context, wake time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sum what was spent: %w", err)
 	}
-	return &ExhaustedError{Attempts: a.attempts, Run: run, Wake: wake, Last: a.last}
+	return &ExhaustedError{Attempts: a.attempts, Scope: a.conf.Limits.Scope, Run: run, Wake: wake, Last: a.last}
 }

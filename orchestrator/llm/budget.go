@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -20,6 +21,10 @@ type Limits struct {
 	Tokens  int64 // of a run, questions and answers together
 	RunCost Money // of a run
 	DayCost Money // of all runs since midnight UTC
+
+	// Scope is what the caps of a run are of, for people: "run" unless it is set.
+	// The journal decides which records they count, see Journal.Spent.
+	Scope string
 }
 
 // assumedAnswer is how many tokens an answer is reckoned to have before it is
@@ -39,6 +44,7 @@ func (l Limits) withDefaults() Limits {
 			*t = d
 		}
 	}
+	l.Scope = cmp.Or(l.Scope, "run")
 	orInt(&l.Attempts, 16)
 	orInt(&l.Requests, 200)
 	orInt(&l.AnswerBytes, 10<<20)
@@ -58,19 +64,20 @@ func (l Limits) check(run, day Spent, o Outcome) error {
 	tokens := int64(o.Usage.In.N) + int64(o.Usage.Out.N)
 	// Time cannot be told beforehand: a request is made while any is left, and
 	// is cut when the run's is over.
+	scope := cmp.Or(l.Scope, "run")
 	for _, c := range []struct {
 		name             string
 		limit, have, add int64
 		shown            func(int64) string
 	}{
-		{"requests of a run", int64(l.Requests), int64(run.Requests), 1, showInt},
-		{"time of a run", int64(l.RunTime), int64(run.Duration), 1, showTime},
-		{"tokens of a run", l.Tokens, run.Tokens, tokens, showInt},
-		{"cost of a run", int64(l.RunCost), int64(run.Cost), int64(o.Cost), showMoney},
+		{"requests of a " + scope, int64(l.Requests), int64(run.Requests), 1, showInt},
+		{"time of a " + scope, int64(l.RunTime), int64(run.Duration), 1, showTime},
+		{"tokens of a " + scope, l.Tokens, run.Tokens, tokens, showInt},
+		{"cost of a " + scope, int64(l.RunCost), int64(run.Cost), int64(o.Cost), showMoney},
 		{"cost of a day", int64(l.DayCost), int64(day.Cost), int64(o.Cost), showMoney},
 	} {
 		if c.limit > 0 && c.have+c.add > c.limit {
-			e := &BudgetError{Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
+			e := &BudgetError{Scope: scope, Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
 			if c.have < c.limit {
 				e.Add = c.shown(c.add)
 			}
@@ -87,11 +94,12 @@ func showMoney(n int64) string { return Money(n).String() }
 
 // A BudgetError says that the next request would go beyond a cap. None was made.
 type BudgetError struct {
+	Scope string // what the caps are of: "run", "loop"; "" for a run
 	Cap   string // which one: "cost of a run"
 	Limit string // what it is set to
 	Have  string // what was spent of it
 	Add   string // what the request may take of it, by estimate; "" when nothing is left
-	Run   Spent  // by the run
+	Run   Spent  // by the run or loop
 	Day   Spent  // by all runs since midnight UTC
 }
 
@@ -101,19 +109,20 @@ func (e *BudgetError) Error() string {
 	if e.Add != "" {
 		text += ", and the next request may take " + e.Add
 	}
-	return text + "; the run spent " + e.Run.String()
+	return text + "; the " + cmp.Or(e.Scope, "run") + " spent " + e.Run.String()
 }
 
 // Next says what a person can do about it.
 func (e *BudgetError) Next() string {
-	return "raise the cap on the " + e.Cap + ", or give the run a smaller goal"
+	return "raise the cap on the " + e.Cap + ", or give the " + cmp.Or(e.Scope, "run") + " a smaller goal"
 }
 
 // An ExhaustedError says that no model of the chain gave an answer, and that
 // none could within the caps.
 type ExhaustedError struct {
 	Attempts int       // requests made for this question
-	Run      Spent     // by the run
+	Scope    string    // what Run is the sum of: "run", "loop"; "" for a run
+	Run      Spent     // by the run or loop
 	Wake     time.Time // when the first key wakes, zero when none rests
 	Last     *Error    // why the last one gave none, nil when none was asked
 }
@@ -139,7 +148,7 @@ func (e *ExhaustedError) Told() string {
 
 // rest says when it can go on, and what was spent.
 func (e *ExhaustedError) rest() string {
-	text := "; the run spent " + e.Run.String()
+	text := "; the " + cmp.Or(e.Scope, "run") + " spent " + e.Run.String()
 	if !e.Wake.IsZero() {
 		text = "; a key wakes at " + e.Wake.UTC().Format(time.RFC3339) + text
 	}

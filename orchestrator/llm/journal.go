@@ -28,7 +28,8 @@ type Journal interface {
 	// place of the estimate. It is called once.
 	End(ctx context.Context, number int64, o Outcome) error
 	// Spent sums the records of run, and those of all runs that were begun at
-	// or after since.
+	// or after since. Where the journal knows run to be part of something larger
+	// that caps hold for, as the iteration of a loop, ofRun is the sum of that.
 	Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll Spent, err error)
 }
 

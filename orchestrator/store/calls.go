@@ -124,17 +124,20 @@ func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 }
 
 // Spent implements [llm.Journal]: what was spent by run, and by all runs since
-// a moment. A request that is under way counts with its estimate.
+// a moment. The iteration of a loop counts with all others of its loop, whatever
+// process did them: a loop that is resumed has spent what it spent. A request
+// that is under way counts with its estimate.
 func (db *DB) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
 	err = db.do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
 		// Of one statement, so that both sums see one moment, and of two
-		// subqueries, so that each has its index: a run is a few rows, a day
-		// not many more, and the table grows for years.
+		// subqueries, so that each has its index: a loop is a few hundred rows, a
+		// day not many more, and the table grows for years.
 		var ofRunTime, ofAllTime int64
 		err := db.pool.QueryRow(ctx, `
 			select r.*, a.* from
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
-					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where run = @run) r,
+					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where run = any(array(
+						select @run union select o.id from iteration i join iteration o on o.loop = i.loop where i.id = @run))) r,
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
 					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where begun >= @since) a`,
 			pgx.NamedArgs{"run": clean(run), "since": since},

@@ -222,3 +222,39 @@ func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {
 		t.Errorf("a run that asked nothing: %+v, %v", got, err)
 	}
 }
+
+// A loop's requests count together, whichever of its iterations asks; a run of its
+// own and another loop do not.
+func TestALoopsRequestsAreSummedTogether(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	for i, id := range []string{"01first", "02second", "03other", "04alone"} {
+		it := iteration(id)
+		if id == "02second" {
+			it.Order.Loop = "01first"
+		}
+		if id == "03other" {
+			it.Workspace += "-two"
+		}
+		it.Order.Single = id == "04alone"
+		it, err := db.StartIteration(t.Context(), it)
+		must(t, err)
+		it.Phase = run.Settled
+		must(t, db.SaveIteration(t.Context(), it))
+		for range i + 1 {
+			number, err := db.Begin(t.Context(), call(id, "s", "d"))
+			must(t, err)
+			must(t, db.End(t.Context(), number, answer()))
+		}
+	}
+	number, err := db.Begin(t.Context(), call("analyze", "s", "d"))
+	must(t, err)
+	must(t, db.End(t.Context(), number, answer()))
+	for id, want := range map[string]int{"01first": 3, "02second": 3, "03other": 3, "04alone": 4, "analyze": 1, "none": 0} {
+		got, all, err := db.Spent(t.Context(), id, time.Time{})
+		if err != nil || got.Requests != want || int64(got.Cost) != int64(want)*1234 || got.Tokens != int64(want)*12 ||
+			got.Duration != time.Duration(want)*2500*time.Millisecond || all.Requests != 11 {
+			t.Errorf("%s spent %+v of %+v, %v; want %d requests", id, got, all, err, want)
+		}
+	}
+}
