@@ -231,14 +231,16 @@ func (s *session) resume(ctx context.Context, name string, set settings, req run
 }
 
 // feature decides about a proposed feature, before anything of it is
-// written: by policy, or by asking. What comes of it is proved, and has
-// a checkpoint of its own.
+// written. Nobody asked for it, so only a person at the terminal has it
+// written: with --yes, without a terminal and after the countdown, whatever
+// expiry says, it stays a proposal. What comes of it is proved, and has a
+// checkpoint of its own.
 func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer, error) {
 	switch {
 	case a.yes:
-		return run.Answer{Decision: run.Apply, By: "--yes"}, nil
+		return unattended("--yes has no feature written that nobody asked for"), nil
 	case !a.attended():
-		return unattended("there is no terminal and no --yes"), nil
+		return unattended("there is no terminal"), nil
 	}
 	// As at every checkpoint: the board rests, and no key of before counts.
 	defer a.board.yield()()
@@ -248,8 +250,6 @@ func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	for {
 		typed, err := a.question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.time)
 		switch {
-		case errors.Is(err, errExpired) && !a.wait.stop:
-			return run.Answer{Decision: run.Apply, By: "countdown"}, nil
 		case errors.Is(err, errExpired):
 			return unattended("the countdown ended"), nil
 		case errors.Is(err, io.EOF):

@@ -46,31 +46,36 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	}
 }
 
-// Without an answer the policy decides, as at every checkpoint.
-func TestAFeatureIsDecidedByPolicy(t *testing.T) {
+// Only a person has a feature written: without an answer it stays a proposal,
+// whatever flags and settings say of what passed.
+func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	t.Parallel()
+	short := patience{time: time.Millisecond}
 	for name, c := range map[string]struct {
 		yes  bool
 		wait patience
-		want run.Decision
 		by   string
 	}{
-		"--yes":              {yes: true, want: run.Apply, by: "--yes"},
-		"the countdown":      {wait: patience{time: time.Millisecond}, want: run.Apply, by: "countdown"},
-		"a countdown's stop": {wait: patience{time: time.Millisecond, stop: true}, want: run.Unattended, by: "the countdown ended"},
+		"--yes":               {yes: true, by: "--yes"},
+		"--yes and a wait":    {yes: true, wait: short, by: "--yes"},
+		"expiry is proceed":   {wait: short, by: "the countdown ended"},
+		"expiry is stop":      {wait: patience{time: time.Millisecond, stop: true}, by: "the countdown ended"},
+		"both of them differ": {yes: true, wait: patience{time: time.Millisecond, stop: true}, by: "--yes"},
 	} {
 		p := aPerson(t, nil)
 		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.newBoard(0)}
 		got, err := a.Approve(t.Context(), aFeature())
 		a.board.close()
-		if got.Decision != c.want || got.By != c.by || err != nil {
+		if got.Decision != run.Unattended || !strings.Contains(got.By, c.by) || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	cmd := newCmdline(func(string) string { return "" }, strings.NewReader("p\n"), &strings.Builder{}, &strings.Builder{})
-	a := &approver{cmdline: cmd, board: cmd.newBoard(0)}
-	if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Unattended || err != nil {
-		t.Errorf("without a terminal: %+v, %v", got, err)
+	for _, yes := range []bool{false, true} {
+		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("p\n"), &strings.Builder{}, &strings.Builder{})
+		a := &approver{cmdline: cmd, yes: yes, board: cmd.newBoard(0)}
+		if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Unattended || err != nil {
+			t.Errorf("without a terminal, --yes %v: %+v, %v", yes, got, err)
+		}
 	}
 }
 

@@ -30,6 +30,14 @@ type Plan struct {
 	// Proposal is what the run takes up again, nil for nothing. A patch of it
 	// that failed takes the place of the first answer.
 	Proposal *KeptProposal
+	// Final says that the target is the last file that the loop has to review;
+	// without a target and a goal, that all of them were.
+	Final bool
+}
+
+// idle reports whether there is nothing to do.
+func (p Plan) idle() bool {
+	return p.Final && p.Task.Brief.Target == "" && p.Task.Brief.Goal == ""
 }
 
 // A Planner chooses what to do in a workspace and gathers what is known about
@@ -118,6 +126,10 @@ func (f *flight) pursue(ctx context.Context, req Request) Ending {
 	}
 	if err != nil {
 		return endWith(Failed, f.trouble(ctx, "record the plan", err))
+	}
+	if plan.idle() {
+		f.emit(Event{Note: plan.Why})
+		return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
 	}
 	c := &contest{flight: f, req: req, crew: crew, plan: plan, stage: st}
 	for n := range plan.Candidates {

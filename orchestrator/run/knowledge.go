@@ -67,6 +67,9 @@ type Order struct {
 	Failures int `json:"failures"`
 	// Last is the target of the one before, which is not chosen again.
 	Last string `json:"last,omitempty"`
+	// Clean are the files that the loop reviewed without finding anything, with
+	// the SHA-256 of the content reviewed: as they are, they are not reviewed again.
+	Clean map[string]string `json:"clean,omitempty"`
 }
 
 // An Iteration is one round of the loop: one choice of a target, one run, and

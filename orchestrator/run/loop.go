@@ -144,6 +144,7 @@ func (o Order) after(it Iteration) Order {
 	if it.Phase == Settled {
 		o.Done++
 		o.Last = it.target()
+		o.Clean = it.cleared()
 	}
 	if failure(it.Outcome) {
 		o.Failures++
@@ -172,8 +173,10 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *Document) bool {
 		if doc != nil && doc.Error != nil {
 			r.Error, r.Exit = doc.Error, doc.Exit
 		}
-	case next.UntilClean && it.Outcome == outcomeClean && !it.served():
+	case next.UntilClean && nothingFound(it.Outcome) && !it.served():
 		r.Stopped = "clean: the review found nothing to change, and nothing waits"
+	case nothingFound(it.Outcome) && it.last() && !it.served() && !next.Single:
+		r.Stopped = "clean: every file was reviewed since it last changed, and nothing waits"
 	case next.Iterations > 0 && next.Done >= next.Iterations:
 		r.Stopped = fmt.Sprintf("all of %s done", count(next.Iterations, "iteration"))
 		if next.Failures >= next.Iterations && doc != nil {
@@ -190,6 +193,7 @@ const (
 	outcomePromoted  = "promoted"
 	outcomeProved    = "proved"   // with NoPromote
 	outcomeClean     = "clean"    // the model saw nothing to change
+	outcomeProposed  = "proposed" // as clean, and a feature is kept for a person to decide on
 	outcomeSkipped   = "skipped"  // by a person
 	outcomeHeld      = "held"     // passed, and nobody may approve it
 	outcomeRejected  = "rejected" // by the gates, after all repairs
@@ -207,12 +211,17 @@ func failure(outcome string) bool {
 	return false
 }
 
+// nothingFound reports whether an outcome is that of a review without a change.
+func nothingFound(outcome string) bool { return outcome == outcomeClean || outcome == outcomeProposed }
+
 // fate translates the end of a run into the outcome of its iteration.
 func fate(doc Document) string {
 	switch {
 	case doc.State == Promoted:
 		return outcomePromoted
-	// A run that proved nothing has at most proposed a feature.
+	case doc.Outcome == outcomeProposed:
+		return outcomeProposed
+	// A feature that a person dropped.
 	case doc.State == Done && doc.Candidates != nil && len(doc.Candidates) == 0:
 		return outcomeClean
 	case doc.State == Done:

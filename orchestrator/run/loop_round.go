@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"agent/orchestrator/agent"
@@ -66,6 +69,30 @@ func (it Iteration) round() Round {
 // target is the file that the iteration works on, "" while that is not known.
 func (it Iteration) target() string { return it.round().Target }
 
+// last reports whether no other file was left to review when the iteration was
+// planned.
+func (it Iteration) last() bool {
+	p, err := RecordedPlan(it.Plan).read()
+	return err == nil && p.Final
+}
+
+// cleared returns what the loop has reviewed without finding anything, this
+// iteration included: paths with the digest of what was reviewed.
+func (it Iteration) cleared() map[string]string {
+	p, err := RecordedPlan(it.Plan).read()
+	b := p.Task.Brief
+	if err != nil || !nothingFound(it.Outcome) || b.Target == "" {
+		return it.Order.Clean
+	}
+	all := maps.Clone(it.Order.Clean)
+	if all == nil {
+		all = map[string]string{}
+	}
+	sum := sha256.Sum256([]byte(b.Code))
+	all[b.Target] = hex.EncodeToString(sum[:])
+	return all
+}
+
 // served reports whether the target came out of the cascade queue.
 func (it Iteration) served() bool {
 	p, err := RecordedPlan(it.Plan).read()
@@ -121,9 +148,15 @@ func (l *Loop) ended(ctx context.Context, it Iteration) (*Document, error) {
 			return nil, err
 		}
 		return &Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace, Promotion: p.Document()}, nil
-	// Proved and not to be promoted: the run has said all that it will.
+	// Proved and not to be promoted, or a feature that is kept: the run has said
+	// all that it will.
 	case Done:
-		return &Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace}, nil
+		doc := &Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace}
+		kept, err := l.Runner.featureOf(ctx, it.Workspace, id)
+		if kept {
+			doc.Outcome = outcomeProposed
+		}
+		return doc, err
 	}
 	// Rejected runs are done again: all their answers are recorded, and how
 	// they were rejected is told best by themselves.
@@ -143,7 +176,7 @@ func (l *Loop) fly(ctx context.Context, it *Iteration, req Request) Document {
 	}
 	o := it.Order
 	req.Workspace, req.Patch, req.Iteration = it.Workspace, nil, it.ID
-	req.Goal, req.Scope, req.Candidates = o.Goal, o.Scope, o.Candidates
+	req.Goal, req.Scope, req.Candidates, req.Reviewed = o.Goal, o.Scope, o.Candidates, o.Clean
 	req.NoFeature = req.NoFeature || o.UntilClean
 	return runner.Run(ctx, req)
 }

@@ -222,7 +222,7 @@ func TestALoopTakesUpWhatItProposed(t *testing.T) {
 	c.runner.Proposals = c.db
 	res := c.loop.Run(t.Context(), run.Request{Workspace: c.dir, Approver: decide(run.Unattended)}, run.Start{Order: run.Order{Iterations: 1}})
 	list, names := c.open(t)
-	if outcomes(res) != "a.py clean" || res.Exit != run.ExitDone || names != "FEATURE a.py" {
+	if outcomes(res) != "a.py proposed" || res.Exit != run.ExitDone || names != "FEATURE a.py" {
 		t.Fatalf("%s, exit %d, open are %q", outcomes(res), res.Exit, names)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -233,6 +233,85 @@ func TestALoopTakesUpWhatItProposed(t *testing.T) {
 	res = c.sail(t.Context(), run.Start{Resume: true})
 	if outcomes(res) != "a.py promoted" || c.tree(t)["a.py"] != "x = 2\n" || c.state(t, list[0].ID) != run.ProposalDone {
 		t.Errorf("%s, the proposal is %s after %v", outcomes(res), c.state(t, list[0].ID), c.paid)
+	}
+}
+
+// A loop whose model finds nothing and would propose features without end: each
+// file is reviewed once, and nothing is written.
+func TestALoopThatFindsOnlyFeaturesEnds(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{}
+	for n := 1; n <= 9; n++ {
+		answers[fmt.Sprintf("%d target", n)] = []string{"a.py", "b.py"}[n%2]
+		answers[fmt.Sprintf("%d propose/1", n)] = "NOTHING"
+		answers[fmt.Sprintf("%d feature/1", n)] = strings.ReplaceAll(wish, "two", fmt.Sprint(n))
+		answers[fmt.Sprintf("%d implement/1", n)] = only("x = 1", "x = 2")
+		answers[fmt.Sprintf("%d memory/UM", n)] = "- a.py and b.py"
+	}
+	yes := person(run.Answer{Decision: run.Apply, By: "--yes"})
+	yes.list = yes.list[:1]
+	for name, c := range map[string]struct {
+		order  run.Order
+		rounds string
+		open   string
+	}{
+		"no bound":         {run.Order{}, "b.py proposed, a.py proposed", "FEATURE b.py, FEATURE a.py"},
+		"a bound":          {run.Order{Iterations: 9}, "b.py proposed, a.py proposed", "FEATURE b.py, FEATURE a.py"},
+		"a file":           {run.Order{Scope: []string{"a.py"}}, "a.py proposed", "FEATURE a.py"},
+		"until clean":      {run.Order{UntilClean: true}, "b.py clean", ""},
+		"one of two files": {run.Order{Iterations: 1}, "b.py proposed", "FEATURE b.py"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := school(t, says(verify.Pass), answers)
+			s.runner.Proposals = s.db
+			ask := *yes
+			run1 := func() run.Result {
+				return s.loop.Run(t.Context(), run.Request{Workspace: s.dir, Approver: &ask}, run.Start{Order: c.order})
+			}
+			res := run1()
+			_, names := s.open(t)
+			if outcomes(res) != c.rounds || res.Exit != run.ExitDone || names != c.open {
+				t.Fatalf("%s, exit %d, %s; open are %q", outcomes(res), res.Exit, res.Stopped, names)
+			}
+			s.untouchedBut(t, "b.py")
+			// Another loop reviews again, and asks for no feature that is open already.
+			paid := len(s.paid)
+			if res := run1(); outcomes(res) != c.rounds {
+				t.Errorf("again: %s, %s", outcomes(res), res.Stopped)
+			}
+			for _, step := range s.paid[paid:] {
+				if strings.HasSuffix(step, "feature/1") {
+					t.Errorf("paid again for %s", step)
+				}
+			}
+		})
+	}
+}
+
+// What changed since its review is reviewed again, and a loop that is resumed
+// remembers what was reviewed.
+func TestALoopReviewsAgainWhatChanged(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{
+		"1 target": "a.py", "1 propose/1": "NOTHING", "2 propose/1": strings.ReplaceAll(only("import a", "import a  # used"), "a.py", "b.py"),
+		"2 memory/UM": "- b.py", "3 propose/1": "NOTHING", "4 propose/1": "NOTHING",
+	}
+	c := school(t, says(verify.Pass), answers)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.onAsk = func(step string) error {
+		if step == "2 memory/UM" {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	c.sail(ctx, run.Start{})
+	c.onAsk = nil
+	res := c.sail(t.Context(), run.Start{Resume: true})
+	// a.py was found clean before the loop was stopped; b.py has changed.
+	if outcomes(res) != "b.py promoted, b.py clean" || res.Exit != run.ExitDone || !strings.HasPrefix(res.Stopped, "clean: every file") {
+		t.Errorf("%s, exit %d: %s", outcomes(res), res.Exit, res.Stopped)
 	}
 }
 

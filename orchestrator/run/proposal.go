@@ -78,6 +78,8 @@ type Proposals interface {
 	// open already, word for word, is not recorded again: a run that is carried
 	// on after a crash proposes the same.
 	AddProposal(ctx context.Context, p KeptProposal) (int64, error)
+	// Proposals lists the open proposals of a workspace, oldest first.
+	Proposals(ctx context.Context, workspace string) ([]KeptProposal, error)
 	// SettleProposal records what became of an open proposal.
 	SettleProposal(ctx context.Context, id int64, to ProposalState) error
 }

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"agent/orchestrator/agent"
 	"agent/verify"
@@ -12,25 +14,61 @@ import (
 // nothing to mend asks for one feature, and any other contest is lost. No
 // ending means that there is a feature to implement.
 //
-// The feature is kept before anybody is asked about it, so that it outlives a
-// run that nobody attends.
+// The feature is kept before a person is asked about it, so that it outlives a
+// run that nobody attends. A file for which one is kept already gets no other:
+// the question would be paid for again and again, and the list grow without end.
 func (c *contest) invent(ctx context.Context) *Ending {
 	lost := c.lost()
 	if !c.idle() {
 		return &lost
 	}
+	p, err := c.pending(ctx)
+	if err != nil {
+		end := endWith(Failed, c.trouble(ctx, "list the proposals", err))
+		return &end
+	}
+	if p == nil {
+		var end *Ending
+		if p, end = c.wish(ctx); end != nil {
+			return end
+		}
+	}
+	if p == nil { // nothing that could be kept or implemented
+		return &lost
+	}
+	c.proposal = p.ID
+	return c.weigh(ctx, *p)
+}
+
+// pending returns the open proposal of a feature for the target, nil for none.
+func (c *contest) pending(ctx context.Context) (*KeptProposal, error) {
+	list, err := c.Proposals.Proposals(ctx, c.rec.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.Kind.feature() && p.Path == c.plan.Task.Brief.Target {
+			c.emit(Event{Note: fmt.Sprintf("nothing to mend; proposal %d for %s is still open", p.ID, p.Path)})
+			return &p, nil
+		}
+	}
+	return nil, nil
+}
+
+// wish asks the model for a feature and keeps it; nil for none.
+func (c *contest) wish(ctx context.Context) (*KeptProposal, *Ending) {
+	stop := func(end Ending) (*KeptProposal, *Ending) { return nil, &end }
 	c.emit(Event{Note: "nothing to mend; ask for a feature"})
 	reply, _, err := c.crew.Engineer.Feature(ctx, c.plan.Task)
 	if errors.Is(err, agent.ErrSkipped) {
-		return &lost
+		return nil, nil
 	}
 	if err != nil {
-		end := c.stopped(ctx, "ask the model for a feature", err)
-		return &end
+		return stop(c.stopped(ctx, "ask the model for a feature", err))
 	}
 	why, code, ok := reply.Proposal()
-	if !ok { // nothing that could be kept or implemented
-		return &lost
+	if !ok {
+		return nil, nil
 	}
 	b := &c.plan.Task.Brief
 	p := KeptProposal{
@@ -38,11 +76,9 @@ func (c *contest) invent(ctx context.Context) *Ending {
 		Text: clip(why + "\n\n" + code), Reason: "the review of " + b.Target + " found nothing to mend",
 	}
 	if p.ID, err = c.Proposals.AddProposal(ctx, p); err != nil {
-		end := endWith(Failed, c.trouble(ctx, "record the proposal", err))
-		return &end
+		return stop(endWith(Failed, c.trouble(ctx, "record the proposal", err)))
 	}
-	c.proposal = p.ID
-	return c.weigh(ctx, p)
+	return &p, nil
 }
 
 // idle reports whether the contest is a review that found nothing to mend. A
@@ -63,6 +99,9 @@ func (c *contest) idle() bool {
 
 // weigh puts a proposed feature to the checkpoint. No ending means that it is
 // to be implemented now, by contenders that begin anew.
+//
+// Only a person starts work that nobody asked for: whatever the approver says
+// without one, by a flag, by silence or for want of a terminal, keeps the feature.
 func (c *contest) weigh(ctx context.Context, p KeptProposal) *Ending {
 	stop := func(end Ending) *Ending { return &end }
 	if err := c.enter(ctx, AwaitingApproval, "a feature is proposed for "+p.Path); err != nil {
@@ -73,18 +112,35 @@ func (c *contest) weigh(ctx context.Context, p KeptProposal) *Ending {
 		return stop(endWith(Failed, c.trouble(ctx, "ask for approval", err)))
 	}
 	logAnswer(ctx, answer, Proposal{Feature: &p})
-	switch answer.Decision {
-	case Apply:
+	switch {
+	// What has a patch already is judged by a run that takes it up, not written again.
+	case answer.Decision == Apply && answer.By == ByTerminal && p.Patch == nil:
 		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text
 		for i, k := range c.all {
 			c.all[i] = &contender{variant: k.variant}
 		}
 		return nil
-	case Drop:
+	case answer.Decision == Drop:
 		c.drop(ctx)
-	default: // it stays open for whoever takes it up
+	default: // it stays open until a person has it implemented
 		c.tell(p.ID, p)
+		does := "has the feature written"
+		if p.Patch != nil {
+			does = "takes it up again"
+		}
+		c.doc.Outcome, c.doc.Next = outcomeProposed, fmt.Sprintf("`agent sandbox run --proposal %d` %s", p.ID, does)
 	}
 	// The review found nothing, which is what the run was for.
 	return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
+}
+
+// featureOf reports whether a run left the proposal of a feature without a patch.
+func (r *Runner) featureOf(ctx context.Context, workspace, id string) (bool, error) {
+	if r.Proposals == nil {
+		return false, nil
+	}
+	list, err := r.Proposals.Proposals(ctx, workspace)
+	return slices.ContainsFunc(list, func(p KeptProposal) bool {
+		return p.Run == id && p.Kind == Feature && p.Patch == nil
+	}), err
 }

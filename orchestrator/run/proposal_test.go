@@ -122,6 +122,52 @@ func TestAFeatureIsTheCheckpointsToDecide(t *testing.T) {
 	}
 }
 
+// An approval that no person gave has nothing written, whoever it comes from.
+func TestOnlyAPersonHasAFeatureWritten(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"--yes", "countdown", "policy", ""} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			b, m := keeping(t, says(verify.Pass), map[string]string{
+				"propose/1": "NOTHING", "feature/1": wish, "implement/1": only("x = 1", "x = 2"),
+			})
+			reviews(b)
+			doc := b.runner.Run(t.Context(), b.review(person(run.Answer{Decision: run.Apply, By: by})))
+			b.ended(t, doc, run.Done, verify.Pass, run.ExitDone)
+			b.untouched(t)
+			_, names := b.open(t)
+			if m.steps() != "propose/1 feature/1" || names != "FEATURE a.py" {
+				t.Errorf("open are %q after %s", names, m.steps())
+			}
+			if doc.Outcome != "proposed" || !strings.Contains(doc.Next, "agent sandbox run --proposal ") {
+				t.Errorf("the document says %q, next %q", doc.Outcome, doc.Next)
+			}
+		})
+	}
+}
+
+// A file for which a feature is open gets no other, and a person is asked about
+// the open one; once it is settled the next review proposes again.
+func TestAnOpenFeatureIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	b, m := keeping(t, says(verify.Pass), map[string]string{
+		"propose/1": "NOTHING", "feature/1": wish, "implement/1": only("x = 1", "x = 2"),
+	})
+	reviews(b)
+	nobody := decide(run.Unattended)
+	first := b.runner.Run(t.Context(), b.review(nobody))
+	second := b.runner.Run(t.Context(), b.review(nobody))
+	if m.steps() != "propose/1 feature/1 propose/1" || len(second.Proposals) != 1 || second.Proposals[0].ID != first.Proposals[0].ID {
+		t.Fatalf("asked %s, told of %+v", m.steps(), second.Proposals)
+	}
+	b.ended(t, second, run.Done, verify.Pass, run.ExitDone)
+	b.runner.Run(t.Context(), b.review(person(run.Answer{Decision: run.Drop})))
+	b.ended(t, b.runner.Run(t.Context(), b.review(person(run.Answer{Decision: run.Apply, By: run.ByTerminal}))), run.Promoted, verify.Pass, run.ExitDone)
+	if want := "propose/1 feature/1 propose/1 propose/1 propose/1 feature/1 implement/1"; m.steps() != want {
+		t.Errorf("asked %s, want %s", m.steps(), want)
+	}
+}
+
 // Only a review that found nothing asks for a feature, and only when it may.
 func TestWhenNoFeatureIsAskedFor(t *testing.T) {
 	t.Parallel()
@@ -198,6 +244,8 @@ type deaf struct{}
 func (deaf) AddProposal(context.Context, run.KeptProposal) (int64, error) {
 	return 0, errors.New("nobody hears")
 }
+
+func (deaf) Proposals(context.Context, string) ([]run.KeptProposal, error) { return nil, nil }
 
 func (deaf) SettleProposal(context.Context, int64, run.ProposalState) error {
 	return errors.New("nobody hears")
@@ -353,7 +401,7 @@ func TestAFeatureIsReplacedByWhatBecameOfIt(t *testing.T) {
 			"propose/1": "NOTHING", "feature/1": wish, "implement/1": only("x = 1", "x = 2"), "heal/1.1": "no", "heal/1.2": "no", "heal/1.3": "no",
 		})
 		reviews(b)
-		who := person(run.Answer{Decision: run.Apply}, run.Answer{Decision: c.second})
+		who := person(run.Answer{Decision: run.Apply, By: run.ByTerminal}, run.Answer{Decision: c.second})
 		b.runner.Run(t.Context(), b.review(who))
 		list, names := b.open(t)
 		if names != string(want)+" a.py" || b.state(t, who.seen[0].Feature.ID) != run.ProposalDropped {

@@ -191,8 +191,8 @@ type Proposal struct {
 	// Again says that there is a model to be asked once more.
 	Again bool
 	// Feature, when not nil, is what the question is about: there is no
-	// candidate yet. Apply has it implemented, Drop forgets it, and any other
-	// decision leaves it open.
+	// candidate yet. Apply by ByTerminal has it implemented, Drop forgets it, and
+	// any other answer keeps it open.
 	Feature *KeptProposal
 }
 
@@ -304,6 +304,9 @@ type Request struct {
 	Candidates int
 	// Iteration is the iteration of the loop that the run is part of, "" for none.
 	Iteration string
+	// Reviewed are files that need no review as they are: paths with the SHA-256
+	// of the content that one found nothing in.
+	Reviewed map[string]string
 	// NoFeature keeps a review that finds nothing to mend from asking for a
 	// feature.
 	NoFeature bool
@@ -343,7 +346,11 @@ type Document struct {
 	Promotion  *DocumentPromotion  `json:"promotion"`
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
-	Error     *Problem           `json:"error"`
+	// Outcome is "proposed" where a review found nothing to mend and a feature is
+	// kept, and Next how that is written; "" otherwise.
+	Outcome string   `json:"outcome,omitempty"`
+	Next    string   `json:"next,omitempty"`
+	Error   *Problem `json:"error"`
 
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`

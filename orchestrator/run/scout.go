@@ -141,6 +141,9 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Reques
 			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
 		}
 		plan.Why = "as asked"
+		if req.Goal == "" && req.Proposal == nil {
+			plan.settle(reviewed(base, req, b.Target), nil)
+		}
 		return nil
 	}
 	if req.Goal == "" {
@@ -151,19 +154,46 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req Reques
 			return err
 		}
 	}
-	files := s.candidates(base)
-	if len(files) == 0 {
+	all := s.candidates(base)
+	if len(all) == 0 {
 		if b.Goal != "" {
 			plan.Why = cmp.Or(plan.Why, "an empty workspace")
 			return nil // the goal may create the first file
 		}
 		return &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
 	}
+	// A goal may concern any file; a review that found nothing would find nothing again.
+	open := all
+	if b.Goal == "" {
+		open = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return reviewed(base, req, p) })
+	}
+	if len(open) == 0 {
+		plan.settle(true, nil)
+		return nil
+	}
+	files := s.fresh(open)
 	// Of a directive it is of more interest whose order it is than who chose
 	// the file for it.
 	why, err := s.pick(ctx, base, files, &plan.Task)
 	plan.Why = cmp.Or(plan.Why, why)
+	plan.settle(false, slices.DeleteFunc(open, func(p string) bool { return p == b.Target }))
 	return err
+}
+
+// settle notes whether a review is the last that a loop has to do: done says that
+// the target needs none, left are the files that need one besides.
+func (p *Plan) settle(done bool, left []string) {
+	b := &p.Task.Brief
+	p.Final = b.Goal == "" && len(left) == 0
+	if done {
+		b.Target, p.Why = "", "all that there is to review was reviewed since it last changed"
+	}
+}
+
+// reviewed reports whether a file is as it was when a review found nothing in it.
+func reviewed(base *workspace.Manifest, req Request, path string) bool {
+	e, ok := base.Lookup(path)
+	return ok && e.Digest != "" && req.Reviewed[path] == e.Digest
 }
 
 // follow has the plan attend to the first file in the cascade queue that is
@@ -233,22 +263,26 @@ func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]strin
 }
 
 // candidates lists the files that may be worked on: text in a language that is
-// known, not too large, and not the last one again.
-// The last target is left out so that a loop does not polish one file for ever, unless there is no other.
+// known, and not too large.
 func (s *Scout) candidates(base *workspace.Manifest) []string {
 	var files []string
 	for _, e := range base.Entries {
 		known := agent.Language(e.Path) != "text"
-		if e.Kind == workspace.File && known && e.Size > 0 && e.Size <= maxTarget && (e.Path != s.Last || s.Last == "") {
+		if e.Kind == workspace.File && known && e.Size > 0 && e.Size <= maxTarget {
 			files = append(files, e.Path)
 		}
 	}
-	if len(files) == 0 && s.Last != "" {
-		again := *s
-		again.Last = ""
-		return again.candidates(base)
-	}
 	return files
+}
+
+// fresh leaves the last target out, unless there is no other: a loop should not
+// polish one file for ever.
+func (s *Scout) fresh(files []string) []string {
+	others := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return p == s.Last })
+	if len(others) == 0 {
+		return files
+	}
+	return others
 }
 
 // rulesFiles hold a project's rules for those who change it; the first one
