@@ -138,7 +138,7 @@ func (r *results) unparsed() {
 			continue
 		}
 		if _, ok := r.skipped[c.name]; !ok {
-			r.skipped[c.name] = "not run: a touched file has a syntax error"
+			r.skipped[c.name] = syntaxStops
 		}
 		// It may have ended just before the syntax error was found, and the report
 		// must not tell whether it had.
@@ -263,8 +263,22 @@ func (r *results) ended(gate string) {
 		e.Detail = "skipped: " + reason
 	} else {
 		e.Verdict, e.Detail = g.Verdict, g.Detail
+		e.Idle = gate == gateTests && g.Verdict == Pass && !r.tested()
 	}
 	r.tell("done", e)
+}
+
+// tested reports whether a test ran that counts. Of a root that could not be judged
+// before the patch none does.
+func (r *results) tested() bool {
+	return slices.ContainsFunc(r.checksOf(gateTests), func(c check) bool {
+		_, judged := r.judged[c.name]
+		roots := r.base[c.name].Roots
+		return judged && slices.ContainsFunc(r.cand[c.name].Tests, func(t testResult) bool {
+			file, _, _ := strings.Cut(t.ID, "::")
+			return t.ran() && (len(roots) == 0 || roots[nearest(roots, file)] == "")
+		})
+	})
 }
 
 // gate is the judgement of a gate, all of its checks together, or the reason why
@@ -388,6 +402,7 @@ func (s *session) report() Report {
 		}
 	}
 	report.Verdict = overall(report.Gates)
+	report.Unproven = r.unproven()
 	if len(r.notes) > 0 && len(report.Gates) > 0 {
 		g := &report.Gates[0]
 		g.Detail = strings.TrimPrefix(fmt.Sprintf("%s (%s)", g.Detail, strings.Join(r.notes, "; ")), " ")

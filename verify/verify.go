@@ -92,6 +92,8 @@ type Report struct {
 	// What a person should see although every gate passed: tests that the patch
 	// rewrote, and that fail on it as they were.
 	Holds []workspace.Hold
+	// What no gate judged; empty, not nil, when all was.
+	Unproven []Unproven
 
 	// Stores what the gates found in a candidate that passed as the baseline of the
 	// workspace that it becomes, so that the run after its promotion starts warm; nil
@@ -210,6 +212,8 @@ type Event struct {
 	Seconds float64
 	// As Gate.Detail, or what is going on.
 	Detail string
+	// Set when Done: the gate passes because nothing ran in it.
+	Idle bool
 }
 
 // Verify judges one candidate. Trouble of the engine or of a tool makes the

@@ -159,7 +159,10 @@ func (a *approver) show(p run.Proposal) {
 	// may be a pipe while a person answers here.
 	pal := a.palette(a.stderr)
 	columns, _ := a.size(a.stderr)
-	fmt.Fprintf(a.stderr, "\n%s %s\n", pal.good("Proved:"), gatesLine(p.Candidate.Gates))
+	fmt.Fprintf(a.stderr, "\n%s %s\n", pal.good("Proved:"), gatesLine(p.Candidate.Gates, p.Candidate.Unproven))
+	for _, u := range p.Candidate.Unproven {
+		fmt.Fprintln(a.stderr, pal.warn("Not judged:")+" "+cleanLine(u.Reason))
+	}
 	// Also those that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
 		fmt.Fprintln(a.stderr, pal.warn("Look at")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
@@ -170,10 +173,11 @@ func (a *approver) show(p run.Proposal) {
 }
 
 // gatesLine is the gates on one line.
-func gatesLine(gates []verify.Gate) string {
+func gatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 	var parts []string
 	for _, g := range gates {
-		parts = append(parts, fmt.Sprintf("%s %s %.1fs", g.Name, g.Verdict, g.Seconds))
+		_, word := gateWord(palette{}, g, unproven)
+		parts = append(parts, fmt.Sprintf("%s %s %.1fs", g.Name, word, g.Seconds))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -33,7 +33,8 @@ func (h history) promoted(t *testing.T, id string, cs workspace.Changeset) {
 	h.begin(t, id, run.Verifying)
 	h.candidate(t, id, run.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(),
-		Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Fixed: 2}, {Name: "types", Verdict: verify.Pass, Fixed: 1}},
+		Unproven: []verify.Unproven{},
+		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Fixed: 2}, {Name: "types", Verdict: verify.Pass, Fixed: 1}},
 	})
 	if err := h.db.SavePromotion(t.Context(), id, 1, run.Promotion{Status: run.Committed, Approved: "--yes", Changeset: cs}); err != nil {
 		t.Fatal(err)

@@ -63,6 +63,8 @@ type gateRow struct {
 	began   time.Time
 	done    bool
 	verdict verify.Verdict
+	// It passes because nothing ran in it.
+	idle    bool
 	seconds float64
 	detail  string
 }
@@ -186,7 +188,7 @@ func (b *board) gate(e verify.Event, candidate int) {
 		}
 	}
 	if e.Done {
-		r.done, r.verdict, r.seconds = true, e.Verdict, e.Seconds
+		r.done, r.verdict, r.idle, r.seconds = true, e.Verdict, e.Idle, e.Seconds
 		b.print(fmt.Sprintf("%s … %s %.1fs", r.name(), r.word(), r.seconds))
 	}
 }
@@ -206,11 +208,17 @@ func (r gateRow) name() string {
 // word is the verdict of a gate that is done. What came before the
 // patch has none: it is recorded, not judged.
 func (r gateRow) word() string {
-	if r.verdict == "" {
+	switch {
+	case r.verdict == "":
 		return "done"
+	case r.idle:
+		return nothingRan
 	}
 	return string(r.verdict)
 }
+
+// nothingRan is what is said of tests in place of a pass when none ran.
+const nothingRan = "no tests ran"
 
 // print writes a plain line when the board is not a live one.
 func (b *board) print(line string) {
@@ -282,7 +290,11 @@ func (b *board) lines() []string {
 // of it.
 func (b *board) line(r gateRow) string {
 	if r.done {
-		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.mark(r.verdict), r.name(), r.word(), r.seconds)
+		sign := b.mark(r.verdict)
+		if r.idle {
+			sign = unprovenMark(b.palette)
+		}
+		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", sign, r.name(), r.word(), r.seconds)
 		if r.detail != "" {
 			text += "  " + b.palette.dim(r.detail)
 		}
@@ -310,6 +322,9 @@ func (b *board) spinner() string {
 
 // mark returns the sign of a verdict.
 func (b *board) mark(v verify.Verdict) string { return mark(b.palette, v) }
+
+// unprovenMark is the sign of a gate that did not object and did not judge all.
+func unprovenMark(p palette) string { return p.warn("?") }
 
 // mark is a verdict as one character. Infrastructure and cancellation
 // are not the patch's fault and must not look as if they were.

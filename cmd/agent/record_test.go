@@ -58,8 +58,9 @@ func newHistory(t *testing.T) history {
 	h.begin(t, promotedRun, run.Analyzing, run.Verifying)
 	h.candidate(t, promotedRun, run.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(), Changeset: cs, Thought: "cheaper",
-		Edits: []edit.Applied{{Block: 1, Path: "shop.py", Strategy: edit.Exact, Line: 1}},
-		Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.10"}},
+		Edits:    []edit.Applied{{Block: 1, Path: "shop.py", Strategy: edit.Exact, Line: 1}},
+		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.10"}},
+		Unproven: []verify.Unproven{},
 	})
 	h.step(t, promotedRun, run.AwaitingApproval, run.Promoting)
 	if err := h.db.SavePromotion(t.Context(), promotedRun, 1, run.Promotion{Status: run.Committed, Approved: "--yes", Changeset: cs}); err != nil {

@@ -59,10 +59,12 @@ type reviewed struct {
 	// In the currency of the prices; null when it is not known.
 	Cost *float64 `json:"cost"`
 	// Of the candidate that was promoted.
-	Gates []verify.Gate      `json:"gates"`
-	Fixed int                `json:"fixed"` // findings that were there before
-	Files []run.DocumentFile `json:"files"`
-	Diff  string             `json:"diff"`
+	Gates []verify.Gate `json:"gates"`
+	// What no gate judged of it.
+	Unproven []verify.Unproven  `json:"unproven"`
+	Fixed    int                `json:"fixed"` // findings that were there before
+	Files    []run.DocumentFile `json:"files"`
+	Diff     string             `json:"diff"`
 	// The last review, with an empty verdict when there is none.
 	Reviewer string              `json:"reviewer,omitempty"`
 	Verdict  store.ReviewVerdict `json:"verdict"`
@@ -172,7 +174,7 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 	// Lists are never null in JSON.
 	r := reviewed{
 		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
-		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
+		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Unproven: []verify.Unproven{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
 	}
 	d, err := s.db.Run(ctx, p.Run)
 	if err != nil {
@@ -188,7 +190,11 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 	for _, cand := range d.Candidates {
 		// By the digest, as the number of a candidate says nothing of what became of it.
 		if cand.Digest == written.Changeset.Digest() {
-			r.Gates = cand.Document().Gates
+			doc := cand.Document()
+			r.Gates, r.Unproven = doc.Gates, doc.Unproven
+			if cand.Unproven == nil {
+				r.Unproven = unrecorded()
+			}
 		}
 	}
 	// Each gate counts for itself: a finding that two tools report counts twice.
@@ -250,7 +256,10 @@ func showReview(w io.Writer, pal palette, r reviewed) {
 		cost = fmt.Sprintf("cost %.4f", *r.Cost)
 	}
 	fmt.Fprintf(w, "%s, %s, approved by %s\n", cleanLine(r.Model), cost, cleanLine(r.Approved))
-	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.good(gatesLine(r.Gates)), r.Fixed)
+	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.good(gatesLine(r.Gates, r.Unproven)), r.Fixed)
+	for _, u := range r.Unproven {
+		fmt.Fprintf(w, "%s %s\n", pal.warn("not judged:"), cleanLine(u.Reason))
+	}
 	if r.Verdict != "" {
 		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, cleanLine(r.Reviewer), cleanLine(r.Comment))
 	}

@@ -83,6 +83,8 @@ type runRow struct {
 	Promoted  bool           `json:"promoted"`
 	UndoneBy  string         `json:"undone_by,omitempty"`
 	Error     *run.Problem   `json:"error"`
+	// Null while the run goes on, and where it is not known.
+	Unproven []verify.Unproven `json:"unproven"`
 }
 
 // newRunRow translates a row of the store. The exit code is left out
@@ -91,6 +93,7 @@ func newRunRow(r store.RunRow) runRow {
 	row := runRow{
 		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
 		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, Error: r.Error,
+		Unproven: r.Unproven,
 	}
 	if !r.Ended.IsZero() {
 		row.Exit = &r.Exit
@@ -153,7 +156,11 @@ func (c *cmdline) printRuns(rows []runRow) error {
 		if r.UndoneBy != "" {
 			state += " (undone)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, r.Verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
+		verdict := string(r.Verdict)
+		if r.Verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
+			verdict += " (" + nothingRan + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
 			cleanLine(r.Intent), cleanLine(r.Workspace))
 	}
 	if err := t.Flush(); err != nil {
@@ -240,7 +247,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	v := shownRun{
 		Document: run.Document{
 			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
-			Candidates: []run.DocumentCandidate{}, Error: d.Error, Exit: d.Exit,
+			Candidates: []run.DocumentCandidate{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
 	}
@@ -250,6 +257,10 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	for _, cand := range d.Candidates {
 		v.Candidates = append(v.Candidates, cand.Document())
+	}
+	// An empty list would say that all was judged.
+	if row.Unproven == nil && d.Verdict == verify.Pass && len(d.Candidates) > 0 {
+		v.Unproven = unrecorded()
 	}
 	// The run may have been recorded when a secret was not configured yet.
 	v.Document = v.Document.Hidden(s.hide)
@@ -266,6 +277,11 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
 	return v, nil
+}
+
+// unrecorded is what is said of a run whose record does not tell what was not judged.
+func unrecorded() []verify.Unproven {
+	return []verify.Unproven{{Gate: "tests", Kind: verify.Unknown, Reason: "it was not recorded then whether a test ran"}}
 }
 
 // runsShow prints all that is known of one run.

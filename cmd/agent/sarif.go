@@ -143,7 +143,27 @@ func newSarif(d run.Document) sarifLog {
 			log.Runs[i].add(g, tool)
 		}
 	}
+	log.unproven(d)
 	return log
+}
+
+// unproven notes what no gate judged, which no tool is there to tell: a run of the agent
+// itself has it. It is no result, as it has no place, and no gate objects.
+func (l *sarifLog) unproven(d run.Document) {
+	list := d.Candidates[len(d.Candidates)-1].Unproven
+	if len(list) == 0 {
+		return
+	}
+	call := sarifInvocation{Successful: true}
+	for _, u := range list {
+		call.Notifications = append(call.Notifications, sarifNotice{"warning", sarifMessage(u.Gate + ": " + u.Reason)})
+	}
+	i := slices.IndexFunc(l.Runs, func(r sarifRun) bool { return r.Tool.Driver.Name == sarifAgent })
+	if i < 0 {
+		i = len(l.Runs)
+		l.Runs = append(l.Runs, newSarifRun(d.Run, sarifAgent, ""))
+	}
+	l.Runs[i].Invocations = append(l.Runs[i].Invocations, call)
 }
 
 // sarifTools are the tools behind a gate with their versions, "" where none is

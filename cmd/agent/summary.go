@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -65,6 +66,21 @@ func (s summary) document(d run.Document) {
 	}
 	s.kept(d)
 	s.next(d)
+	s.caveat(d)
+}
+
+// caveat says of a change that was promoted or proved what no gate judged. It is the last
+// line: whoever reads one line reads this one.
+func (s summary) caveat(d run.Document) {
+	text := run.Caveat(d.Unproven)
+	if text == "" || d.State != run.Promoted && d.State != run.Done {
+		return
+	}
+	word := "proved"
+	if d.Promotion != nil {
+		word = "promoted"
+	}
+	fmt.Fprintf(s.w, "%s %s\n", s.palette.warn(word+", but"), cleanLine(text))
 }
 
 // kept lists the proposals that the run left open.
@@ -136,7 +152,8 @@ func (s summary) candidate(c run.DocumentCandidate) {
 	// The table first, so that the shape of the result is seen at a
 	// glance; the details follow gate by gate.
 	for _, g := range c.Gates {
-		s.line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", mark(s.palette, g.Verdict), g.Name, g.Verdict, g.Seconds, s.palette.dim(gateNote(g))))
+		sign, word := gateWord(s.palette, g, c.Unproven)
+		s.line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", sign, g.Name, word, g.Seconds, s.palette.dim(gateNote(g))))
 	}
 	for _, skip := range c.Skipped {
 		s.line(s.palette.dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, cleanLine(skip.Reason))))
@@ -144,12 +161,31 @@ func (s summary) candidate(c run.DocumentCandidate) {
 	for _, g := range c.Gates {
 		s.gate(g)
 	}
+	for i, u := range c.Unproven {
+		if i == 0 {
+			fmt.Fprintln(s.w)
+		}
+		fmt.Fprintln(s.w, s.palette.warn("not judged:")+" "+cleanLine(u.Reason))
+	}
 	for i, h := range c.Holds {
 		if i == 0 {
 			fmt.Fprintln(s.w)
 		}
 		fmt.Fprintln(s.w, s.palette.warn("needs a look:")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
 	}
+}
+
+// gateWord is the mark of a gate and its verdict in a word. One that passes and did not
+// judge all has no mark of a pass, and one in which no test ran no word of it either.
+func gateWord(p palette, g verify.Gate, list []verify.Unproven) (sign, word string) {
+	sign, word = mark(p, g.Verdict), string(g.Verdict)
+	if g.Verdict != verify.Pass || !slices.ContainsFunc(list, func(u verify.Unproven) bool { return u.Gate == g.Name }) {
+		return sign, word
+	}
+	if g.Name == "tests" && verify.NothingRan(list, g.Name) {
+		word = nothingRan
+	}
+	return unprovenMark(p), word
 }
 
 // gateNote says in a few words what is to be known of a gate.

@@ -14,6 +14,7 @@ func (c Candidate) Document() DocumentCandidate {
 		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff, Thought: c.Thought,
 		Gates: make([]verify.Gate, 0, len(c.Gates)), Skipped: append([]verify.Skip{}, c.Skipped...),
 		Holds: append([]workspace.Hold{}, c.Holds...), Edits: append([]edit.Applied{}, c.Edits...),
+		Unproven: append([]verify.Unproven{}, c.Unproven...),
 	}
 	for _, g := range c.Gates {
 		g.Findings = append([]verify.Finding{}, g.Findings...)
@@ -33,4 +34,16 @@ func (p Promotion) Document() *DocumentPromotion {
 		})
 	}
 	return d
+}
+
+// Caveat says in a sentence what no gate judged, the first thing whole and how many
+// others there are; "" when all was judged.
+func Caveat(list []verify.Unproven) string {
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0].Reason
+	}
+	return fmt.Sprintf("%s (and %d more)", list[0].Reason, len(list)-1)
 }

@@ -57,6 +57,8 @@ type Exhibit struct {
 	Verdict verify.Verdict   `json:"verdict"`
 	Gates   []verify.Gate    `json:"gates"`
 	Holds   []workspace.Hold `json:"holds"`
+	// Unproven is null in archives of runs from before it was kept.
+	Unproven []verify.Unproven `json:"unproven"`
 	// Digest is that of the changeset as it was judged, Files what it changed.
 	Digest string        `json:"digest"`
 	Files  []ExhibitFile `json:"files"`

@@ -40,6 +40,8 @@ type flight struct {
 	protect *workspace.Protection
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
+	// What no gate judged of the candidate that decides, or came last.
+	unproven []verify.Unproven
 
 	// Makes the snapshot anew for the next run; nil for nothing.
 	renew func(context.Context)
@@ -69,6 +71,7 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	var beating sync.WaitGroup
 	beating.Go(func() { f.beat(flying, stop) })
 	end := f.locked(flying, fly).hidden(f.hide)
+	end.Unproven = f.unproven
 	stop(nil)
 	beating.Wait()
 	f.beside.Wait()
@@ -255,6 +258,7 @@ func (f *flight) emit(e Event) {
 func (f *flight) close(end Ending) Document {
 	end = end.hidden(f.hide) // the record may not have taken it, which is another error
 	f.doc.State, f.doc.Verdict, f.doc.Error, f.doc.Exit = end.State, end.Verdict, end.Error, end.Exit
+	f.doc.Unproven = append([]verify.Unproven{}, end.Unproven...)
 	f.emit(Event{State: end.State})
 	return f.doc
 }

@@ -60,6 +60,17 @@ func logHolds(ctx context.Context, cand Candidate) {
 	}
 }
 
+// logUnproven enters what of a candidate no gate judged.
+// It is an entry of the gate that would have, since that is where a reader looks.
+func logUnproven(ctx context.Context, cand Candidate) {
+	for _, u := range cand.Unproven {
+		Enter(ctx, Entry{
+			Kind: GateEntry, Actor: "agent", Subject: u.Gate,
+			Detail: map[string]any{"unproven": string(u.Kind), "detail": u.Reason, "part": u.Part, "candidate": cand.Digest},
+		})
+	}
+}
+
 // logGate enters that a gate has judged, or was measured on the unpatched workspace.
 // candidate counts from 1; 0 is for what is judged before there is one. Beginnings are passed over: an end has the time.
 func logGate(ctx context.Context, e verify.Event, candidate int) {

@@ -18,7 +18,13 @@ import (
 // heartbeat of the run goes on meanwhile.
 func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
 	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
-	if err := f.enter(ctx, AwaitingApproval, "every gate passed"); err != nil {
+	// Of several candidates this is the one that decides.
+	f.unproven = p.Candidate.Unproven
+	note := "every gate passed"
+	if caveat := Caveat(f.unproven); caveat != "" {
+		note += ", but " + caveat
+	}
+	if err := f.enter(ctx, AwaitingApproval, note); err != nil {
 		return stop(endWith(Failed, f.trouble(ctx, "record the run", err)))
 	}
 	// The state is entered all the same, so that the record shows how far the

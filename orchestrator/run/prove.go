@@ -221,7 +221,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	}
 	// The format gate may have changed the files: the changeset that counts from
 	// here on is the one of the report.
-	cand.Verdict, cand.Gates, cand.Skipped = report.Verdict, report.Gates, report.Skipped
+	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
 	f.seal(cand, report.Changeset)
 	// What only the whole workspace tells is asked of what may be promoted.
 	cand.Holds = append(cand.Holds, report.Holds...)
@@ -310,7 +310,9 @@ func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
 	// The document is told even when the store is not there: it is what the
 	// caller has in hand at the end.
 	f.doc.Candidates = append(f.doc.Candidates, cand.Document())
+	f.unproven = cand.Unproven
 	logHolds(ctx, cand)
+	logUnproven(ctx, cand)
 	if err := f.Store.SaveCandidate(ctx, f.rec.ID, f.rec.Token, cand); err != nil {
 		return f.trouble(ctx, "record the candidate", err)
 	}

@@ -18,7 +18,7 @@ import (
 type Difference struct {
 	// Candidate counts from 1; 0 where it is about the run.
 	Candidate int `json:"candidate,omitempty"`
-	// What differs: response, tree, changeset, verdict, hold, the name of a gate, or that
+	// What differs: response, tree, changeset, verdict, hold, unproven, the name of a gate, or that
 	// and "found" for one of its findings. Of a response and a tree the digests are told.
 	What     string `json:"what"`
 	Recorded string `json:"recorded"`
@@ -338,6 +338,19 @@ func (rep *replay) compare(n int, x Exhibit, cand Candidate) {
 		delete(is, g.Name)
 	}
 	rep.each(n, "hold", heldBack(x.Holds), heldBack(cand.Holds))
+	// Older records do not say.
+	if x.Unproven != nil && cand.Unproven != nil {
+		rep.each(n, "unproven", unproven(x.Unproven), unproven(cand.Unproven))
+	}
+}
+
+// unproven words what was not judged, without the sentences, which may change.
+func unproven(list []verify.Unproven) []string {
+	var words []string
+	for _, u := range list {
+		words = append(words, u.Gate+" "+string(u.Kind))
+	}
+	return words
 }
 
 // each notes what is in one list and not in the other.

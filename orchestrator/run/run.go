@@ -109,11 +109,14 @@ type Candidate struct {
 	Diff   string
 	// Thought is what the response said of itself: untrusted text for people,
 	// never evidence.
-	Thought   string
-	Edits     []edit.Applied
-	Gates     []verify.Gate
-	Skipped   []verify.Skip
-	Holds     []workspace.Hold
+	Thought string
+	Edits   []edit.Applied
+	Gates   []verify.Gate
+	Skipped []verify.Skip
+	Holds   []workspace.Hold
+	// Unproven is what no gate judged; nil where no gate was asked, or in a record of
+	// before it was kept.
+	Unproven  []verify.Unproven
 	Changeset workspace.Changeset
 	// Origin is what it was made of, for a replay.
 	Origin Origin
@@ -145,6 +148,8 @@ type Ending struct {
 	Verdict verify.Verdict
 	Error   *Problem
 	Exit    int
+	// Unproven is that of the candidate which decided the run; nil where none did.
+	Unproven []verify.Unproven
 }
 
 // A Problem is an error as the document shows it.
@@ -351,6 +356,9 @@ type Document struct {
 	Outcome string   `json:"outcome,omitempty"`
 	Next    string   `json:"next,omitempty"`
 	Error   *Problem `json:"error"`
+	// Unproven is what no gate judged of what was promoted, proved or tried last, such
+	// as tests of which none ran; empty when all was judged, and never null.
+	Unproven []verify.Unproven `json:"unproven"`
 
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`
@@ -362,9 +370,11 @@ type DocumentCandidate struct {
 	Gates   []verify.Gate    `json:"gates"`
 	Skipped []verify.Skip    `json:"skipped"`
 	Holds   []workspace.Hold `json:"holds"`
-	Edits   []edit.Applied   `json:"edits"`
-	Digest  string           `json:"digest"`
-	Diff    string           `json:"diff"`
+	// Unproven is what no gate judged.
+	Unproven []verify.Unproven `json:"unproven"`
+	Edits    []edit.Applied    `json:"edits"`
+	Digest   string            `json:"digest"`
+	Diff     string            `json:"diff"`
 	// Thought is what the response said of itself: never evidence.
 	Thought string `json:"thought,omitempty"`
 }

@@ -30,6 +30,9 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 			return fmt.Errorf("%s: encode its %s: %w", act, name, err)
 		}
 	}
+	if lists["unproven"], err = unprovenJSON(c.Unproven); err != nil {
+		return fmt.Errorf("%s: encode what was not judged: %w", act, err)
+	}
 	return db.withFiles(ctx, act, c.Changeset, [][]byte{c.Origin.Response}, func(files []file) error {
 		return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 			if h.Ended {
@@ -60,11 +63,20 @@ func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, li
 		args["response"] = workspace.Digest(c.Origin.Response)
 	}
 	err = tx.QueryRow(ctx, `
-		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, response, target, onto, asked)
-		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @response, @target, @onto, @asked
+		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, unproven, response, target, onto, asked)
+		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @unproven, @response, @target, @onto, @asked
 		from candidate where run = @run
 		returning n`, args).Scan(&n)
 	return n, err
+}
+
+// unprovenJSON is a list of what was not judged as a column has it: null where nothing is
+// known, which an empty list is not.
+func unprovenJSON(list []verify.Unproven) (any, error) {
+	if list == nil {
+		return nil, nil
+	}
+	return cleanJSON(list)
 }
 
 // gateRows are the gates of a candidate and their findings, numbered in the order
@@ -96,13 +108,13 @@ func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 // in three queries however many gates there are.
 func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
 	rows, err := tx.Query(ctx, `
-		select verdict, digest, diff, thought, edits, skipped, holds from candidate where run = @run order by n`,
+		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
 		pgx.NamedArgs{"run": id})
 	if err != nil {
 		return nil, err
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
-		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds)
+		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
 		return c, err
 	})
 	if err != nil {

@@ -34,6 +34,8 @@ type RunRow struct {
 	Error    *run.Problem   // nil when there was none
 	Promoted bool           // the files of the workspace were written
 	UndoneBy string         // the run that took the promotion back, "" for none
+	// What no gate judged; nil while the run goes on, and where it is not known.
+	Unproven []verify.Unproven
 }
 
 // A StateRow is one transition of a run. Two rows of the same state mean that
@@ -143,7 +145,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''),
 			r.ended, v.seconds::float8, coalesce(r.verdict, ''), coalesce(r.exit_code, 0),
-			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, '')
+			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, ''), r.unproven
 		from run r join v_runs v on v.run = r.id `+rest, args)
 	if err != nil {
 		return nil, err
@@ -154,7 +156,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 		var ended *time.Time
 		var p run.Problem
 		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot, &r.Runtime,
-			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy)
+			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy, &r.Unproven)
 		if ended != nil {
 			r.Ended = *ended
 		}

@@ -175,7 +175,7 @@ func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candid
 			return &LackingError{id, "what its candidates were made of was not recorded then"}
 		}
 		c := candidates[len(list)]
-		x.Verdict, x.Gates, x.Holds, x.Digest = c.Verdict, c.Gates, c.Holds, c.Digest
+		x.Verdict, x.Gates, x.Holds, x.Unproven, x.Digest = c.Verdict, c.Gates, c.Holds, c.Unproven, c.Digest
 		list = append(list, x)
 		return nil
 	})

@@ -90,24 +90,33 @@ func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State,
 
 // Finish records the end of the run. A run ends once: a second ending gives
 // ErrFinished. The end counts as a transition too, unless Advance has recorded
-// that state already, as it does for a promotion.
+// that state already, as it does for a promotion. What was not judged is that of
+// the last candidate that passed where the ending does not say, as that of a dead
+// process does not.
 func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending) error {
 	problem := run.Problem{}
 	if end.Error != nil {
 		problem = *end.Error
 	}
-	return db.fenced(ctx, fmt.Sprintf("record the end of run %s", id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
+	act := "record the end of run " + id
+	unproven, err := unprovenJSON(end.Unproven)
+	if err != nil {
+		return fmt.Errorf("%s: encode what was not judged: %w", act, err)
+	}
+	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 		if h.Ended {
 			return ErrFinished
 		}
 		_, err := tx.Exec(ctx, `
 			update run set state = @state, verdict = nullif(@verdict, ''), exit_code = @exit, error_kind = nullif(@kind, ''),
 				error_message = nullif(@message, ''), error_next = nullif(@next, ''),
-				beat = clock_timestamp(), ended = clock_timestamp()
+				beat = clock_timestamp(), ended = clock_timestamp(),
+				unproven = coalesce(@unproven::jsonb, (
+					select c.unproven from candidate c where c.run = @id order by c.verdict = 'pass' desc, c.n desc limit 1))
 			where id = @id`,
 			pgx.NamedArgs{
 				"id": id, "state": end.State, "verdict": end.Verdict, "exit": end.Exit,
-				"kind": clean(problem.Kind), "message": clean(problem.Message), "next": clean(problem.Next),
+				"kind": clean(problem.Kind), "message": clean(problem.Message), "next": clean(problem.Next), "unproven": unproven,
 			})
 		if err != nil || h.State == end.State {
 			return err // entered before, and recorded then

@@ -1,0 +1,302 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxTestReads bounds how many files are read to find out whether they hold tests.
+const maxTestReads = 200
+
+// A suite is the tests of one language in one project of the workspace.
+type suite struct {
+	language *suiteLanguage
+	root     string
+	// How many files are tests by their names, the first of them, and those whose text
+	// must tell.
+	files  int
+	first  string
+	unsure []string
+	// How its tests ended that were judged.
+	ran, skipped int
+	// What one of its modules that did not load says.
+	broken string
+	// Why its project could not be judged, "" for nothing.
+	blocked string
+	// A runner that was to run it, "" for none.
+	runner string
+}
+
+// A testAudit is what ran of the tests of a workspace, by language and project.
+type testAudit struct {
+	r      *results
+	view   view
+	suites map[string]*suite
+	// The directories of projects, by language.
+	roots map[string]map[string]string
+	// Scripts that run the tests of a project of JavaScript, by its directory.
+	scripts map[string]string
+	// What was not judged; the words in front come last.
+	list []Unproven
+	// Names of suites of which the list tells.
+	told map[string]bool
+	// Tests ran and count, or ran and do not.
+	counts, ran bool
+}
+
+// newTestAudit counts nothing yet.
+func (r *results) newTestAudit(v view) *testAudit {
+	t := &testAudit{
+		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
+		roots: map[string]map[string]string{"Python": rooted(pythonRoots(v)), "Go": rooted(goRoots(v)), "JavaScript": {".": ""}},
+	}
+	for _, p := range packageRoots(v) {
+		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
+			t.roots["JavaScript"][p.dir] = ""
+			t.scripts[p.dir] = strings.TrimSpace(p.scripts["test"])
+		}
+	}
+	return t
+}
+
+// suiteOf is the suite that a file is of.
+func (t *testAudit) suiteOf(l *suiteLanguage, p string) *suite {
+	root := "."
+	if roots := t.roots[l.name]; roots != nil {
+		root = nearest(roots, path.Dir(p))
+	}
+	return t.suiteAt(l, root)
+}
+
+// suiteAt is the suite of a project.
+func (t *testAudit) suiteAt(l *suiteLanguage, root string) *suite {
+	key := l.name + " " + root
+	if t.suites[key] == nil {
+		t.suites[key] = &suite{language: l, root: root}
+	}
+	return t.suites[key]
+}
+
+// untested lists what was not tested.
+func (t *testAudit) untested() []Unproven {
+	for _, c := range t.r.checksOf(gateTests) {
+		if t.r.skipped[c.name] == syntaxStops {
+			return []Unproven{{Gate: gateTests, Kind: NotRun, Reason: "no test ran: a touched file has a syntax error"}}
+		}
+		t.count(c)
+	}
+	t.look()
+	for _, key := range slices.Sorted(maps.Keys(t.suites)) {
+		t.judge(key, t.suites[key])
+	}
+	for _, root := range slices.Sorted(maps.Keys(t.scripts)) {
+		t.script(root)
+	}
+	own := t.r.ownGate(nil, true)
+	if len(t.list) == 0 && !t.counts && !own {
+		t.list = []Unproven{t.none()}
+	}
+	for i := range t.list {
+		u := &t.list[i]
+		u.Gate, u.Part = gateTests, t.counts || own
+		switch {
+		case u.Part:
+			u.Reason = "not all tests ran: " + u.Reason
+		case t.ran:
+			u.Reason = "no test judged the patch: " + u.Reason
+		default:
+			u.Reason = "no test ran: " + u.Reason
+		}
+	}
+	return t.list
+}
+
+// runnerLanguage is the language whose tests a runner runs.
+func runnerLanguage(name string) *suiteLanguage {
+	switch name {
+	case checkPytest:
+		return languageNamed("Python")
+	case checkGoTests:
+		return languageNamed("Go")
+	}
+	return languageNamed("JavaScript")
+}
+
+// count takes in what came of one runner.
+func (t *testAudit) count(c check) {
+	cand, attempted := t.r.cand[c.name]
+	if !attempted {
+		return
+	}
+	l := runnerLanguage(c.name)
+	places := slices.Collect(maps.Keys(t.roots[l.name]))
+	if c.places != nil {
+		places = c.places(t.view)
+	}
+	reason, skipped := t.r.skipped[c.name]
+	g, judged := t.r.judged[c.name]
+	if !skipped && judged && (g.Verdict == Infra || g.Verdict == Timeout || g.Verdict == OOM) {
+		skipped, reason = true, g.Detail
+	}
+	if skipped {
+		t.ran = t.ran || slices.ContainsFunc(cand.Tests, testResult.ran)
+		u := Unproven{Kind: NotJudged, Reason: c.name + ": " + reason}
+		switch {
+		case isAbsent(c.name, cand):
+			u.Kind, u.Reason = NotInstalled, cand.Blocked
+		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
+			u.Kind, u.Reason = NoneFound, c.name+" found no tests"
+		}
+		if !t.r.ownGate(l, true) {
+			t.list = append(t.list, u)
+		}
+		for _, root := range places {
+			t.told[l.name+" "+root] = true
+		}
+		return
+	}
+	for _, root := range places {
+		s := t.suiteAt(l, root)
+		s.runner = cmp.Or(s.runner, c.name)
+		s.blocked = cmp.Or(s.blocked, t.r.base[c.name].Roots[root])
+	}
+	for _, result := range cand.Tests {
+		file, _, _ := strings.Cut(result.ID, "::")
+		switch s := t.suiteOf(l, file); {
+		case s.blocked != "":
+			t.ran = t.ran || result.ran()
+		case result.ran():
+			s.ran++
+			t.counts = true
+		case result.skipped():
+			s.skipped++
+		default:
+			s.broken = cmp.Or(s.broken, shorten(file)+": "+shorten(result.Message))
+		}
+	}
+}
+
+// look finds the files that hold tests by their names.
+func (t *testAudit) look() {
+	for _, p := range t.view.paths() {
+		l := languageOf(p)
+		if l == nil {
+			continue
+		}
+		possible, unsure := l.maybe(p)
+		if !possible || offstage(p) {
+			continue
+		}
+		s := t.suiteOf(l, p)
+		if unsure {
+			s.unsure = append(s.unsure, p)
+		} else {
+			s.files, s.first = s.files+1, cmp.Or(s.first, p)
+		}
+	}
+}
+
+// read has the texts tell which of the files hold tests. A file that cannot be read
+// here holds none.
+func (t *testAudit) read(s *suite) {
+	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
+		if data, err := t.view.read(p); err == nil && s.language.text.Match(data) {
+			s.files, s.first = s.files+1, cmp.Or(s.first, p)
+		}
+	}
+}
+
+// judge tells of one suite of which no test ran.
+func (t *testAudit) judge(key string, s *suite) {
+	if s.ran > 0 || t.told[key] || t.r.ownGate(s.language, true) {
+		return
+	}
+	if t.read(s); s.files == 0 && s.skipped == 0 && s.broken == "" {
+		return
+	}
+	t.told[key] = true
+	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.name)
+	if s.files == 1 {
+		found = fmt.Sprintf("1 test file of %s was found", s.language.name)
+	}
+	if s.root != "." {
+		where = " in " + s.root
+		found += where
+	}
+	if s.first != "" {
+		found += " (" + shorten(s.first) + ")"
+	}
+	script := t.scripts[s.root]
+	if s.language.name != "JavaScript" {
+		script = ""
+	}
+	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
+	switch {
+	case s.blocked != "":
+		u.Kind, u.Reason = NotJudged, s.runner+where+": already before the patch, "+s.blocked
+	case s.broken != "":
+		u.Kind, u.Reason = NotCollected, s.runner+" could not load "+s.broken
+	case s.skipped > 0:
+		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its %d tests%s", s.runner, s.skipped, where)
+	case s.runner != "":
+		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
+	case script != "":
+		u.Kind, u.Reason = TestScript, found+" and "+t.scriptReason(s.root)
+	}
+	t.list = append(t.list, u)
+}
+
+// scriptReason says that the test script of a package is not run.
+func (t *testAudit) scriptReason(root string) string {
+	return fmt.Sprintf("the test script of %s is not understood: %s", path.Join(root, "package.json"), shorten(t.scripts[root]))
+}
+
+// script tells of a test script that nothing of its package, or of those inside it, has
+// run for.
+func (t *testAudit) script(root string) {
+	l := languageNamed("JavaScript")
+	if t.scripts[root] == "" || t.r.ownGate(l, true) {
+		return
+	}
+	for at := range t.roots[l.name] {
+		key := l.name + " " + at
+		if s := t.suites[key]; below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
+			return
+		}
+	}
+	t.list = append(t.list, Unproven{Kind: TestScript, Reason: t.scriptReason(root)})
+}
+
+// drivers are the files that say how tests are run, with what in them says so.
+var drivers = []struct {
+	base  string
+	text  string
+	tells string
+}{
+	{"Makefile", `(?m)^(?:test|tests|check)\s*:[^=]?`, "has a target for tests"},
+	{"GNUmakefile", `(?m)^(?:test|tests|check)\s*:[^=]?`, "has a target for tests"},
+	{"justfile", `(?m)^@?test\b[^=\n]*:`, "has a recipe for tests"},
+	{"Taskfile.yml", `(?m)^\s+test:`, "has a task for tests"},
+	{"Rakefile", `\b(?:TestTask|RSpec|task\s+:?test)\b`, "has a task for tests"},
+	{"tox.ini", ``, "configures tox"},
+	{"noxfile.py", ``, "configures nox"},
+	{"pytest.ini", ``, "configures pytest"},
+	{"pyproject.toml", `(?m)^\s*\[\s*tool\s*\.\s*pytest\b`, "configures pytest"},
+	{"setup.cfg", `(?m)^\[tool:pytest\]`, "configures pytest"},
+	{"phpunit.xml", ``, "configures phpunit"},
+	{"CMakeLists.txt", `(?i)\benable_testing\b`, "enables tests"},
+}
+
+// none says why there was no test to run.
+func (t *testAudit) none() Unproven {
+	for _, d := range drivers {
+		if t.view.has(d.base) && re(d.text).MatchString(t.view.text(d.base)) {
+			return Unproven{Kind: TestScript, Reason: d.base + " " + d.tells + ", which is not run here, and no test file was found; a [[gate]] in agent.toml can run it"}
+		}
+	}
+	return Unproven{Kind: NoTests, Reason: "no tests were found in the workspace"}
+}
