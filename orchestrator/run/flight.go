@@ -70,8 +70,9 @@ func (r *Runner) launch(ctx context.Context, rec Record, fly func(context.Contex
 	flying, stop := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { f.beat(flying, stop) })
-	end := f.locked(flying, fly).hidden(f.hide)
+	end := f.locked(flying, fly)
 	end.Unproven = f.unproven
+	end = end.hidden(f.hide)
 	stop(nil)
 	beating.Wait()
 	f.beside.Wait()

@@ -40,6 +40,11 @@ func (e Ending) hidden(hide func(string) string) Ending {
 		p.Message, p.Next = hide(p.Message), hide(p.Next)
 		e.Error = &p
 	}
+	// A reason may quote a test script.
+	e.Unproven = slices.Clone(e.Unproven)
+	for i := range e.Unproven {
+		e.Unproven[i].Reason = hide(e.Unproven[i].Reason)
+	}
 	return e
 }
 
@@ -49,7 +54,8 @@ func (d Document) Hidden(hide func(string) string) Document {
 	if hide == nil {
 		return d
 	}
-	d.Error = Ending{Error: d.Error}.hidden(hide).Error
+	end := Ending{Error: d.Error, Unproven: d.Unproven}.hidden(hide)
+	d.Error, d.Unproven = end.Error, end.Unproven
 	d.Candidates, d.Proposals = slices.Clone(d.Candidates), slices.Clone(d.Proposals)
 	for i, c := range d.Candidates {
 		shown := Candidate{Thought: c.Thought, Gates: c.Gates, Skipped: c.Skipped, Holds: c.Holds}.hidden(hide).Document()
