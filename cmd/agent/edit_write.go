@@ -170,6 +170,10 @@ func (e *editing) unplaced(err error) error {
 			next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
 		}
 	}
+	var path *workspace.PathError
+	if errors.As(err, &path) {
+		return &fault{exit: run.ExitFail, kind: "patch", next: "fix what is named, then run again", err: fmt.Errorf("the patch may not write that: %w", path)}
+	}
 	// A full disk is the one cause with a cure of its own; what else a
 	// file system refuses is in the error.
 	next := "see that " + e.dir + " can be written, then run again"

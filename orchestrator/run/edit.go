@@ -43,5 +43,8 @@ func suit(base *workspace.Manifest, cs workspace.Changeset) error {
 	if err := placeable(base, cs); err != nil {
 		return &ForbiddenError{err}
 	}
+	if err := base.CheckRepositories(cs); err != nil {
+		return &ForbiddenError{err}
+	}
 	return nil
 }

@@ -263,11 +263,16 @@ func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
 // unplaced is the ending of a promotion that was put back.
 //
 // A file that somebody changed at the last moment is a conflict, which the person
-// can settle; anything else is the machine's.
+// can settle, and a path may be forbidden by what lies on the host by now;
+// anything else is the machine's.
 func (f *flight) unplaced(ctx context.Context, err error) Ending {
 	var conflict *workspace.ConflictError
-	if errors.As(err, &conflict) {
+	var path *workspace.PathError
+	switch {
+	case errors.As(err, &conflict):
 		return endWith(Conflicted, conflicted(conflict, f.rec.ID))
+	case errors.As(err, &path):
+		return endWith(Failed, forbidden(path))
 	}
 	return endWith(Failed, f.trouble(ctx, "write to the workspace", err))
 }

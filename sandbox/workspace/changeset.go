@@ -116,8 +116,9 @@ func (cs Changeset) Reverse() Changeset {
 // Check reports the first path or size in cs that may never be written,
 // whatever anybody approves: see CheckPath. Content over MaxContent a file is
 // refused, so are a private key or registry token in a file, two changes of
-// one path, a path below a file, and two paths that differ only in case or
-// Unicode form. The error is a *PathError.
+// one path, a path below a file, two paths that differ only in case or Unicode
+// form, and what makes or changes a git repository; CheckRepositories says that
+// of the workspace too. The error is a *PathError.
 func (cs Changeset) Check() error {
 	for _, c := range cs.Changes {
 		if err := c.check(); err != nil {
@@ -144,7 +145,7 @@ func (cs Changeset) Check() error {
 		}
 		folded[fold(c.path)] = c.path
 	}
-	return nil
+	return newRepositories(changes).refusal()
 }
 
 // check judges one change by itself.

@@ -79,7 +79,8 @@
 // # Changing
 //
 // A Changeset is the only form in which a change travels. Check refuses what
-// may never be written; Holds names what a person must see, and which of it
+// may never be written, and CheckRepositories what would be a git repository
+// together with the files that are there; Prepare looks at the host once more. Holds names what a person must see, and which of it
 // must not be written without approval: also where the text makes a check
 // weaker, by a suppression, a test that tests less, a type that lets everything
 // through. That is read off the lines, without running anything, and counted

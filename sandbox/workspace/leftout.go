@@ -26,8 +26,9 @@ var leftDirs = []string{
 	".nyc_output", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", ".gradle", ".terraform",
 	// Editors: of no use in a box, and often with absolute paths of the host.
 	".vscode", ".idea",
-	// Other version control. Its directories can be larger than the sources.
-	".svn", ".hg", ".bzr",
+	// Other version control. Its directories can be larger than the sources, and
+	// their configuration names programs as that of git does.
+	".svn", ".hg", ".bzr", ".jj", ".sl", ".pijul", "_darcs",
 }
 
 // leftFiles are files of the same sort; a * at one end stands for anything.

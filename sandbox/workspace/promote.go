@@ -144,6 +144,9 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *
 	if err := checkGit(j.tree.root, base); err != nil {
 		return err
 	}
+	if err := j.checkRepositories(cs); err != nil {
+		return err
+	}
 	files, err := j.plan(ctx, cs, base)
 	if err != nil {
 		return err

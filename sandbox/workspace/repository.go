@@ -1,0 +1,294 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Git takes any directory for a repository that has a valid HEAD, and objects
+// and refs or a commondir that says where those are: is_git_directory in its
+// setup.c. It needs no .git around it, and git looks for one in the current
+// directory and all above it. The configuration and the hooks of such a
+// repository name programs, which any git command started there runs, so that
+// files of an innocent look are code on the host as soon as they lie together.
+
+// gitFiles are the names in a repository that are git's own, in lower case;
+// see gitrepository-layout(5) and common_list in git's path.c. Other files may
+// lie there as well, such as work trees beside a bare repository.
+var gitFiles = []string{
+	"head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info", "packed-refs", "reftable", "index", "logs",
+	"worktrees", "modules", "branches", "remotes", "shallow", "gitdir", "description", "common", "git-daemon-export-ok",
+	"rebase-apply", "rebase-merge", "rebased-patches", "sequencer", "rr-cache", "lfs", "svn", "bisect_run",
+}
+
+// isGitFile reports whether name, which is folded, would be git's own in a
+// repository.
+func isGitFile(name string) bool {
+	return slices.Contains(gitFiles, name) || strings.HasPrefix(name, "sharedindex.") || strings.HasPrefix(name, "bisect_") ||
+		strings.HasSuffix(name, "_head") || strings.HasSuffix(name, ".lock") && isGitFile(strings.TrimSuffix(name, ".lock"))
+}
+
+// A layout is what of a repository a directory has.
+type layout struct{ head, objects, refs, commondir bool }
+
+// isRepository is git's rule, but for the place that a commondir names: that may be
+// anywhere and change later. Nor does it matter what objects and refs are, for git
+// takes executable files and links too.
+func (l layout) isRepository() bool { return l.head && (l.commondir || l.objects && l.refs) }
+
+// add notes a folded name; head says whether a HEAD is valid.
+func (l *layout) add(name string, head bool) {
+	switch name {
+	case "head":
+		l.head = l.head || head
+	case "objects":
+		l.objects = true
+	case "refs":
+		l.refs = true
+	case "commondir":
+		l.commondir = true
+	}
+}
+
+// isLayout reports whether a folded name is one that add knows.
+func isLayout(name string) bool { return slices.Contains(gitFiles[:4], name) }
+
+// headLength is how much of a HEAD git reads, in bytes.
+const headLength = 255
+
+// isHead reports whether git takes a file of this content for a HEAD: a
+// symbolic reference, or an object name of which git reads the first digits.
+func isHead(content []byte) bool {
+	text := bytes.ToLower(bytes.TrimSpace(content[:min(len(content), headLength)]))
+	const shortest = 40 // of SHA-1, in hexadecimal digits
+	return bytes.HasPrefix(text, []byte("ref:")) || len(text) >= shortest && len(bytes.TrimLeft(text[:shortest], "0123456789abcdef")) == 0
+}
+
+// A folder is a directory, under all spellings that some file system takes for
+// one, in which a changeset writes what would be git's own in a repository.
+type folder struct {
+	before, after layout
+	// The first such path, "" where only a folder below has one, and the
+	// directory as that path spells it.
+	change, dir string
+	// By their folded names.
+	below map[string]*folder
+}
+
+// repositories looks for repositories among the folders of a changeset. To
+// what the changeset says comes what lies there already.
+type repositories struct {
+	changes []pathChange
+	root    folder
+	// Those with a change, in the order of their changes.
+	changed []*folder
+}
+
+// newRepositories takes in the changes, sorted.
+func newRepositories(changes []pathChange) *repositories {
+	r := &repositories{changes: changes}
+	for _, c := range changes {
+		// Folding keeps slashes: no other character becomes or joins with one.
+		parts := strings.Split(fold(c.path), "/")
+		deepest := len(parts) - 1
+		for deepest >= 0 && !isGitFile(parts[deepest]) {
+			deepest--
+		}
+		at, length := &r.root, 0
+		for i := 0; i <= deepest; i++ {
+			if isGitFile(parts[i]) {
+				r.note(at, c, parts[i], i == len(parts)-1, length)
+			}
+			if i == deepest {
+				break
+			}
+			if at.below == nil {
+				at.below = map[string]*folder{}
+			}
+			if at.below[parts[i]] == nil {
+				at.below[parts[i]] = &folder{}
+			}
+			at = at.below[parts[i]]
+			length += 1 + strings.IndexByte(c.path[length:], '/')
+		}
+	}
+	return r
+}
+
+// note takes in that c writes at or below name, which is git's, in f. The
+// directory is the first length bytes of the path of c; last says that name is
+// the file itself.
+func (r *repositories) note(f *folder, c pathChange, name string, last bool, length int) {
+	if f.change == "" {
+		f.change, f.dir = c.path, strings.TrimSuffix(c.path[:length], "/")
+		r.changed = append(r.changed, f)
+	}
+	if c.existed {
+		f.before.add(name, last && isHead(c.before))
+	}
+	if c.exists {
+		f.after.add(name, last && isHead(c.after))
+	}
+}
+
+// found takes in that the path name lies in f already. What the changeset does
+// to that very path is known.
+func (r *repositories) found(f *folder, name string, head bool) {
+	folded := fold(path.Base(name))
+	f.before.add(folded, head)
+	if _, ok := lookup(r.changes, name); !ok {
+		f.after.add(folded, head)
+	}
+}
+
+// addManifest takes in what m knows, also of directories that are one with those
+// of the changeset on other file systems.
+func (r *repositories) addManifest(m *Manifest) {
+	if len(r.changed) == 0 {
+		return
+	}
+	for _, e := range m.Entries {
+		if !isLayout(fold(path.Base(e.Path))) {
+			continue
+		}
+		f := &r.root
+		if dir := path.Dir(e.Path); dir != "." {
+			for part := range strings.SplitSeq(fold(dir), "/") {
+				if f = f.below[part]; f == nil {
+					break
+				}
+			}
+		}
+		if f != nil {
+			r.found(f, e.Path, m.holdsHead(e))
+		}
+	}
+}
+
+// holdsHead reports whether e could be a valid HEAD. What cannot be read could.
+func (m *Manifest) holdsHead(e Entry) bool {
+	if e.Kind != File || !strings.EqualFold(path.Base(e.Path), "head") {
+		return e.Kind != Dir
+	}
+	r, err := m.Open(e.Path)
+	if err != nil {
+		return true
+	}
+	defer r.Close()
+	content, err := io.ReadAll(io.LimitReader(r, headLength))
+	return err != nil || isHead(content)
+}
+
+// addTree takes in what lies on the host, whether a scan sees it or not.
+func (r *repositories) addTree(t *tree) error {
+	if len(r.changed) == 0 {
+		return nil
+	}
+	return r.walk(t, &r.root, []string{"."})
+}
+
+// walk takes in the directories dirs, which are f, and what f has below.
+func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
+	below := map[string][]string{}
+	for _, dir := range dirs {
+		names, err := t.names(dir)
+		if gone(err) { // or a link or a file, below which nothing is written
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, base := range names {
+			folded, name := fold(base), path.Join(dir, base)
+			if isLayout(folded) {
+				r.found(f, name, t.holdsHead(name, folded))
+			}
+			if f.below[folded] != nil {
+				below[folded] = append(below[folded], name)
+			}
+		}
+	}
+	for folded, dirs := range below {
+		if err := r.walk(t, f.below[folded], dirs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdsHead reports whether name on the host could be a valid HEAD. What
+// cannot be read could, and so could a link: git does not follow it.
+func (t *tree) holdsHead(name, folded string) bool {
+	if folded != "head" {
+		return false
+	}
+	st, err := t.stat(name)
+	if err != nil {
+		return !gone(err)
+	}
+	if kind, _ := kindOf(st.Mode); kind != File {
+		return kind == Symlink
+	}
+	file, err := t.open(name, unix.O_RDONLY, 0)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, headLength))
+	return err != nil || isHead(content)
+}
+
+// refusal is the first change of what is git's own in a directory that is a
+// repository before or after, as a *PathError.
+func (r *repositories) refusal() error {
+	for _, f := range r.changed {
+		dir := cmp.Or(f.dir, "the workspace's own directory")
+		switch {
+		case f.before.isRepository():
+			return &PathError{Path: f.change, Reason: "git takes " + dir + " for a repository and runs what its files name: change them by hand"}
+		case f.after.isRepository():
+			return &PathError{Path: f.change, Reason: "git would take " + dir + " for a repository and run what its files name: " +
+				"leave out HEAD, or objects, refs and commondir"}
+		}
+	}
+	return nil
+}
+
+// CheckRepositories reports, as a *PathError, the first path of cs by which a
+// directory of the workspace becomes a repository to git without being called
+// .git, or by which one that is a repository is changed: git runs what its
+// configuration and hooks name. It looks at cs, at m and at the host, where
+// also files count that the scan has left out.
+func (m *Manifest) CheckRepositories(cs Changeset) error {
+	changes, err := cs.flatten()
+	if err != nil {
+		return err
+	}
+	r := newRepositories(changes)
+	r.addManifest(m)
+	// Where the host cannot be read, Prepare comes to that again, and fails.
+	if t, err := openTree(m.Root); err == nil {
+		_ = r.addTree(t)
+		t.close()
+	}
+	return r.refusal()
+}
+
+// checkRepositories is CheckRepositories on the host alone.
+func (j *journal) checkRepositories(cs Changeset) error {
+	changes, err := cs.flatten()
+	if err != nil {
+		return err
+	}
+	r := newRepositories(changes)
+	if err := r.addTree(j.tree); err != nil {
+		return err
+	}
+	return r.refusal()
+}
