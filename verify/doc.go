@@ -53,7 +53,8 @@
 // patch wrote; a package that it sees no more, with no finding that says why, is
 // infra. Each go.mod is a module by itself, with the go.work that uses it.
 //
-// A few failing tests that passed before are repeated on both sides: one that fails
+// A few failing tests that passed before are repeated on both sides, by their names
+// with pytest and go test and by their files with the runners of JavaScript: one that fails
 // in some repeats without the patch and passes in some with it fails by chance, and
 // is told as old.
 //

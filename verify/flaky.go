@@ -51,8 +51,9 @@ func suspects(g Gate, base, cand outcome, d diff) []suspect {
 	}
 	var list []suspect
 	for _, r := range cand.Tests {
-		// A test can be asked for by its ID, unless pytest took it for an option.
-		if old, ok := passed[r.ID]; ok && r.bad() && r.ran() && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
+		// A test can be asked for by its ID, unless its runner took that for an option.
+		// What fails because of the tests in it is repeated with them.
+		if old, ok := passed[r.ID]; ok && r.bad() && r.ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
 			list = append(list, suspect{old, r.ID})
 		}
 	}

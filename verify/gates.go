@@ -198,7 +198,8 @@ type check struct {
 	places func(v view) []string
 	// It runs no code of the workspace, so what it leaves in its box can be trusted.
 	inert bool
-	// It heeds bench.only, so that tests that may fail by chance can be repeated.
+	// It runs the tests of bench.only alone, or their files, so that tests that may fail
+	// by chance can be repeated.
 	repeats bool
 	// The programs behind it, by their names in Request.Versions.
 	tools []string

@@ -17,7 +17,7 @@ import (
 // goTestCheck runs Go's tests.
 var goTestCheck = check{
 	name: checkGoTests, gate: gateTests, group: groupTests, run: runGoTests, applies: goTestsApply, judge: judgeTests,
-	tools: []string{"go"}, family: goFamily, places: goRoots,
+	tools: []string{"go"}, family: goFamily, places: goRoots, repeats: true,
 	planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",
 		"sound.go":       plantedGo,
@@ -50,12 +50,46 @@ func goTestsApply(v view) string {
 // isGoTest reports whether the go command takes the file at p for tests.
 func isGoTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !goIgnored(path.Dir(p)) }
 
-// runGoTests runs the tests of every module to their end, one after the other.
+// goSelected lists the arguments of go test for the tests that are asked for in a module:
+// their functions and their packages. Without any that is all of them.
+func goSelected(b bench, root string) []string {
+	if len(b.only) == 0 {
+		return []string{"./..."}
+	}
+	var dirs, tests []string
+	for _, id := range b.only {
+		file, test, _ := strings.Cut(id, "::")
+		// A test that no file of its package declares goes by the directory.
+		dir := file
+		if isGoTest(file) {
+			dir = path.Dir(file)
+		}
+		if nearest(rooted(goRoots(b.view)), dir) != root {
+			continue
+		}
+		// A subtest is run with what it stands in: its name need not be what it is
+		// selected by.
+		test, _, _ = strings.Cut(test, "/")
+		dirs, tests = append(dirs, "./"+strings.TrimPrefix(strings.TrimPrefix(dir, root), "/")), append(tests, regexp.QuoteMeta(test))
+	}
+	if len(tests) == 0 {
+		return nil
+	}
+	slices.Sort(dirs)
+	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, slices.Compact(dirs)...)
+}
+
+// runGoTests runs the tests of every module to their end, one after the other, or those
+// that are asked for.
 func runGoTests(ctx context.Context, b bench) outcome {
 	var total outcome
 	files := newGoTestFiles(b.view)
 	var all testRun
 	for _, root := range inOrder(b, goRoots(b.view), itself) {
+		selected := goSelected(b, root)
+		if selected == nil {
+			continue
+		}
 		dirs, out, done := b.goDirs(ctx, root)
 		if total = add(total, out); !done {
 			return total
@@ -65,7 +99,7 @@ func runGoTests(ctx context.Context, b bench) outcome {
 			continue
 		}
 		// What vet has to say is the lint gate's; a cached result would be none.
-		res, out, done := b.command(ctx, goCommand(b, root, "go", "test", "-json", "-vet=off", "-count=1", "-timeout=0", "./..."))
+		res, out, done := b.command(ctx, goCommand(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
 		if total = add(total, out); !done && out.Verdict != Timeout && out.Verdict != OOM {
 			return total
 		}

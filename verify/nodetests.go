@@ -15,7 +15,7 @@ import (
 // nodeCheck runs the tests of JavaScript that node runs by itself.
 var nodeCheck = check{
 	name: checkNode, gate: gateTests, group: groupTests, run: runNodeTests, applies: nodeTestsApply, judge: judgeTests,
-	tools: []string{"node"}, family: scriptFamily, places: nodePlaces,
+	tools: []string{"node"}, family: scriptFamily, places: nodePlaces, repeats: true,
 	planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
 			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
@@ -206,10 +206,31 @@ func nodeCommand(b bench, p nodeProject) guest.Command {
 	}
 }
 
-// runNodeTests runs node's runner in each project and reads the reporter's file.
+// selectedFiles leaves of a project's files those with tests that are asked for; without
+// any that is all of them.
+func selectedFiles(b bench, root string, files []string) (list []string) {
+	if len(b.only) == 0 {
+		return files
+	}
+	for _, name := range files {
+		if slices.ContainsFunc(b.only, func(id string) bool {
+			file, _, _ := strings.Cut(id, "::")
+			return file == path.Join(root, name)
+		}) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// runNodeTests runs node's runner in each project and reads the reporter's file. Where
+// some tests are asked for, it runs the files in which they stand.
 func runNodeTests(ctx context.Context, b bench) outcome {
 	total, all := outcome{}, testRun{}
 	for _, p := range inOrder(b, nodeProjects(b.view), nodeProject.dir) {
+		if p.files = selectedFiles(b, p.root, p.files); len(p.files) == 0 {
+			continue
+		}
 		res, out, done := b.command(ctx, nodeCommand(b, p))
 		// A test can send its parent a signal; see runTests.
 		if out.Verdict == Infra && !res.Killed && res.Signal != "" {

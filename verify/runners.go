@@ -21,6 +21,8 @@ type packageRunner struct {
 	name string
 	// args are given behind those of the script, and make it write its report.
 	args func(report string) []string
+	// byPath are given before the files that are run alone.
+	byPath []string
 	// parse reads the report; place makes a test's file one of the workspace.
 	parse func(data []byte, place func(file string) string) ([]testResult, error)
 	// status is the exit status with that many failures, other than 1.
@@ -38,7 +40,7 @@ var (
 		},
 	}
 	jest = packageRunner{
-		name: checkJest, parse: parseJest, planted: plantedJest,
+		name: checkJest, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
 		args: func(report string) []string {
 			return []string{
 				"--ci", "--watchAll=false", "--watchman=false", "--coverage=false", "--bail=0", "--passWithNoTests",
@@ -60,7 +62,7 @@ func packageRunners() []packageRunner { return []packageRunner{vitest, jest, moc
 // check makes the check of a runner.
 func (r packageRunner) check() check {
 	return check{
-		name: r.name, gate: gateTests, group: groupTests, run: r.run, applies: r.applies, judge: r.judge, family: scriptFamily, places: r.places,
+		name: r.name, gate: gateTests, group: groupTests, run: r.run, applies: r.applies, judge: r.judge, family: scriptFamily, places: r.places, repeats: true,
 		planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
@@ -102,7 +104,24 @@ func (r packageRunner) applies(v view) string {
 	return "no package.json has its tests run by " + r.name
 }
 
-// run runs the tests of each package and reads the runner's reports.
+// selected lists the arguments by which a package's tests that are asked for are run:
+// their files, since titles need not be unique. It reports whether there are any; without
+// tests that are asked for there are no arguments, and all are run.
+func (r packageRunner) selected(b bench, roots map[string]string, root string) (args []string, any bool) {
+	if len(b.only) == 0 {
+		return nil, true
+	}
+	for _, id := range b.only {
+		file, _, _ := strings.Cut(id, "::")
+		if name := "./" + strings.TrimPrefix(file, root+"/"); nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
+			args = append(args, name)
+		}
+	}
+	return append(slices.Clone(r.byPath), args...), len(args) > 0
+}
+
+// run runs the tests of each package, or the files of those that are asked for, and reads
+// the runner's reports.
 func (r packageRunner) run(ctx context.Context, b bench) outcome {
 	uses := r.uses(b.view)
 	found, total, done := b.installed(ctx, r.name, r.name, uses)
@@ -121,10 +140,14 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 			total.Blocked = cmp.Or(total.Blocked, absent(r.name, u.root))
 			continue
 		}
+		files, any := r.selected(b, roots, u.root)
+		if !any {
+			continue
+		}
 		version = " " + shorten(found[i].Version)
 		// Each has its own, so that none counts for another one.
 		report := fmt.Sprintf("/tmp/agent-%s-%d.json", r.name, i)
-		cmd := b.useCommand(u, *found[i], append(without(u.args, runnerOptions), r.args(report)...)...)
+		cmd := b.useCommand(u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
 		cmd.Collect = []string{report}
 		res, out, done := b.command(ctx, cmd)
 		// A test can end its runner in any way; see runTests.

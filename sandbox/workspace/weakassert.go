@@ -170,7 +170,17 @@ func (c clause) key() string { return c.text + "\x00" + strings.Repeat("!", c.le
 // less, and those of removed that nothing took the place of. Each that asks as much makes
 // up for one, or for all that it restates.
 func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []clause) {
-	slices.SortStableFunc(removed, func(a, b clause) int { return cmp.Compare(b.asks(), a.asks()) })
+	closest := func(r clause) (most int) {
+		for _, a := range added {
+			if a.covers(r) {
+				most = max(most, common(a, r))
+			}
+		}
+		return most
+	}
+	slices.SortStableFunc(removed, func(a, b clause) int {
+		return cmp.Or(cmp.Compare(b.asks(), a.asks()), cmp.Compare(min(closest(b), 1), min(closest(a), 1)))
+	})
 	used := make([]bool, len(added))
 	for _, r := range removed {
 		// Those closest to it come first.
