@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
 	"agent/orchestrator/llm/ollama"
@@ -98,6 +99,21 @@ func ollamaLink(s settings, model string) (llm.Link, error) {
 	}
 	room, err := strconv.Atoi(s["ollama.context"].text)
 	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
+}
+
+// window is the context of the smallest model that may be asked: a question has
+// to fit a fallback as well.
+func (s settings) window() agent.Window {
+	for _, name := range s.modelNames() {
+		if vendor, _, _ := strings.Cut(name, "/"); vendor == ollama.Vendor {
+			n, err := strconv.Atoi(s["ollama.context"].text)
+			if err != nil { // settings has checked it
+				break
+			}
+			return agent.Window{Tokens: n, Setting: "ollama.context"}
+		}
+	}
+	return agent.Window{}
 }
 
 // chain returns what asks the models of set, or answers from the record

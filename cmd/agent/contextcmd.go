@@ -29,6 +29,7 @@ func (c *cmdline) contextCommand() *cli.Command {
 		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
 		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
 			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n" +
+			"A file that is too long for the model's context is shown in parts, as it would be sent.\n" +
 			"What the file uses, who uses it, and what lint and types say of it are shown as they are\n" +
 			"recorded: `agent analyze` and each run bring that up to date.\n\n" + examples(
 			"agent context shop/stock.py", "a review of that file",
@@ -76,7 +77,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		}
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
-		engineer := &agent.Engineer{Prompts: prompts}
+		engineer := &agent.Engineer{Prompts: prompts, Window: set.window()}
 		scout := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
 		// What a run would find out first is not: only what is known is shown.
 		scout.Survey, scout.Findings = s.recorded, s.glance().Findings
@@ -88,7 +89,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		// sent.
 		q, cuts, err := engineer.Question(plan.Task.Kind, "propose/1", plan.Task.Brief, plan.Task.Fence)
 		if err != nil {
-			return usage("name a smaller file", "%w", err)
+			return err
 		}
 		hidden, _ := hideSecrets(q)
 		if hidden.System != q.System || hidden.Text != q.Text {

@@ -90,6 +90,8 @@ func classify(ctx context.Context, err error) (run.Problem, int) {
 		return run.Problem{Kind: "cancelled", Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled
 	case errors.As(err, &f):
 		return run.Problem{Kind: f.kind, Message: err.Error(), Next: f.next}, f.exit
+	case errors.As(err, &stop) && stop.Budget:
+		return run.Problem{Kind: "budget", Message: stop.Message, Next: stop.Next}, run.ExitBudget
 	case errors.As(err, &stop):
 		return run.Problem{Kind: "usage", Message: stop.Message, Next: stop.Next}, run.ExitUsage
 	case errors.As(err, &gone):

@@ -326,7 +326,7 @@ func (s *session) crews(set settings, scope string, before *sender, recs []recor
 		return nil, err
 	}
 	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts}
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: set.window()}
 		if before != nil {
 			engineer.Before = before.before
 		}

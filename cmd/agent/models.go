@@ -110,7 +110,7 @@ func modelKeys() []key {
 		{"gemini.keys", "", "GEMINI_API_KEYS GEMINI_API_KEY", "", "keys of Gemini, with commas between; shown by their IDs"},
 		{"gemini.base_url", "", "GEMINI_BASE_URL", "", "a compatible endpoint in Google's place"},
 		{"ollama.host", "", "OLLAMA_HOST", "", "where Ollama answers; empty: this machine"},
-		{"ollama.context", "", "", "32000", "tokens of context to have Ollama provide"},
+		{"ollama.context", "", "", "32000", "tokens of context to have Ollama provide; questions are cut to fit"},
 	}
 }
 

@@ -26,6 +26,8 @@ type Brief struct {
 	Extra    string // what a person added at the checkpoint
 	Others   []File // further files, whole
 	Files    []string
+	Unlisted int    // how many more files there are than Files
+	Partial  string // the files that are shown in parts, "" for none
 	Failure  Failure
 	Attempts []Attempt
 	Session  string // what this iteration did, for the memory
@@ -75,8 +77,8 @@ const (
 )
 
 // sections lists the parts of a brief, the first to be shortened first. Code
-// and goal are never cut: a model that sees half of a file writes edits for
-// the half it imagines.
+// and goal are never among them: a model that sees half of a file without being
+// told writes edits for the half it imagines. See narrow for what is too large.
 func (b *Brief) sections() []Section {
 	return []Section{
 		{"lazy", &b.Lazy, head},

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -13,6 +14,8 @@ type Engineer struct {
 	Prompts *Prompts
 	// Budget bounds what a question quotes, in bytes; 0 means defaultBudget.
 	Budget int
+	// Window is the context of the smallest model, which bounds a question further.
+	Window Window
 	// Before, when not nil, sees every question that asks for a change before
 	// it is sent, and may alter it: the checkpoint before a call. An error ends
 	// the task.
@@ -31,6 +34,9 @@ type Task struct {
 	Brief Brief
 	// Kind is Patch, Implement or Feature for the first question.
 	Kind Purpose
+	// Window is the context in tokens that the questions of the task are made for,
+	// so that a replay makes the same ones; 0 for that of the Engineer.
+	Window int `json:",omitempty"`
 }
 
 // Propose asks for the change. The step is "propose/N" by the variant, and
@@ -48,13 +54,13 @@ func (e *Engineer) Propose(ctx context.Context, t Task, v Variant, again int) (R
 		step += fmt.Sprintf(".%d", again)
 		b.Variant = Variant{N: v.N + again, Of: v.Of + again}
 	}
-	return e.ask(ctx, t.Kind, step, b, t.Fence)
+	return e.ask(ctx, t.Kind, step, b, t)
 }
 
 // Feature asks for one feature for the target of a task, in words and without
 // its edits. The step is "feature/1".
 func (e *Engineer) Feature(ctx context.Context, t Task) (Reply, []Cut, error) {
-	return e.ask(ctx, Feature, "feature/1", t.Brief, t.Fence)
+	return e.ask(ctx, Feature, "feature/1", t.Brief, t)
 }
 
 // A Breakage is a candidate that did not pass, and what it did to the files.
@@ -93,13 +99,13 @@ func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, 
 		again = again || a.Gate == x.Failure.Gate
 	}
 	step := fmt.Sprintf("heal/%d.%d", max(1, x.Variant.N), x.N)
-	return e.ask(ctx, x.Failure.Template(x.Downstream, again), step, b, t.Fence)
+	return e.ask(ctx, x.Failure.Template(x.Downstream, again), step, b, t)
 }
 
 // Target asks which of the files to work on. ok is false when the answer
 // names none of them, or more than one.
 func (e *Engineer) Target(ctx context.Context, t Task, step string) (path string, ok bool, err error) {
-	reply, _, err := e.ask(ctx, PickTarget, step, t.Brief, t.Fence)
+	reply, _, err := e.ask(ctx, PickTarget, step, t.Brief, t)
 	if err != nil {
 		return "", false, err
 	}
@@ -108,8 +114,9 @@ func (e *Engineer) Target(ctx context.Context, t Task, step string) (path string
 }
 
 // ask fits a brief into the budget, renders the question and asks it.
-func (e *Engineer) ask(ctx context.Context, purpose Purpose, step string, b Brief, f Fence) (Reply, []Cut, error) {
-	q, cuts, err := e.Question(purpose, step, b, f)
+func (e *Engineer) ask(ctx context.Context, purpose Purpose, step string, b Brief, t Task) (Reply, []Cut, error) {
+	t.Brief = b
+	q, cuts, err := e.question(purpose, step, t)
 	if err != nil {
 		return Reply{}, nil, err
 	}
@@ -122,17 +129,36 @@ func (e *Engineer) ask(ctx context.Context, purpose Purpose, step string, b Brie
 	return reply, cuts, err
 }
 
-// Question returns what would be asked, without asking it.
+// Question returns what would be asked, without asking it, and what was cut to
+// fit. A *StopError says that nothing can be cut any more.
 func (e *Engineer) Question(purpose Purpose, step string, b Brief, f Fence) (Question, []Cut, error) {
-	budget := e.Budget
-	if budget == 0 {
-		budget = defaultBudget
+	return e.question(purpose, step, Task{Brief: b, Fence: f})
+}
+
+// question is Question for the window of a task.
+func (e *Engineer) question(purpose Purpose, step string, t Task) (Question, []Cut, error) {
+	window := cmp.Or(t.Window, e.Window.Tokens)
+	quoted, whole := e.budget(window)
+	for {
+		b := t.Brief
+		cuts, err := b.narrow(quoted)
+		if err == nil {
+			var more []Cut
+			more, err = b.Fit(quoted)
+			cuts = append(cuts, more...)
+		}
+		if err != nil {
+			return Question{}, cuts, e.tooSmall(b, window, err)
+		}
+		q, err := e.Prompts.Question(purpose, b, t.Fence)
+		q.Step = step
+		over := len(q.System) + len(q.Text) - whole
+		if err != nil || whole == 0 || over <= 0 {
+			return q, cuts, err
+		}
+		// The templates and what stands between the quotations take room too.
+		if quoted = min(quoted, b.size()) - over; quoted <= 0 {
+			return Question{}, cuts, e.tooSmall(b, window, errNoRoom)
+		}
 	}
-	cuts, err := b.Fit(budget)
-	if err != nil {
-		return Question{}, cuts, err
-	}
-	q, err := e.Prompts.Question(purpose, b, f)
-	q.Step = step
-	return q, cuts, err
 }

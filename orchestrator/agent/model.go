@@ -56,7 +56,10 @@ func (v Variant) Temperature() float64 {
 // reached, or no provider is left. The run ends with it.
 type StopError struct {
 	// Budget says that a cap ended it: attempts, time, tokens or money.
-	Budget  bool
+	Budget bool
+	// Usage says that what was asked for cannot be done: another file has to be
+	// named.
+	Usage   bool
 	Message string // what happened, with what was spent
 	Next    string // what the person can do
 	Err     error

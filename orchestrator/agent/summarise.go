@@ -6,6 +6,6 @@ import "context"
 // is for; [Reply.Summaries] reads the answer. The brief's Project says what is
 // known of both.
 func (e *Engineer) Summarise(ctx context.Context, t Task, step string) (Reply, error) {
-	reply, _, err := e.ask(ctx, Summarise, step, t.Brief, t.Fence)
+	reply, _, err := e.ask(ctx, Summarise, step, t.Brief, t)
 	return reply, err
 }

@@ -370,8 +370,11 @@ func (f *flight) stopped(ctx context.Context, act string, err error) Ending {
 		return endWith(Failed, f.trouble(ctx, act, err))
 	}
 	kind := "infra"
-	if stop.Budget {
+	switch {
+	case stop.Budget:
 		kind = "budget"
+	case stop.Usage:
+		kind = "usage"
 	}
 	return endWith(Failed, &Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
 }

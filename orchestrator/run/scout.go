@@ -48,8 +48,9 @@ type Scout struct {
 
 // Bounds of what a plan reads.
 const (
-	maxTarget  = 200 << 10 // bytes of a file to work on
-	maxListed  = 2000      // files that the model is shown to choose from
+	maxTarget  = workspace.MaxContent // bytes of a file to work on: of what may be written
+	maxData    = 200 << 10            // bytes of a file without code, to be chosen
+	maxListed  = 2000                 // files that the model is shown to choose from
 	maxHotspot = 5
 	maxRules   = 8 << 10
 	historyLen = 3
@@ -67,7 +68,7 @@ func NewFenceWord() string {
 // the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
 // that is not there, is an *agent.StopError.
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req Request) (Plan, error) {
-	plan := Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch}}
+	plan := Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens}}
 	b := &plan.Task.Brief
 	b.Goal = req.Goal
 	survey, err := s.survey(ctx, base)
@@ -204,7 +205,8 @@ func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *Plan
 		return false, fmt.Errorf("read the cascade queue: %w", err)
 	}
 	for _, w := range queue {
-		if _, ok := base.Lookup(w.Path); ok {
+		// One that is too large to be written cannot follow, and must not block the rest.
+		if e, ok := base.Lookup(w.Path); ok && e.Kind == workspace.File && e.Size <= maxTarget {
 			plan.Task.Brief.Target, plan.Task.Brief.Cascade = w.Path, w.Because+"\n\n"+w.Diff
 			plan.Why = "cascade: " + w.Because
 			return true, nil
@@ -227,8 +229,15 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []stri
 		b.Target = files[0]
 		return "the only file", nil
 	}
+	ranked, err := s.rank(ctx, base, files, hot, b.Goal)
+	if err != nil {
+		return "", err
+	}
 	ask := *task
-	ask.Brief = agent.Brief{Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n"), Files: files[:min(len(files), maxListed)]}
+	ask.Brief = agent.Brief{
+		Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n"),
+		Files: ranked[:min(len(ranked), maxListed)], Unlisted: max(0, len(ranked)-maxListed),
+	}
 	choice, ok, err := s.Engineer.Target(ctx, ask, "target")
 	switch {
 	case err != nil:
@@ -263,14 +272,28 @@ func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]strin
 }
 
 // candidates lists the files that may be worked on: text in a language that is
-// known, and not too large.
+// known, and not too large. Large data, as lock files, is among them only where
+// there is nothing else.
 func (s *Scout) candidates(base *workspace.Manifest) []string {
-	var files []string
+	var files, data []string
 	for _, e := range base.Entries {
-		known := agent.Language(e.Path) != "text"
-		if e.Kind == workspace.File && known && e.Size > 0 && e.Size <= maxTarget {
+		if e.Kind != workspace.File || e.Size == 0 || e.Size > maxTarget {
+			continue
+		}
+		switch agent.Language(e.Path) {
+		case "text":
+		case "json", "yaml", "toml", "html", "css", "markdown":
+			if e.Size > maxData {
+				data = append(data, e.Path)
+				continue
+			}
+			files = append(files, e.Path)
+		default:
 			files = append(files, e.Path)
 		}
+	}
+	if len(files) == 0 {
+		return data
 	}
 	return files
 }
@@ -297,6 +320,7 @@ func (s *Scout) describe(base *workspace.Manifest, req Request, b *agent.Brief) 
 	if e, ok := base.Lookup(b.Target); ok {
 		if e.Kind != workspace.File || e.Size > maxTarget {
 			return &agent.StopError{
+				Usage:   true,
 				Message: fmt.Sprintf("%s is a %s of %d bytes: a file of at most %d can be worked on", b.Target, e.Kind, e.Size, maxTarget),
 				Next:    "name another file with --file",
 			}

@@ -146,7 +146,7 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 // with advice for the person, none of which is worth a question to the model.
 func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("# a line of nothing\n", 15_000)
+	huge := strings.Repeat("# a line of nothing\n", 150_000)
 	for name, c := range map[string]struct {
 		files map[string]string
 		req   run.Request
@@ -155,7 +155,7 @@ func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
 		"a name that is not there":         {pair, run.Request{Scope: []string{"c.py"}}, "c.py is not in the workspace"},
 		"nothing to work on":               {map[string]string{"data.bin": "x", "empty.py": ""}, run.Request{}, "no file to work on"},
 		"a directory":                      {pair, run.Request{Scope: []string{"lib"}}, "lib is a dir"},
-		"a huge file that was asked for":   {map[string]string{"a.py": huge}, run.Request{Scope: []string{"a.py"}}, "a.py is a file of 300000 bytes"},
+		"a huge file that was asked for":   {map[string]string{"a.py": huge}, run.Request{Scope: []string{"a.py"}}, "a.py is a file of 3000000 bytes"},
 		"a huge file alone":                {map[string]string{"a.py": huge}, run.Request{}, "no file to work on"},
 		"a binary file":                    {map[string]string{"a.py": "x\x00y"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},
 		"another encoding":                 {map[string]string{"a.py": "# caf\xe9\n"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The shares of an excerpt, and how many lines are shown around one that matters.
+const (
+	aroundLine = 20 // a line that a finding or a log names
+	aroundName = 6  // a line that holds a name of the task
+	headLines  = 60 // imports, constants, what the file says of itself
+	maxNames   = 400
+	markRoom   = 64 // bytes of a mark
+)
+
+// mark stands for lines that are not shown. The edit engine takes it for what it
+// is in any language, so that a model which copies it into a file is refused.
+func mark(from, to, of int) string {
+	return fmt.Sprintf("# ... omitted lines %d-%d of %d ...\n", from, to, of)
+}
+
+// A focus is what matters in a file: lines, and names that its task mentions.
+type focus struct {
+	lines []int // from 1
+	names map[string]bool
+}
+
+var (
+	nameInText = regexp.MustCompile(`[A-Za-z_$][A-Za-z0-9_$]{2,}`)
+	lineInText = regexp.MustCompile(`(?m)^line (\d+):`)
+	definition = regexp.MustCompile(`^(?: {0,4}|\t)(?:(?:export|default|pub|public|private|protected|static|abstract|async|final)\s+)*` +
+		`(?:def|class|func|function|fn|type|interface|struct|enum|trait|impl|mod|module|const|let|var)\s+[A-Za-z_$(*]`)
+)
+
+// focus returns what matters of the file at path: the lines that findings and
+// logs name, and the names in the goal, the change to follow and what failed.
+func (b *Brief) focus(path string) focus {
+	f := focus{names: map[string]bool{}}
+	note := func(found [][]string) {
+		for _, m := range found {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				f.lines = append(f.lines, n)
+			}
+		}
+	}
+	if path == b.Target {
+		note(lineInText.FindAllStringSubmatch(b.Findings, maxNames))
+	}
+	if path != "" {
+		at := regexp.MustCompile(regexp.QuoteMeta(path) + `(?:", line |:)(\d+)`)
+		note(at.FindAllStringSubmatch(b.Failure.Text, maxNames))
+	}
+	for _, text := range []string{b.Goal, b.Extra, b.Cascade, b.Feature, b.Thought, b.Failure.Text} {
+		for _, name := range nameInText.FindAllString(text[:min(len(text), 64<<10)], maxNames) {
+			if len(f.names) < maxNames {
+				f.names[name] = true
+			}
+		}
+	}
+	return f
+}
+
+// An excerpt is a file that is shown in parts.
+type excerpt struct {
+	lines []string
+	shown []bool
+	never []bool // lines that are never shown
+	left  int    // bytes
+}
+
+// cutFile returns the parts of a text that matter, in at most budget bytes, with
+// a mark for each part that is left out. Lines are shown whole or not at all: what
+// a model copies from them is in the file.
+func cutFile(text string, budget int, f focus) string {
+	if len(text) <= budget {
+		return text
+	}
+	x := &excerpt{lines: strings.SplitAfter(text, "\n"), left: budget - markRoom}
+	if n := len(x.lines); x.lines[n-1] == "" {
+		x.lines = x.lines[:n-1]
+	}
+	x.shown, x.never = make([]bool, len(x.lines)), make([]bool, len(x.lines))
+	x.withhold(budget / 4)
+	// Each kind has a share of its own, so that a file in which a name stands
+	// everywhere has its imports and outline shown all the same.
+	x.upTo(budget*2/5, func() {
+		for _, n := range f.lines {
+			x.around(n-1, aroundLine)
+		}
+	})
+	named := x.named(f.names)
+	x.upTo(budget*3/10, func() {
+		for _, n := range named {
+			x.around(n, aroundName)
+		}
+	})
+	x.upTo(budget/10, func() { x.span(0, headLines) })
+	x.upTo(budget*3/20, x.outline)
+	x.span(0, len(x.lines))
+	return x.String()
+}
+
+// withhold keeps lines back that are too long to be shown beside others, and keys:
+// half of one would not be recognized as a secret any more.
+func (x *excerpt) withhold(longest int) {
+	key := false
+	for i, l := range x.lines {
+		key = key || strings.Contains(l, "-----BEGIN ")
+		x.never[i] = key || len(l) > longest
+		key = key && !strings.Contains(l, "-----END ")
+	}
+}
+
+// upTo lets show take at most share of the bytes that are left.
+func (x *excerpt) upTo(share int, show func()) {
+	share = min(share, x.left)
+	rest := x.left - share
+	x.left = share
+	show()
+	x.left += rest
+}
+
+// one shows a line if there is room; false says that there is none.
+func (x *excerpt) one(i int) bool {
+	if i < 0 || i >= len(x.lines) || x.shown[i] || x.never[i] {
+		return true
+	}
+	cost := len(x.lines[i])
+	// A line with no neighbour splits what is left out in two.
+	if (i == 0 || !x.shown[i-1]) && (i+1 == len(x.lines) || !x.shown[i+1]) {
+		cost += markRoom
+	}
+	if cost > x.left {
+		return false
+	}
+	x.left -= cost
+	x.shown[i] = true
+	return true
+}
+
+// around shows a line and those next to it, the nearest first.
+func (x *excerpt) around(i, n int) {
+	for d := 0; d <= n; d++ {
+		if !x.one(i-d) || !x.one(i+d) {
+			return
+		}
+	}
+}
+
+// span shows lines in their order.
+func (x *excerpt) span(from, to int) {
+	for i := from; i < min(to, len(x.lines)); i++ {
+		if !x.one(i) {
+			return
+		}
+	}
+}
+
+// outline shows the lines that define something.
+func (x *excerpt) outline() {
+	for i, l := range x.lines {
+		if !x.never[i] && definition.MatchString(l[:min(len(l), 200)]) && !x.one(i) {
+			return
+		}
+	}
+}
+
+// named lists the lines that hold one of names: those that define it first, and
+// then by how rare the name is in the file.
+func (x *excerpt) named(names map[string]bool) []int {
+	at := map[string][]int{}
+	for i, l := range x.lines {
+		if x.never[i] {
+			continue
+		}
+		for _, name := range nameInText.FindAllString(l, -1) {
+			if list := at[name]; names[name] && (len(list) == 0 || list[len(list)-1] != i) {
+				at[name] = append(list, i)
+			}
+		}
+	}
+	var found []string
+	for name := range at {
+		found = append(found, name)
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		if d := len(at[a]) - len(at[b]); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var defined, used []int
+	for _, name := range found {
+		for _, i := range at[name] {
+			if definition.MatchString(x.lines[i]) {
+				defined = append(defined, i)
+			} else {
+				used = append(used, i)
+			}
+		}
+	}
+	return append(defined, used...)
+}
+
+// String is what is shown, with a mark for each part that is not.
+func (x *excerpt) String() string {
+	var b strings.Builder
+	for i := 0; i < len(x.lines); i++ {
+		if x.shown[i] {
+			b.WriteString(x.lines[i])
+			continue
+		}
+		from := i
+		for i+1 < len(x.lines) && !x.shown[i+1] {
+			i++
+		}
+		b.WriteString(mark(from+1, i+1, len(x.lines)))
+	}
+	return b.String()
+}
