@@ -258,7 +258,7 @@ func TestTheModelChoosesByNames(t *testing.T) {
 	t.Parallel()
 	s, m := scout(t, "a.py")
 	s.Hotspots = changed("lib/b.py", "gone.py")
-	files := map[string]string{"a.py": "choose_me = 1\n", "lib/b.py": "y = 1\n", "logo.png": "x", "big.py": strings.Repeat("#\n", 110_000)}
+	files := map[string]string{"a.py": "choose_me = 1\n", "lib/b.py": "y = 1\n", "logo.png": "x", "big.py": strings.Repeat("#\n", 1_100_000)}
 	if _, err := s.Plan(t.Context(), scan(t, files), run.Request{Goal: "make x two"}); err != nil {
 		t.Fatal(err)
 	}
