@@ -52,8 +52,8 @@ func textKindOf(name string) textKind {
 // An assignment is a form in which a name is given a secret. Group 1 is the name, where
 // there is one, and group 2 the value.
 type assignment struct {
-	// One of these stands in every line that the expression matches, whose small letters
-	// they are: the expression is tried on no other.
+	// One of these is in every line that the expression matches, in lower case; nil
+	// means nameWords. The expression is tried on no other line.
 	marks []string
 	form  *regexp.Regexp
 	// It is the syntax of a language, and not only in data: "NAME=value" of a command, a
@@ -73,19 +73,19 @@ const secretWord = `((?i:[\w.-]*(?:password|passwd|passwort|passphrase|kennwort|
 // a line that is written by hand.
 var assignments = []assignment{
 	// password: str = "x", password := 'x', "password": "x", Password => `x`.
-	{marks: nameWords, form: regexp.MustCompile(secretWord + "[\"'`]?\\]?(?:\\s*\\??:\\s*[A-Za-z][\\w.\\[\\]| ]{0,40}|\\s+string)?\\s*(?::=|=>|\\?=|=|:)\\s*[brfuBRFU]{0,2}(?:\"([^\"\\s]{4,})\"|'([^'\\s]{4,})'|`([^`\\s]{4,})`)"), anywhere: true, quoted: true},
+	{form: regexp.MustCompile(secretWord + "[\"'`]?\\]?(?:\\s*\\??:\\s*[A-Za-z][\\w.\\[\\]| ]{0,40}|\\s+string)?\\s*(?::=|=>|\\?=|=|:)\\s*[brfuBRFU]{0,2}(?:\"([^\"\\s]{4,})\"|'([^'\\s]{4,})'|`([^`\\s]{4,})`)"), anywhere: true, quoted: true},
 	// password: x, db.password = x, TOKEN=x, ENV TOKEN x, "- PASSWORD=x".
-	{marks: nameWords, form: regexp.MustCompile(`(?:^|[\s;,&?/:+{(\]"'-])["']?` + secretWord + "[\"']?(?:\\s*[:=]\\s*|\\s*\\?=\\s*)([^\\s\"'`#][^\\s\"'`]*)")},
+	{form: regexp.MustCompile(`(?:^|[\s;,&?/:+{(\]"'-])["']?` + secretWord + "[\"']?(?:\\s*[:=]\\s*|\\s*\\?=\\s*)([^\\s\"'`#][^\\s\"'`]*)")},
 	// A passphrase may have spaces.
-	{marks: nameWords, form: regexp.MustCompile(`(?i)(?:^|[\s_.-])(passphrase)["']?\s*[:=]\s*["']?([^\s"'][^"'#]*[^\s"'#])["']?\s*$`)},
-	{marks: nameWords, form: regexp.MustCompile(`^\s*(?:ENV|ARG)\s+` + secretWord + `\s+["']?([^\s"'=]+)`)},
+	{form: regexp.MustCompile(`(?i)(?:^|[\s_.-])(passphrase)["']?\s*[:=]\s*["']?([^\s"'][^"'#]*[^\s"'#])["']?\s*$`)},
+	{form: regexp.MustCompile(`^\s*(?:ENV|ARG)\s+` + secretWord + `\s+["']?([^\s"'=]+)`)},
 	// A variable before a command, also within a string of a program.
-	{marks: nameWords, form: regexp.MustCompile("(?:^|[\\s;&|\"'`(])([A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|SECRET|TOKEN|KEY))=([^\\s\"'`;&|,)]+)"), anywhere: true},
-	{marks: nameWords, form: regexp.MustCompile("[\"'`]" + secretWord + "\\s*:\\s*([^\\s\"'`;,]{8,})[\"'`]"), anywhere: true}, // a header in a string
-	{marks: nameWords, form: regexp.MustCompile(`(?i)<((?:[\w.-]+:)?[\w.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))(?:\s[^<>]{0,200})?>\s*([^<>\s]+)\s*</`), anywhere: true},
-	{marks: nameWords, form: regexp.MustCompile(`(?i)\b(?:name|key|id)["']?\s*[:=]\s*["']?` + secretWord + `["']?[\s,;]+["']?value["']?\s*[:=]\s*["']?([^\s"'<>,]+)`), anywhere: true},
+	{form: regexp.MustCompile("(?:^|[\\s;&|\"'`(])([A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|SECRET|TOKEN|KEY))=([^\\s\"'`;&|,)]+)"), anywhere: true},
+	{form: regexp.MustCompile("[\"'`]" + secretWord + "\\s*:\\s*([^\\s\"'`;,]{8,})[\"'`]"), anywhere: true}, // a header in a string
+	{form: regexp.MustCompile(`(?i)<((?:[\w.-]+:)?[\w.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))(?:\s[^<>]{0,200})?>\s*([^<>\s]+)\s*</`), anywhere: true},
+	{form: regexp.MustCompile(`(?i)\b(?:name|key|id)["']?\s*[:=]\s*["']?` + secretWord + `["']?[\s,;]+["']?value["']?\s*[:=]\s*["']?([^\s"'<>,]+)`), anywhere: true},
 	// What programs take on their command line.
-	{marks: nameWords, form: regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
+	{form: regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
 	{marks: []string{"curl", "wget", "http", "xh"}, form: regexp.MustCompile("\\b(?:curl|wget|http|https|xh)\\b.*?\\s(-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|[\"'],)\\s*[\"']?[^\\s:\"'`$<{]+:([^\\s\"'`\\],]+)"), anywhere: true, password: true},
 	{marks: []string{"-u", "--user"}, form: regexp.MustCompile("(?:^|[\\s\"'`])(-u|--user)(?:[ =]|[\"'],)\\s*[\"']?[A-Za-z][\\w.@+-]*:([^\\s\"'`\\],]{6,})"), anywhere: true},
 	{marks: []string{"sshpass"}, form: regexp.MustCompile("\\b(sshpass)\\s+-p\\s*[\"']?([^\\s\"'`]+)"), anywhere: true, password: true},
@@ -106,8 +106,10 @@ var nameWords = []string{"pass", "pwd", "kennwort", "secret", "token", "key", "c
 // by their offsets in the line.
 func assignedSpans(line string, kind textKind) (found []span) {
 	lower := strings.ToLower(line)
+	has := func(w string) bool { return strings.Contains(lower, w) }
+	names := slices.ContainsFunc(nameWords, has) // asked once: most forms have these marks
 	for _, a := range assignments {
-		if kind == codeText && !a.anywhere || !slices.ContainsFunc(a.marks, func(w string) bool { return strings.Contains(lower, w) }) {
+		if kind == codeText && !a.anywhere || a.marks == nil && !names || a.marks != nil && !slices.ContainsFunc(a.marks, has) {
 			continue
 		}
 		for _, m := range a.form.FindAllStringSubmatchIndex(line, -1) {
