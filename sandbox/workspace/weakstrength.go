@@ -42,14 +42,12 @@ const asksInner = -1
 type strengthForm struct {
 	calls, values []strengthRule
 	and, or       string
-	// What an expression is that holds when an assertion fails, instead of the reverse.
-	inverse bool
 }
 
 // strengthForms are those that are known.
 var strengthForms = map[language]strengthForm{
 	python: {and: " and ", or: " or ", values: rules(
-		`^not\b.*\bis None$`, asksTruth, `^not\b`, asksTruth,
+		`^lambda\b`, asksNothing, `\sif\s.*\selse\s`, asksPart, `^not\b`, asksTruth, `^type\(.*\)\s*(?:==|is)`, asksType,
 		`==\s*(?:mock\.)?ANY$|^ANY\s*==`, asksTruth, `==\s*(?:True|False)$|\bis (?:True|False)$|^(?:True|False)\s*(?:==|is)`, asksTruth,
 		`\bis not\b|!=`, asksTruth, `\bnot in\b`, asksTruth,
 		`^len\(.*\)\s*==|\.count\(.*\)\s*==|==\s*len\(`, asksSize, `==|\bis\b`, asksValue,
@@ -60,6 +58,8 @@ var strengthForms = map[language]strengthForm{
 		`(?:raises|assertRaises|assertWarns|warns)\(\s*(?:Base)?Exception\s*[,)]`, asksTruth,
 		`(?:raises|warns)\(.*\bmatch\s*=|assert(?:Raises|Warns)Regex\(`, asksValue, `\b(?:raises|warns|assertRaises|assertWarns)\(`, asksValue,
 		`^assert\s*(.*)$`, asksInner, `\.assertTrue\((.*)\)$`, asksInner,
+		`\.assertEquals?\((?:.*,\s*(?:True|False|(?:mock\.)?ANY)|(?:True|False|(?:mock\.)?ANY)\s*,.*)\)$`, asksTruth,
+		`\.assertEquals?\((?:len\(|[^,]*,\s*len\()`, asksSize, `\.assert(?:Equals?|Is)\(type\(`, asksType,
 		`\.assert(?:False|IsNotNone|NotEquals?|IsNot|NotIn|NotIsInstance|NotRegex)\(`, asksTruth,
 		`\.assert(?:Is|IsNone|Equals?|DictEqual|ListEqual|SetEqual|TupleEqual|SequenceEqual|MultiLineEqual|CountEqual|AlmostEqual)\(`, asksValue,
 		`\.assertIsInstance\(`, asksType, `\.assert(?:In|Regex|Greater|GreaterEqual|Less|LessEqual|Contains)\(`, asksPart,
@@ -67,7 +67,7 @@ var strengthForms = map[language]strengthForm{
 		`\.assert_(?:called_once|not_called|awaited_once|not_awaited)\(`, asksKind, `\.assert_(?:called|awaited)\(`, asksTruth,
 	)},
 	script: {and: "&&", or: "||", values: rules(
-		`!==?[^=]`, asksTruth, `^!`, asksTruth, `^typeof\b|\binstanceof\b`, asksType, `\.(?:length|size)\s*===?`, asksSize,
+		`\s\?\s.*\s:\s`, asksPart, `!==?[^=]`, asksTruth, `^!`, asksTruth, `^typeof\b|\binstanceof\b`, asksType, `\.(?:length|size)\s*===?`, asksSize,
 		`===?\s*(?:true|false)$`, asksTruth, `===?`, asksValue, `[^=]>|<|\.(?:includes|startsWith|endsWith|test|match|some|has)\(`, asksPart,
 		`(?i)(?:equal|same|close|match|identical|valid|check|compare|verify)\w*\(`, asksUnknown, `\.every\(`, asksUnknown, `.`, asksTruth,
 	), calls: rules(
@@ -136,7 +136,7 @@ type clause struct {
 }
 
 var (
-	comparison  = regexp.MustCompile(`\s*(?:===?|!==?)\s*`)
+	comparison  = regexp.MustCompile(`\s*(?:===?|!==?)\s*|\s+is\s+`)
 	spaces      = regexp.MustCompile(`\s+`)
 	emptyNeedle = regexp.MustCompile(`\bassert\s+(?:""|'')\s+in\b|\b(?:startswith|endswith|startsWith|endsWith|includes|toContain|toMatch|HasPrefix|HasSuffix|Contains)\((?:[^"'()]*,\s*)?(?:""|'')\s*\)`)
 	falsyValue  = regexp.MustCompile(`===?\s*(?:""|''|0|\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|None|False|false|null|undefined)\s*\)?$|\.assertEquals?\(.*,\s*(?:""|''|0|\[\]|\{\}|\(\)|None|False)\)$|\.(?:toBe|toEqual|toStrictEqual)\((?:""|''|0|false|null|undefined)\)|\.assertIsNone\(|\bis (?:None|False)$|^len\(.*== 0$`)
