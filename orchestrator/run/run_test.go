@@ -232,12 +232,14 @@ func TestAPatchThatDoesNotApplyIsRefusedWithItsBlock(t *testing.T) {
 		exit  int
 		says  string
 	}{
-		"no match":   {`<EDIT file="a.py"><SEARCH>` + "\nx = 9\nz = 3\n" + `</SEARCH><REPLACE>` + "\nx = 2\n" + `</REPLACE></EDIT>`, run.ExitFail, "block 1"},
-		"no parse":   {"hello", run.ExitFail, "apply"},
-		"escapes":    {`<EDIT file="../a.py"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, "../a.py"},
-		"absolute":   {`<EDIT file="/etc/passwd"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, "/etc/passwd"},
-		"git":        {`<EDIT file=".git/hooks/pre-commit"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, ".git"},
-		"a secret":   {`<EDIT file=".env"><SEARCH></SEARCH><REPLACE>` + "\nx=1\n" + `</REPLACE></EDIT>`, run.ExitApproval, ".env"},
+		"no match": {`<EDIT file="a.py"><SEARCH>` + "\nx = 9\nz = 3\n" + `</SEARCH><REPLACE>` + "\nx = 2\n" + `</REPLACE></EDIT>`, run.ExitFail, "block 1"},
+		"no parse": {"hello", run.ExitFail, "apply"},
+		"escapes":  {`<EDIT file="../a.py"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, "../a.py"},
+		"absolute": {`<EDIT file="/etc/passwd"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, "/etc/passwd"},
+		"git":      {`<EDIT file=".git/hooks/pre-commit"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, ".git"},
+		"a secret": {`<EDIT file=".env"><SEARCH></SEARCH><REPLACE>` + "\nx=1\n" + `</REPLACE></EDIT>`, run.ExitApproval, ".env"},
+		"a repository": {`<EDIT file="docs/HEAD"><SEARCH></SEARCH><REPLACE>` + "\nref: refs/heads/main\n" + `</REPLACE></EDIT>` +
+			`<EDIT file="docs/commondir"><SEARCH></SEARCH><REPLACE>` + "\n../x\n" + `</REPLACE></EDIT>`, run.ExitApproval, "docs/HEAD"},
 		"below file": {`<EDIT file="a.py/x"><SEARCH></SEARCH><REPLACE>` + "\nx\n" + `</REPLACE></EDIT>`, run.ExitApproval, "a.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
