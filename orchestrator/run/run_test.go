@@ -627,32 +627,3 @@ func (b *bench) leaveJournal(t *testing.T, id string, commit bool) {
 		}
 	}
 }
-
-// The journal of a run lies in the state directory of the user who started it:
-// another user's command leaves the run, and its files, to that user.
-func TestARunWhoseJournalIsAnotherUsersIsLeftToThem(t *testing.T) {
-	b := setup(t, says(verify.Pass))
-	rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-	if err := b.db.Create(t.Context(), rec); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []run.State{run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting} {
-		if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.leaveJournal(t, rec.ID, false)
-	mine := os.Getenv("XDG_STATE_HOME")
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	if settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil || len(settled) != 0 {
-		t.Errorf("another user settled %+v, %v", settled, err)
-	}
-	doc := b.runner.Run(t.Context(), b.request())
-	if doc.Exit != run.ExitConflict || !strings.Contains(doc.Error.Next, "XDG_STATE_HOME") {
-		t.Errorf("another user's run ends with %d: %+v", doc.Exit, doc.Error)
-	}
-	t.Setenv("XDG_STATE_HOME", mine)
-	if settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil || len(settled) != 1 || settled[0].State != run.Failed {
-		t.Errorf("the user settled %+v, %v", settled, err)
-	}
-}
