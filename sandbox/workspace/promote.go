@@ -32,9 +32,9 @@ func (e *ConflictError) Error() string {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	if e.Reason != "" {
-		return "conflict: " + e.Reason + " (" + names + "); nothing was written"
+		return e.Reason + " (" + names + "); nothing was written"
 	}
-	return "conflict: changed on the host since the snapshot, or open for writing: " + names +
+	return "changed on the host since the snapshot, or open for writing: " + names +
 		"; nothing was written: run again to start from what is there now"
 }
 
