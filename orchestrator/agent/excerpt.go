@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +15,10 @@ const (
 	aroundName = 6  // a line that holds a name of the task
 	headLines  = 60 // imports, constants, what the file says of itself
 	maxNames   = 400
-	markRoom   = 64 // bytes of a mark
+	maxUses    = 2000 // lines of a file that are noted for one name
+	// definitionLength is how much of a line is read for what it defines, in bytes.
+	definitionLength = 200
+	markRoom         = 64 // bytes of a mark
 )
 
 // mark stands for lines that are not shown. The edit engine takes it for what it
@@ -163,8 +167,28 @@ func (x *excerpt) span(from, to int) {
 // outline shows the lines that define something.
 func (x *excerpt) outline() {
 	for i, l := range x.lines {
-		if !x.never[i] && definition.MatchString(l[:min(len(l), 200)]) && !x.one(i) {
+		if !x.never[i] && definition.MatchString(l[:min(len(l), definitionLength)]) && !x.one(i) {
 			return
+		}
+	}
+}
+
+// identifiers yields the parts of a line that nameInText matches. A large file has
+// a hundred thousand of them, for which an expression takes seconds.
+func identifiers(line string) iter.Seq[string] {
+	letter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' }
+	return func(yield func(string) bool) {
+		for i := 0; i < len(line); i++ {
+			if !letter(line[i]) {
+				continue
+			}
+			from := i
+			for i < len(line) && (letter(line[i]) || line[i] >= '0' && line[i] <= '9') {
+				i++
+			}
+			if i-from > 2 && !yield(line[from:i]) {
+				return
+			}
 		}
 	}
 }
@@ -177,8 +201,11 @@ func (x *excerpt) named(names map[string]bool) []int {
 		if x.never[i] {
 			continue
 		}
-		for _, name := range nameInText.FindAllString(l, -1) {
-			if list := at[name]; names[name] && (len(list) == 0 || list[len(list)-1] != i) {
+		for name := range identifiers(l) {
+			if !names[name] {
+				continue
+			}
+			if list := at[name]; len(list) < maxUses && (len(list) == 0 || list[len(list)-1] != i) {
 				at[name] = append(list, i)
 			}
 		}
@@ -196,7 +223,7 @@ func (x *excerpt) named(names map[string]bool) []int {
 	var defined, used []int
 	for _, name := range found {
 		for _, i := range at[name] {
-			if definition.MatchString(x.lines[i]) {
+			if definition.MatchString(x.lines[i][:min(len(x.lines[i]), definitionLength)]) {
 				defined = append(defined, i)
 			} else {
 				used = append(used, i)
