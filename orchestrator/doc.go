@@ -9,6 +9,7 @@
 // Where what lives:
 //
 //	cmd/agent                     the command line: flags in, one call, printing out
+//	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure

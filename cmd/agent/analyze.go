@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
@@ -52,7 +53,7 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 	}
 	// A model that nobody asks would be believed to be asked.
 	if ctx.IsSet("model") && !ctx.Bool("describe") {
-		return usage("add --describe, or leave --model out", "--model needs --describe")
+		return fault.Usage("add --describe, or leave --model out", "--model needs --describe")
 	}
 	if ctx.Bool("describe") {
 		if err := set.checkAnyModel(ctx.Context); err != nil {
@@ -107,7 +108,7 @@ func (c *cmdline) printAnalysis(root string, survey run.Survey, export, asJSON b
 	// people keep it under version control.
 	if export {
 		if err := run.ExportLedger(root, survey); err != nil {
-			return infra("see what is in the way at "+root+"/.agent", "%w", err)
+			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
 		}
 		fmt.Fprintln(c.stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
 	}

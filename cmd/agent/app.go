@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/fault"
 )
 
 // app returns the tree of commands. Only what works is in it. The help
@@ -92,7 +94,7 @@ func noStrangers(path string, cmd *cli.Command) cli.ActionFunc {
 	// left here was meant as an argument.
 	return func(ctx *cli.Context) error {
 		if ctx.NArg() > most {
-			return usage(fmt.Sprintf("see `%s --help`", path), "%s takes no argument %q", path, ctx.Args().Get(most))
+			return fault.Usage(fmt.Sprintf("see `%s --help`", path), "%s takes no argument %q", path, ctx.Args().Get(most))
 		}
 		return act(ctx)
 	}
@@ -116,7 +118,7 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 		}
 		err = fmt.Errorf("%s has no flag --%s", name, strings.TrimLeft(flag, "-"))
 	}
-	return usage(fmt.Sprintf("%ssee `%s --help`", next, name), "%w", err)
+	return fault.Usage(fmt.Sprintf("%ssee `%s --help`", next, name), "%w", err)
 }
 
 // examples formats pairs of a command and what it does.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -257,7 +258,7 @@ func TestUndoAsksBeforeItWrites(t *testing.T) {
 		p.types(t, typed)
 		err := <-got
 		if err != nil {
-			if _, code := classify(t.Context(), err); code != exit {
+			if _, code := fault.Classify(t.Context(), err); code != exit {
 				t.Errorf("%q: exit %d, %v; want %d", typed, code, err, exit)
 			}
 		} else if exit != run.ExitDone {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/fault"
 )
 
 // reorder puts the command's name first, then its flags, then "--" and
@@ -119,7 +121,7 @@ func unknownCommand(path []string, level []*cli.Command, name string) error {
 	if near := nearest(name, names); near != "" {
 		next = fmt.Sprintf("did you mean `%s %s`? See `%s --help`", parent, near, parent)
 	}
-	return usage(next, "%s has no command %q", parent, name)
+	return fault.Usage(next, "%s has no command %q", parent, name)
 }
 
 // nearest returns the candidate within a third of the letters of word,

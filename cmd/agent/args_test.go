@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 )
 
@@ -58,8 +59,8 @@ func TestUnknownCommandsNameTheNearest(t *testing.T) {
 		"completion tcl": "see `agent completion --help`",
 	} {
 		_, err := reorder(quiet().app(), strings.Fields(args))
-		var f *fault
-		if !errors.As(err, &f) || f.exit != run.ExitUsage || !strings.Contains(f.next, near) {
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Exit != run.ExitUsage || !strings.Contains(f.Next, near) {
 			t.Errorf("agent %s: got %v, want a usage error that says %q", args, err, near)
 		}
 	}

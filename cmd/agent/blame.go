@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/blame"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -114,7 +115,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 func (doc *blamedFile) read(arg string) (string, error) {
 	const next = "name a file of the workspace, relative to it: agent blame FILE"
 	if arg == "" {
-		return "", usage(next, "no file was named")
+		return "", fault.Usage(next, "no file was named")
 	}
 	if filepath.IsAbs(arg) {
 		// The directory may have been named through a link, as a workspace may.
@@ -130,11 +131,11 @@ func (doc *blamedFile) read(arg string) (string, error) {
 	content, err := workspace.ReadFile(doc.Workspace, doc.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usage(next, "there is no %s in %s", doc.Path, doc.Workspace)
+		return "", fault.Usage(next, "there is no %s in %s", doc.Path, doc.Workspace)
 	case err != nil:
-		return "", usage(next, "%w", err)
+		return "", fault.Usage(next, "%w", err)
 	case workspace.IsBinary(content):
-		return "", usage("see `agent sql \"select * from v_promotion_files\"` for the runs that wrote it", "%s is not text: it has no lines", doc.Path)
+		return "", fault.Usage("see `agent sql \"select * from v_promotion_files\"` for the runs that wrote it", "%s is not text: it has no lines", doc.Path)
 	}
 	return string(content), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
@@ -53,7 +54,7 @@ func (s settings) links() ([]llm.Link, error) {
 		vendor, model, ok := strings.Cut(name, "/")
 		make := vendors[vendor]
 		if !ok || model == "" || make == nil {
-			return nil, usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].origin, name)
+			return nil, fault.Usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].origin, name)
 		}
 		link, err := make(s, model)
 		if err != nil {
@@ -62,7 +63,7 @@ func (s settings) links() ([]llm.Link, error) {
 		// A price of the user's wins over what the vendor's link assumes.
 		var prices llm.Prices
 		if err := json.Unmarshal([]byte(s["prices"].text), &prices); err != nil {
-			return nil, usage("mend that value", "prices (%s): %v", s["prices"].origin, err)
+			return nil, fault.Usage("mend that value", "prices (%s): %v", s["prices"].origin, err)
 		}
 		if price := prices.Find(vendor, model); price != nil {
 			link.Price = price
@@ -77,15 +78,15 @@ func geminiLink(s settings, model string) (llm.Link, error) {
 	const next = "put a key in GEMINI_API_KEYS, or name another model with --model"
 	keys, err := llm.ParseKeys(s["gemini.keys"].text)
 	if err != nil { // names a key by its place, never by its text
-		return llm.Link{}, usage(next, "gemini.keys (%s): %w", s["gemini.keys"].origin, err)
+		return llm.Link{}, fault.Usage(next, "gemini.keys (%s): %w", s["gemini.keys"].origin, err)
 	}
 	if len(keys) == 0 {
-		return llm.Link{}, usage(next, "model gemini/%s: there is no key", model)
+		return llm.Link{}, fault.Usage(next, "model gemini/%s: there is no key", model)
 	}
 	// Its errors hold no part of the address, where a password may stand.
 	p, err := gemini.New(gemini.Options{BaseURL: s["gemini.base_url"].text})
 	if err != nil {
-		return llm.Link{}, usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].origin, err)
+		return llm.Link{}, fault.Usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].origin, err)
 	}
 	return llm.Link{Provider: p, Model: model, Keys: keys}, nil
 }
@@ -95,7 +96,7 @@ func geminiLink(s settings, model string) (llm.Link, error) {
 func ollamaLink(s settings, model string) (llm.Link, error) {
 	p, err := ollama.New(ollama.Options{Host: s["ollama.host"].text})
 	if err != nil {
-		return llm.Link{}, usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].origin, err)
+		return llm.Link{}, fault.Usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].origin, err)
 	}
 	room, err := strconv.Atoi(s["ollama.context"].text)
 	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
@@ -135,7 +136,7 @@ func (s *session) chain(set settings, scope, replay string) (*llm.Chain, error) 
 	// been checked above.
 	chain, err := llm.New(conf)
 	if err != nil {
-		return nil, usage("give the price in [prices] of the user configuration, or take the cap on cost away", "%w", err)
+		return nil, fault.Usage("give the price in [prices] of the user configuration, or take the cap on cost away", "%w", err)
 	}
 	return chain, nil
 }
@@ -164,7 +165,7 @@ func (s settings) checkAnyModel(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return infra("put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`), or give a patch with --patch",
+	return fault.Infra("put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`), or give a patch with --patch",
 		"no model is configured: there is no key of Gemini, and no Ollama answers at %s", host.Host)
 }
 
@@ -195,10 +196,10 @@ func checkModelsFor(set settings) check {
 	const name = "models"
 	text, err := set.describeModels()
 	// A warning at most: the main job with a patch works without.
-	var f *fault
+	var f *fault.Error
 	switch {
 	case errors.As(err, &f):
-		return check{name, checkWarn, f.Error(), f.next}
+		return check{name, checkWarn, f.Error(), f.Next}
 	case err != nil:
 		return check{name, checkWarn, err.Error(), "mend that value"}
 	case set["gemini.keys"].text == "" && set["ollama.host"].text == "" && len(unlist(set["model"].text)) == 0:

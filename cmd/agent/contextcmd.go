@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -56,7 +57,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 	}
 	// Without a file a model would have to choose, and none is asked here.
 	if ctx.NArg() == 0 {
-		return usage("name a file of the workspace: agent context FILE", "no file was named")
+		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
 	}
 	// The workspace's own prompts count here as in a run.
 	prompts, err := loadPrompts(dir)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/store"
 	"agent/sandbox"
@@ -113,12 +114,12 @@ func (c *cmdline) dbDown(ctx *cli.Context) error {
 		return err
 	}
 	if url := set["database_url"]; url.text != "" {
-		return usage("stop it where it was started", "the database is not the agent's own: %s names it", url.origin)
+		return fault.Usage("stop it where it was started", "the database is not the agent's own: %s names it", url.origin)
 	}
 	// The volume is kept unless that is said.
 	remove := ctx.Bool("remove")
 	if remove && !set.on("yes") {
-		return policy("run again with --yes", "--remove deletes the record of every run, and what undo needs")
+		return fault.Policy("run again with --yes", "--remove deletes the record of every run, and what undo needs")
 	}
 	engine, err := sandbox.Connect(ctx.Context)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/store"
 )
 
@@ -58,12 +59,12 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 	}
 	age, err := parseAge(ctx.String("older-than"))
 	if err != nil {
-		return usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
+		return fault.Usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
 	}
 	dry, yes := ctx.Bool("dry-run"), set.on("yes")
 	// Known without a database, so told before one is started.
 	if !dry && !yes && !c.attended() {
-		return policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
+		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// Fixed before the question: what was counted and what is removed are of the same
@@ -101,7 +102,7 @@ func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Ti
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil || !oneOf(normal(answer), "y", "yes"):
-		return policy("nothing was removed", "the prune was not approved")
+		return fault.Policy("nothing was removed", "the prune was not approved")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -59,7 +60,7 @@ func (c *cmdline) doctorCommand() *cli.Command {
 			// A warning does not fail a script: the main job works.
 			for _, ch := range checks {
 				if ch.Status == checkMiss {
-					return errReported{run.ExitInfra}
+					return fault.Reported{Exit: run.ExitInfra}
 				}
 			}
 			return nil
@@ -102,7 +103,7 @@ func checkEgress(set settings) check {
 // missing is the check of something that does not work, with the cure
 // that the error knows.
 func missing(ctx context.Context, name string, err error) check {
-	p, _ := classify(ctx, err)
+	p, _ := fault.Classify(ctx, err)
 	return check{name, checkMiss, p.Message, p.Next}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox"
 )
@@ -132,7 +133,7 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 		}
 		return
 	}
-	if p, exit := classify(t.Context(), err); exit != run.ExitInfra || !strings.Contains(p.Next, "make build") {
+	if p, exit := fault.Classify(t.Context(), err); exit != run.ExitInfra || !strings.Contains(p.Next, "make build") {
 		t.Errorf("exit %d, %+v", exit, p)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -183,9 +184,9 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	case errors.As(err, &e.doc.Refusal):
 		e.doc.Refusal = e.doc.Refusal.Hidden(e.hide)
 		e.explain(base)
-		return cs, &fault{exit: run.ExitFail, kind: "patch", next: next, err: e.doc.Refusal}
+		return cs, &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: e.doc.Refusal}
 	case errors.As(err, &forbidden):
-		return cs, &fault{exit: run.ExitFail, kind: "patch", next: next, err: fmt.Errorf("the patch may not write that: %w", err)}
+		return cs, &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: fmt.Errorf("the patch may not write that: %w", err)}
 	case err != nil:
 		return cs, e.unread(err)
 	}
@@ -221,5 +222,5 @@ func (e *editing) explain(base *workspace.Manifest) {
 // unread is the fault of a workspace that cannot be read.
 func (e *editing) unread(err error) error {
 	// The errors of a scan mostly say themselves what helps.
-	return infra("see that the workspace can be read and rests, then run again", "read the workspace: %w", err)
+	return fault.Infra("see that the workspace can be read and rests, then run again", "read the workspace: %w", err)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -55,11 +56,11 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 	// Flags of a workspace would be ignored without a word, --write of all.
 	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
 		if ctx.IsSet(name) {
-			return usage("leave out one of them", "--batch takes files from its lines: --%s has no meaning beside it", name)
+			return fault.Usage("leave out one of them", "--batch takes files from its lines: --%s has no meaning beside it", name)
 		}
 	}
 	if ctx.NArg() > 0 {
-		return usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
+		return fault.Usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
 	}
 	// A person sees what is expected, instead of a command that hangs.
 	if terminal(c.stdin) != nil {
@@ -78,13 +79,13 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 		line, err = readBatchLine(lines, line[:0])
 		switch {
 		case ctx.Context.Err() != nil:
-			return errReported{run.ExitCancelled} // the stream has lines only
+			return fault.Reported{Exit: run.ExitCancelled} // the stream has lines only
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errTooLarge):
 			out = batchAnswer{err: fmt.Sprintf("the line is longer than %d MiB", maxLine>>20), kind: "parse"}.append(out[:0])
 		case err != nil:
-			return infra("see what writes to standard input", "read standard input: %w", err)
+			return fault.Infra("see what writes to standard input", "read standard input: %w", err)
 		case len(bytes.TrimSpace(line)) == 0:
 			continue
 		default:

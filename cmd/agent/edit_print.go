@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -53,18 +54,18 @@ func (e *editing) report(ctx context.Context, err error) error {
 	code := run.ExitDone
 	if err != nil {
 		var p run.Problem
-		p, code = classify(ctx, err)
+		p, code = fault.Classify(ctx, err)
 		e.doc.Error = &p
 		e.printProblem(e.stderr, p)
 	}
 	// As after a run: what was done stays true when nobody reads of it.
 	if err := printJSON(e.stdout, e.doc); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return infra("see what was written with git diff", "print the result: %w", err)
+		return fault.Infra("see what was written with git diff", "print the result: %w", err)
 	}
 	if code == run.ExitDone {
 		return nil
 	}
-	return errReported{code}
+	return fault.Reported{Exit: code}
 }
 
 // show prints how each block was matched and what needs a look on stderr,

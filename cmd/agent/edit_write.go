@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -30,9 +31,9 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 	case errors.Is(err, workspace.ErrLocked) && !e.write:
 		return func() {}, nil
 	case errors.Is(err, workspace.ErrLocked):
-		return nil, &fault{
-			exit: run.ExitConflict, kind: "conflict", err: err,
-			next: "wait for it to end, or stop that process, then run the same command again",
+		return nil, &fault.Error{
+			Exit: run.ExitConflict, Kind: "conflict", Err: err,
+			Next: "wait for it to end, or stop that process, then run the same command again",
 		}
 	case err != nil:
 		return nil, e.unread(err)
@@ -52,7 +53,7 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 func (e *editing) settle(ctx context.Context) error {
 	found, err := e.lock.Recover(ctx)
 	if err != nil {
-		return infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
+		return fault.Infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
 	}
 	if old := e.lock.OldJournals(); len(old) > 0 {
 		fmt.Fprintln(e.stderr, "note: "+clean(run.OldJournalNote(old)))
@@ -64,12 +65,12 @@ func (e *editing) settle(ctx context.Context) error {
 			if !e.write {
 				continue
 			}
-			return infra("run `agent runs list`, which records how it ended, then this command again",
+			return fault.Infra("run `agent runs list`, which records how it ended, then this command again",
 				"run %s was interrupted while it wrote; its files are settled, its record is not", r.ID)
 		}
 		fmt.Fprintf(e.stderr, "agent: settled an edit that was interrupted: %s\n", r.Outcome)
 		if err := e.note(r.Discard()); err != nil {
-			return infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
+			return fault.Infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
 		}
 	}
 	return nil
@@ -95,7 +96,7 @@ func (e *editing) approve(ctx context.Context) error {
 	if len(open) == 0 {
 		return nil
 	}
-	held := policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", listHolds(open))
+	held := fault.Policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", listHolds(open))
 	// The patch may have come through the standard input: then there is
 	// nobody to ask, even at a terminal.
 	if !e.attended() {
@@ -121,7 +122,7 @@ func (e *editing) approve(ctx context.Context) error {
 		case "y", "yes":
 			return nil
 		case "n", "no":
-			return policy("nothing was written", "the patch was not approved")
+			return fault.Policy("nothing was written", "the patch was not approved")
 		}
 	}
 }
@@ -165,14 +166,14 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 func (e *editing) unplaced(err error) error {
 	var conflict *workspace.ConflictError
 	if errors.As(err, &conflict) {
-		return &fault{
-			exit: run.ExitConflict, kind: "conflict", err: conflict,
-			next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
+		return &fault.Error{
+			Exit: run.ExitConflict, Kind: "conflict", Err: conflict,
+			Next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
 		}
 	}
 	var path *workspace.PathError
 	if errors.As(err, &path) {
-		return &fault{exit: run.ExitFail, kind: "patch", next: "fix what is named, then run again", err: fmt.Errorf("the patch may not write that: %w", path)}
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
 	}
 	// A full disk is the one cause with a cure of its own; what else a
 	// file system refuses is in the error.
@@ -180,5 +181,5 @@ func (e *editing) unplaced(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		next = "make room on the disk, then run again"
 	}
-	return infra(next, "write to the workspace: %w", err)
+	return fault.Infra(next, "write to the workspace: %w", err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -83,11 +84,11 @@ func (c *cmdline) runsKey() *cli.Command {
 func (c *cmdline) signingKey() (*archive.Key, error) {
 	config := userConfigPath(c.getenv)
 	if config == "" {
-		return nil, infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
+		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
 	}
 	key, err := archive.LoadKey(filepath.Join(filepath.Dir(config), "attest.key"))
 	if err != nil {
-		err = infra("see the message", "%w", err)
+		err = fault.Infra("see the message", "%w", err)
 	}
 	return key, err
 }
@@ -105,7 +106,7 @@ func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, er
 	e, err := s.db.Evidence(ctx, d.ID)
 	var lacking *store.LackingError
 	if errors.As(err, &lacking) {
-		err = usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
+		err = fault.Usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
 	}
 	return e, err
 }
@@ -137,12 +138,12 @@ func (c *cmdline) export(ctx *cli.Context) error {
 			err := write(c.stdout)
 			if errors.Is(err, syscall.EPIPE) {
 				// Elsewhere such a reader has what it wanted; half an archive nobody wants.
-				err = infra("export again to a reader that takes all of it", "write the archive: %v", err)
+				err = fault.Infra("export again to a reader that takes all of it", "write the archive: %v", err)
 			}
 			return err
 		}
 		if err := writeWhole(name, write); err != nil {
-			return infra("name another file with -o", "write the archive: %w", err)
+			return fault.Infra("name another file with -o", "write the archive: %w", err)
 		}
 		// On standard error, as standard output is the name alone: $(agent runs export) is a
 		// file.
@@ -182,13 +183,13 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	// Opening a FIFO must not wait for a writer that never comes.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, usage("name an archive", "%w", err)
+		return nil, nil, fault.Usage("name an archive", "%w", err)
 	}
 	done := func() { f.Close() } // it was only read
 	// All is read twice, the size first: a pipe has neither.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = usage("save it to a file first", "%s is no regular file", name)
+		err = fault.Usage("save it to a file first", "%s is no regular file", name)
 	}
 	var a *archive.Archive
 	if err == nil {
@@ -196,7 +197,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	}
 	var damaged *archive.DamagedError
 	if errors.As(err, &damaged) {
-		err = &fault{exit: run.ExitFail, kind: "patch", next: "have it exported and sent again", err: err}
+		err = &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "have it exported and sent again", Err: err}
 	}
 	if err == nil && key != "" {
 		// After the check of the archive, before which its fingerprint is worth nothing.
@@ -229,11 +230,11 @@ func signedBy(a *archive.Archive, key string) error {
 			key, err = k.KeyID()
 		}
 		if err != nil {
-			return usage("give a fingerprint as SHA256:…, or a file that holds the public key", "--key: %w", err)
+			return fault.Usage("give a fingerprint as SHA256:…, or a file that holds the public key", "--key: %w", err)
 		}
 	}
 	if a.Fingerprint != key {
-		return &fault{exit: run.ExitFail, kind: "patch", next: "ask whoever made it for the fingerprint: `agent runs key`", err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "ask whoever made it for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func (c *cmdline) verifyArchive(ctx *cli.Context) error {
 	}
 	name := ctx.Args().First()
 	if name == "" {
-		return usage("name a file that `agent runs export` wrote", "no archive was named")
+		return fault.Usage("name a file that `agent runs export` wrote", "no archive was named")
 	}
 	a, done, err := openArchive(ctx.Context, name, ctx.String("key"))
 	if err != nil {

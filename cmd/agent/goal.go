@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/run"
@@ -21,7 +22,7 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (
 		// A flag that changes nothing would be believed to.
 		for _, flag := range []string{"goal", "file", "candidates", "model", "proposal", "no-feature"} {
 			if ctx.IsSet(flag) {
-				return req, usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
+				return req, fault.Usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
 			}
 		}
 		return req, nil
@@ -29,18 +30,18 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (
 	if ctx.IsSet("proposal") {
 		for _, flag := range []string{"goal", "file", "no-feature"} {
 			if ctx.IsSet(flag) {
-				return req, usage("leave --"+flag+" out: the proposal has it", "--proposal and --%s do not go together", flag)
+				return req, fault.Usage("leave --"+flag+" out: the proposal has it", "--proposal and --%s do not go together", flag)
 			}
 		}
 	}
 	// An empty goal is a variable that was not set, in a script.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
-		return req, usage("say what the change is for, or leave --goal out", "the goal is empty")
+		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
 	}
 	// Checked with the settings; read here.
 	n, err := parseCount(set["candidates"].text, 1, maxCandidates)
 	if err != nil {
-		return req, usage("mend that value", "candidates: %v", err)
+		return req, fault.Usage("mend that value", "candidates: %v", err)
 	}
 	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), int(n)
 	req.NoFeature = ctx.Bool("no-feature")
@@ -54,11 +55,11 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (
 func patchOnly(ctx *cli.Context) error {
 	for _, flag := range []string{"goal", "candidates", "model", "replay", "proposal", "no-feature"} {
 		if ctx.IsSet(flag) {
-			return usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
+			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
 		}
 	}
 	if len(ctx.StringSlice("file")) > 1 {
-		return usage("name the one file that blocks without a file name mean", "--patch takes one --file")
+		return fault.Usage("name the one file that blocks without a file name mean", "--patch takes one --file")
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func loadPrompts(dir string) (*agent.Prompts, error) {
 	// built-in one: nobody would notice.
 	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
 	if err != nil {
-		return nil, usage("mend or remove that file of "+promptsDir, "%w", err)
+		return nil, fault.Usage("mend or remove that file of "+promptsDir, "%w", err)
 	}
 	return prompts, nil
 }

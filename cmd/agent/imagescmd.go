@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 )
 
@@ -129,7 +130,7 @@ func listVersions(versions map[string]string) string {
 func (c *cmdline) imagesPrune(ctx *cli.Context) error {
 	keep := ctx.Int("keep")
 	if keep < 0 {
-		return usage("give 0 or more", "--keep %d is below 0", keep)
+		return fault.Usage("give 0 or more", "--keep %d is below 0", keep)
 	}
 	s, err := c.openEngine(ctx.Context)
 	if err != nil {

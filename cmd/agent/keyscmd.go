@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
 )
@@ -50,7 +51,7 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 	// A shell variable that was not set; taken for no flag, nothing would be
 	// forgotten and nobody told.
 	if ctx.IsSet("forget") && ctx.String("forget") == "" {
-		return usage("see `agent keys` for the keys that are known", "--forget names no key")
+		return fault.Usage("see `agent keys` for the keys that are known", "--forget names no key")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// One moment for all of them: two keys whose rest ends together must not
@@ -82,7 +83,7 @@ func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([
 	rows := []keyRow{}
 	configured, err := llm.ParseKeys(set["gemini.keys"].text)
 	if err != nil { // names a key by its place, never by its text
-		return nil, usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].origin, err)
+		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].origin, err)
 	}
 	for _, vendor := range slices.Sorted(maps.Keys(vendors)) {
 		states, err := s.db.Keys().Load(ctx, vendor)
@@ -129,7 +130,7 @@ func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id s
 	// A vendor that needs no key rests as a whole, and is named itself.
 	at := slices.IndexFunc(rows, func(r keyRow) bool { return r.Key == id || r.Key == "" && r.Vendor == id })
 	if at < 0 {
-		return usage("see `agent keys` for the keys that are known", "no key %q is known", id)
+		return fault.Usage("see `agent keys` for the keys that are known", "no key %q is known", id)
 	}
 	r := rows[at]
 	if err := s.db.ForgetKey(ctx, r.Vendor, r.Key); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
@@ -75,7 +76,7 @@ func (c *cmdline) showLogs(ctx *cli.Context) error {
 	// A misspelt kind would print nothing, which looks as if nothing happened.
 	kind := run.EntryKind(ctx.String("kind"))
 	if kind != "" && !slices.Contains(logKinds, kind) {
-		return usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
+		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
 	}
 	show := c.printEvent
 	if set.on("json") {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"syscall"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
@@ -143,20 +142,20 @@ func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
 		// A flag that changes nothing would be believed to.
 		for _, flag := range []string{"fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay"} {
 			if ctx.IsSet(flag) {
-				return start, usage("leave --"+flag+" out: the loop that is carried on has it", "--resume and --%s do not go together", flag)
+				return start, fault.Usage("leave --"+flag+" out: the loop that is carried on has it", "--resume and --%s do not go together", flag)
 			}
 		}
 		return start, nil
 	}
 	for _, flag := range []string{"iterations", "max-failures"} {
 		if ctx.Int(flag) < 0 {
-			return start, usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
+			return start, fault.Usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
 		}
 	}
 	// Most often a shell variable that was not set. Without a goal the loop would
 	// do something else, and pay for it.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
-		return start, usage("say what the changes are for, or leave --goal out", "the goal is empty")
+		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
 	n, err := strconv.Atoi(set["candidates"].text) // checked with the settings
 	start.Order = run.Order{
@@ -275,7 +274,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 	if !start.Order.Single {
 		list, err := s.db.LoopIterations(ctx.Context, of)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, usage(next, "no loop is named %s", of)
+			return nil, fault.Usage(next, "no loop is named %s", of)
 		}
 		if err != nil {
 			return nil, err
@@ -301,7 +300,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 	}
 	// A run with a patch has gates and files on record, but no question.
 	if plan == nil {
-		return nil, usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
+		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
 	}
 	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
 	start.Order.Goal = p.Task.Brief.Goal
@@ -391,7 +390,7 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 // It keeps kind, hint and exit code, so that a script sees the same whether the
 // problem came up before the run or in it.
 func problemFault(p run.Problem, exit int) error {
-	return &fault{exit: exit, kind: p.Kind, next: p.Next, err: errors.New(p.Message)}
+	return &fault.Error{Exit: exit, Kind: p.Kind, Next: p.Next, Err: errors.New(p.Message)}
 }
 
 // tellRound prints the beginning of an iteration and the end of its run.
@@ -410,16 +409,6 @@ func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
 	}
 }
 
-// printLine prints v as one line of JSON.
-//
-// The loop prints one document a line, as they come; a reader need not wait for
-// the end. Code and diffs stay legible, since nothing is escaped for HTML.
-func printLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
 // reportLoop prints what the loop did and ends with its exit code.
 //
 // A reader that went away is no error of the loop: what was promoted is promoted,
@@ -427,7 +416,7 @@ func printLine(w io.Writer, v any) error {
 func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
 	if asJSON {
 		if err := printLine(c.stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
-			return infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)
+			return fault.Infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)
 		}
 	} else {
 		c.summary().loop(res)
@@ -435,5 +424,5 @@ func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
 	if res.Exit == run.ExitDone {
 		return nil
 	}
-	return errReported{res.Exit}
+	return fault.Reported{Exit: res.Exit}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
 )
 
@@ -138,7 +139,7 @@ func (s settings) budget() (llm.Limits, error) {
 		// Where the value came from is named: that is where it is mended.
 		v := s[part.name]
 		if err := part.set(v.text); err != nil {
-			return limits, usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
+			return limits, fault.Usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
 		}
 	}
 	return limits, nil
@@ -165,7 +166,7 @@ func (s settings) checkModels() error {
 	} {
 		// Defaults are checked as well, which costs nothing.
 		if err := check(s[name].text); err != nil {
-			return usage("mend that value", "%s (%s): %v", name, s[name].origin, err)
+			return fault.Usage("mend that value", "%s (%s): %v", name, s[name].origin, err)
 		}
 	}
 	return nil

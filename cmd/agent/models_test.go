@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -134,7 +135,7 @@ func TestACapOnCostNeedsAPrice(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if p, exit := classify(t.Context(), err); exit != run.ExitUsage || !strings.Contains(p.Next, "[prices]") {
+		if p, exit := fault.Classify(t.Context(), err); exit != run.ExitUsage || !strings.Contains(p.Next, "[prices]") {
 			t.Errorf("%s: exit code %d, %+v", model, exit, p)
 		}
 	}

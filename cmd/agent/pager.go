@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/fault"
 )
 
 // pagedHelp is the part of a help page on how such a text is shown.
@@ -38,7 +40,7 @@ func (c *cmdline) viewer(ctx *cli.Context) (settings, viewer, error) {
 	switch painted.color = ctx.String("color"); painted.color {
 	case "auto", "always", "never":
 	default:
-		return nil, viewer{}, usage("write auto, always or never", "--color %q is none of them", painted.color)
+		return nil, viewer{}, fault.Usage("write auto, always or never", "--color %q is none of them", painted.color)
 	}
 	// A dumb terminal cannot show what a pager does.
 	direct := ctx.Bool("no-pager") || terminal(c.stdout) == nil || c.getenv("TERM") == "dumb"

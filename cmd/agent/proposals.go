@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
@@ -130,11 +131,11 @@ func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, 
 	const next = "see `agent proposals list`"
 	n, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || n < 1 {
-		return run.KeptProposal{}, usage(next, "%q is no number of a proposal", name)
+		return run.KeptProposal{}, fault.Usage(next, "%q is no number of a proposal", name)
 	}
 	p, err := s.db.Proposal(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {
-		err = usage(next, "there is no proposal %d", n)
+		err = fault.Usage(next, "there is no proposal %d", n)
 	}
 	return p, err
 }
@@ -192,7 +193,7 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 		// Dropped twice is dropped.
 		err = s.db.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
 		if errors.Is(err, store.ErrSettled) {
-			return usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+			return fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
 		}
 		if err != nil {
 			return err
@@ -218,9 +219,9 @@ func (s *session) resume(ctx context.Context, name string, set settings, req run
 	}
 	switch here := resolved(req.Workspace); {
 	case p.State != run.ProposalOpen:
-		return req, usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+		return req, fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
 	case p.Workspace != here:
-		return req, usage("run again with --workspace "+p.Workspace, "proposal %d is for another workspace than %s", p.ID, here)
+		return req, fault.Usage("run again with --workspace "+p.Workspace, "proposal %d is for another workspace than %s", p.ID, here)
 	}
 	req = p.Resume(req)
 	// A patch that passed once needs no model; the others do.

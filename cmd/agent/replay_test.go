@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
@@ -264,7 +265,7 @@ func TestAnArchiveIsAFile(t *testing.T) {
 		if name == "full" {
 			write(t, filepath.Join(kept, "a"), "")
 		}
-		gone(map[bool]error{true: errReported{1}, false: errors.New("no engine")}[name == "told"])
+		gone(map[bool]error{true: fault.Reported{Exit: 1}, false: errors.New("no engine")}[name == "told"])
 		if _, err := os.Stat(kept); (err == nil) != stays {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -75,7 +76,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 	}
 	// Ignored, it would look as if the signature had been checked.
 	if ctx.String("key") != "" {
-		return usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
+		return fault.Usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
 	}
 	return c.with(ctx.Context, set, true, func(s *session) error {
 		e, err := s.evidence(ctx.Context, name)
@@ -118,7 +119,7 @@ func (s settings) admits(recorded *run.Settings) error {
 		more = cmp.Or(more, "dependencies.scripts")
 	}
 	if more != "" {
-		return policy("raise it in the user configuration or the environment, if you trust who made the archive",
+		return fault.Policy("raise it in the user configuration or the environment, if you trust who made the archive",
 			"the run was judged with more %s than the %s that holds here", more, s.heldText(more))
 	}
 	return nil
@@ -167,7 +168,7 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	// The evidence is at fault, and not this machine: what lies under a digest is
 	// something else, or the parts do not make the workspace that was judged.
 	case errors.As(err, &unfit):
-		return &fault{exit: run.ExitFail, kind: "patch", next: "the record was changed, or an agent of another version wrote it", err: err}
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "the record was changed, or an agent of another version wrote it", Err: err}
 	case err != nil:
 		return err
 	}
@@ -184,12 +185,12 @@ func replayDir(name string) (string, func(error), error) {
 		// Mkdir tells by itself whether it is new: asking first would leave time for
 		// another.
 		if err := os.Mkdir(name, 0o755); err != nil {
-			return "", nil, usage("name a directory that is not there yet", "--keep: %w", err)
+			return "", nil, fault.Usage("name a directory that is not there yet", "--keep: %w", err)
 		}
 		dir := resolved(name)
 		return dir, func(err error) {
 			// A report is no error: the directory is what was asked for, be it empty.
-			if err != nil && !errors.As(err, new(errReported)) {
+			if err != nil && !errors.As(err, new(fault.Reported)) {
 				os.Remove(dir) // which refuses one that holds something
 			}
 		}, nil
@@ -219,7 +220,7 @@ func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
 		})
 	}
 	if err == nil && !rep.Identical {
-		err = errReported{run.ExitFail}
+		err = fault.Reported{Exit: run.ExitFail}
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -94,7 +95,7 @@ func (c *cmdline) review(ctx *cli.Context) error {
 	// Without a name the latest run would be accepted, which may be one that nobody looked
 	// at.
 	if says.Verdict != "" && name == "" {
-		return usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
+		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
 	}
 	// Whoever names a run wants it whatever was said of it before.
 	filter := store.ReviewFilter{All: ctx.Bool("all") || name != ""}
@@ -145,7 +146,7 @@ func (s *session) toReview(ctx context.Context, name string, filter store.Review
 	filter.Run = d.ID
 	list, err := s.db.Promotions(ctx, filter)
 	if err == nil && len(list) == 0 {
-		err = usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
+		err = fault.Usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
 	}
 	return list, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/verify"
@@ -111,11 +112,11 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 	}
 	filter := store.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
 	if filter.Limit <= 0 {
-		return usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
+		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
 	}
 	// A misspelt state would list nothing, which looks like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
-		return usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
+		return fault.Usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
 	}
 	if dir := ctx.String("workspace"); dir != "" {
 		filter.Workspace = resolved(dir)
@@ -205,14 +206,14 @@ func (s *session) named(ctx context.Context, prefix string) (store.RunDetail, er
 			return store.RunDetail{}, err
 		}
 		if len(latest) == 0 {
-			return store.RunDetail{}, usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
+			return store.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
 		}
 		prefix = latest[0].ID
 	}
 	// The store's own error does not say what was asked for.
 	d, err := s.db.Run(ctx, prefix)
 	if errors.Is(err, store.ErrNotFound) {
-		err = usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
+		err = fault.Usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
 	}
 	return d, err
 }
@@ -300,7 +301,7 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 		}
 	}
 	if sarif != "" && ctx.Bool("json") {
-		return usage("give one of them", "--sarif and --json exclude each other")
+		return fault.Usage("give one of them", "--sarif and --json exclude each other")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		d, err := s.named(ctx.Context, ctx.Args().First())
@@ -368,7 +369,7 @@ func (c *cmdline) runsDiff(ctx *cli.Context) error {
 			diff = v.Candidates[n-1].Diff
 		}
 		if diff == "" {
-			return usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
+			return fault.Usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.writeDiff(w, diff) })
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/verify"
 )
 
@@ -39,7 +40,7 @@ func (s *session) settleRuntime(ctx context.Context, config *verify.Config, told
 		config.Runtime = ""
 		fmt.Fprintln(told, "agent: the engine has no runtime runsc: boxes share the host's kernel; `agent doctor` says how to add it")
 	default:
-		return infra("register it with the engine as `agent doctor` says, or change runtime (AGENT_RUNTIME)",
+		return fault.Infra("register it with the engine as `agent doctor` says, or change runtime (AGENT_RUNTIME)",
 			"the engine has no runtime %q, only %s", wanted, strings.Join(info.Runtimes, ", "))
 	}
 	return nil

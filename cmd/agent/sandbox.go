@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -120,7 +121,7 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 		return err
 	}
 	if name := ctx.String("sarif"); name == "-" {
-		return usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
+		return fault.Usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
 	} else if err := checkSarif(name); err != nil {
 		return err
 	}
@@ -223,10 +224,10 @@ func (c *cmdline) baseRequest(set settings) (run.Request, error) {
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return usage("name a directory with --workspace", "workspace: %w", err)
+		return fault.Usage("name a directory with --workspace", "workspace: %w", err)
 	}
 	if !info.IsDir() {
-		return usage("name a directory with --workspace", "workspace %s is not a directory", dir)
+		return fault.Usage("name a directory with --workspace", "workspace %s is not a directory", dir)
 	}
 	return nil
 }
@@ -240,7 +241,7 @@ func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, err
 	from := c.stdin
 	switch {
 	case name == "":
-		return nil, usage(next, "no patch was given")
+		return nil, fault.Usage(next, "no patch was given")
 	case name == "-":
 		if terminal(c.stdin) != nil {
 			fmt.Fprintln(c.stderr, "paste the patch, then press Enter and Ctrl-D")
@@ -248,7 +249,7 @@ func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, err
 	default:
 		f, err := openPatch(name)
 		if err != nil {
-			return nil, usage(next, "read the patch: %w", err)
+			return nil, fault.Usage(next, "read the patch: %w", err)
 		}
 		defer f.Close() // it was only read
 		// A pipe whose writer hangs ends with the context as well.
@@ -260,11 +261,11 @@ func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, err
 	data, err := read(ctx, from, maxPatch)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
+		return nil, fault.Usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
 	case err != nil:
-		return nil, usage(next, "read the patch: %w", err)
+		return nil, fault.Usage(next, "read the patch: %w", err)
 	case len(data) == 0:
-		return nil, usage(next, "the patch is empty")
+		return nil, fault.Usage(next, "the patch is empty")
 	}
 	return data, nil
 }
@@ -294,7 +295,7 @@ func openPatch(name string) (*os.File, error) {
 func (c *cmdline) report(doc run.Document, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(c.stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {
-			return infra("see `agent runs show "+doc.Run+"`", "print the result: %w", err)
+			return fault.Infra("see `agent runs show "+doc.Run+"`", "print the result: %w", err)
 		}
 	} else {
 		c.summary().document(doc)
@@ -303,7 +304,7 @@ func (c *cmdline) report(doc run.Document, asJSON bool) error {
 	if doc.Exit == run.ExitDone {
 		return nil
 	}
-	return errReported{doc.Exit}
+	return fault.Reported{Exit: doc.Exit}
 }
 
 // A boxRow is a box as `sandbox ls --json` prints it. Live tells

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -291,12 +292,12 @@ func checkSarif(name string) error {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Dir(name)); err != nil {
-		return usage(next, "--sarif: %w", err)
+		return fault.Usage(next, "--sarif: %w", err)
 	} else if !info.IsDir() {
-		return usage(next, "--sarif: %s is not a directory", filepath.Dir(name))
+		return fault.Usage(next, "--sarif: %s is not a directory", filepath.Dir(name))
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return usage(next, "--sarif: %s is a directory", name)
+		return fault.Usage(next, "--sarif: %s is a directory", name)
 	}
 	return nil
 }
@@ -323,7 +324,7 @@ func writeSarif(name string, doc run.Document) error {
 		err = os.WriteFile(name, text.Bytes(), 0o644)
 	}
 	if err != nil {
-		return infra("name another file: --sarif FILE", "write the findings: %w", err)
+		return fault.Infra("name another file: --sarif FILE", "write the findings: %w", err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
@@ -215,7 +216,7 @@ func TestARebuildSaysWhoseFaultItIs(t *testing.T) {
 	} {
 		j := open(c.past)
 		err := refused(j, c.err)
-		problem, code := classify(t.Context(), err)
+		problem, code := fault.Classify(t.Context(), err)
 		if code != c.exit || strings.Contains(problem.Next, "agent undo") != c.undo {
 			t.Errorf("%s: exit %d, want %d; next: %s", c.past, code, c.exit, problem.Next)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/sandbox"
@@ -90,7 +91,7 @@ func (c *cmdline) selfDir() (string, error) {
 	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
 		home := c.getenv("HOME")
 		if home == "" {
-			return "", usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
+			return "", fault.Usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
@@ -125,7 +126,7 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 	j, err := selfbuild.Open(ctx, dir, c.selfTags(), engine)
 	if errors.Is(err, selfbuild.ErrBusy) {
 		// A lock that is taken is no trouble of the machine: a script may try again.
-		return &fault{exit: run.ExitConflict, kind: "conflict", next: "wait for it to end", err: err}
+		return &fault.Error{Exit: run.ExitConflict, Kind: "conflict", Next: "wait for it to end", Err: err}
 	}
 	if err != nil {
 		return err
@@ -166,9 +167,9 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 		return err
 	}
 	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
-	var f *fault
+	var f *fault.Error
 	// Of all errors this one alone means that somebody else keeps the journal in order.
-	if err != nil && !(errors.As(err, &f) && f.exit == run.ExitConflict) {
+	if err != nil && !(errors.As(err, &f) && f.Exit == run.ExitConflict) {
 		return err
 	}
 	// Read after the settling, and without the lock: the file is replaced as a whole, so a
@@ -226,7 +227,7 @@ func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
 func (c *cmdline) selfRollback(ctx *cli.Context) error {
 	return c.withJournal(ctx.Context, func(j *selfbuild.Journal) error {
 		if j.State().Previous == nil {
-			return usage("see `agent self list`", "there is no previous version to go back to")
+			return fault.Usage("see `agent self list`", "there is no previous version to go back to")
 		}
 		if err := j.Rollback(ctx.Context, "asked for"); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
@@ -136,7 +137,7 @@ func (c *cmdline) selfRequest(ctx *cli.Context, set settings) (run.Request, stri
 	// Refused and not ignored: whoever set it wants the workspace left alone, and the
 	// image on trial would be of a source that exists nowhere.
 	if set.on("no_promote") {
-		return run.Request{}, "", usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
+		return run.Request{}, "", fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
 	}
 	req, err := c.baseRequest(set)
 	intent := "the workspace as it is"
@@ -205,12 +206,12 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 		}
 		return refused(r.journal, r.journal.Take(ctx.Context, r.work))
 	})
-	var f *fault
+	var f *fault.Error
 	if err == nil || errors.As(err, &f) || succeeded(r.journal) || r.req.Patch == nil && r.req.Goal == "" {
 		return err
 	}
 	// Whatever it was, the change lies in the workspace without an image.
-	return infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
+	return fault.Infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
 }
 
 // refused is the error of a change whose image did not prove itself, or fell ill on trial.
@@ -227,7 +228,7 @@ func refused(j *selfbuild.Journal, err error) error {
 	if last := j.State().Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
 		next += ", and `agent undo` takes the change back" // it was written before the tags moved
 	}
-	return &fault{exit: run.ExitFail, kind: "patch", next: next, err: err}
+	return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: err}
 }
 
 // succeeded reports whether the last attempt made its image the current one.
@@ -296,7 +297,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	case r.set.on("yes") && len(held) == 0:
 	// Exit code 4, as wherever a person is missing.
 	case !r.attended():
-		return policy("run it at a terminal", "%s", needsPerson(held))
+		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
 	default:
 		if len(held) > 0 {
 			// The names come from the workspace, and one of them may hold what moves a cursor.
@@ -308,7 +309,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 		// Enter is no yes: there is no diff above this question that somebody could have
 		// read.
 		if err != nil || !oneOf(normal(typed), "y", "yes") {
-			return errors.Join(err, policy("run again and answer yes", "the rebuild was declined"))
+			return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
 		}
 	}
 	return r.proveImage(ctx, base)
@@ -431,11 +432,11 @@ func (c *cmdline) tellRebuilt(ctx context.Context, state selfbuild.State, asJSON
 	} else if now := state.Current; now != nil {
 		fmt.Fprintf(c.stdout, "source %s is current\n", now.Name())
 	}
-	var reported errReported
+	var reported fault.Reported
 	if err == nil || !asJSON || errors.As(err, &reported) {
 		return err
 	}
-	problem, code := classify(ctx, err)
+	problem, code := fault.Classify(ctx, err)
 	c.printProblem(c.stderr, problem)
-	return errReported{code}
+	return fault.Reported{Exit: code}
 }

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -31,13 +30,13 @@ func (c *cmdline) guest() ([]byte, error) {
 	if path := c.getenv("AGENT_GUEST"); path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil, infra("name a guest program, or unset AGENT_GUEST", "read the guest: %w", err)
+			return nil, fault.Infra("name a guest program, or unset AGENT_GUEST", "read the guest: %w", err)
 		}
 		return data, nil
 	}
 	data, err := guestFiles.ReadFile("guestbin/guest")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, infra("build with `make build`", "this agent was built without its guest")
+		return nil, fault.Infra("build with `make build`", "this agent was built without its guest")
 	}
 	return data, err
 }
@@ -221,17 +220,4 @@ func (c *cmdline) with(ctx context.Context, set settings, needEngine bool, act f
 	}
 	defer s.close()
 	return act(s)
-}
-
-// printTo collects what show writes and sends it to w at once, so that
-// an error half-way leaves no half of an answer.
-func printTo(w io.Writer, show func(io.Writer) error) error {
-	// A table or a run is small; a result that may be large is streamed
-	// instead, see sql.
-	var text bytes.Buffer
-	if err := show(&text); err != nil {
-		return err
-	}
-	_, err := w.Write(text.Bytes())
-	return err
 }

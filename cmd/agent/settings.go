@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
@@ -97,14 +98,14 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 	s.overlay(ctx, c.getenv)
 	if url := s["database_url"]; url.text != "" {
 		if err := checkDatabaseURL(url.text); err != nil {
-			return nil, usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.origin, err)
+			return nil, fault.Usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.origin, err)
 		}
 	}
 	// A switch that is neither on nor off must not be taken for off:
 	// AGENT_NO_PROMOTE=yes would promote.
 	for _, name := range []string{"yes", "no_promote", "json", "dependencies.install", "dependencies.scripts", "record.files"} {
 		if _, err := strconv.ParseBool(s[name].text); err != nil {
-			return nil, usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
+			return nil, fault.Usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
 		}
 	}
 	if err := s.checkModels(); err != nil {
@@ -140,15 +141,15 @@ func (s settings) user(getenv func(string) string) error {
 	// repositories and link to it.
 	data, err := readConfig(path, true)
 	if err != nil {
-		return usage("mend or move that file", "read the user configuration: %v", err)
+		return fault.Usage("mend or move that file", "read the user configuration: %v", err)
 	}
 	conf, err := parseUserConfig(data)
 	if err != nil {
-		return usage("mend that line", "%s: %v", path, err)
+		return fault.Usage("mend that line", "%s: %v", path, err)
 	}
 	values, err := conf.values()
 	if err != nil {
-		return usage("mend that line", "%s: %v", path, err)
+		return fault.Usage("mend that line", "%s: %v", path, err)
 	}
 	s.set(values, path)
 	return nil
@@ -196,15 +197,15 @@ func (s settings) workspaceFile(outer settings) error {
 	// the user's, and an error would show a piece of it.
 	data, err := readConfig(path, false)
 	if err != nil {
-		return usage("make it a regular file, or move it away", "read %s: %v", configName, err)
+		return fault.Usage("make it a regular file, or move it away", "read %s: %v", configName, err)
 	}
 	conf, err := parseConfig(data)
 	if err != nil {
-		return usage("mend that line of "+path, "%s: %v", configName, err)
+		return fault.Usage("mend that line of "+path, "%s: %v", configName, err)
 	}
 	values, err := conf.values()
 	if err != nil {
-		return usage("mend that line of "+path, "%s: %v", configName, err)
+		return fault.Usage("mend that line of "+path, "%s: %v", configName, err)
 	}
 	if own := values["gate"]; own != "" {
 		if values["gate"], err = addGates(outer["gate"].text, own); err != nil {
@@ -234,12 +235,12 @@ func (s settings) workspaceFile(outer settings) error {
 	}
 	for _, name := range []string{"dependencies.install", "dependencies.scripts", "record.files"} {
 		if inner.on(name) && !outer.on(name) {
-			return policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
+			return fault.Policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
 				"%s: %s is off without it", configName, name)
 		}
 	}
 	if wider := cmp.Or(wider(want, have), widerBudget(wantBudget, haveBudget)); wider != "" {
-		return policy("lower it in "+path+"; only the user configuration or the environment may raise it",
+		return fault.Policy("lower it in "+path+"; only the user configuration or the environment may raise it",
 			"%s: %s is more than the %s that holds without it", configName, wider, outer.heldText(wider))
 	}
 	// What the user protects stays protected in every workspace.
@@ -326,7 +327,7 @@ func (s settings) verifyConfig() (verify.Config, error) {
 			continue
 		}
 		if err := part.set(v.text); err != nil {
-			return c, usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
+			return c, fault.Usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
 		}
 	}
 	return c, s.checkLeast(c)
@@ -337,11 +338,11 @@ func (s settings) checkLeast(c verify.Config) error {
 	const leastMemory, leastPIDs = 16 << 20, 32 // as package sandbox says
 	switch {
 	case c.Limits.Memory != 0 && c.Limits.Memory < leastMemory:
-		return usage("give 16MiB or more", "limits.memory (%s): too little for any program", s["limits.memory"].origin)
+		return fault.Usage("give 16MiB or more", "limits.memory (%s): too little for any program", s["limits.memory"].origin)
 	case c.Limits.PIDs != 0 && c.Limits.PIDs < leastPIDs:
-		return usage("give 32 or more", "limits.pids (%s): too few for any program", s["limits.pids"].origin)
+		return fault.Usage("give 32 or more", "limits.pids (%s): too few for any program", s["limits.pids"].origin)
 	case c.Smoke.Seconds < 0:
-		return usage("give a number above 0", "smoke.seconds (%s): below 0", s["smoke.seconds"].origin)
+		return fault.Usage("give a number above 0", "smoke.seconds (%s): below 0", s["smoke.seconds"].origin)
 	}
 	return nil
 }
@@ -443,7 +444,7 @@ func (s settings) keeping() (run.Keep, error) {
 	}
 	v, err := s["record.bytes"], error(nil)
 	if k.Bytes, err = parseBytes(v.text); err != nil {
-		err = usage("mend that value", "record.bytes (%s): %v", v.origin, err)
+		err = fault.Usage("mend that value", "record.bytes (%s): %v", v.origin, err)
 	}
 	return k, err
 }
@@ -453,7 +454,7 @@ func (s settings) protection() (*workspace.Protection, error) {
 	v := s["protect.paths"]
 	p, err := workspace.Protect(unlist(v.text))
 	if err != nil {
-		return nil, usage("mend that pattern", "protect.paths (%s): %w", v.origin, err)
+		return nil, fault.Usage("mend that pattern", "protect.paths (%s): %w", v.origin, err)
 	}
 	return p, nil
 }
@@ -463,7 +464,7 @@ func (s settings) allowKinds() ([]string, error) {
 	kinds := unlist(s["allow"].text)
 	for _, k := range kinds {
 		if !slices.Contains(holdKinds(), k) {
-			return nil, usage("the kinds are "+strings.Join(holdKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
+			return nil, fault.Usage("the kinds are "+strings.Join(holdKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
 		}
 	}
 	return kinds, nil

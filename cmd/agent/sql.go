@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/store"
 )
 
@@ -51,10 +52,10 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 	}
 	asJSON := set.on("json")
 	if ctx.Bool("csv") && ctx.Bool("json") {
-		return usage("choose one", "--csv and --json exclude each other")
+		return fault.Usage("choose one", "--csv and --json exclude each other")
 	}
 	if ctx.Duration("timeout") < time.Millisecond {
-		return usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
+		return fault.Usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
 	}
 	// The query is one argument: its quoting is the shell's business.
 	query := strings.TrimSpace(ctx.Args().First())
@@ -169,7 +170,7 @@ func newest(views []store.View, name string) (query string, err error) {
 	if near := nearest(name, names); near != "" {
 		next = "did you mean `agent sql " + near + "`?"
 	}
-	return "", usage(next, "there is no view %s", name)
+	return "", fault.Usage(next, "there is no view %s", name)
 }
 
 // printViews lists the views with their columns, and queries to begin

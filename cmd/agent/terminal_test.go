@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 )
 
@@ -164,7 +165,7 @@ func TestPatchesAreReadFromFilesAndPipesOnly(t *testing.T) {
 			}
 			continue
 		}
-		if p, exit := classify(t.Context(), err); exit != run.ExitUsage || !strings.Contains(p.Message, want) || p.Next == "" {
+		if p, exit := fault.Classify(t.Context(), err); exit != run.ExitUsage || !strings.Contains(p.Message, want) || p.Next == "" {
 			t.Errorf("%q: exit %d, %+v; want %q", name, exit, p, want)
 		}
 	}

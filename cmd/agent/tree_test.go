@@ -45,6 +45,8 @@ var allowed = map[string][]string{
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
 
+	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
+
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -75,7 +76,7 @@ func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record,
 	if prefix == "" {
 		of, p, err := s.db.LastPromotion(ctx, dir)
 		if errors.Is(err, store.ErrNotFound) {
-			err = usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
+			err = fault.Usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
 		}
 		return of, p, err
 	}
@@ -90,9 +91,9 @@ func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record,
 	// is told here, where it is known.
 	switch {
 	case d.Promotion == nil || d.Promotion.Status != run.Committed:
-		return d.Record, run.Promotion{}, usage(next, "run %s promoted nothing", d.ID)
+		return d.Record, run.Promotion{}, fault.Usage(next, "run %s promoted nothing", d.ID)
 	case d.UndoneBy != "":
-		return d.Record, run.Promotion{}, usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
+		return d.Record, run.Promotion{}, fault.Usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
 	}
 	p, err := s.db.PromotionOf(ctx, d.ID)
 	return d.Record, p, err
@@ -107,7 +108,7 @@ func (c *cmdline) confirmUndo(ctx context.Context, yes bool, of run.Record, back
 		return nil
 	}
 	if !c.attended() {
-		return policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
+		return fault.Policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
 	}
 	// The question looks like that of a promotion, since it is one.
 	columns, _ := c.size(c.stderr)
@@ -120,14 +121,14 @@ func (c *cmdline) confirmUndo(ctx context.Context, yes bool, of run.Record, back
 		answer, err := readLine(ctx, c.stdin)
 		if err != nil {
 			fmt.Fprintln(c.stderr)
-			return policy(next, "the terminal gave no answer")
+			return fault.Policy(next, "the terminal gave no answer")
 		}
 		// Anything else asks again: nothing is the default.
 		switch strings.ToLower(strings.TrimSpace(answer)) {
 		case "y", "yes":
 			return nil
 		case "n", "no":
-			return policy("nothing was written", "undo of run %s was not approved", of.ID)
+			return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)
 		}
 	}
 }

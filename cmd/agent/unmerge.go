@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/blame"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -54,7 +55,7 @@ func (u *unmerge) merge(ctx context.Context) error {
 			Message: fmt.Sprintf("run %s cannot be taken back from under later edits: %s; nothing was written", u.of.ID, strings.Join(u.inWay, "; ")),
 		}
 	case u.merged.Empty():
-		return usage(show, "nothing of run %s is left to undo: its files are as they were before it", u.of.ID)
+		return fault.Usage(show, "nothing of run %s is left to undo: its files are as they were before it", u.of.ID)
 	}
 	return nil
 }

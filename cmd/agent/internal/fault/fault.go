@@ -1,0 +1,110 @@
+// Package fault is how a command says that it did not work: an error with an
+// exit code, and with the next thing to do. It owns the mapping from the typed
+// errors of other packages to exit codes; it prints nothing.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"agent/migrations"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+)
+
+// An Error is an error with its exit code and the next thing to do. The
+// codes are those of package run, whose documents carry them too:
+//
+//	0 promoted, or proved      4 approval or policy needed
+//	1 the patch failed         5 budget
+//	2 usage                    6 conflict with the workspace
+//	3 infrastructure         130 cancelled
+type Error struct {
+	Exit int
+	Kind string // as run.Problem
+	Next string
+	Err  error
+}
+
+// Error is the text of the cause; what to do next is printed on a line
+// of its own.
+func (f *Error) Error() string { return f.Err.Error() }
+
+// Unwrap lets callers look at the cause.
+func (f *Error) Unwrap() error { return f.Err }
+
+// Usage is the fault of a command that was given wrongly.
+func Usage(next, format string, args ...any) error {
+	return &Error{Exit: run.ExitUsage, Kind: "usage", Next: next, Err: fmt.Errorf(format, args...)}
+}
+
+// Infra is the fault of something that the command stands on.
+func Infra(next, format string, args ...any) error {
+	return &Error{Exit: run.ExitInfra, Kind: "infra", Next: next, Err: fmt.Errorf(format, args...)}
+}
+
+// Policy is the fault of something that a person must approve or take
+// back.
+func Policy(next, format string, args ...any) error {
+	return &Error{Exit: run.ExitApproval, Kind: "policy", Next: next, Err: fmt.Errorf(format, args...)}
+}
+
+// Reported ends a command whose result, printed already, says
+// everything. A run that was rejected has printed its document, with
+// the reason in it; a second message on stderr would only repeat it.
+type Reported struct{ Exit int }
+
+// Error is never printed; it is for tests and debuggers.
+func (e Reported) Error() string { return fmt.Sprintf("exit code %d", e.Exit) }
+
+// Classify turns any error into what is printed of it, and its exit
+// code. This is the one place where typed errors of other packages
+// become exit codes. An error that nobody classified counts as trouble
+// of the infrastructure: blaming the patch or the user for something
+// unknown would be worse.
+func Classify(ctx context.Context, err error) (run.Problem, int) {
+	// In the order of how much they know: a fault of this package
+	// carries its own answer, the others are translated.
+	var (
+		f         *Error
+		gone      *sandbox.UnavailableError
+		lost      *store.UnavailableError
+		ambiguous *store.AmbiguousError
+		query     *store.QueryError
+		newer     *migrations.NewerError
+		stop      *agent.StopError
+	)
+	told := func(hint string) string { // the hint comes on a line of its own
+		return strings.TrimRight(strings.TrimSuffix(err.Error(), hint), ":; ")
+	}
+
+	// A cancelled context makes other errors on its way down; what the
+	// user did is the truth about all of them.
+	switch {
+	case ctx.Err() != nil:
+		return run.Problem{Kind: "cancelled", Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled
+	case errors.As(err, &f):
+		return run.Problem{Kind: f.Kind, Message: err.Error(), Next: f.Next}, f.Exit
+	case errors.As(err, &stop) && stop.Budget:
+		return run.Problem{Kind: "budget", Message: stop.Message, Next: stop.Next}, run.ExitBudget
+	case errors.As(err, &stop):
+		return run.Problem{Kind: "usage", Message: stop.Message, Next: stop.Next}, run.ExitUsage
+	case errors.As(err, &gone):
+		return run.Problem{Kind: "infra", Message: told(gone.Hint), Next: gone.Hint}, run.ExitInfra
+	case errors.As(err, &lost):
+		return run.Problem{Kind: "infra", Message: told(lost.Hint), Next: lost.Hint}, run.ExitInfra
+	case errors.As(err, &query):
+		return run.Problem{Kind: "usage", Message: told(query.Hint), Next: query.Hint}, run.ExitUsage
+	case errors.As(err, &newer):
+		return run.Problem{Kind: "infra", Message: told("upgrade the agent"), Next: "upgrade the agent"}, run.ExitInfra
+	case errors.Is(err, store.ErrNotFound):
+		return run.Problem{Kind: "usage", Message: err.Error(), Next: "see `agent runs list`"}, run.ExitUsage
+	case errors.As(err, &ambiguous):
+		return run.Problem{Kind: "usage", Message: err.Error(), Next: "type more of the run's name"}, run.ExitUsage
+	}
+	return run.Problem{Kind: "infra", Message: err.Error(), Next: "run `agent doctor`"}, run.ExitInfra
+}
