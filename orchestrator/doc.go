@@ -10,6 +10,7 @@
 //
 //	cmd/agent                     the command line: flags in, one call, printing out
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
+//	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
@@ -32,8 +33,8 @@
 //	verify                        the gates, the baseline and the verdict
 //	migrations                    the schema, its views and roles
 //
-// Packages for tests alone: orchestrator/llm/journaltest, orchestrator/llm/llmtest,
-// orchestrator/store/storetest and sandbox/boxtest.
+// Packages for tests alone: cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
+// orchestrator/llm/llmtest, orchestrator/store/storetest and sandbox/boxtest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: workspace, images, migrations, llm, agent and

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
@@ -68,23 +69,23 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
-		board := c.newBoard(0)
+		board := c.NewBoard(0)
 		survey, err := s.analysis(ctx.Context, set, base, ctx.Bool("describe"), board)
-		board.close()
+		board.Close()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
+		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
 		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.on("json"))
 	})
 }
 
 // analysis brings the ledger up to date, and the descriptions when describe
 // says so.
-func (s *session) analysis(ctx context.Context, set settings, base *workspace.Manifest, describe bool, board *board) (run.Survey, error) {
+func (s *session) analysis(ctx context.Context, set settings, base *workspace.Manifest, describe bool, board *term.Board) (run.Survey, error) {
 	// A first scan of a large workspace takes a while and says how far it
 	// is.
-	s.tell = board.event
+	s.tell = board.Event
 	survey, err := s.survey(ctx, base)
 	if err != nil || !describe {
 		return survey, err
@@ -93,7 +94,7 @@ func (s *session) analysis(ctx context.Context, set settings, base *workspace.Ma
 	if err != nil {
 		return survey, err
 	}
-	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.event(run.Event{Model: &p}) })
+	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.Event(run.Event{Model: &p}) })
 	// What was said before the model gave up is recorded, and asked for no
 	// more the next time.
 	d := run.Describer{Store: s.db, Engineer: crew.Engineer, Fence: run.NewFenceWord()}
@@ -110,9 +111,9 @@ func (c *cmdline) printAnalysis(root string, survey run.Survey, export, asJSON b
 		if err := run.ExportLedger(root, survey); err != nil {
 			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
 		}
-		fmt.Fprintln(c.stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
+		fmt.Fprintln(c.Stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		// The same bytes as SYMBOLS.json, so that one reader serves both.
 		if asJSON {
 			return survey.Ledger.Symbols(w, survey.Summaries)
@@ -123,7 +124,7 @@ func (c *cmdline) printAnalysis(root string, survey run.Survey, export, asJSON b
 		if err := survey.Ledger.Analysis(&text, survey.Summaries); err != nil {
 			return err
 		}
-		_, err := io.WriteString(w, clean(text.String()))
+		_, err := io.WriteString(w, term.Clean(text.String()))
 		return err
 	})
 }

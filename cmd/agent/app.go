@@ -33,7 +33,7 @@ func (c *cmdline) app() *cli.App {
 			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
 			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.",
 		UsageText: "agent COMMAND [flags]",
-		Reader:    c.stdin, Writer: c.stdout, ErrWriter: c.stderr,
+		Reader:    c.Stdin, Writer: c.Stdout, ErrWriter: c.Stderr,
 		// The library's own version flag takes -v and prints in its own
 		// way; its help command would show up as a subcommand of every
 		// group.
@@ -186,6 +186,6 @@ func (c *cmdline) printVersion(*cli.Context) error {
 	if builtFrom != "" {
 		version = fmt.Sprintf("source %.12s", builtFrom)
 	}
-	_, err := fmt.Fprintf(c.stdout, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(c.Stdout, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

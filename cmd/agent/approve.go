@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
-	"golang.org/x/term"
-
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -33,7 +28,7 @@ type approver struct {
 	yes   bool
 	allow []string // kinds of hold that were approved in advance
 	wait  patience
-	board *board // gives the terminal away while the question is asked
+	board *term.Board // gives the terminal away while the question is asked
 }
 
 // Approve decides whether a proven candidate is promoted, or a proposed
@@ -50,11 +45,11 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 		return run.Answer{Decision: run.Apply, By: "--yes"}, nil
 	case a.yes:
 		return unattended("the patch changes files that --yes alone does not approve: " + listHolds(open)), nil
-	case !a.attended():
+	case !a.Attended():
 		return unattended("there is no terminal and no --yes"), nil
 	}
 	// Two writers on one terminal would overwrite each other.
-	defer a.board.yield()()
+	defer a.board.Pause()()
 	return a.ask(ctx, p)
 }
 
@@ -76,7 +71,7 @@ func listHolds(holds []workspace.Hold) string {
 	// The kind goes with each path: it is what --allow takes.
 	var parts []string
 	for _, h := range holds {
-		parts = append(parts, fmt.Sprintf("%s (%s)", cleanLine(h.Path), h.Kind))
+		parts = append(parts, fmt.Sprintf("%s (%s)", term.CleanLine(h.Path), h.Kind))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -88,15 +83,15 @@ func (a *approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 	// The question is repeated on the same screen, not the diff: the
 	// person has scrolled to where they want to be.
 	a.show(p)
-	a.forgetTyped()
+	a.DiscardInput()
 	choices := "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [s]kip"
 	if p.Again {
 		choices = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [r]egenerate, [s]kip"
 	}
 	for {
-		typed, err := a.question(ctx, "Write this to the workspace?", choices, a.wait.time)
+		typed, err := a.Question(ctx, "Write this to the workspace?", choices, a.wait.time)
 		switch {
-		case errors.Is(err, errExpired):
+		case errors.Is(err, term.ErrExpired):
 			return a.expired(p), nil
 		case errors.Is(err, io.EOF):
 			return unattended("the terminal gave no answer"), nil
@@ -116,25 +111,25 @@ func (a *approver) choose(ctx context.Context, p run.Proposal, typed string) (ru
 	}
 	// The letters of the prompt, the words, and what fingers type by
 	// habit.
-	switch word := normal(typed); {
-	case word == "" && len(a.open(p.Candidate.Holds)) == 0, oneOf(word, "a", "apply", "y", "yes"):
+	switch word := term.Normalize(typed); {
+	case word == "" && len(a.open(p.Candidate.Holds)) == 0, term.OneOf(word, "a", "apply", "y", "yes"):
 		return by(run.Apply, nil)
-	case oneOf(word, "s", "skip", "n", "no"):
+	case term.OneOf(word, "s", "skip", "n", "no"):
 		return by(run.Skip, nil)
-	case p.Again && oneOf(word, "r", "regenerate"):
+	case p.Again && term.OneOf(word, "r", "regenerate"):
 		return by(run.Regenerate, nil)
-	case oneOf(word, "f", "full", "full diff", "d", "diff"):
+	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
 		a.page(ctx, p.Candidate.Diff)
-	case oneOf(word, "x", "xml", "edit xml"):
+	case term.OneOf(word, "x", "xml", "edit xml"):
 		if text := a.editResponse(ctx, p.Response); text != nil {
 			return by(run.Reword, text)
 		}
-	case oneOf(word, "c", "code", "edit code"):
+	case term.OneOf(word, "c", "code", "edit code"):
 		if diff := a.editCode(ctx, p.Candidate.Changeset); diff != nil {
 			return by(run.Amend, diff)
 		}
 	default:
-		fmt.Fprintln(a.stderr, "please answer with one of the letters")
+		fmt.Fprintln(a.Stderr, "please answer with one of the letters")
 	}
 	return run.Answer{}, false
 }
@@ -157,26 +152,26 @@ func (a *approver) expired(p run.Proposal) run.Answer {
 func (a *approver) show(p run.Proposal) {
 	// Everything goes to stderr: stdout carries the result alone, and
 	// may be a pipe while a person answers here.
-	pal := a.palette(a.stderr)
-	columns, _ := a.size(a.stderr)
-	fmt.Fprintf(a.stderr, "\n%s %s\n", pal.good("Proved:"), gatesLine(p.Candidate.Gates, p.Candidate.Unproven))
+	pal := a.Palette(a.Stderr)
+	columns, _ := a.Size(a.Stderr)
+	fmt.Fprintf(a.Stderr, "\n%s %s\n", pal.Good("Proved:"), gatesLine(p.Candidate.Gates, p.Candidate.Unproven))
 	for _, u := range p.Candidate.Unproven {
-		fmt.Fprintln(a.stderr, pal.warn("Not judged:")+" "+cleanLine(u.Reason))
+		fmt.Fprintln(a.Stderr, pal.Warn("Not judged:")+" "+term.CleanLine(u.Reason))
 	}
 	// Also those that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
-		fmt.Fprintln(a.stderr, pal.warn("Look at")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
+		fmt.Fprintln(a.Stderr, pal.Warn("Look at")+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
-	fmt.Fprintln(a.stderr)
-	diffView{palette: pal, columns: columns, most: previewLines}.print(a.stderr, p.Candidate.Diff)
-	fmt.Fprintln(a.stderr)
+	fmt.Fprintln(a.Stderr)
+	term.DiffView{Palette: pal, Columns: columns, MaxLines: previewLines}.Print(a.Stderr, p.Candidate.Diff)
+	fmt.Fprintln(a.Stderr)
 }
 
 // gatesLine is the gates on one line.
 func gatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 	var parts []string
 	for _, g := range gates {
-		_, word := gateWord(palette{}, g, unproven)
+		_, word := term.GateWord(term.Palette{}, g, unproven)
 		parts = append(parts, fmt.Sprintf("%s %s %.1fs", g.Name, word, g.Seconds))
 	}
 	return strings.Join(parts, ", ")
@@ -186,54 +181,6 @@ func gatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 // there is none.
 func (a *approver) page(ctx context.Context, diff string) {
 	var text strings.Builder
-	diffView{palette: a.palette(a.stderr)}.print(&text, diff)
-	a.pageText(ctx, text.String(), "less -R")
-}
-
-// pageText shows a text in the user's pager, or in less when there is no
-// word of one, or prints it. The pager is the user's own program, and the
-// text was cleaned.
-func (c *cmdline) pageText(ctx context.Context, text, less string) {
-	// No shell: the variable names a program and its flags. The -R of less
-	// lets colours through and nothing else; the text was cleaned before it
-	// was painted.
-	words := strings.Fields(c.getenv("PAGER"))
-	if len(words) == 0 {
-		words = strings.Fields(less)
-	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		fmt.Fprint(c.stderr, text)
-		return
-	}
-	if err := c.onTerminal(ctx, words, strings.NewReader(text)); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(c.stderr, "agent: pager %s: %v\n", words[0], err)
-		fmt.Fprint(c.stderr, text)
-	}
-}
-
-// onTerminal runs a program of the user's on the terminal and puts the
-// terminal's modes back after it, also when it had to be ended. stdin is
-// what the program reads, env what its environment has besides the user's.
-func (c *cmdline) onTerminal(ctx context.Context, words []string, stdin io.Reader, env ...string) error {
-	// A pager switches the terminal to raw mode. When it dies by a
-	// signal it may not switch back, and the shell would be left
-	// without an echo.
-	if tty := terminal(c.stdin); tty != nil {
-		if modes, err := term.GetState(int(tty.Fd())); err == nil {
-			defer term.Restore(int(tty.Fd()), modes)
-		}
-	}
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, c.stderr, c.stderr
-	// TERM lets it leave the alternate screen; KILL follows when it
-	// does not go.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = time.Second
-	// The program is the user's own, and reads the user's own settings.
-	cmd.Env = append(os.Environ(), env...)
-	err := cmd.Run()
-	if errors.Is(err, syscall.EPIPE) { // the person left before the end
-		return nil
-	}
-	return err
+	term.DiffView{Palette: a.Palette(a.Stderr)}.Print(&text, diff)
+	a.PageText(ctx, text.String(), "less -R")
 }

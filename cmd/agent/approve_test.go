@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -21,7 +22,7 @@ import (
 // aProposal is a proven candidate whose diff is longer than the preview.
 func aProposal(holds ...workspace.Hold) run.Proposal {
 	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Candidate: run.Candidate{
-		Verdict: verify.Pass, Holds: holds, Diff: aDiff + strings.Repeat(" context\n", 20) + "+the very last line\n",
+		Verdict: verify.Pass, Holds: holds, Diff: termtest.Diff + strings.Repeat(" context\n", 20) + "+the very last line\n",
 		Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.2}, {Name: "smoke", Verdict: verify.Pass, Seconds: 10}},
 	}}
 }
@@ -48,7 +49,7 @@ func TestWithoutAPersonThePolicyDecides(t *testing.T) {
 		{"--allow without --yes", false, []string{"ci"}, []workspace.Hold{ciHold}, run.Unattended, "no --yes"},
 	} {
 		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("a\n"), io.Discard, io.Discard)
-		a := &approver{cmdline: cmd, yes: c.yes, allow: c.allow, board: cmd.newBoard(0)}
+		a := &approver{cmdline: cmd, yes: c.yes, allow: c.allow, board: cmd.NewBoard(0)}
 		got, err := a.Approve(t.Context(), aProposal(c.holds...))
 		if got.Decision != c.want || !strings.Contains(got.By, c.by) || err != nil {
 			t.Errorf("%s: %+v, %v; want %s by %q", c.name, got, err, c.want, c.by)
@@ -70,7 +71,7 @@ type person struct {
 // aPerson sits at a fresh terminal with this environment.
 func aPerson(t *testing.T, env map[string]string) *person {
 	t.Helper()
-	master, tty := openPTY(t)
+	master, tty := termtest.OpenPTY(t)
 	p := &person{
 		master: master, changed: make(chan struct{}, 1),
 		cmd: newCmdline(func(k string) string { return env[k] }, tty, tty, tty),
@@ -133,10 +134,10 @@ type answer struct {
 // asked starts the question and returns where its answer will come.
 func (p *person) asked(ctx context.Context, proposal run.Proposal) <-chan answer {
 	got := make(chan answer, 1)
-	a := &approver{cmdline: p.cmd, board: p.cmd.newBoard(0)}
+	a := &approver{cmdline: p.cmd, board: p.cmd.NewBoard(0)}
 	go func() {
 		said, err := a.Approve(ctx, proposal)
-		a.board.close()
+		a.board.Close()
 		got <- answer{said, err}
 	}()
 	return got
@@ -224,8 +225,8 @@ func TestCancellingEndsTheQuestion(t *testing.T) {
 func TestYesOnATerminalDoesNotAsk(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, nil)
-	a := &approver{cmdline: p.cmd, yes: true, board: p.cmd.newBoard(0)}
-	defer a.board.close()
+	a := &approver{cmdline: p.cmd, yes: true, board: p.cmd.NewBoard(0)}
+	defer a.board.Close()
 	if got, err := a.Approve(t.Context(), aProposal()); got.Decision != run.Apply || got.By != "--yes" || err != nil {
 		t.Errorf("%+v, %v; want apply by --yes", got, err)
 	}

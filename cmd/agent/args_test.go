@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
@@ -204,7 +205,7 @@ func TestHelpPages(t *testing.T) {
 		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-sandbox-loop.txt": {"sandbox", "loop", "--help"},
 		"help-undo.txt": {"undo", "-h"}, "help-review.txt": {"review", "-h"}, "help-blame.txt": {"blame", "-h"},
 	} {
-		golden(t, name, commandIn(t, nil, args...).stdout)
+		termtest.Golden(t, name, commandIn(t, nil, args...).stdout)
 	}
 }
 

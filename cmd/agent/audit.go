@@ -84,7 +84,7 @@ func ordinary(secret string) bool {
 func (c *cmdline) secrets(set settings, password string) []llm.Key {
 	known := map[string]string{"password of the database": password}
 	for _, name := range strings.Fields(secretVariables) {
-		known[name] = c.getenv(name)
+		known[name] = c.Getenv(name)
 	}
 	for _, name := range []string{"database_url", "gemini.base_url", "ollama.host"} {
 		if u, err := url.Parse(set[name].text); err == nil && u.User != nil {
@@ -92,7 +92,7 @@ func (c *cmdline) secrets(set settings, password string) []llm.Key {
 		}
 	}
 	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
-		list := strings.FieldsFunc(c.getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
+		list := strings.FieldsFunc(c.Getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
 		for i, text := range list {
 			known[strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1")] = passwordOf(text)
 		}

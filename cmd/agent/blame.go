@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/blame"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -102,7 +103,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 			doc.Lines = append(doc.Lines, blamedLine{i + 1, from, strings.TrimSuffix(lines[i], "\n")})
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, doc)
+			return term.PrintJSON(c.Stdout, doc)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.printBlame(w, doc) })
 	})
@@ -244,26 +245,26 @@ func (o origin) when() string {
 // Widths are counted in cells: the name of a model may hold letters that take two. It
 // writes to memory, so no error of w is looked at.
 func (c *cmdline) printBlame(w io.Writer, doc blamedFile) error {
-	pal := c.palette(c.stdout)
+	pal := c.Palette(c.Stdout)
 	model := 0 // the widest
 	for _, l := range doc.Lines {
-		model = max(model, ansi.StringWidth(cleanLine(l.Model)))
+		model = max(model, ansi.StringWidth(term.CleanLine(l.Model)))
 	}
 	digits := len(fmt.Sprint(len(doc.Lines)))
 	for _, l := range doc.Lines {
-		name := cleanLine(l.Model)
+		name := term.CleanLine(l.Model)
 		name += strings.Repeat(" ", model-ansi.StringWidth(name))
 		head := fmt.Sprintf("%-12s %s %-9s %-25s", l.who(), name, l.Review, l.when())
 		switch l.Origin {
 		case byRun:
-			head = pal.accent(head)
+			head = pal.Accent(head)
 		case byHand:
-			head = pal.warn(head)
+			head = pal.Warn(head)
 		default:
-			head = pal.dim(head)
+			head = pal.Dim(head)
 		}
 		// A file with CRLF ends would have every line overwrite its head on a terminal.
-		fmt.Fprintf(w, "%s %*d  %s\n", head, digits, l.Line, cleanTabs(strings.TrimSuffix(l.Text, "\r")))
+		fmt.Fprintf(w, "%s %*d  %s\n", head, digits, l.Line, term.CleanTabs(strings.TrimSuffix(l.Text, "\r")))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -87,7 +88,7 @@ func TestBlameIsRightOnEveryLine(t *testing.T) {
 		}
 	}
 	text := h.ask(t, run.ExitDone, "blame", "shop.py", "--workspace", h.dir).stdout
-	golden(t, "blame.txt", h.timeless(text))
+	termtest.Golden(t, "blame.txt", h.timeless(text))
 	if text := h.ask(t, run.ExitDone, "blame", "shop.py", "-w", h.dir, "--color", "always").stdout; !strings.Contains(text, "\x1b[36m"+thirdRun) || strings.Contains(text, "\x1b[31mmine") {
 		t.Errorf("colours are the terminal's, not the file's:\n%q", text)
 	}

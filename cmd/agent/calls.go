@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/store"
 )
@@ -98,15 +99,15 @@ func (c *cmdline) showCalls(ctx *cli.Context) error {
 			rows = append(rows, newCallRow(e))
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, rows)
+			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintf(c.stderr, "run %s asked no model\n", d.ID)
+			fmt.Fprintf(c.Stderr, "run %s asked no model\n", d.ID)
 			return nil
 		}
-		return printTo(c.stdout, func(w io.Writer) error {
+		return term.Print(c.Stdout, func(w io.Writer) error {
 			for _, r := range rows {
-				r.print(w, ctx.Bool("text"), c.palette(c.stdout))
+				r.print(w, ctx.Bool("text"), c.Palette(c.Stdout))
 			}
 			return nil
 		})
@@ -118,10 +119,10 @@ func (c *cmdline) showCalls(ctx *cli.Context) error {
 //
 // Whatever a model or a vendor wrote is cleaned before it is printed; the JSON
 // has it word for word.
-func (r callRow) print(w io.Writer, text bool, p palette) {
-	fmt.Fprintf(w, "%s %s\n", p.bold(cleanLine(fmt.Sprintf("%s %s/%s", r.Step, r.Vendor, r.Model))), cleanLine(r.line()))
+func (r callRow) print(w io.Writer, text bool, p term.Palette) {
+	fmt.Fprintf(w, "%s %s\n", p.Bold(term.CleanLine(fmt.Sprintf("%s %s/%s", r.Step, r.Vendor, r.Model))), term.CleanLine(r.line()))
 	if r.ErrorKind != "" {
-		fmt.Fprintf(w, "  %s\n", p.warn(cleanLine(r.ErrorKind+": "+r.Detail)))
+		fmt.Fprintf(w, "  %s\n", p.Warn(term.CleanLine(r.ErrorKind+": "+r.Detail)))
 	}
 	if !text {
 		return
@@ -133,7 +134,7 @@ func (r callRow) print(w io.Writer, text bool, p palette) {
 		said = append(said, llm.Message{Role: "answer", Text: r.Answer})
 	}
 	for _, m := range said {
-		fmt.Fprintf(w, "%s\n%s\n", p.dim("── "+string(m.Role)), strings.TrimRight(clean(m.Text), "\n"))
+		fmt.Fprintf(w, "%s\n%s\n", p.Dim("── "+string(m.Role)), strings.TrimRight(term.Clean(m.Text), "\n"))
 	}
 	fmt.Fprintln(w)
 }

@@ -19,7 +19,7 @@ func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
 	cmd.Env = append(append(x.env, "TERM=xterm"), env...)
-	tty := p.cmd.stdin.(*os.File)
+	tty := p.cmd.Stdin.(*os.File)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -130,9 +130,9 @@ func TestTheCountdownBeforeAQuestion(t *testing.T) {
 	t.Parallel()
 	for stop, want := range map[bool]error{false: nil, true: agent.ErrSkipped} {
 		p := aPerson(t, nil)
-		s := &sender{cmdline: p.cmd, board: p.cmd.newBoard(0), wait: patience{1500 * time.Millisecond, stop}}
+		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0), wait: patience{1500 * time.Millisecond, stop}}
 		q, err := s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change it\n"})
-		s.board.close()
+		s.board.Close()
 		if q.Text != "change it\n" || !errors.Is(err, want) || !strings.Contains(p.screen(), "s remaining | You: ") {
 			t.Errorf("stop %v: %q, %v\n%s", stop, q.Text, err, p.screen())
 		}

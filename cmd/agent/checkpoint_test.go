@@ -117,9 +117,9 @@ func TestTheCountdownFollowsThePolicy(t *testing.T) {
 		"told to stop":   {nil, true, run.Unattended, "the countdown ended"},
 	} {
 		p := aPerson(t, map[string]string{"TERM": "xterm"})
-		a := &approver{cmdline: p.cmd, wait: patience{1500 * time.Millisecond, c.stop}, board: p.cmd.newBoard(0)}
+		a := &approver{cmdline: p.cmd, wait: patience{1500 * time.Millisecond, c.stop}, board: p.cmd.NewBoard(0)}
 		got, err := a.Approve(t.Context(), aProposal(c.holds...))
-		a.board.close()
+		a.board.Close()
 		if got.Decision != c.want || !strings.Contains(got.By, c.by) || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -175,9 +175,9 @@ func (p *person) sends(t *testing.T, act func()) (q agent.Question, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s := &sender{cmdline: p.cmd, board: p.cmd.newBoard(0)}
+		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0)}
 		q, err = s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change old\n"})
-		s.board.close()
+		s.board.Close()
 	}()
 	act()
 	<-done
@@ -256,7 +256,7 @@ func TestAGoalAtATerminal(t *testing.T) {
 	defer model.Close()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "OLLAMA_HOST="+model.URL(), "TERM=xterm", "EDITOR="+anEditor(t, "The second", "The third"), "VISUAL=")
-	tty := p.cmd.stdin.(*os.File)
+	tty := p.cmd.Stdin.(*os.File)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -48,7 +48,7 @@ func (c *cmdline) completionCommand() *cli.Command {
 			Name: name, Usage: "print the script for " + name,
 			Description: examples(example, "for this session"),
 			Action: func(*cli.Context) error {
-				_, err := fmt.Fprint(c.stdout, script)
+				_, err := fmt.Fprint(c.Stdout, script)
 				return err
 			},
 		}
@@ -109,7 +109,7 @@ func (c *cmdline) complete(app *cli.App, words []string) {
 	}
 	for _, candidate := range candidates {
 		if strings.HasPrefix(candidate, last) {
-			fmt.Fprintln(c.stdout, candidate)
+			fmt.Fprintln(c.Stdout, candidate)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/term"
 )
 
 // A configRow is one value as `agent config --json` prints it. The
@@ -49,13 +51,13 @@ func (c *cmdline) printSettings(set settings) error {
 		rows = append(rows, configRow{k.name, set.shown(k.name), set[k.name].origin, k.env, k.about})
 	}
 	if set.on("json") {
-		return printJSON(c.stdout, rows)
+		return term.PrintJSON(c.Stdout, rows)
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "KEY\tVALUE\tFROM\tWHAT IT IS")
 		for _, r := range rows {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Key, cleanLine(r.Value), r.Origin, r.About)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Key, term.CleanLine(r.Value), r.Origin, r.About)
 		}
 		return t.Flush()
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -94,7 +95,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		}
 		hidden, _ := hideSecrets(q)
 		if hidden.System != q.System || hidden.Text != q.Text {
-			fmt.Fprintln(c.stderr, "what looks like a secret is sent as [secret 1] and so on")
+			fmt.Fprintln(c.Stderr, "what looks like a secret is sent as [secret 1] and so on")
 		}
 		return c.printContext(plan, hidden, cuts, set.on("json"))
 	})
@@ -109,17 +110,17 @@ func (c *cmdline) printContext(plan run.Plan, q agent.Question, cuts []agent.Cut
 		System: q.System, Text: q.Text, Cuts: append([]agent.Cut{}, cuts...),
 	}
 	if asJSON {
-		return printJSON(c.stdout, doc)
+		return term.PrintJSON(c.Stdout, doc)
 	}
 	// Cleaned for a terminal; --json has every byte.
-	err := printTo(c.stdout, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s\n---\n\n%s", clean(q.System), clean(q.Text))
+	err := term.Print(c.Stdout, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s\n---\n\n%s", term.Clean(q.System), term.Clean(q.Text))
 		return nil
 	})
-	fmt.Fprintf(c.stderr, "%s, template %.12s, about %d tokens\n", q.Purpose, q.Digest, doc.Tokens)
+	fmt.Fprintf(c.Stderr, "%s, template %.12s, about %d tokens\n", q.Purpose, q.Digest, doc.Tokens)
 	// What a model does not see explains many of its answers.
 	for _, cut := range cuts {
-		fmt.Fprintf(c.stderr, "cut: %s from %d to %d bytes\n", cut.Section, cut.From, cut.To)
+		fmt.Fprintf(c.Stderr, "cut: %s from %d to %d bytes\n", cut.Section, cut.From, cut.To)
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func (c *cmdline) dbURL(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.stdout, url)
+	_, err = fmt.Fprintln(c.Stdout, url)
 	return err
 }
 
@@ -100,7 +100,7 @@ func (c *cmdline) dbUp(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.stdout, "database %s, schema version %d\n", db.Address(), version)
+	_, err = fmt.Fprintf(c.Stdout, "database %s, schema version %d\n", db.Address(), version)
 	return err
 }
 
@@ -133,6 +133,6 @@ func (c *cmdline) dbDown(ctx *cli.Context) error {
 	if remove {
 		what = "removed, with its data"
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s %s\n", images.Postgres, what)
+	_, err = fmt.Fprintf(c.Stdout, "%s %s\n", images.Postgres, what)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/store"
 )
 
@@ -63,7 +64,7 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 	}
 	dry, yes := ctx.Bool("dry-run"), set.on("yes")
 	// Known without a database, so told before one is started.
-	if !dry && !yes && !c.attended() {
+	if !dry && !yes && !c.Attended() {
 		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
@@ -96,12 +97,12 @@ func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Ti
 	if err != nil {
 		return err
 	}
-	c.forgetTyped() // typed before it was known what goes
-	answer, err := c.question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
+	c.DiscardInput() // typed before it was known what goes
+	answer, err := c.Question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil || !oneOf(normal(answer), "y", "yes"):
+	case err != nil || !term.OneOf(term.Normalize(answer), "y", "yes"):
 		return fault.Policy("nothing was removed", "the prune was not approved")
 	}
 	return nil
@@ -112,13 +113,13 @@ func (c *cmdline) confirmPrune(ctx context.Context, db *store.DB, before time.Ti
 // calendar's.
 func (c *cmdline) printPruned(asJSON bool, p prunedRow) error {
 	if asJSON {
-		return printJSON(c.stdout, p)
+		return term.PrintJSON(c.Stdout, p)
 	}
 	what := "removed"
 	if p.DryRun {
 		what = "would remove"
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s, of before %s: %s\n", what, p.Before.Format("2006-01-02 15:04 MST"), tellPruned(p.Pruned))
 		return err
 	})

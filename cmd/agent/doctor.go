@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -358,15 +359,15 @@ func checkDatabase(ctx context.Context, set settings, engine *sandbox.Engine, bu
 // printChecks prints one line a check, and below it the cure.
 func (c *cmdline) printChecks(checks []check, asJSON bool) error {
 	if asJSON {
-		return printJSON(c.stdout, checks)
+		return term.PrintJSON(c.Stdout, checks)
 	}
-	pal := c.palette(c.stdout)
-	paint := map[string]func(string) string{checkOK: pal.good, checkWarn: pal.warn, checkMiss: pal.bad}
-	return printTo(c.stdout, func(w io.Writer) error {
+	pal := c.Palette(c.Stdout)
+	paint := map[string]func(string) string{checkOK: pal.Good, checkWarn: pal.Warn, checkMiss: pal.Bad}
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		for _, ch := range checks {
-			fmt.Fprintf(w, "%s %-10s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), ch.Name, cleanLine(ch.Detail))
+			fmt.Fprintf(w, "%s %-10s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), ch.Name, term.CleanLine(ch.Detail))
 			if ch.Cure != "" {
-				fmt.Fprintf(w, "     %-10s → %s\n", "", clean(ch.Cure))
+				fmt.Fprintf(w, "     %-10s → %s\n", "", term.Clean(ch.Cure))
 			}
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -99,8 +100,8 @@ func (c *cmdline) editPatch(ctx *cli.Context) ([]byte, error) {
 	if name == "" {
 		name = "-"
 		// The command looks as if it took nothing, and would seem to hang.
-		if terminal(c.stdin) != nil {
-			fmt.Fprintln(c.stderr, "`agent edit FILE` reads edit blocks or a diff from a file; without FILE it is given here:")
+		if term.Terminal(c.Stdin) != nil {
+			fmt.Fprintln(c.Stderr, "`agent edit FILE` reads edit blocks or a diff from a file; without FILE it is given here:")
 		}
 	}
 	return c.readPatch(ctx.Context, name, "name a file of edit blocks or a diff: agent edit FILE, or give it on standard input")
@@ -198,7 +199,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 		e.doc.Holds = append(e.doc.Holds, holds...)
 	}
 	for name, other := range base.Collisions(cs) {
-		fmt.Fprintf(e.stderr, "note: %s is the same as %s on file systems that fold names\n", cleanLine(name), cleanLine(other))
+		fmt.Fprintf(e.Stderr, "note: %s is the same as %s on file systems that fold names\n", term.CleanLine(name), term.CleanLine(other))
 	}
 	return cs, nil
 }
@@ -214,7 +215,7 @@ func (e *editing) explain(base *workspace.Manifest) {
 		}
 		told[p.Path] = true
 		if s, ok := leftOut(base, p.Path); ok {
-			fmt.Fprintf(e.stderr, "note: %s is left out of the workspace: %s\n", cleanLine(s.Path), clean(s.Reason))
+			fmt.Fprintf(e.Stderr, "note: %s is left out of the workspace: %s\n", term.CleanLine(s.Path), term.Clean(s.Reason))
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -63,8 +64,8 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 		return fault.Usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
 	}
 	// A person sees what is expected, instead of a command that hangs.
-	if terminal(c.stdin) != nil {
-		fmt.Fprintln(c.stderr, `type lines such as {"id":1,"path":"a.py","before":"x\n","blocks":[["x\n","y\n"]]}, and Ctrl-D at the end`)
+	if term.Terminal(c.Stdin) != nil {
+		fmt.Fprintln(c.Stderr, `type lines such as {"id":1,"path":"a.py","before":"x\n","blocks":[["x\n","y\n"]]}, and Ctrl-D at the end`)
 	}
 	// Nothing outlives its line, so the heap stays small and would be
 	// collected every few lines. Rarer collections cost some memory and take
@@ -72,7 +73,7 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	// Both buffers serve every line. Output is not buffered: who asks may
 	// wait for the answer before asking again.
-	lines := bufio.NewReaderSize(waiting(ctx.Context, c.stdin), 256<<10)
+	lines := bufio.NewReaderSize(term.Interruptible(ctx.Context, c.Stdin), 256<<10)
 	var line, out []byte
 	for {
 		var err error
@@ -82,7 +83,7 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 			return fault.Reported{Exit: run.ExitCancelled} // the stream has lines only
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, errTooLarge):
+		case errors.Is(err, term.ErrTooLarge):
 			out = batchAnswer{err: fmt.Sprintf("the line is longer than %d MiB", maxLine>>20), kind: "parse"}.append(out[:0])
 		case err != nil:
 			return fault.Infra("see what writes to standard input", "read standard input: %w", err)
@@ -91,7 +92,7 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 		default:
 			out = answerLine(line).append(out[:0])
 		}
-		if _, err := c.stdout.Write(out); err != nil {
+		if _, err := c.Stdout.Write(out); err != nil {
 			return err
 		}
 	}
@@ -114,7 +115,7 @@ func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
 		case err != nil && !errors.Is(err, io.EOF):
 			return line, err
 		case long:
-			return line, errTooLarge
+			return line, term.ErrTooLarge
 		case err != nil && len(line) == 0:
 			return line, io.EOF
 		}

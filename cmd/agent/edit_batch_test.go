@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 )
@@ -137,7 +138,7 @@ func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
 func TestALineThatIsTooLongIsNotKept(t *testing.T) {
 	t.Parallel()
 	line, err := readBatchLine(bufio.NewReader(&repeated{'a', 2 * maxLine}), nil)
-	if !errors.Is(err, errTooLarge) || len(line) > maxLine+1 {
+	if !errors.Is(err, term.ErrTooLarge) || len(line) > maxLine+1 {
 		t.Errorf("%d bytes are kept, %v", len(line), err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -56,10 +57,10 @@ func (e *editing) report(ctx context.Context, err error) error {
 		var p run.Problem
 		p, code = fault.Classify(ctx, err)
 		e.doc.Error = &p
-		e.printProblem(e.stderr, p)
+		e.printProblem(e.Stderr, p)
 	}
 	// As after a run: what was done stays true when nobody reads of it.
-	if err := printJSON(e.stdout, e.doc); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := term.PrintJSON(e.Stdout, e.doc); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fault.Infra("see what was written with git diff", "print the result: %w", err)
 	}
 	if code == run.ExitDone {
@@ -71,30 +72,30 @@ func (e *editing) report(ctx context.Context, err error) error {
 // show prints how each block was matched and what needs a look on stderr,
 // and the diff on stdout, so that the diff can be piped on.
 func (e *editing) show() error {
-	pal := e.palette(e.stderr)
+	pal := e.Palette(e.Stderr)
 	// Places in a column, since several blocks mostly speak of a few files.
 	width := 0
 	places := make([]string, len(e.doc.Edits))
 	for i, a := range e.doc.Edits {
-		places[i] = cleanLine(fmt.Sprintf("%s:%d", a.Path, a.Line))
+		places[i] = term.CleanLine(fmt.Sprintf("%s:%d", a.Path, a.Line))
 		width = max(width, len(places[i]))
 	}
 	for i, a := range e.doc.Edits {
-		fmt.Fprintf(e.stderr, "block %d  %s%s  %s\n", a.Block, pal.accent(places[i]), strings.Repeat(" ", width-len(places[i])), e.trust(pal, a.Strategy))
+		fmt.Fprintf(e.Stderr, "block %d  %s%s  %s\n", a.Block, pal.Accent(places[i]), strings.Repeat(" ", width-len(places[i])), e.trust(pal, a.Strategy))
 	}
 	for _, h := range e.doc.Holds {
-		fmt.Fprintln(e.stderr, pal.warn("needs a look:")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
+		fmt.Fprintln(e.Stderr, pal.Warn("needs a look:")+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
-	return e.printDiff(e.doc.Diff)
+	return e.PrintDiff(e.doc.Diff)
 }
 
 // trust paints a strategy: what was not matched to the letter catches the
 // eye.
-func (e *editing) trust(pal palette, s edit.Strategy) string {
+func (e *editing) trust(pal term.Palette, s edit.Strategy) string {
 	// Colour is an aid only: the word is there in any case.
 	switch s {
 	case edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust:
-		return pal.warn(string(s))
+		return pal.Warn(string(s))
 	}
 	return string(s)
 }
@@ -108,13 +109,13 @@ func (e *editing) conclude() {
 		files = "1 file"
 	}
 	if e.doc.Written {
-		fmt.Fprintf(e.stderr, "wrote %s, unproved\n", files)
+		fmt.Fprintf(e.Stderr, "wrote %s, unproved\n", files)
 		return
 	}
 	// A preview of what would be held says what it takes, so that nobody
 	// has to find out by being refused.
 	open := (&approver{allow: e.allow}).open(e.doc.Holds)
-	fmt.Fprintf(e.stderr, "%s would change, nothing was written: add --write%s, or prove it with `agent sandbox run`\n", files, allowing(open))
+	fmt.Fprintf(e.Stderr, "%s would change, nothing was written: add --write%s, or prove it with `agent sandbox run`\n", files, allowing(open))
 }
 
 // leftOut finds what was left out of the workspace and holds name.

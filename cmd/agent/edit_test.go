@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/sandbox/workspace"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestEditScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script/edit", UpdateScripts: *update,
+		Dir: "testdata/script/edit", UpdateScripts: *termtest.Update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("AGENT_DATABASE_URL", "postgres://nobody@127.0.0.1:1/nothing")
 			env.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
@@ -38,7 +39,7 @@ func locked(ts *testscript.TestScript, _ bool, args []string) {
 // The page that says what is promised, and what is not.
 func TestEditHelpPage(t *testing.T) {
 	t.Parallel()
-	golden(t, "help-edit.txt", commandIn(t, nil, "edit", "--help").stdout)
+	termtest.Golden(t, "help-edit.txt", commandIn(t, nil, "edit", "--help").stdout)
 }
 
 // writeFiles makes files below dir.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -56,7 +57,7 @@ func (e *editing) settle(ctx context.Context) error {
 		return fault.Infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
 	}
 	if old := e.lock.OldJournals(); len(old) > 0 {
-		fmt.Fprintln(e.stderr, "note: "+clean(run.OldJournalNote(old)))
+		fmt.Fprintln(e.Stderr, "note: "+term.Clean(run.OldJournalNote(old)))
 	}
 	// Recovering is repeatable until a journal is discarded, so leaving one
 	// in place loses nothing.
@@ -68,7 +69,7 @@ func (e *editing) settle(ctx context.Context) error {
 			return fault.Infra("run `agent runs list`, which records how it ended, then this command again",
 				"run %s was interrupted while it wrote; its files are settled, its record is not", r.ID)
 		}
-		fmt.Fprintf(e.stderr, "agent: settled an edit that was interrupted: %s\n", r.Outcome)
+		fmt.Fprintf(e.Stderr, "agent: settled an edit that was interrupted: %s\n", r.Outcome)
 		if err := e.note(r.Discard()); err != nil {
 			return fault.Infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
 		}
@@ -82,7 +83,7 @@ func (e *editing) settle(ctx context.Context) error {
 func (e *editing) note(err error) error {
 	var kept *workspace.KeptError
 	if errors.As(err, &kept) {
-		fmt.Fprintln(e.stderr, "note: "+clean(kept.Error()))
+		fmt.Fprintln(e.Stderr, "note: "+term.Clean(kept.Error()))
 		return nil
 	}
 	return err
@@ -99,22 +100,22 @@ func (e *editing) approve(ctx context.Context) error {
 	held := fault.Policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", listHolds(open))
 	// The patch may have come through the standard input: then there is
 	// nobody to ask, even at a terminal.
-	if !e.attended() {
+	if !e.Attended() {
 		return held
 	}
 	// With --json nothing has been shown yet.
 	if e.json {
-		columns, _ := e.size(e.stderr)
-		diffView{palette: e.palette(e.stderr), columns: columns, most: previewLines}.print(e.stderr, e.doc.Diff)
+		columns, _ := e.Size(e.Stderr)
+		term.DiffView{Palette: e.Palette(e.Stderr), Columns: columns, MaxLines: previewLines}.Print(e.Stderr, e.doc.Diff)
 	}
 	for {
-		fmt.Fprintf(e.stderr, "\n%s\n%s [y]es, [n]o: ", listHolds(open), e.palette(e.stderr).bold("Write this to the workspace?"))
-		answer, err := readLine(ctx, e.stdin)
+		fmt.Fprintf(e.Stderr, "\n%s\n%s [y]es, [n]o: ", listHolds(open), e.Palette(e.Stderr).Bold("Write this to the workspace?"))
+		answer, err := term.ReadLine(ctx, e.Stdin)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil: // the end of input, or of the terminal: nobody is there
-			fmt.Fprintln(e.stderr)
+			fmt.Fprintln(e.Stderr)
 			return held
 		}
 		// Nothing is the default, as everywhere.
@@ -154,7 +155,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 	// There is no record to write: the journal is done with as soon as the
 	// files are in place, or back.
 	if cerr := e.note(prepared.Close()); cerr != nil {
-		fmt.Fprintln(e.stderr, "note: remove the journal: "+clean(cerr.Error())+"; the next command does")
+		fmt.Fprintln(e.Stderr, "note: remove the journal: "+term.Clean(cerr.Error())+"; the next command does")
 	}
 	if err != nil {
 		return e.unplaced(err)

@@ -187,7 +187,7 @@ func heldAtTerminal(t *testing.T) (p *person, dir string, exit chan int) {
 	writeFiles(t, dir, map[string]string{"work/a.txt": "one\n", "patch.xml": block("a.txt", "one", "1") + "<CREATE_FILE path=\"go.mod\">\nmodule x\n</CREATE_FILE>\n"})
 	p, exit = aPerson(t, map[string]string{"TERM": "xterm"}), make(chan int, 1)
 	args := []string{"edit", "-w", filepath.Join(dir, "work"), "--write", filepath.Join(dir, "patch.xml")}
-	go func() { exit <- execute(t.Context(), args, p.cmd.getenv, p.cmd.stdin, p.cmd.stdout, p.cmd.stderr) }()
+	go func() { exit <- execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr) }()
 	p.sees(t, "Write this to the workspace?", 1)
 	return p, filepath.Join(dir, "work"), exit
 }
@@ -240,7 +240,7 @@ func TestAPatchCanBePasted(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"a.txt": "one\n"})
 	p, exit := aPerson(t, map[string]string{"TERM": "xterm"}), make(chan int, 1)
 	go func() {
-		exit <- execute(t.Context(), []string{"edit", "-w", dir}, p.cmd.getenv, p.cmd.stdin, p.cmd.stdout, p.cmd.stderr)
+		exit <- execute(t.Context(), []string{"edit", "-w", dir}, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr)
 	}()
 	p.sees(t, "agent edit FILE", 1)
 	p.sees(t, "Ctrl-D", 1)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -29,7 +30,7 @@ func (c *cmdline) exit(ctx context.Context, err error, asJSON bool) int {
 	if asJSON {
 		c.exitJSON(problem)
 	}
-	c.printProblem(c.stderr, problem)
+	c.printProblem(c.Stderr, problem)
 	return code
 }
 
@@ -45,15 +46,15 @@ func (c *cmdline) exitJSON(p run.Problem) {
 	if p.Kind == "cancelled" {
 		doc.State = run.Cancelled
 	}
-	if err := printJSON(c.stdout, doc); err != nil {
-		fmt.Fprintln(c.stderr, "agent: print the result:", err)
+	if err := term.PrintJSON(c.Stdout, doc); err != nil {
+		fmt.Fprintln(c.Stderr, "agent: print the result:", err)
 	}
 }
 
 // printProblem prints an error and the next thing to do.
 func (c *cmdline) printProblem(w io.Writer, p run.Problem) {
-	fmt.Fprintf(w, "agent: %s\n", clean(p.Message))
+	fmt.Fprintf(w, "agent: %s\n", term.Clean(p.Message))
 	if p.Next != "" {
-		fmt.Fprintf(w, "  next: %s\n", clean(p.Next))
+		fmt.Fprintf(w, "  next: %s\n", term.Clean(p.Next))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
@@ -44,14 +45,14 @@ func (broken) Write([]byte) (int, error) { return 0, fmt.Errorf("write: %w", sys
 func TestAResultThatNobodyReadsChangesNothing(t *testing.T) {
 	t.Parallel()
 	c := newCmdline(func(string) string { return "" }, nil, broken{}, io.Discard)
-	for _, doc := range []run.Document{aPromoted(), aRejected()} {
+	for _, doc := range []run.Document{termtest.Promoted(), termtest.Rejected()} {
 		for _, asJSON := range []bool{true, false} {
 			if got := c.exit(t.Context(), c.report(doc, asJSON), asJSON); got != doc.Exit {
 				t.Errorf("%s, JSON %v: exit code %d, want %d", doc.State, asJSON, got, doc.Exit)
 			}
 		}
 	}
-	if got := c.exit(t.Context(), c.printDiff("a diff\n"), false); got != run.ExitDone {
+	if got := c.exit(t.Context(), c.PrintDiff("a diff\n"), false); got != run.ExitDone {
 		t.Errorf("a diff into a closed pipe: exit code %d, want 0", got)
 	}
 }

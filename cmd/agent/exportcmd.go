@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -69,7 +70,7 @@ func (c *cmdline) runsKey() *cli.Command {
 			}
 			public, err := key.PEM()
 			if err == nil {
-				_, err = fmt.Fprintf(c.stdout, "%s\n%s", id, public)
+				_, err = fmt.Fprintf(c.Stdout, "%s\n%s", id, public)
 			}
 			return err
 		},
@@ -82,7 +83,7 @@ func (c *cmdline) runsKey() *cli.Command {
 // that others may read is refused. The errors are trouble of the machine: nothing that
 // was typed on the command line would help.
 func (c *cmdline) signingKey() (*archive.Key, error) {
-	config := userConfigPath(c.getenv)
+	config := userConfigPath(c.Getenv)
 	if config == "" {
 		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
 	}
@@ -135,7 +136,7 @@ func (c *cmdline) export(ctx *cli.Context) error {
 		if name == "-" {
 			// In parts, as they are made. The reader has to verify what it got: half an
 			// archive lacks the signature, which stands at its end.
-			err := write(c.stdout)
+			err := write(c.Stdout)
 			if errors.Is(err, syscall.EPIPE) {
 				// Elsewhere such a reader has what it wanted; half an archive nobody wants.
 				err = fault.Infra("export again to a reader that takes all of it", "write the archive: %v", err)
@@ -148,8 +149,8 @@ func (c *cmdline) export(ctx *cli.Context) error {
 		// On standard error, as standard output is the name alone: $(agent runs export) is a
 		// file.
 		id, err := key.KeyID()
-		fmt.Fprintf(c.stderr, "agent: signed with the key %s\n", id)
-		fmt.Fprintln(c.stdout, name)
+		fmt.Fprintf(c.Stderr, "agent: signed with the key %s\n", id)
+		fmt.Fprintln(c.Stdout, name)
 		return err
 	})
 }
@@ -271,11 +272,11 @@ func (c *cmdline) verifyArchive(ctx *cli.Context) error {
 	defer done()
 	e := a.Evidence
 	if set.on("json") {
-		return printJSON(c.stdout, verifiedRow{e.Run, e.State, e.Verdict, a.Fingerprint, ctx.String("key") != "", a.Parts, a.Size})
+		return term.PrintJSON(c.Stdout, verifiedRow{e.Run, e.State, e.Verdict, a.Fingerprint, ctx.String("key") != "", a.Parts, a.Size})
 	}
-	fmt.Fprintf(c.stdout, "run %s, %s, verdict %s: %d parts are whole, signed by %s\n", cleanLine(e.Run), cleanLine(string(e.State)), cleanLine(string(e.Verdict)), a.Parts, a.Fingerprint)
+	fmt.Fprintf(c.Stdout, "run %s, %s, verdict %s: %d parts are whole, signed by %s\n", term.CleanLine(e.Run), term.CleanLine(string(e.State)), term.CleanLine(string(e.Verdict)), a.Parts, a.Fingerprint)
 	if ctx.String("key") == "" {
-		fmt.Fprintln(c.stderr, "agent: whose key that is was not checked: give --key")
+		fmt.Fprintln(c.Stderr, "agent: whose key that is was not checked: give --key")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 )
 
@@ -62,7 +63,7 @@ func (c *cmdline) imagesBuild(ctx *cli.Context) error {
 		if err != nil {
 			return fmt.Errorf("build the %s image: %w", name, err)
 		}
-		fmt.Fprintf(c.stdout, "%s %s\n", name, img.Ref)
+		fmt.Fprintf(c.Stdout, "%s %s\n", name, img.Ref)
 	}
 	return nil
 }
@@ -99,9 +100,9 @@ func (c *cmdline) imagesList(ctx *cli.Context) error {
 		rows = append(rows, imageRow{name, img.Ref, img.ID, img.Versions, err != nil})
 	}
 	if set.on("json") {
-		return printJSON(c.stdout, rows)
+		return term.PrintJSON(c.Stdout, rows)
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "IMAGE\tREF\tTOOLS")
 		for _, r := range rows {
@@ -120,7 +121,7 @@ func listVersions(versions map[string]string) string {
 	// By name, so that two machines can be compared.
 	var parts []string
 	for _, tool := range slices.Sorted(maps.Keys(versions)) {
-		parts = append(parts, tool+" "+cleanLine(versions[tool]))
+		parts = append(parts, tool+" "+term.CleanLine(versions[tool]))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -139,7 +140,7 @@ func (c *cmdline) imagesPrune(ctx *cli.Context) error {
 	defer s.close()
 	removed, err := s.builder.Prune(ctx.Context, keep)
 	for _, name := range removed {
-		fmt.Fprintln(c.stdout, "removed image", name)
+		fmt.Fprintln(c.Stdout, "removed image", name)
 	}
 	return err
 }

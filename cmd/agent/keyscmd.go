@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
 )
@@ -64,10 +65,10 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 			return c.forgetKey(ctx.Context, s, rows, id)
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, rows)
+			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(c.stderr, "no key is configured, and none was ever used")
+			fmt.Fprintln(c.Stderr, "no key is configured, and none was ever used")
 			return nil
 		}
 		return c.printKeys(rows)
@@ -136,7 +137,7 @@ func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id s
 	if err := s.db.ForgetKey(ctx, r.Vendor, r.Key); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.stdout, "key %s of %s was %s, and is used again\n", cmp.Or(r.Key, "none"), r.Vendor, r.State)
+	_, err := fmt.Fprintf(c.Stdout, "key %s of %s was %s, and is used again\n", cmp.Or(r.Key, "none"), r.Vendor, r.State)
 	return err
 }
 
@@ -151,7 +152,7 @@ func (c *cmdline) printKeys(rows []keyRow) error {
 		}
 		return t.Local().Format(time.DateTime)
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "VENDOR\tKEY\tSTATE\tLAST USED\tCONFIGURED")
 		for _, r := range rows {

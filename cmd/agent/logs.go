@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
@@ -80,7 +81,7 @@ func (c *cmdline) showLogs(ctx *cli.Context) error {
 	}
 	show := c.printEvent
 	if set.on("json") {
-		show = func(r logRow) error { return printLine(c.stdout, r) }
+		show = func(r logRow) error { return term.PrintJSONLine(c.Stdout, r) }
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		d, err := s.named(ctx.Context, ctx.Args().First())
@@ -159,10 +160,10 @@ func newLogRow(id string, e store.EventRow) logRow {
 // printEvent prints an event on one line for people.
 // Each goes out in one write, so that lines of two writers do not mix.
 func (c *cmdline) printEvent(r logRow) error {
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		// The names of what the engine keeps are longer than any line.
-		subject := longName.ReplaceAllString(cleanLine(r.Subject), "$1")
-		_, err := fmt.Fprintf(w, "%8.3fs  %-8s  %s: %s%s\n", r.Seconds, r.Kind, cleanLine(r.Actor), subject, c.palette(c.stdout).dim(details(r.Detail)))
+		subject := longName.ReplaceAllString(term.CleanLine(r.Subject), "$1")
+		_, err := fmt.Fprintf(w, "%8.3fs  %-8s  %s: %s%s\n", r.Seconds, r.Kind, term.CleanLine(r.Actor), subject, c.Palette(c.Stdout).Dim(details(r.Detail)))
 		return err
 	})
 }
@@ -185,5 +186,5 @@ func details(data []byte) string {
 	for _, name := range slices.Sorted(maps.Keys(detail)) {
 		text += fmt.Sprintf("  %s=%v", name, detail[name])
 	}
-	return cleanLine(text)
+	return term.CleanLine(text)
 }

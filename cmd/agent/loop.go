@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
@@ -123,11 +124,11 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
 		f.loop.Tell = func(r run.Round, doc *run.Document) {
-			defer f.board.yield()()
+			defer f.board.Pause()()
 			c.tellRound(r, doc, asJSON)
 		}
 		res := f.loop.Run(ctx.Context, req, start)
-		f.board.close()
+		f.board.Close()
 		return c.reportLoop(res, asJSON)
 	})
 }
@@ -168,7 +169,7 @@ func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
 // A fleet is a loop and the board that shows it.
 type fleet struct {
 	loop  *run.Loop
-	board *board
+	board *term.Board
 }
 
 // fleet puts together what iterations need: who decides at checkpoints,
@@ -180,7 +181,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return nil, fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &req.Config, c.stderr); err != nil {
+	if err := s.settleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
 		return nil, err
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
@@ -189,12 +190,12 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	if err != nil {
 		return nil, err
 	}
-	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
-	s.tell = board.event
+	board := c.NewBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+	s.tell = board.Event
 	// A question is shown before it is sent where its answer will be: to
 	// a person who has not said yes to everything.
 	var before *sender
-	if c.attended() && !set.on("yes") && recorded == nil {
+	if c.Attended() && !set.on("yes") && recorded == nil {
 		before = &sender{cmdline: c, wait: set.patience(), board: board}
 	}
 	// A loop spends from one purse, whatever process carries it on.
@@ -204,17 +205,17 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	}
 	crew, err := s.crews(set, scope, before, recorded)
 	if err != nil {
-		board.close()
+		board.Close()
 		return nil, err
 	}
 	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
 	return &fleet{board: board, loop: &run.Loop{
-		Runner: s.runner(board.event), Iterations: s.db, Knowledge: s.db, Crew: crew,
+		Runner: s.runner(board.Event), Iterations: s.db, Knowledge: s.db, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
 			return s.follow(ctx, dir, req.Exclude, found)
 		},
 		Export:   s.export,
-		Attended: set.on("yes") || c.attended() || req.NoPromote,
+		Attended: set.on("yes") || c.Attended() || req.NoPromote,
 	}}, nil
 }
 
@@ -368,19 +369,19 @@ func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Re
 		if doc == nil {
 			return
 		}
-		defer f.board.yield()()
+		defer f.board.Pause()()
 		s.ended = doc
 		ended, reported = doc, c.deliver(ctx, set, *doc)
 	}
 	res := f.loop.Run(ctx.Context, req, start)
-	f.board.close()
+	f.board.Close()
 	switch {
 	// No run came to its end, so no document tells the reason.
 	case ended == nil && res.Error != nil:
 		return problemFault(*res.Error, res.Exit)
 	case res.Error != nil && ended.Error == nil:
 		// The run is done and told; only the learning is not.
-		fmt.Fprintf(c.stderr, "agent: not learnt from it yet: %s\nnext: %s\n", cleanLine(res.Error.Message), cleanLine(res.Error.Next))
+		fmt.Fprintf(c.Stderr, "agent: not learnt from it yet: %s\nnext: %s\n", term.CleanLine(res.Error.Message), term.CleanLine(res.Error.Next))
 	}
 	return reported
 }
@@ -397,15 +398,15 @@ func problemFault(p run.Problem, exit int) error {
 func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
 	switch {
 	case doc != nil && asJSON:
-		printLine(c.stdout, doc) // what nobody reads any more changes nothing about the loop
+		term.PrintJSONLine(c.Stdout, doc) // what nobody reads any more changes nothing about the loop
 	case doc != nil:
-		c.summary().document(*doc)
-		fmt.Fprintln(c.stdout)
+		c.Summary().Document(*doc)
+		fmt.Fprintln(c.Stdout)
 	case r.Phase == run.Settled:
 	case r.Of > 0:
-		fmt.Fprintf(c.stderr, "iteration %d of %d\n", r.N, r.Of)
+		fmt.Fprintf(c.Stderr, "iteration %d of %d\n", r.N, r.Of)
 	default:
-		fmt.Fprintf(c.stderr, "iteration %d\n", r.N)
+		fmt.Fprintf(c.Stderr, "iteration %d\n", r.N)
 	}
 }
 
@@ -415,11 +416,11 @@ func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
 // and the exit code says how it ended.
 func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
 	if asJSON {
-		if err := printLine(c.stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := term.PrintJSONLine(c.Stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return fault.Infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)
 		}
 	} else {
-		c.summary().loop(res)
+		c.Summary().Loop(res)
 	}
 	if res.Exit == run.ExitDone {
 		return nil

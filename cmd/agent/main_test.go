@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,12 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
-
-// update rewrites the golden files with what the code prints now.
-var update = flag.Bool("update", false, "rewrite the golden files and the scripts' expected outputs")
 
 // agentProgram is the command line as users have it, built once, for tests that
 // need a process of its own.
@@ -78,27 +73,6 @@ func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	var stdout, stderr bytes.Buffer
 	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
 	return execution{exit, stdout.String(), stderr.String()}
-}
-
-// golden compares got with the file of that name in testdata/golden.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("read the golden file, or write it with -update: %v", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got); -update accepts it:\n%s", name, diff)
-	}
 }
 
 func TestCancelledCommandEndsWith130(t *testing.T) {

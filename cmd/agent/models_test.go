@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
@@ -242,7 +240,7 @@ func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 func TestPlainProgressOfAQuestion(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	b := newCmdline(func(string) string { return "" }, nil, io.Discard, &out).newBoard(0)
+	b := newCmdline(func(string) string { return "" }, nil, io.Discard, &out).NewBoard(0)
 	for _, e := range []llm.Event{
 		llm.Started{Attempt: 1, Vendor: "gemini", Model: "m", Key: "0a1b", In: llm.Tokens{N: 1200, Estimated: true}},
 		llm.Text{Text: "<THO"},
@@ -257,9 +255,9 @@ func TestPlainProgressOfAQuestion(t *testing.T) {
 	} {
 		p := progress(e)
 		p.Step = "propose/1"
-		b.event(run.Event{Model: &p})
+		b.Event(run.Event{Model: &p})
 	}
-	b.close()
+	b.Close()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
 		"propose/1 gemini/m … asked, ~1200 tokens in", "propose/1 gemini/m … ~1200 tokens in, ~1 out, ", "gemini is overloaded (busy [2J)", "waits 2 s: gemini is overloaded",
@@ -271,73 +269,5 @@ func TestPlainProgressOfAQuestion(t *testing.T) {
 	}
 	if strings.ContainsRune(out.String(), '\x1b') || len(lines) != 8 {
 		t.Errorf("%d lines:\n%q", len(lines), out.String())
-	}
-}
-
-// The board shows the end of the answer while it is written, and each
-// candidate's gates in rows of their own.
-func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
-	t.Parallel()
-	b, _ := aBoard(100, 40)
-	for _, p := range []agent.Progress{
-		{Step: "propose/1", Stage: agent.Asked, Model: "gemini/m", In: 10},
-		{Step: "propose/1", Stage: agent.Writing, Text: "first line\nsecond"},
-		{Step: "propose/1", Stage: agent.Writing, Text: " line \x1b[2J"},
-	} {
-		b.event(run.Event{Model: &p})
-	}
-	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") || strings.Contains(text, "first line") {
-		t.Errorf("the board is\n%s", text)
-	}
-	// An indent is no reason to show an empty line in its place.
-	b.event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Writing, Text: "\n\n    "}})
-	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") {
-		t.Errorf("the board is\n%s", text)
-	}
-	b.event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Dropped, Why: "it broke"}})
-	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "second line") || !strings.Contains(text, "it broke") {
-		t.Errorf("what was dropped is still shown:\n%s", text)
-	}
-	b.event(run.Event{State: run.Verifying})
-	for n := 1; n <= 2; n++ {
-		for _, e := range eventsOfARun() {
-			if e.Gate != nil && !e.Gate.Done {
-				b.event(run.Event{Gate: e.Gate, Candidate: n})
-			}
-		}
-	}
-	text := strings.Join(b.lines(), "\n")
-	for _, want := range []string{"1: lint  ", "2: lint  ", "1: lint (before)", "2: smoke"} {
-		if strings.Count(text, want) != 1 {
-			t.Errorf("%q is not on the board once:\n%s", want, text)
-		}
-	}
-	b.event(run.Event{State: run.Proposing, Note: "repair: lint"})
-	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "lint ") {
-		t.Errorf("the gates of the last round are still shown:\n%s", text)
-	}
-}
-
-// On a narrow terminal the figures of a question stand on a line of their own
-// rather than beyond its edge.
-func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
-	t.Parallel()
-	for columns, want := range map[int]int{80: 2, 200: 1} {
-		b, _ := aBoard(columns, 24)
-		for _, p := range []agent.Progress{
-			{Step: "propose/1", Stage: agent.Asked, Model: "gemini/gemini-2.5-flash", In: 31200, Estimated: true},
-			{Step: "propose/1", Stage: agent.Answered, In: 31200, Out: 1900, Seconds: 95, Cost: 2100, Priced: true},
-		} {
-			b.event(run.Event{Model: &p})
-		}
-		lines := b.lines()
-		if text := strings.Join(lines, "\n"); len(lines) != want || !strings.Contains(text, "31200 tokens in, 1900 out, 95.0 s, 20 tokens/s, cost 0.002100, spent 0.002100") {
-			t.Errorf("on %d columns: %q", columns, lines)
-		}
-		for _, line := range lines {
-			if ansi.StringWidth(line) >= columns {
-				t.Errorf("%q is wider than %d columns", line, columns)
-			}
-		}
 	}
 }

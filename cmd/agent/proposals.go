@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
@@ -92,35 +93,22 @@ func (c *cmdline) proposalsList(ctx *cli.Context) error {
 			rows = append(rows, newProposalRow(p))
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, rows)
+			return term.PrintJSON(c.Stdout, rows)
 		}
 		// Nothing on stdout, so that a script counts no line.
 		if len(rows) == 0 {
-			fmt.Fprintln(c.stderr, "no proposal is open here")
+			fmt.Fprintln(c.Stderr, "no proposal is open here")
 			return nil
 		}
-		return printTo(c.stdout, func(w io.Writer) error {
+		return term.Print(c.Stdout, func(w io.Writer) error {
 			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "PROPOSAL\tKIND\tFILE\tAT\tREASON")
 			for _, r := range rows {
-				fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, cleanLine(r.Path), r.At.Local().Format(time.DateTime), headline(r.Reason))
+				fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, term.CleanLine(r.Path), r.At.Local().Format(time.DateTime), term.Headline(r.Reason))
 			}
 			return t.Flush()
 		})
 	})
-}
-
-// headline is the beginning of a reason, for a line of its own.
-func headline(text string) string {
-	// With the columns before it, about two lines of a narrow terminal.
-	const most = 72
-	// A reason begins with the gate, or says all in one line.
-	first, rest, _ := strings.Cut(text, "\n")
-	line := []rune(cleanLine(strings.TrimSpace(first + " " + strings.SplitN(rest, "\n", 2)[0])))
-	if len(line) > most {
-		return string(line[:most]) + "…"
-	}
-	return string(line)
 }
 
 // proposal returns the proposal that an argument or a flag names.
@@ -155,22 +143,22 @@ func (c *cmdline) proposalsShow(ctx *cli.Context) error {
 			return err
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, newProposalRow(p))
+			return term.PrintJSON(c.Stdout, newProposalRow(p))
 		}
-		pal := c.palette(c.stdout)
-		return printTo(c.stdout, func(w io.Writer) error {
-			fmt.Fprintf(w, "%s  proposal %d (%s)  %s\n", pal.bold(string(p.Kind)), p.ID, p.State, pal.dim(cleanLine(p.Workspace)))
+		pal := c.Palette(c.Stdout)
+		return term.Print(c.Stdout, func(w io.Writer) error {
+			fmt.Fprintf(w, "%s  proposal %d (%s)  %s\n", pal.Bold(string(p.Kind)), p.ID, p.State, pal.Dim(term.CleanLine(p.Workspace)))
 			// What a model wrote is told from what a person did.
 			for _, part := range []struct{ name, text string }{
 				{"file", p.Path}, {"goal", p.Goal}, {"run", p.Run}, {"reason", p.Reason}, {"text", p.Text},
 			} {
 				if part.text != "" {
-					fmt.Fprintf(w, "%s: %s\n", part.name, strings.TrimRight(clean(part.text), "\n"))
+					fmt.Fprintf(w, "%s: %s\n", part.name, strings.TrimRight(term.Clean(part.text), "\n"))
 				}
 			}
 			if len(p.Patch) > 0 {
 				fmt.Fprintln(w)
-				diffView{palette: pal}.print(w, string(p.Patch))
+				term.DiffView{Palette: pal}.Print(w, string(p.Patch))
 			}
 			return nil
 		})
@@ -200,9 +188,9 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 		}
 		p.State = run.ProposalDropped
 		if set.on("json") {
-			return printJSON(c.stdout, newProposalRow(p))
+			return term.PrintJSON(c.Stdout, newProposalRow(p))
 		}
-		_, err = fmt.Fprintf(c.stdout, "dropped proposal %d\n", p.ID)
+		_, err = fmt.Fprintf(c.Stdout, "dropped proposal %d\n", p.ID)
 		return err
 	})
 }
@@ -240,18 +228,18 @@ func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	switch {
 	case a.yes:
 		return unattended("--yes has no feature written that nobody asked for"), nil
-	case !a.attended():
+	case !a.Attended():
 		return unattended("there is no terminal"), nil
 	}
 	// As at every checkpoint: the board rests, and no key of before counts.
-	defer a.board.yield()()
-	pal := a.palette(a.stderr)
-	fmt.Fprintf(a.stderr, "\n%s for %s\n\n%s\n\n", pal.good("A feature is proposed"), cleanLine(p.Path), strings.TrimRight(clean(p.Text), "\n"))
-	a.forgetTyped()
+	defer a.board.Pause()()
+	pal := a.Palette(a.Stderr)
+	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
+	a.DiscardInput()
 	for {
-		typed, err := a.question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.time)
+		typed, err := a.Question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.time)
 		switch {
-		case errors.Is(err, errExpired):
+		case errors.Is(err, term.ErrExpired):
 			return unattended("the countdown ended"), nil
 		case errors.Is(err, io.EOF):
 			return unattended("the terminal gave no answer"), nil
@@ -259,15 +247,15 @@ func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 			return run.Answer{}, err
 		}
 		answer := run.Answer{By: run.ByTerminal}
-		switch word := normal(typed); {
-		case word == "" || oneOf(word, "p", "proceed", "y", "yes"):
+		switch word := term.Normalize(typed); {
+		case word == "" || term.OneOf(word, "p", "proceed", "y", "yes"):
 			answer.Decision = run.Apply
-		case oneOf(word, "s", "skip", "n", "no"):
+		case term.OneOf(word, "s", "skip", "n", "no"):
 			answer.Decision = run.Skip
-		case oneOf(word, "d", "delete", "drop"):
+		case term.OneOf(word, "d", "delete", "drop"):
 			answer.Decision = run.Drop
 		default:
-			fmt.Fprintln(a.stderr, "please answer with one of the letters")
+			fmt.Fprintln(a.Stderr, "please answer with one of the letters")
 			continue
 		}
 		return answer, nil

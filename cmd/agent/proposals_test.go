@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"agent/orchestrator/run"
-	"agent/verify"
 )
 
 // aFeature is a feature that is proposed at a checkpoint.
@@ -63,58 +62,18 @@ func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 		"both of them differ": {yes: true, wait: patience{time: time.Millisecond, stop: true}, by: "--yes"},
 	} {
 		p := aPerson(t, nil)
-		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.newBoard(0)}
+		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.NewBoard(0)}
 		got, err := a.Approve(t.Context(), aFeature())
-		a.board.close()
+		a.board.Close()
 		if got.Decision != run.Unattended || !strings.Contains(got.By, c.by) || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	for _, yes := range []bool{false, true} {
 		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("p\n"), &strings.Builder{}, &strings.Builder{})
-		a := &approver{cmdline: cmd, yes: yes, board: cmd.newBoard(0)}
+		a := &approver{cmdline: cmd, yes: yes, board: cmd.NewBoard(0)}
 		if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Unattended || err != nil {
 			t.Errorf("without a terminal, --yes %v: %+v, %v", yes, got, err)
-		}
-	}
-}
-
-// What a review leaves is told in the summary, with what can be done about it.
-func TestSummariesNameWhatIsKept(t *testing.T) {
-	t.Parallel()
-	kept := []run.DocumentProposal{{ID: 7, Kind: run.Feature, Path: "a.py", Reason: "types\n\x1b[2Ja.py:1: wrong\nmore"}}
-	for name, c := range map[string]struct {
-		doc  run.Document
-		want []string
-	}{
-		"an open feature":  {run.Document{State: run.Done, Verdict: verify.Pass, Proposals: kept}, []string{"proposal 7  FEATURE  a.py", "sandbox run --proposal 7"}},
-		"a dropped one":    {run.Document{State: run.Done, Verdict: verify.Pass}, []string{"agent proposals list"}},
-		"nothing to mend":  {run.Document{State: run.Rejected, Verdict: verify.Pass}, []string{"nothing was found to change"}},
-		"one that goes on": {run.Document{State: run.Verifying}, nil},
-	} {
-		got := summarise(c.doc, palette{}, 80)
-		for _, want := range c.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: no %q in\n%s", name, want, got)
-			}
-		}
-		if strings.Contains(got, "\x1b") || c.want == nil && strings.Contains(got, "next:") {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// A reason is shown by its first words, however long it is.
-func TestAHeadlineIsOneLine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":                               "",
-		"it passed; skipped":             "it passed; skipped",
-		"types\na.py:1: wrong\nand more": "types a.py:1: wrong",
-		strings.Repeat("é", 100):         strings.Repeat("é", 72) + "…",
-	} {
-		if got := headline(text); got != want {
-			t.Errorf("%q: %q", text, got)
 		}
 	}
 }

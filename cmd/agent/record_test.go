@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -71,7 +72,7 @@ func newHistory(t *testing.T) history {
 
 	h.begin(t, rejectedRun, run.Analyzing, run.Verifying)
 	h.candidate(t, rejectedRun, run.Candidate{
-		Verdict: verify.Fail, Digest: "abc", Diff: aDiff,
+		Verdict: verify.Fail, Digest: "abc", Diff: termtest.Diff,
 		Gates:   []verify.Gate{{Name: "types", Verdict: verify.Fail, Seconds: 1.5, Findings: []verify.Finding{{File: "shop.py", Line: 3, Rule: "arg-type", Message: "wrong \x1b[31mtype"}}}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
 		Holds:   []workspace.Hold{ciHold},
@@ -154,7 +155,7 @@ func TestTheRecordIsShownToPeople(t *testing.T) {
 		"runs-show-latest.txt":   {"runs", "show"},
 		"runs-show-promoted.txt": {"runs", "show", promotedRun},
 	} {
-		golden(t, name, h.timeless(h.ask(t, run.ExitDone, args...).stdout))
+		termtest.Golden(t, name, h.timeless(h.ask(t, run.ExitDone, args...).stdout))
 	}
 }
 
@@ -366,8 +367,8 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	h := newHistory(t)
 	p := aPerson(t, map[string]string{"COLUMNS": "40", "AGENT_DATABASE_URL": h.env["AGENT_DATABASE_URL"], "AGENT_GUEST": h.env["AGENT_GUEST"]})
 	var stderr bytes.Buffer
-	p.cmd.stderr = &stderr
-	p.cmd.stdin = strings.NewReader("")
+	p.cmd.Stderr = &stderr
+	p.cmd.Stdin = strings.NewReader("")
 	if exit := executeOn(t, p.cmd, "runs", "list"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
@@ -382,5 +383,5 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 // executeOn runs a command on the streams of c.
 func executeOn(t *testing.T, c *cmdline, args ...string) int {
 	t.Helper()
-	return execute(t.Context(), args, c.getenv, c.stdin, c.stdout, c.stderr)
+	return execute(t.Context(), args, c.Getenv, c.Stdin, c.Stdout, c.Stderr)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -65,7 +66,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 			return err
 		}
 		if ctx.String("key") == "" {
-			fmt.Fprintf(c.stderr, "agent: signed by %s; whose key that is was not checked: give --key\n", a.Fingerprint)
+			fmt.Fprintf(c.Stderr, "agent: signed by %s; whose key that is was not checked: give --key\n", a.Fingerprint)
 		}
 		s, err := c.openEngine(ctx.Context)
 		if err != nil {
@@ -140,20 +141,20 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &e.Settings.Config, c.stderr); err != nil {
+	if err := s.settleRuntime(ctx.Context, &e.Settings.Config, c.Stderr); err != nil {
 		return err
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
-	board := c.newBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
+	board := c.NewBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
 	if s.hide == nil { // without a database
 		s.hide = c.outputMasker(set, "")
 	}
-	r := s.runner(board.event)
+	r := s.runner(board.Event)
 	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.hide}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
-	board.close()
+	board.Close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
 	// Also after a cancellation. It is joined to the result and does not take its place:
 	// the replay was made, and says what it found.
@@ -205,17 +206,17 @@ func replayDir(name string) (string, func(error), error) {
 func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = printJSON(c.stdout, rep)
+		err = term.PrintJSON(c.Stdout, rep)
 	} else {
-		err = printTo(c.stdout, func(w io.Writer) error {
+		err = term.Print(c.Stdout, func(w io.Writer) error {
 			// A note is no difference: other tools that come to the same verdict are as good.
 			for _, note := range rep.Notes {
-				fmt.Fprintln(w, cleanLine(note))
+				fmt.Fprintln(w, term.CleanLine(note))
 			}
 			for _, d := range rep.Differs {
-				fmt.Fprintf(w, "candidate %d: %s: recorded %s, now %s\n", d.Candidate, cleanLine(d.What), orNothing(d.Recorded), orNothing(d.Replayed))
+				fmt.Fprintf(w, "candidate %d: %s: recorded %s, now %s\n", d.Candidate, term.CleanLine(d.What), orNothing(d.Recorded), orNothing(d.Replayed))
 			}
-			_, err := fmt.Fprintf(w, "run %s replayed: %s\n", cleanLine(rep.Run), map[bool]string{true: "identical", false: "it differs"}[rep.Identical])
+			_, err := fmt.Fprintf(w, "run %s replayed: %s\n", term.CleanLine(rep.Run), map[bool]string{true: "identical", false: "it differs"}[rep.Identical])
 			return err
 		})
 	}
@@ -226,7 +227,7 @@ func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
 }
 
 // orNothing is a value for people.
-func orNothing(s string) string { return cmp.Or(cleanLine(s), "nothing") }
+func orNothing(s string) string { return cmp.Or(term.CleanLine(s), "nothing") }
 
 // memory is the cache of replays: a workspace is judged once for all candidates, and
 // nothing that was judged when the run was made counts.

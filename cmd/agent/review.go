@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -120,11 +121,11 @@ func (c *cmdline) review(ctx *cli.Context) error {
 		// A word is recorded before anything is printed: a reader that went away loses the
 		// answer and not the review.
 		case set.on("json"):
-			return s.printReviews(ctx.Context, c.stdout, list)
+			return s.printReviews(ctx.Context, c.Stdout, list)
 		case says.Verdict != "":
-			_, err := fmt.Fprintf(c.stdout, "run %s is %s\n", says.Run, says.Verdict)
+			_, err := fmt.Fprintf(c.Stdout, "run %s is %s\n", says.Run, says.Verdict)
 			return err
-		case c.attended():
+		case c.Attended():
 			return view.walk(ctx.Context, s, list)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.listReviews(ctx.Context, w, s, list, name != "") })
@@ -216,7 +217,7 @@ func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Pr
 		}
 		all = append(all, r)
 	}
-	return printJSON(w, all)
+	return term.PrintJSON(w, all)
 }
 
 // listReviews prints what waits as a table, and one run whole.
@@ -227,11 +228,11 @@ func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list
 		if err != nil {
 			return err
 		}
-		showReview(w, c.palette(c.stdout), r)
-		return c.writeDiff(w, r.Diff)
+		showReview(w, c.Palette(c.Stdout), r)
+		return c.WriteDiff(w, r.Diff)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.stderr, "nothing waits for a review")
+		fmt.Fprintln(c.Stderr, "nothing waits for a review")
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -241,7 +242,7 @@ func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list
 		if verdict == "" {
 			verdict = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.At.Local().Format(time.DateTime), cleanLine(p.Model), verdict, cleanLine(p.Intent), cleanLine(p.Workspace))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.At.Local().Format(time.DateTime), term.CleanLine(p.Model), verdict, term.CleanLine(p.Intent), term.CleanLine(p.Workspace))
 	}
 	return t.Flush()
 }
@@ -249,20 +250,20 @@ func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list
 // showReview writes what is known of a promotion, above its diff.
 // All that others wrote is made one line each, a comment of several as well: nobody can
 // fake the lines that this writes.
-func showReview(w io.Writer, pal palette, r reviewed) {
-	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.bold("run "+r.Run), cleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.dim(cleanLine(r.Workspace)))
+func showReview(w io.Writer, pal term.Palette, r reviewed) {
+	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.Bold("run "+r.Run), term.CleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.Dim(term.CleanLine(r.Workspace)))
 	// Unknown is not nothing: a model without a price may have cost something.
 	cost := "cost unknown"
 	if r.Cost != nil {
 		cost = fmt.Sprintf("cost %.4f", *r.Cost)
 	}
-	fmt.Fprintf(w, "%s, %s, approved by %s\n", cleanLine(r.Model), cost, cleanLine(r.Approved))
-	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.good(gatesLine(r.Gates, r.Unproven)), r.Fixed)
+	fmt.Fprintf(w, "%s, %s, approved by %s\n", term.CleanLine(r.Model), cost, term.CleanLine(r.Approved))
+	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.Good(gatesLine(r.Gates, r.Unproven)), r.Fixed)
 	for _, u := range r.Unproven {
-		fmt.Fprintf(w, "%s %s\n", pal.warn("not judged:"), cleanLine(u.Reason))
+		fmt.Fprintf(w, "%s %s\n", pal.Warn("not judged:"), term.CleanLine(u.Reason))
 	}
 	if r.Verdict != "" {
-		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, cleanLine(r.Reviewer), cleanLine(r.Comment))
+		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, term.CleanLine(r.Reviewer), term.CleanLine(r.Comment))
 	}
 	if r.UndoneBy != "" {
 		fmt.Fprintf(w, "undone by run %s\n", r.UndoneBy)
@@ -279,26 +280,26 @@ func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) err
 		if err != nil {
 			return err
 		}
-		columns, lines := v.size(v.stderr)
-		fmt.Fprintf(v.stderr, "\n%d of %d\n", i+1, len(list))
-		showReview(v.stderr, v.palette(v.stderr), r)
-		diffView{palette: v.palette(v.stderr), columns: columns, most: max(previewLines, lines-12)}.print(v.stderr, r.Diff)
+		columns, lines := v.Size(v.Stderr)
+		fmt.Fprintf(v.Stderr, "\n%d of %d\n", i+1, len(list))
+		showReview(v.Stderr, v.Palette(v.Stderr), r)
+		term.DiffView{Palette: v.Palette(v.Stderr), Columns: columns, MaxLines: max(previewLines, lines-12)}.Print(v.Stderr, r.Diff)
 		// Keys that were pressed while the next one was read were meant for the one before.
-		v.forgetTyped()
+		v.DiscardInput()
 		for next := false; !next; {
-			typed, err := v.question(ctx, "What do you say?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
+			typed, err := v.Question(ctx, "What do you say?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
 			switch {
-			case errors.Is(err, io.EOF), err == nil && oneOf(normal(typed), "q", "quit"):
+			case errors.Is(err, io.EOF), err == nil && term.OneOf(term.Normalize(typed), "q", "quit"):
 				return nil
 			case err != nil:
 				return err
 			}
-			if next, err = v.answer(ctx, s, r, normal(typed)); err != nil {
+			if next, err = v.answer(ctx, s, r, term.Normalize(typed)); err != nil {
 				return err
 			}
 		}
 	}
-	fmt.Fprintln(v.stderr, "nothing else waits for a review")
+	fmt.Fprintln(v.Stderr, "nothing else waits for a review")
 	return nil
 }
 
@@ -309,27 +310,27 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 	// The name of the person is put in by say.
 	says := store.Review{Run: r.Run}
 	switch {
-	case oneOf(word, "n", "next"):
+	case term.OneOf(word, "n", "next"):
 		return true, nil
-	case oneOf(word, "f", "full", "full diff", "d", "diff"):
+	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
 		// The same view as at the checkpoint, where the change was approved.
 		(&approver{cmdline: v.cmdline}).page(ctx, r.Diff)
 		return false, nil
-	case oneOf(word, "e", "editor", "o", "open"):
+	case term.OneOf(word, "e", "editor", "o", "open"):
 		v.openFiles(ctx, r)
 		return false, nil
-	case oneOf(word, "a", "accept"):
+	case term.OneOf(word, "a", "accept"):
 		says.Verdict = store.Accepted
-	case oneOf(word, "c", "comment"):
-		fmt.Fprint(v.stderr, "Your comment: ")
+	case term.OneOf(word, "c", "comment"):
+		fmt.Fprint(v.Stderr, "Your comment: ")
 		// No comment, or no terminal any more: the question is asked again, and tells the
 		// latter.
-		line, err := readLine(ctx, v.stdin)
+		line, err := term.ReadLine(ctx, v.Stdin)
 		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
 			return false, ctx.Err()
 		}
 		says.Verdict = store.Commented
-	case oneOf(word, "u", "undo"):
+	case term.OneOf(word, "u", "undo"):
 		// What is refused was told; the person may say something else.
 		// With its own question, as it writes to the workspace. That the undo is on record
 		// as a run comes first; the review names only who wanted it.
@@ -343,7 +344,7 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 		}
 		says.Verdict = store.Undone
 	default:
-		fmt.Fprintln(v.stderr, "please answer with one of the letters")
+		fmt.Fprintln(v.Stderr, "please answer with one of the letters")
 		return false, nil
 	}
 	return says.Verdict != store.Commented, s.say(ctx, says)
@@ -361,15 +362,15 @@ func (v viewer) openFiles(ctx context.Context, r reviewed) {
 			files = append(files, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
 		}
 	}
-	words, err := v.editor()
+	words, err := v.Editor()
 	switch {
 	case err != nil:
 	case len(files) == 0:
 		err = errors.New("none of its files is there any more")
 	default:
-		err = v.onTerminal(ctx, append(words, files...), v.stdin)
+		err = v.RunProgram(ctx, append(words, files...), v.Stdin)
 	}
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintln(v.stderr, "agent: open the editor:", cleanLine(err.Error()))
+		fmt.Fprintln(v.Stderr, "agent: open the editor:", term.CleanLine(err.Error()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
@@ -37,8 +38,8 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	if r.Model != "patch" || r.Cost != nil || len(r.Gates) != 2 || r.Fixed != 3 || len(r.Files) != 1 || !strings.Contains(r.Diff, "+price = 3") || r.Intent != "patch 1k3c.xml" || r.Verdict != "" {
 		t.Errorf("told of it is %+v", r)
 	}
-	golden(t, "review-list.txt", h.timeless(h.ask(t, run.ExitDone, "review").stdout))
-	golden(t, "review-one.txt", h.timeless(h.ask(t, run.ExitDone, "review", firstRun).stdout))
+	termtest.Golden(t, "review-list.txt", h.timeless(h.ask(t, run.ExitDone, "review").stdout))
+	termtest.Golden(t, "review-one.txt", h.timeless(h.ask(t, run.ExitDone, "review", firstRun).stdout))
 
 	for args, why := range map[string]string{
 		"review --accept": "about one run", "review --comment no": "about one run", "review zzz": "no run has a name",
@@ -86,7 +87,7 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	p := aPerson(t, env)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- execute(t.Context(), []string{"review"}, p.cmd.getenv, p.cmd.stdin, p.cmd.stdout, p.cmd.stderr)
+		ended <- execute(t.Context(), []string{"review"}, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr)
 	}()
 	const question = "What do you say?"
 	asked := 0
@@ -138,7 +139,7 @@ func TestATextIsPagedOnATerminal(t *testing.T) {
 	}
 	for i, args := range [][]string{{"runs", "diff", promotedRun}, {"runs", "show", promotedRun}, {"blame", "shop.py", "-w", h.dir}} {
 		p := aPerson(t, env)
-		if exit := execute(t.Context(), args, p.cmd.getenv, p.cmd.stdin, p.cmd.stdout, p.cmd.stderr); exit != run.ExitDone {
+		if exit := execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr); exit != run.ExitDone {
 			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.screen())
 		}
 		p.sees(t, "paged -X", 1)
@@ -150,7 +151,7 @@ func TestATextIsPagedOnATerminal(t *testing.T) {
 			env["TERM"] = "dumb" // cannot show what a pager does
 			args = args[:len(args)-3]
 		}
-		if exit := execute(t.Context(), args, p.cmd.getenv, p.cmd.stdin, p.cmd.stdout, p.cmd.stderr); exit != run.ExitDone {
+		if exit := execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr); exit != run.ExitDone {
 			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.screen())
 		}
 		env["TERM"] = "xterm"

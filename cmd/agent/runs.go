@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/verify"
@@ -132,10 +133,10 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 			rows = append(rows, newRunRow(r))
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, rows)
+			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(c.stderr, "no run yet: `agent sandbox run --patch FILE` makes one")
+			fmt.Fprintln(c.Stderr, "no run yet: `agent sandbox run --patch FILE` makes one")
 			return nil
 		}
 		return c.printRuns(rows)
@@ -159,18 +160,18 @@ func (c *cmdline) printRuns(rows []runRow) error {
 		}
 		verdict := string(r.Verdict)
 		if r.Verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
-			verdict += " (" + nothingRan + ")"
+			verdict += " (" + term.NothingRan + ")"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
-			cleanLine(r.Intent), cleanLine(r.Workspace))
+			term.CleanLine(r.Intent), term.CleanLine(r.Workspace))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
-		columns, _ := c.size(c.stdout)
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		columns, _ := c.Size(c.Stdout)
 		for _, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
-			if terminal(c.stdout) != nil {
+			if term.Terminal(c.Stdout) != nil {
 				line = ansi.Truncate(line, columns, "…")
 			}
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
@@ -314,11 +315,11 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 		}
 		switch {
 		case sarif == "-":
-			return printJSON(c.stdout, newSarif(v.Document))
+			return term.PrintJSON(c.Stdout, newSarif(v.Document))
 		case sarif != "":
 			return writeSarif(sarif, v.Document)
 		case set.on("json"):
-			return printJSON(c.stdout, v)
+			return term.PrintJSON(c.Stdout, v)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.printRun(w, v) })
 	})
@@ -330,16 +331,16 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 func (c *cmdline) printRun(w io.Writer, v shownRun) error {
 	// The result looks as it did when the run ended, with the way there
 	// above it.
-	sum := c.summary()
-	sum.w = w
-	fmt.Fprintf(w, "%s, %s\n", cleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
+	sum := c.Summary()
+	sum.Out = w
+	fmt.Fprintf(w, "%s, %s\n", term.CleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
 	for _, st := range v.States {
-		sum.line(sum.palette.dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, cleanLine(st.Note))))
+		sum.Line(sum.Palette.Dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, term.CleanLine(st.Note))))
 	}
 	if v.UndoneBy != "" {
 		fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
 	}
-	sum.document(v.Document)
+	sum.Document(v.Document)
 	return nil
 }
 
@@ -371,6 +372,6 @@ func (c *cmdline) runsDiff(ctx *cli.Context) error {
 		if diff == "" {
 			return fault.Usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
 		}
-		return view.page(ctx.Context, func(w io.Writer) error { return view.writeDiff(w, diff) })
+		return view.page(ctx.Context, func(w io.Writer) error { return view.WriteDiff(w, diff) })
 	})
 }

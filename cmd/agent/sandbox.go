@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -150,22 +151,22 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &req.Config, c.stderr); err != nil {
+	if err := s.settleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
 		return err
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
-	board := c.newBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+	board := c.NewBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
 	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
-	doc := s.runner(board.event).Run(ctx.Context, req)
-	board.close()
+	doc := s.runner(board.Event).Run(ctx.Context, req)
+	board.Close()
 	s.ended = &doc
 	reported := c.deliver(ctx, set, doc)
 	// The change is made and told; whom it concerns is found out after.
 	if doc.Promotion != nil {
 		if err := s.ripple(ctx.Context, doc, req.Exclude); err != nil {
-			fmt.Fprintf(c.stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", cleanLine(err.Error()))
+			fmt.Fprintf(c.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))
 		}
 	}
 	return reported
@@ -238,13 +239,13 @@ func checkDirectory(dir string) error {
 func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, error) {
 	// Who reads from a terminal needs to be told that something is
 	// expected, and how it ends.
-	from := c.stdin
+	from := c.Stdin
 	switch {
 	case name == "":
 		return nil, fault.Usage(next, "no patch was given")
 	case name == "-":
-		if terminal(c.stdin) != nil {
-			fmt.Fprintln(c.stderr, "paste the patch, then press Enter and Ctrl-D")
+		if term.Terminal(c.Stdin) != nil {
+			fmt.Fprintln(c.Stderr, "paste the patch, then press Enter and Ctrl-D")
 		}
 	default:
 		f, err := openPatch(name)
@@ -258,9 +259,9 @@ func (c *cmdline) readPatch(ctx context.Context, name, next string) ([]byte, err
 	}
 	// An empty patch is a mistake of whoever made the file; it would
 	// change nothing, and passing it would look like success.
-	data, err := read(ctx, from, maxPatch)
+	data, err := term.Read(ctx, from, maxPatch)
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, term.ErrTooLarge):
 		return nil, fault.Usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
 	case err != nil:
 		return nil, fault.Usage(next, "read the patch: %w", err)
@@ -294,11 +295,11 @@ func openPatch(name string) (*os.File, error) {
 // result that nobody reads any more changes nothing about the run.
 func (c *cmdline) report(doc run.Document, asJSON bool) error {
 	if asJSON {
-		if err := printJSON(c.stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := term.PrintJSON(c.Stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return fault.Infra("see `agent runs show "+doc.Run+"`", "print the result: %w", err)
 		}
 	} else {
-		c.summary().document(doc)
+		c.Summary().Document(doc)
 	}
 	// The code is the run's own; nothing about printing changes it.
 	if doc.Exit == run.ExitDone {
@@ -339,7 +340,7 @@ func (c *cmdline) sandboxList(ctx *cli.Context) error {
 			rows = append(rows, boxRow{fmt.Sprintf("%.12s", b.ID), b.Run, b.Purpose, b.State, b.Live, b.Owner, b.Lease})
 		}
 		if set.on("json") {
-			return printJSON(c.stdout, rows)
+			return term.PrintJSON(c.Stdout, rows)
 		}
 		return c.printBoxes(rows)
 	})
@@ -349,10 +350,10 @@ func (c *cmdline) sandboxList(ctx *cli.Context) error {
 // usual case, said on stderr so that stdout stays empty.
 func (c *cmdline) printBoxes(rows []boxRow) error {
 	if len(rows) == 0 {
-		fmt.Fprintln(c.stderr, "no box exists: they live only while a patch is proved")
+		fmt.Fprintln(c.Stderr, "no box exists: they live only while a patch is proved")
 		return nil
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "BOX\tRUN\tPURPOSE\tSTATE\tOWNER\tLEASE")
 		for _, r := range rows {
@@ -360,7 +361,7 @@ func (c *cmdline) printBoxes(rows []boxRow) error {
 			if !r.Live {
 				owner = "dead: `agent sandbox gc` removes it"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, cleanLine(r.Run), cleanLine(r.Purpose), r.State, owner, r.Lease.Local().Format(time.DateTime))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, term.CleanLine(r.Run), term.CleanLine(r.Purpose), r.State, owner, r.Lease.Local().Format(time.DateTime))
 		}
 		return t.Flush()
 	})
@@ -382,7 +383,7 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 	defer engine.close()
 	boxes, err := engine.engine.Reap(ctx.Context)
 	for _, b := range boxes {
-		fmt.Fprintf(c.stdout, "removed box %.12s of run %s\n", b.ID, cleanLine(b.Run))
+		fmt.Fprintf(c.Stdout, "removed box %.12s of run %s\n", b.ID, term.CleanLine(b.Run))
 	}
 	if err != nil {
 		return err
@@ -392,10 +393,10 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 		// volume and the images that another installation may use are left alone.
 		removed, err := s.builder.PruneSnapshots(ctx.Context, snapshotsKept)
 		for _, name := range removed {
-			fmt.Fprintln(c.stdout, "removed image", name)
+			fmt.Fprintln(c.Stdout, "removed image", name)
 		}
 		if err == nil && len(boxes)+len(removed) == 0 {
-			fmt.Fprintln(c.stdout, "nothing to remove")
+			fmt.Fprintln(c.Stdout, "nothing to remove")
 		}
 		return err
 	})

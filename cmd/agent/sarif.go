@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -311,7 +312,7 @@ func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) erro
 		return reported
 	}
 	if err := writeSarif(name, doc); err != nil {
-		fmt.Fprintf(c.stderr, "agent: %s\nnext: `agent runs show %s --sarif -` prints them\n", cleanLine(err.Error()), doc.Run)
+		fmt.Fprintf(c.Stderr, "agent: %s\nnext: `agent runs show %s --sarif -` prints them\n", term.CleanLine(err.Error()), doc.Run)
 	}
 	return reported
 }
@@ -319,7 +320,7 @@ func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) erro
 // writeSarif writes what was found in a run to a file.
 func writeSarif(name string, doc run.Document) error {
 	var text bytes.Buffer
-	err := printJSON(&text, newSarif(doc))
+	err := term.PrintJSON(&text, newSarif(doc))
 	if err == nil {
 		err = os.WriteFile(name, text.Bytes(), 0o644)
 	}
@@ -333,5 +334,5 @@ func writeSarif(name string, doc run.Document) error {
 // since a single pair is a placeholder (3.11.5), and what would be read as
 // a link is taken apart (3.11.6).
 func sarifMessage(text string) sarifText {
-	return sarifText{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(clean(text))}
+	return sarifText{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(term.Clean(text))}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/xeipuuv/gojsonschema"
 
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -47,7 +49,7 @@ var sarifSchemaText = sync.OnceValues(func() (string, error) {
 func readSarif(t *testing.T, d run.Document) *sarif.Report {
 	t.Helper()
 	var text bytes.Buffer
-	if err := printJSON(&text, newSarif(d)); err != nil {
+	if err := term.PrintJSON(&text, newSarif(d)); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := sarifSchemaText()
@@ -85,15 +87,15 @@ func oneResult(t *testing.T, f verify.Finding) *sarif.Result {
 
 func TestFindingsBecomeSarif(t *testing.T) {
 	t.Parallel()
-	d := aRejected()
+	d := termtest.Rejected()
 	gates := d.Candidates[0].Gates
 	gates[1].Findings[1].Help = "" // no address: the schema would refuse it
 	gates[1].OldFindings = []verify.Finding{{File: "shop/tax.py", Line: 3, Rule: "arg-type", Message: "as ever", Old: true}}
 	var text bytes.Buffer
-	if err := printJSON(&text, newSarif(d)); err != nil {
+	if err := term.PrintJSON(&text, newSarif(d)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "findings.sarif", text.String())
+	termtest.Golden(t, "findings.sarif", text.String())
 	r := readSarif(t, d)
 	if len(r.Runs) != 3 {
 		t.Fatalf("%d runs, want one each of ruff, mypy and the agent", len(r.Runs))
@@ -200,8 +202,8 @@ func TestSarifOfRunsWithoutGates(t *testing.T) {
 		}
 	}
 	// Of several candidates the last one counts.
-	d := aRejected()
-	d.Candidates = append(d.Candidates, aPromoted().Candidates...)
+	d := termtest.Rejected()
+	d.Candidates = append(d.Candidates, termtest.Promoted().Candidates...)
 	if r := readSarif(t, d); len(r.Runs) != 1 || len(r.Runs[0].Results) != 0 || len(r.Runs[0].Invocations) != 2 {
 		t.Errorf("%+v", r.Runs)
 	}

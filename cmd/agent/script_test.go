@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 )
@@ -36,7 +37,7 @@ func TestScripts(t *testing.T) {
 			_, url := storetest.New(t)
 			models := newFakes(t)
 			testscript.Run(t, testscript.Params{
-				Files: []string{file}, UpdateScripts: *update, RequireExplicitExec: false,
+				Files: []string{file}, UpdateScripts: *termtest.Update, RequireExplicitExec: false,
 				Setup: func(env *testscript.Env) error { return setUp(env, url) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits, "field": field, "keep": keep, "kept": kept, "holding": holding, "fifo": fifo, "example": example,
@@ -266,7 +267,7 @@ func TestASignalEndsTheQuestion(t *testing.T) {
 	}
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--patch", "testdata/patches/good.xml")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm")
-	tty := p.cmd.stdin.(*os.File)
+	tty := p.cmd.Stdin.(*os.File)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

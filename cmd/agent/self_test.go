@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
@@ -150,13 +151,13 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 		{Op: workspace.Delete, Path: "orchestrator/selfbuild/battery.go"},
 		{Op: workspace.Rename, Path: "docs/old.go", From: "sandbox/box.go"},
 	} {
-		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: patience{time: time.Millisecond}, board: cmd.newBoard(0)}
+		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: patience{time: time.Millisecond}, board: cmd.NewBoard(0)}
 		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
 		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
-		inner.board.close()
+		inner.board.Close()
 	}
 }
 
@@ -164,9 +165,9 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"s\n", ""} {
-		master, tty := openPTY(t)
+		master, tty := termtest.OpenPTY(t)
 		cmd := newCmdline(func(string) string { return "" }, tty, tty, tty)
-		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self"}, wait: patience{time: 300 * time.Millisecond}, board: cmd.newBoard(0)}
+		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self"}, wait: patience{time: 300 * time.Millisecond}, board: cmd.NewBoard(0)}
 		if typed != "" {
 			inner.wait.time = 0
 		}
@@ -184,7 +185,7 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 		if err != nil || answer.Decision == run.Apply {
 			t.Errorf("typed %q: %+v, %v", typed, answer, err)
 		}
-		inner.board.close()
+		inner.board.Close()
 	}
 }
 
@@ -265,7 +266,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 		}
 		defer j.Close()
 		r := &rebuild{cmdline: cmd, journal: j, set: settings{"database_url": {"nowhere", "a test"}}}
-		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: patience{time: time.Millisecond}, board: cmd.newBoard(0)}, rebuild: r}
+		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: patience{time: time.Millisecond}, board: cmd.NewBoard(0)}, rebuild: r}
 		p := run.Proposal{Workspace: dir, Base: base, Candidate: run.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
 		}}}

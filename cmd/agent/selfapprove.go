@@ -48,7 +48,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 	// touch nothing that is protected.
 	person := *a.approver
 	if len(held) > 0 {
-		if !a.attended() {
+		if !a.Attended() {
 			return unattended(needsPerson(held)), nil
 		}
 		for _, path := range held {
@@ -65,7 +65,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 		return answer, err
 	}
 	// The build writes to the terminal too.
-	defer a.board.yield()()
+	defer a.board.Pause()()
 	if err := a.rebuild.proveImage(ctx, judged); err != nil {
 		return run.Answer{Decision: run.Skip, By: "the new image: " + err.Error()}, nil
 	}

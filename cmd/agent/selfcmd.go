@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/sandbox"
@@ -87,9 +88,9 @@ func (c *cmdline) selfRebuildCommand() *cli.Command {
 // the version to go back to nor the journal that names it.
 // The error is one of usage, as it is the environment that lacks something.
 func (c *cmdline) selfDir() (string, error) {
-	dir := c.getenv("XDG_STATE_HOME")
+	dir := c.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
-		home := c.getenv("HOME")
+		home := c.Getenv("HOME")
 		if home == "" {
 			return "", fault.Usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
 		}
@@ -102,7 +103,7 @@ func (c *cmdline) selfDir() (string, error) {
 func (c *cmdline) selfTags() string {
 	// Tests run on the engine of whoever develops the agent: under the common name they
 	// would move the tags from which their containers start.
-	if own := c.getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
+	if own := c.Getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
 		return own
 	}
 	return "agent"
@@ -134,7 +135,7 @@ func (c *cmdline) journal(ctx context.Context, engine *sandbox.Engine, act func(
 	defer j.Close() // the kernel drops the lock in any case
 	// Told and not refused: the next rebuild is what helps.
 	if v, err := j.Lost(ctx); err == nil && v != nil {
-		fmt.Fprintf(c.stderr, "self: the image of the current version %s was removed: `agent self rebuild` makes the next\n", v.Name())
+		fmt.Fprintf(c.Stderr, "self: the image of the current version %s was removed: `agent self rebuild` makes the next\n", v.Name())
 	}
 	err = act(j)
 	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
@@ -179,15 +180,15 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		return printJSON(c.stdout, state)
+		return term.PrintJSON(c.Stdout, state)
 	}
 	// What an attempt is for, and why it ended, may hold the words of a patch's author or
 	// of a program in a box: they are cleaned before a terminal sees them.
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		tellVersion(w, "current", state.Current)
 		tellVersion(w, "previous", state.Previous)
 		if a := state.Attempt; a != nil {
-			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, cleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
+			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, term.CleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
 		}
 		// The newest comes first. Only that is of interest here; --json has them all.
 		if len(state.Past) > 0 {
@@ -201,12 +202,12 @@ func (c *cmdline) selfStatus(ctx *cli.Context) error {
 // attemptText is an attempt that ended, on one line.
 // A rollback has a cause too, that it was asked for, and so reads as one that ended.
 func attemptText(a selfbuild.Attempt) string {
-	text := a.Begun.Local().Format(time.DateTime) + " " + cleanLine(a.Intent)
+	text := a.Begun.Local().Format(time.DateTime) + " " + term.CleanLine(a.Intent)
 	// Nothing but the last step leaves the cause empty.
 	if a.Cause == "" {
 		return text + ": settled"
 	}
-	return fmt.Sprintf("%s: ended in %s: %s", text, a.Phase, cleanLine(a.Cause))
+	return fmt.Sprintf("%s: ended in %s: %s", text, a.Phase, term.CleanLine(a.Cause))
 }
 
 // tellVersion prints a version on one line.
@@ -232,7 +233,7 @@ func (c *cmdline) selfRollback(ctx *cli.Context) error {
 		if err := j.Rollback(ctx.Context, "asked for"); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(c.stdout, "source %s is current\n", j.State().Current.Name())
+		_, err := fmt.Fprintf(c.Stdout, "source %s is current\n", j.State().Current.Name())
 		return err
 	})
 }
@@ -251,9 +252,9 @@ func (c *cmdline) selfList(ctx *cli.Context) error {
 	}
 	if ctx.Bool("json") {
 		// An empty list is [] in JSON and not null, which scripts would trip over.
-		return printJSON(c.stdout, append([]selfbuild.Version{}, list...))
+		return term.PrintJSON(c.Stdout, append([]selfbuild.Version{}, list...))
 	}
-	return printTo(c.stdout, func(w io.Writer) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "SOURCE\tIMAGE\tPROGRAM\tBUILT")
 		for _, v := range list {
@@ -268,7 +269,7 @@ func (c *cmdline) selfList(ctx *cli.Context) error {
 // and every proof of it would end as trouble of the machine. That there are none is
 // therefore not an error here: it shows where it matters.
 func (c *cmdline) machineCertificates() []byte {
-	name := c.getenv("SSL_CERT_FILE")
+	name := c.Getenv("SSL_CERT_FILE")
 	if name == "" {
 		// Where Debian and its kin have them.
 		name = "/etc/ssl/certs/ca-certificates.crt"

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
@@ -78,7 +79,7 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 	set["json"] = value{"false", "default"}
 	// A copy: the caller's own standard output is where the result goes at the end.
 	quiet := *c
-	quiet.stdout = c.stderr
+	quiet.Stdout = c.Stderr
 	req, intent, err := quiet.selfRequest(ctx, set)
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 	r.work = selfbuild.Work{
 		Period: ctx.Duration("trial"), Every: healthEvery,
 		// Minutes pass in some phases: what goes on is told as it begins.
-		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.stderr, "self:", p) },
+		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
 		HandOver: func(ctx context.Context) error {
 			return r.session.engine.HandOver(ctx, r.selfTags()+":current", resumed)
 		},
@@ -296,19 +297,19 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	switch {
 	case r.set.on("yes") && len(held) == 0:
 	// Exit code 4, as wherever a person is missing.
-	case !r.attended():
+	case !r.Attended():
 		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
 	default:
 		if len(held) > 0 {
 			// The names come from the workspace, and one of them may hold what moves a cursor.
-			fmt.Fprintln(r.stderr, "self: since the current version changed, what judges, builds or takes back the agent:", cleanLine(strings.Join(held, ", ")))
+			fmt.Fprintln(r.Stderr, "self: since the current version changed, what judges, builds or takes back the agent:", term.CleanLine(strings.Join(held, ", ")))
 		}
 		// What was typed while the scan went on answers nothing that only a person may.
-		r.forgetTyped()
-		typed, err := r.question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
+		r.DiscardInput()
+		typed, err := r.Question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
 		// Enter is no yes: there is no diff above this question that somebody could have
 		// read.
-		if err != nil || !oneOf(normal(typed), "y", "yes") {
+		if err != nil || !term.OneOf(term.Normalize(typed), "y", "yes") {
 			return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
 		}
 	}
@@ -413,7 +414,7 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 	// the image cannot know it. Keys of models are not among these: the canary asks no
 	// model.
 	for _, name := range []string{"NPM_CONFIG_REGISTRY", "GOPROXY", "PIP_INDEX_URL", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"} {
-		if v := r.getenv(name); v != "" {
+		if v := r.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -426,17 +427,17 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 // told for people alone then.
 func (c *cmdline) tellRebuilt(ctx context.Context, state selfbuild.State, asJSON bool, err error) error {
 	if asJSON {
-		if printed := printJSON(c.stdout, state); printed != nil {
+		if printed := term.PrintJSON(c.Stdout, state); printed != nil {
 			return printed
 		}
 	} else if now := state.Current; now != nil {
-		fmt.Fprintf(c.stdout, "source %s is current\n", now.Name())
+		fmt.Fprintf(c.Stdout, "source %s is current\n", now.Name())
 	}
 	var reported fault.Reported
 	if err == nil || !asJSON || errors.As(err, &reported) {
 		return err
 	}
 	problem, code := fault.Classify(ctx, err)
-	c.printProblem(c.stderr, problem)
+	c.printProblem(c.Stderr, problem)
 	return fault.Reported{Exit: code}
 }

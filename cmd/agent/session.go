@@ -27,7 +27,7 @@ var guestFiles embed.FS
 // names another one, for tests. A guest that does not fit the agent is
 // refused by the handshake in the box, so a stale one cannot do harm.
 func (c *cmdline) guest() ([]byte, error) {
-	if path := c.getenv("AGENT_GUEST"); path != "" {
+	if path := c.Getenv("AGENT_GUEST"); path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fault.Infra("name a guest program, or unset AGENT_GUEST", "read the guest: %w", err)
@@ -93,7 +93,7 @@ func (c *cmdline) openEngine(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{engine: engine, builder: images.New(engine, guest, c.stderr)}, nil
+	return &session{engine: engine, builder: images.New(engine, guest, c.Stderr)}, nil
 }
 
 // open opens everything that a command needs and settles what dead
@@ -122,7 +122,7 @@ func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*ses
 	// The person who comes back after a crash wants to know how it
 	// ended.
 	for _, r := range settled {
-		fmt.Fprintf(c.stderr, "agent: settled run %s, left behind by a process that died: %s\n", r.ID, r.State)
+		fmt.Fprintf(c.Stderr, "agent: settled run %s, left behind by a process that died: %s\n", r.ID, r.State)
 	}
 	if err != nil {
 		s.close()

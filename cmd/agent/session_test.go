@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
@@ -258,7 +259,7 @@ func TestChecksForPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "doctor.txt", out.String())
+	termtest.Golden(t, "doctor.txt", out.String())
 }
 
 // A command that waits for its patch ends with the first signal.
@@ -316,13 +317,13 @@ func drained(t *testing.T, w *os.File) {
 func TestTheBoardLeavesItsLastFrame(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, nil)
-	b := p.cmd.newBoard(10 * time.Second)
-	for _, e := range eventsOfARun() {
-		b.event(e)
+	b := p.cmd.NewBoard(10 * time.Second)
+	for _, e := range termtest.Events() {
+		b.Event(e)
 	}
 	p.sees(t, "exit status 1", 1)
-	b.close()
-	fmt.Fprintln(p.cmd.stderr, "the result")
+	b.Close()
+	fmt.Fprintln(p.cmd.Stderr, "the result")
 	p.sees(t, "the result", 1)
 	lines := strings.Split(p.screen(), "\n")
 	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "the result") {

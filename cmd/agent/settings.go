@@ -85,17 +85,17 @@ func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
 	for _, k := range keys() {
 		s[k.name] = value{k.fallback, "default"}
 	}
-	if err := s.user(c.getenv); err != nil {
+	if err := s.user(c.Getenv); err != nil {
 		return nil, err
 	}
 	outer := s.copy() // what holds without the workspace's own file
 	// Laid over twice: once to learn which workspace is meant, and
 	// again because flags and environment win over its file.
-	s.overlay(ctx, c.getenv)
+	s.overlay(ctx, c.Getenv)
 	if err := s.workspaceFile(outer); err != nil {
 		return nil, err
 	}
-	s.overlay(ctx, c.getenv)
+	s.overlay(ctx, c.Getenv)
 	if url := s["database_url"]; url.text != "" {
 		if err := checkDatabaseURL(url.text); err != nil {
 			return nil, fault.Usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.origin, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/store"
 )
 
@@ -82,15 +83,15 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 // sqlViews lists the views, or opens psql where a person has one.
 func (c *cmdline) sqlViews(ctx *cli.Context, db *store.DB, views []store.View, asJSON bool) error {
 	if asJSON {
-		return printJSON(c.stdout, views)
+		return term.PrintJSON(c.Stdout, views)
 	}
-	if !ctx.Bool("csv") && c.attended() && terminal(c.stdout) != nil {
+	if !ctx.Bool("csv") && c.Attended() && term.Terminal(c.Stdout) != nil {
 		env, ok, err := db.Psql(ctx.Context)
 		if err != nil {
 			return err
 		}
 		if _, err := exec.LookPath("psql"); err == nil && ok {
-			return c.onTerminal(ctx.Context, []string{"psql"}, c.stdin, env...)
+			return c.RunProgram(ctx.Context, []string{"psql"}, c.Stdin, env...)
 		}
 	}
 	return c.printViews(views)
@@ -101,7 +102,7 @@ func (c *cmdline) sqlViews(ctx *cli.Context, db *store.DB, views []store.View, a
 func (c *cmdline) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON bool, most int) error {
 	// One write a row would be slow for a large result, and the
 	// reader gets whole lines either way.
-	out := bufio.NewWriter(c.stdout)
+	out := bufio.NewWriter(c.Stdout)
 	var rows rowPrinter
 	switch {
 	case ctx.Bool("csv"):
@@ -110,10 +111,10 @@ func (c *cmdline) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON 
 		rows = &jsonRows{w: out}
 	default:
 		columns := 0
-		if terminal(c.stdout) != nil {
-			columns, _ = c.size(c.stdout)
+		if term.Terminal(c.Stdout) != nil {
+			columns, _ = c.Size(c.Stdout)
 		}
-		rows = &tableRows{w: out, columns: columns, palette: c.palette(c.stdout)}
+		rows = &tableRows{w: out, columns: columns, palette: c.Palette(c.Stdout)}
 	}
 	n := 0
 	err := db.Query(ctx.Context, query, rows.head, func(values []*string) error {
@@ -132,7 +133,7 @@ func (c *cmdline) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON 
 		return err
 	}
 	if most > 0 && n > most {
-		fmt.Fprintf(c.stderr, "agent: there are more than these %d rows: ask with select … limit\n", most)
+		fmt.Fprintf(c.Stderr, "agent: there are more than these %d rows: ask with select … limit\n", most)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func newest(views []store.View, name string) (query string, err error) {
 			}
 		}
 		for _, col := range v.Columns {
-			if oneOf(col.Name, "run", "candidate", "n") {
+			if term.OneOf(col.Name, "run", "candidate", "n") {
 				order = append(order, col.Name+" desc")
 			}
 		}
@@ -176,12 +177,12 @@ func newest(views []store.View, name string) (query string, err error) {
 // printViews lists the views with their columns, and queries to begin
 // with.
 func (c *cmdline) printViews(views []store.View) error {
-	pal := c.palette(c.stdout)
-	return printTo(c.stdout, func(w io.Writer) error {
+	pal := c.Palette(c.Stdout)
+	return term.Print(c.Stdout, func(w io.Writer) error {
 		for _, v := range views {
-			fmt.Fprintf(w, "%s\n  %s\n", pal.bold(v.Name), v.Comment)
+			fmt.Fprintf(w, "%s\n  %s\n", pal.Bold(v.Name), v.Comment)
 			for _, col := range v.Columns {
-				fmt.Fprintf(w, "    %-16s %s\n", col.Name, pal.dim(strings.TrimSpace(col.Type+"  "+col.Comment)))
+				fmt.Fprintf(w, "    %-16s %s\n", col.Name, pal.Dim(strings.TrimSpace(col.Type+"  "+col.Comment)))
 			}
 			fmt.Fprintln(w)
 		}
@@ -332,7 +333,7 @@ const (
 type tableRows struct {
 	w       io.Writer
 	columns int // of the terminal; 0 when it is none, and then nothing is cut
-	palette palette
+	palette term.Palette
 	names   []string
 	numbers []bool
 	waiting [][]string // nil once the widths are known
@@ -344,7 +345,7 @@ type tableRows struct {
 // known.
 func (p *tableRows) head(columns []store.Column) error {
 	for _, c := range columns {
-		p.names = append(p.names, cleanLine(c.Name))
+		p.names = append(p.names, term.CleanLine(c.Name))
 		// A type may carry its precision, as numeric(10,2).
 		kind, _, _ := strings.Cut(c.Type, "(")
 		p.numbers = append(p.numbers, strings.Contains("smallint integer bigint numeric real double precision", kind))
@@ -360,7 +361,7 @@ func (p *tableRows) row(values []*string) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
 		if v != nil {
-			cells[i] = cleanLine(*v)
+			cells[i] = term.CleanLine(*v)
 		}
 	}
 	p.rows++
@@ -426,7 +427,7 @@ func (p *tableRows) line(cells []string, bold bool) error {
 		line = ansi.Truncate(line, p.columns, "…")
 	}
 	if bold {
-		line = p.palette.bold(line)
+		line = p.palette.Bold(line)
 	}
 	_, err := fmt.Fprintln(p.w, line)
 	return err
@@ -443,6 +444,6 @@ func (p *tableRows) end() error {
 	if p.columns == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(p.w, p.palette.dim(fmt.Sprintf("(%d rows)", p.rows)))
+	_, err := fmt.Fprintln(p.w, p.palette.Dim(fmt.Sprintf("(%d rows)", p.rows)))
 	return err
 }

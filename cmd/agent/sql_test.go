@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/store"
 )
 
@@ -69,7 +70,7 @@ func TestJSONKeepsTypesAndOrder(t *testing.T) {
 	var out bytes.Buffer
 	columns, rows := aResult()
 	printRows(t, &jsonRows{w: &out}, columns, rows)
-	golden(t, "sql.json", out.String())
+	termtest.Golden(t, "sql.json", out.String())
 	var got []map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestTablesAlign(t *testing.T) {
 	var out bytes.Buffer
 	columns, rows := aResult()
 	printRows(t, &tableRows{w: &out}, columns, rows)
-	golden(t, "sql-table.txt", out.String())
+	termtest.Golden(t, "sql-table.txt", out.String())
 	if strings.Contains(out.String(), "\x1b") {
 		t.Error("an escape sequence reaches the terminal")
 	}

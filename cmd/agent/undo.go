@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -61,7 +62,7 @@ func (c *cmdline) undo(ctx context.Context, s *session, yes bool, of run.Record,
 	// What cannot be done is recorded, and needs no answer.
 	if back.conflict == nil {
 		for _, note := range back.notes {
-			fmt.Fprintln(c.stderr, "note: "+cleanLine(note))
+			fmt.Fprintln(c.Stderr, "note: "+term.CleanLine(note))
 		}
 		if err := c.confirmUndo(ctx, yes, of, back.merged); err != nil {
 			return run.Document{}, err
@@ -107,20 +108,20 @@ func (c *cmdline) confirmUndo(ctx context.Context, yes bool, of run.Record, back
 	if yes {
 		return nil
 	}
-	if !c.attended() {
+	if !c.Attended() {
 		return fault.Policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
 	}
 	// The question looks like that of a promotion, since it is one.
-	columns, _ := c.size(c.stderr)
-	pal := c.palette(c.stderr)
-	fmt.Fprintf(c.stderr, "undo of run %s (%s) in %s\n\n", of.ID, cleanLine(of.Intent), cleanLine(of.Workspace))
-	diffView{palette: pal, columns: columns, most: previewLines}.print(c.stderr, back.Diff())
-	c.forgetTyped() // typed before there was a diff to read
+	columns, _ := c.Size(c.Stderr)
+	pal := c.Palette(c.Stderr)
+	fmt.Fprintf(c.Stderr, "undo of run %s (%s) in %s\n\n", of.ID, term.CleanLine(of.Intent), term.CleanLine(of.Workspace))
+	term.DiffView{Palette: pal, Columns: columns, MaxLines: previewLines}.Print(c.Stderr, back.Diff())
+	c.DiscardInput() // typed before there was a diff to read
 	for {
-		fmt.Fprint(c.stderr, "\n"+pal.bold("Write this to the workspace?")+" [y]es, [n]o: ")
-		answer, err := readLine(ctx, c.stdin)
+		fmt.Fprint(c.Stderr, "\n"+pal.Bold("Write this to the workspace?")+" [y]es, [n]o: ")
+		answer, err := term.ReadLine(ctx, c.Stdin)
 		if err != nil {
-			fmt.Fprintln(c.stderr)
+			fmt.Fprintln(c.Stderr)
 			return fault.Policy(next, "the terminal gave no answer")
 		}
 		// Anything else asks again: nothing is the default.

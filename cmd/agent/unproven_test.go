@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
-	"agent/verify"
 )
 
 // lastLine is the last line of an output.
@@ -89,32 +87,5 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	}
 	if got := lastLine(patch("4", "5").stdout); !strings.HasPrefix(got, "next: `agent undo ") {
 		t.Errorf("with tests the last line is %q", got)
-	}
-}
-
-// A gate in which nothing ran has no mark of a pass, and one that judged a part has no
-// such word.
-func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
-	t.Parallel()
-	pass := verify.Gate{Name: "tests", Verdict: verify.Pass}
-	for name, c := range map[string]struct {
-		gate       verify.Gate
-		list       []verify.Unproven
-		sign, word string
-	}{
-		"all judged":        {pass, []verify.Unproven{}, "✓", "pass"},
-		"none ran":          {pass, []verify.Unproven{{Gate: "tests", Kind: verify.AllSkipped}}, "?", "no tests ran"},
-		"a part":            {pass, []verify.Unproven{{Gate: "tests", Kind: verify.NotInstalled, Part: true}}, "?", "pass"},
-		"another gate":      {pass, []verify.Unproven{{Gate: "lint", Kind: verify.NotInstalled}}, "✓", "pass"},
-		"one that objected": {verify.Gate{Name: "tests", Verdict: verify.Fail}, []verify.Unproven{{Gate: "tests", Part: true}}, "✗", "fail"},
-	} {
-		if sign, word := gateWord(palette{}, c.gate, c.list); sign != c.sign || word != c.word {
-			t.Errorf("%s: %s %s, want %s %s", name, sign, word, c.sign, c.word)
-		}
-	}
-	b := &board{w: io.Discard}
-	b.gate(verify.Event{Gate: "tests", Done: true, Verdict: verify.Pass, Idle: true}, 0)
-	if line := b.line(b.rows[0]); !strings.HasPrefix(line, "? tests           no tests ran") {
-		t.Errorf("the board says %q", line)
 	}
 }

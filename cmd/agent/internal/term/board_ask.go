@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ const sayEvery = 10 * time.Second
 
 // ask records how a question fares. Whoever asks the same question again
 // goes on in the same row.
-func (b *board) ask(p agent.Progress) {
+func (b *Board) ask(p agent.Progress) {
 	// Few questions are open at a time: looking through them is enough.
 	at := -1
 	for i, r := range b.asks {
@@ -50,16 +50,16 @@ func (b *board) ask(p agent.Progress) {
 	switch p.Stage {
 	// A new attempt begins with nothing written, whoever was asked before.
 	case agent.Asked:
-		*r = askRow{step: p.Step, stage: p.Stage, model: cleanLine(p.Model), in: p.In, guess: p.Estimated, began: time.Now()}
+		*r = askRow{step: p.Step, stage: p.Stage, model: CleanLine(p.Model), in: p.In, guess: p.Estimated, began: time.Now()}
 		b.print(r.name() + " … asked, " + r.question())
 	case agent.Writing:
 		b.write(r, p.Text)
 	case agent.Dropped:
 		// What was shown of the answer is void.
-		r.wrote, r.tail, r.note = 0, "", cleanLine(p.Why)
+		r.wrote, r.tail, r.note = 0, "", CleanLine(p.Why)
 		b.print(r.name() + " … " + r.note)
 	case agent.Waiting:
-		r.note = fmt.Sprintf("waits %.0f s: %s", p.Seconds, cleanLine(p.Why))
+		r.note = fmt.Sprintf("waits %.0f s: %s", p.Seconds, CleanLine(p.Why))
 		b.print(r.name() + " … " + r.note)
 	case agent.Answered:
 		b.answered(r, p)
@@ -68,7 +68,7 @@ func (b *board) ask(p agent.Progress) {
 
 // write takes a piece of the answer. Plain lines tell of the first one,
 // and after that every few seconds.
-func (b *board) write(r *askRow, text string) {
+func (b *Board) write(r *askRow, text string) {
 	// The first piece is told at once: it says that the model is alive.
 	first := r.wrote == 0
 	r.wrote += len(text)
@@ -87,7 +87,7 @@ func (b *board) write(r *askRow, text string) {
 }
 
 // answered records the end of a question.
-func (b *board) answered(r *askRow, p agent.Progress) {
+func (b *Board) answered(r *askRow, p agent.Progress) {
 	// The answer is whole, and judged elsewhere; its text has done its work.
 	r.tail = ""
 	about := ""
@@ -140,28 +140,28 @@ func rate(tokens int, seconds float64) string {
 // askLines returns a question as it should look now: one line, or two where
 // the terminal is narrow, since the figures must not be cut off; and while
 // the model writes another one with the end of the answer.
-func (b *board) askLines(r askRow, columns int) []string {
+func (b *Board) askLines(r askRow, columns int) []string {
 	// The sign tells at a glance whether anybody is at work.
 	sign, text := b.spinner(), r.pace()
 	switch r.stage {
 	case agent.Answered:
-		sign, text = b.palette.good("✓"), r.note
+		sign, text = b.palette.Good("✓"), r.note
 	case agent.Dropped, agent.Waiting:
-		sign, text = b.palette.warn("!"), r.note
+		sign, text = b.palette.Warn("!"), r.note
 	}
 	// What the run has spent so far, while the next amount is not known.
 	if b.spent > 0 && r.stage != agent.Answered {
 		text += fmt.Sprintf(", spent %v", llm.Money(b.spent))
 	}
 	lines := []string{fmt.Sprintf("  %s %-15s %s", sign, r.step, r.model)}
-	if whole := lines[0] + "  " + b.palette.dim(text); ansi.StringWidth(whole) < columns {
+	if whole := lines[0] + "  " + b.palette.Dim(text); ansi.StringWidth(whole) < columns {
 		lines[0] = whole
 	} else {
-		lines = append(lines, "  "+b.palette.dim(text))
+		lines = append(lines, "  "+b.palette.Dim(text))
 	}
 	// A model's text reaches the terminal only cleaned.
 	if tail := strings.TrimRight(r.tail, " \t\r\n"); strings.TrimSpace(tail) != "" {
-		lines = append(lines, b.palette.dim("      │ "+strings.ReplaceAll(cleanTabs(tail), "\t", "    ")))
+		lines = append(lines, b.palette.Dim("      │ "+strings.ReplaceAll(CleanTabs(tail), "\t", "    ")))
 	}
 	return lines
 }

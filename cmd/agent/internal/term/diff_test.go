@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -6,41 +6,22 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-)
 
-const aDiff = `diff --git a/shop/stock.py b/shop/stock.py
---- a/shop/stock.py
-+++ b/shop/stock.py
-@@ -1,6 +1,7 @@
- """Stock of the shop,
- over two lines."""
- 
--def total(items):
--    return sum(items)
-+def total(items: list[int]) -> int:
-+    # a comment
-+	return sum(items)  # tab
-diff --git a/new.txt b/new.txt
-new file mode 100644
---- /dev/null
-+++ b/new.txt
-@@ -0,0 +1 @@
-+--- not a header
-\ No newline at end of file
-`
+	"agent/cmd/agent/internal/term/termtest"
+)
 
 func TestAPaintedDiffSaysTheSameAsThePlainOne(t *testing.T) {
 	t.Parallel()
 	var painted, plain bytes.Buffer
-	diffView{palette: palette{on: true}}.print(&painted, aDiff)
-	diffView{}.print(&plain, aDiff)
+	DiffView{Palette: Palette{on: true}}.Print(&painted, termtest.Diff)
+	DiffView{}.Print(&plain, termtest.Diff)
 	if !strings.Contains(painted.String(), "\x1b[") {
 		t.Error("nothing is painted")
 	}
 	if got := ansi.Strip(painted.String()); got != plain.String() {
 		t.Errorf("painting changed the text:\n%s\nwant\n%s", got, &plain)
 	}
-	if want := strings.ReplaceAll(aDiff, "\t", "    "); plain.String() != want {
+	if want := strings.ReplaceAll(termtest.Diff, "\t", "    "); plain.String() != want {
 		t.Errorf("plain:\n%s\nwant\n%s", &plain, want)
 	}
 }
@@ -48,7 +29,7 @@ func TestAPaintedDiffSaysTheSameAsThePlainOne(t *testing.T) {
 func TestALongDiffIsCut(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	diffView{columns: 20, most: 5}.print(&out, aDiff)
+	DiffView{Columns: 20, MaxLines: 5}.Print(&out, termtest.Diff)
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 6 || lines[5] != "… and 14 more lines" {
 		t.Errorf("got %d lines, the last %q", len(lines), lines[len(lines)-1])
@@ -65,7 +46,7 @@ func TestADiffCannotControlTheTerminal(t *testing.T) {
 	hostile := "diff --git a/x\x1b[2J.py b/x\n--- a/x\n+++ b/x.py\n@@ -1 +1 @@ \x1b]0;owned\x07\n-old\r\x1b[1Anew\n+\u202e gnp\n"
 	for _, on := range []bool{false, true} {
 		var out bytes.Buffer
-		diffView{palette: palette{on: on}}.print(&out, hostile)
+		DiffView{Palette: Palette{on: on}}.Print(&out, hostile)
 		text := out.String()
 		for _, bad := range []string{"\x1b[2J", "\x1b]0", "\x07", "\r", "\x1b[1A", "\u202e"} {
 			if strings.Contains(text, bad) {
@@ -78,7 +59,7 @@ func TestADiffCannotControlTheTerminal(t *testing.T) {
 func TestNoDiffIsNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	diffView{}.print(&out, "")
+	DiffView{}.Print(&out, "")
 	if out.Len() != 0 {
 		t.Errorf("got %q", &out)
 	}

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"agent/verify"
 )
 
-// A board shows a run while it goes on. On a terminal it redraws a few
+// A Board shows a run while it goes on. On a terminal it redraws a few
 // lines in place, one a gate; elsewhere it prints one plain line an
 // event. It never changes the terminal's modes, so there is nothing to
 // restore when the process dies.
@@ -22,12 +22,12 @@ import (
 //	  ✓ lint            pass      0.4s  ruff check over the workspace
 //	  ⠙ smoke                     3.8s  6 s to go
 //	  · types (before)  done      1.7s
-type board struct {
+type Board struct {
 	// Where it draws: stderr, since stdout is for the result.
 	w io.Writer
 	// Whether w is a terminal that may be redrawn.
 	live    bool
-	palette palette
+	palette Palette
 	// Asked anew for every frame: people resize their windows.
 	size  func() (columns, lines int)
 	smoke time.Duration // how long the smoke test watches: the countdown
@@ -73,12 +73,12 @@ type gateRow struct {
 // slow enough for a terminal at the other end of a line.
 const frameEvery = 120 * time.Millisecond
 
-// newBoard returns a running board on the command line's stderr; close
+// NewBoard returns a running board on the command line's stderr; close
 // ends it.
-func (c *cmdline) newBoard(smoke time.Duration) *board {
-	b := &board{
-		w: c.stderr, live: c.rich(c.stderr), palette: c.palette(c.stderr), smoke: smoke,
-		size: func() (int, int) { return c.size(c.stderr) }, done: make(chan struct{}),
+func (c *Console) NewBoard(smoke time.Duration) *Board {
+	b := &Board{
+		w: c.Stderr, live: c.rich(c.Stderr), palette: c.Palette(c.Stderr), smoke: smoke,
+		size: func() (int, int) { return c.Size(c.Stderr) }, done: make(chan struct{}),
 	}
 	// Plain lines need no clock: they are printed when something
 	// happens.
@@ -88,8 +88,8 @@ func (c *cmdline) newBoard(smoke time.Duration) *board {
 	return b
 }
 
-// close draws the last frame and leaves it on the screen.
-func (b *board) close() {
+// Close draws the last frame and leaves it on the screen.
+func (b *Board) Close() {
 	close(b.done)
 	b.ticks.Wait()
 	// The note says what goes on, and nothing does any more.
@@ -101,7 +101,7 @@ func (b *board) close() {
 
 // tick redraws until the board is closed, for the spinner and the
 // seconds.
-func (b *board) tick() {
+func (b *Board) tick() {
 	t := time.NewTicker(frameEvery)
 	defer t.Stop()
 	for {
@@ -117,10 +117,10 @@ func (b *board) tick() {
 	}
 }
 
-// yield leaves the terminal to somebody else until the returned
+// Pause leaves the terminal to somebody else until the returned
 // function is called; what was drawn stays, and the board goes on
 // below.
-func (b *board) yield() func() {
+func (b *Board) Pause() func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.draw()
@@ -135,8 +135,8 @@ func (b *board) yield() func() {
 	}
 }
 
-// event takes one event of a run.
-func (b *board) event(e run.Event) {
+// Event takes one event of a run.
+func (b *Board) Event(e run.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// An event carries one of the four. Notes and details may repeat
@@ -155,10 +155,10 @@ func (b *board) event(e run.Event) {
 		if e.State == run.Verifying {
 			b.rows = nil
 		}
-		b.state, b.since, b.note = string(e.State), time.Now(), cleanLine(e.Note)
+		b.state, b.since, b.note = string(e.State), time.Now(), CleanLine(e.Note)
 		b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
 	default:
-		b.note = cleanLine(e.Note)
+		b.note = CleanLine(e.Note)
 		b.print(b.note)
 	}
 	b.draw()
@@ -167,7 +167,7 @@ func (b *board) event(e run.Event) {
 // gate records a gate's event. A gate that runs on the unpatched
 // snapshot has a row of its own: a person who waits for it should see
 // that.
-func (b *board) gate(e verify.Event, candidate int) {
+func (b *Board) gate(e verify.Event, candidate int) {
 	// A gate that has not been heard of gets a row at the end.
 	at := -1
 	for i, r := range b.rows {
@@ -180,7 +180,7 @@ func (b *board) gate(e verify.Event, candidate int) {
 		b.rows = append(b.rows, gateRow{gate: e.Gate, baseline: e.Baseline, candidate: candidate, began: time.Now()})
 	}
 	r := &b.rows[at]
-	r.detail = cleanLine(e.Detail)
+	r.detail = CleanLine(e.Detail)
 	// Nothing more is heard of what was still at work.
 	for i, other := range b.rows {
 		if e.Verdict == verify.Cancelled && other.candidate == candidate && !other.done {
@@ -212,16 +212,16 @@ func (r gateRow) word() string {
 	case r.verdict == "":
 		return "done"
 	case r.idle:
-		return nothingRan
+		return NothingRan
 	}
 	return string(r.verdict)
 }
 
-// nothingRan is what is said of tests in place of a pass when none ran.
-const nothingRan = "no tests ran"
+// NothingRan is what is said of tests in place of a pass when none ran.
+const NothingRan = "no tests ran"
 
 // print writes a plain line when the board is not a live one.
-func (b *board) print(line string) {
+func (b *Board) print(line string) {
 	if !b.live && line != "" {
 		fmt.Fprintln(b.w, line)
 	}
@@ -230,7 +230,7 @@ func (b *board) print(line string) {
 // draw replaces the last frame by a new one, in one write so that
 // nothing flickers. Every line is cut to the width, since one that
 // wrapped would be counted wrongly by the next frame.
-func (b *board) draw() {
+func (b *Board) draw() {
 	if !b.live || b.still {
 		return
 	}
@@ -260,19 +260,19 @@ func (b *board) draw() {
 }
 
 // lines returns the board as it should look now.
-func (b *board) lines() []string {
+func (b *Board) lines() []string {
 	columns, _ := b.size()
 	// The head line says where the run is; below it stands one line for
 	// each gate.
 	var text []string
-	head := b.palette.bold(b.state)
+	head := b.palette.Bold(b.state)
 	if b.note != "" {
-		head += " " + b.palette.dim(b.note)
+		head += " " + b.palette.Dim(b.note)
 	}
 	// Before the first gate a large workspace can take a while: the
 	// seconds show that it is alive.
 	if took := time.Since(b.since); len(b.rows)+len(b.asks) == 0 && took > time.Second && !run.State(b.state).Final() {
-		head += b.palette.dim(fmt.Sprintf(" %.0f s", took.Seconds()))
+		head += b.palette.Dim(fmt.Sprintf(" %.0f s", took.Seconds()))
 	}
 	if head != "" {
 		text = append(text, head)
@@ -288,7 +288,7 @@ func (b *board) lines() []string {
 
 // line returns one gate: its mark, name, time, and what is to be known
 // of it.
-func (b *board) line(r gateRow) string {
+func (b *Board) line(r gateRow) string {
 	if r.done {
 		sign := b.mark(r.verdict)
 		if r.idle {
@@ -296,7 +296,7 @@ func (b *board) line(r gateRow) string {
 		}
 		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", sign, r.name(), r.word(), r.seconds)
 		if r.detail != "" {
-			text += "  " + b.palette.dim(r.detail)
+			text += "  " + b.palette.Dim(r.detail)
 		}
 		return text
 	}
@@ -307,35 +307,35 @@ func (b *board) line(r gateRow) string {
 	// The smoke test watches for a fixed time, so the end is known.
 	switch left := b.smoke - took; {
 	case r.gate == "smoke" && left > 0:
-		text += b.palette.dim(fmt.Sprintf("  %.0f s to go", left.Seconds()))
+		text += b.palette.Dim(fmt.Sprintf("  %.0f s to go", left.Seconds()))
 	case r.detail != "":
-		text += "  " + b.palette.dim(r.detail)
+		text += "  " + b.palette.Dim(r.detail)
 	}
 	return text
 }
 
 // spinner is the sign of what goes on.
-func (b *board) spinner() string {
+func (b *Board) spinner() string {
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	return b.palette.accent(string(frames[b.frame%len(frames)]))
+	return b.palette.Accent(string(frames[b.frame%len(frames)]))
 }
 
 // mark returns the sign of a verdict.
-func (b *board) mark(v verify.Verdict) string { return mark(b.palette, v) }
+func (b *Board) mark(v verify.Verdict) string { return mark(b.palette, v) }
 
 // unprovenMark is the sign of a gate that did not object and did not judge all.
-func unprovenMark(p palette) string { return p.warn("?") }
+func unprovenMark(p Palette) string { return p.Warn("?") }
 
 // mark is a verdict as one character. Infrastructure and cancellation
 // are not the patch's fault and must not look as if they were.
-func mark(p palette, v verify.Verdict) string {
+func mark(p Palette, v verify.Verdict) string {
 	switch v {
 	case verify.Pass:
-		return p.good("✓")
+		return p.Good("✓")
 	case "":
-		return p.dim("·")
+		return p.Dim("·")
 	case verify.Infra, verify.Cancelled:
-		return p.warn("!")
+		return p.Warn("!")
 	}
-	return p.bad("✗")
+	return p.Bad("✗")
 }

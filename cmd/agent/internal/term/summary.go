@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -33,26 +33,26 @@ const (
 //	patch: the patch failed: types: 2 findings
 //	next: mend the patch and run again
 type summary struct {
-	w       io.Writer
-	palette palette
+	Out     io.Writer
+	Palette Palette
 	columns int
 }
 
-// summary returns the printer of results on stdout.
-func (c *cmdline) summary() summary {
-	columns, _ := c.size(c.stdout)
-	return summary{w: c.stdout, palette: c.palette(c.stdout), columns: columns}
+// Summary returns the printer of results on stdout.
+func (c *Console) Summary() summary {
+	columns, _ := c.Size(c.Stdout)
+	return summary{Out: c.Stdout, Palette: c.Palette(c.Stdout), columns: columns}
 }
 
-// document prints a run: how it ended, its gates with what they found,
+// Document prints a run: how it ended, its gates with what they found,
 // and the diff of what was promoted or proved.
-func (s summary) document(d run.Document) {
+func (s summary) Document(d run.Document) {
 	s.head(d)
 	// A run of one patch has one candidate; numbering it would raise a
 	// question.
 	for i, c := range d.Candidates {
 		if len(d.Candidates) > 1 {
-			fmt.Fprintf(s.w, "\ncandidate %d: %s\n", i+1, s.verdict(c.Verdict))
+			fmt.Fprintf(s.Out, "\ncandidate %d: %s\n", i+1, s.verdict(c.Verdict))
 		}
 		s.candidate(c)
 	}
@@ -80,110 +80,110 @@ func (s summary) caveat(d run.Document) {
 	if d.Promotion != nil {
 		word = "promoted"
 	}
-	fmt.Fprintf(s.w, "%s %s\n", s.palette.warn(word+", but"), cleanLine(text))
+	fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Warn(word+", but"), CleanLine(text))
 }
 
 // kept lists the proposals that the run left open.
 func (s summary) kept(d run.Document) {
 	for i, p := range d.Proposals {
 		if i == 0 {
-			fmt.Fprintln(s.w)
+			fmt.Fprintln(s.Out)
 		}
-		s.line(fmt.Sprintf("%s %d  %s  %s  %s", s.palette.bold("proposal"), p.ID, p.Kind, cleanLine(p.Path), s.palette.dim(headline(p.Reason))))
+		s.Line(fmt.Sprintf("%s %d  %s  %s  %s", s.Palette.Bold("proposal"), p.ID, p.Kind, CleanLine(p.Path), s.Palette.Dim(Headline(p.Reason))))
 	}
 }
 
-// loop prints what a loop did, an iteration a line, and why it ended.
+// Loop prints what a loop did, an iteration a line, and why it ended.
 //
 //	2 iterations, 1 promoted: all of 2 iterations done
 //	  1  shop/stock.py  promoted  run 1k3mzq8a0v2c
 //	  2  shop/tax.py    rejected  run 1k3mzq8b7x1d
-func (s summary) loop(r run.Result) {
+func (s summary) Loop(r run.Result) {
 	// What it was all for stands first; the runs were printed one by one.
 	what := fmt.Sprintf("%d iterations", len(r.Iterations))
 	if len(r.Iterations) == 1 {
 		what = "1 iteration"
 	}
-	s.line(fmt.Sprintf("%s, %d promoted: %s", s.palette.bold(what), r.Promoted, cleanLine(r.Stopped)))
+	s.Line(fmt.Sprintf("%s, %d promoted: %s", s.Palette.Bold(what), r.Promoted, CleanLine(r.Stopped)))
 	for _, i := range r.Iterations {
-		text := fmt.Sprintf("  %2d  %s  %s", i.N, cleanLine(i.Target), i.Outcome)
+		text := fmt.Sprintf("  %2d  %s  %s", i.N, CleanLine(i.Target), i.Outcome)
 		if i.Run != "" {
-			text += s.palette.dim("  run " + i.Run)
+			text += s.Palette.Dim("  run " + i.Run)
 		}
-		s.line(text)
+		s.Line(text)
 		for _, note := range i.Notes {
-			s.line("      " + s.palette.warn(cleanLine(note)))
+			s.Line("      " + s.Palette.Warn(CleanLine(note)))
 		}
 	}
 	if r.Error != nil {
-		s.line("next: " + cleanLine(r.Error.Next))
+		s.Line("next: " + CleanLine(r.Error.Next))
 	}
 }
 
 // head prints the ending, the run and the workspace on one line.
 func (s summary) head(d run.Document) {
 	// The verdict is named only when it says more than the state does.
-	text := s.palette.bold(string(d.State))
+	text := s.Palette.Bold(string(d.State))
 	if d.Verdict != "" && d.Verdict != verify.Pass {
 		text += " (" + s.verdict(d.Verdict) + ")"
 	}
 	if d.Run != "" {
 		text += "  run " + d.Run
 	}
-	fmt.Fprintln(s.w, text+"  "+s.palette.dim(cleanLine(d.Workspace)))
+	fmt.Fprintln(s.Out, text+"  "+s.Palette.Dim(CleanLine(d.Workspace)))
 }
 
 // verdict paints a verdict. Yellow is for what is nobody's fault.
 func (s summary) verdict(v verify.Verdict) string {
 	switch v {
 	case verify.Pass:
-		return s.palette.good(string(v))
+		return s.Palette.Good(string(v))
 	case verify.Infra, verify.Cancelled:
-		return s.palette.warn(string(v))
+		return s.Palette.Warn(string(v))
 	}
-	return s.palette.bad(string(v))
+	return s.Palette.Bad(string(v))
 }
 
 // candidate prints the table of gates, then what each of them found.
 func (s summary) candidate(c run.DocumentCandidate) {
 	if len(c.Gates)+len(c.Skipped) > 0 {
-		fmt.Fprintln(s.w)
+		fmt.Fprintln(s.Out)
 	}
 	// The table first, so that the shape of the result is seen at a
 	// glance; the details follow gate by gate.
 	for _, g := range c.Gates {
-		sign, word := gateWord(s.palette, g, c.Unproven)
-		s.line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", sign, g.Name, word, g.Seconds, s.palette.dim(gateNote(g))))
+		sign, word := GateWord(s.Palette, g, c.Unproven)
+		s.Line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", sign, g.Name, word, g.Seconds, s.Palette.Dim(gateNote(g))))
 	}
 	for _, skip := range c.Skipped {
-		s.line(s.palette.dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, cleanLine(skip.Reason))))
+		s.Line(s.Palette.Dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, CleanLine(skip.Reason))))
 	}
 	for _, g := range c.Gates {
 		s.gate(g)
 	}
 	for i, u := range c.Unproven {
 		if i == 0 {
-			fmt.Fprintln(s.w)
+			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.w, s.palette.warn("not judged:")+" "+cleanLine(u.Reason))
+		fmt.Fprintln(s.Out, s.Palette.Warn("not judged:")+" "+CleanLine(u.Reason))
 	}
 	for i, h := range c.Holds {
 		if i == 0 {
-			fmt.Fprintln(s.w)
+			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.w, s.palette.warn("needs a look:")+" "+cleanLine(h.Path)+": "+clean(h.Reason))
+		fmt.Fprintln(s.Out, s.Palette.Warn("needs a look:")+" "+CleanLine(h.Path)+": "+Clean(h.Reason))
 	}
 }
 
-// gateWord is the mark of a gate and its verdict in a word. One that passes and did not
+// GateWord is the mark of a gate and its verdict in a word. One that passes and did not
 // judge all has no mark of a pass, and one in which no test ran no word of it either.
-func gateWord(p palette, g verify.Gate, list []verify.Unproven) (sign, word string) {
+func GateWord(p Palette, g verify.Gate, list []verify.Unproven) (sign, word string) {
 	sign, word = mark(p, g.Verdict), string(g.Verdict)
 	if g.Verdict != verify.Pass || !slices.ContainsFunc(list, func(u verify.Unproven) bool { return u.Gate == g.Name }) {
 		return sign, word
 	}
 	if g.Name == "tests" && verify.NothingRan(list, g.Name) {
-		word = nothingRan
+		word = NothingRan
 	}
 	return unprovenMark(p), word
 }
@@ -204,7 +204,7 @@ func gateNote(g verify.Gate) string {
 	count(g.Fixed, "fixed")
 	for _, text := range []string{g.Detail, g.Tool} {
 		if text != "" {
-			parts = append(parts, cleanLine(text))
+			parts = append(parts, CleanLine(text))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -214,12 +214,12 @@ func gateNote(g verify.Gate) string {
 // did not pass.
 func (s summary) gate(g verify.Gate) {
 	if len(g.Findings) > 0 {
-		fmt.Fprintf(s.w, "\n%s\n", s.palette.bold(g.Name))
+		fmt.Fprintf(s.Out, "\n%s\n", s.Palette.Bold(g.Name))
 	}
 	helped := map[string]bool{}
 	for i, f := range g.Findings {
 		if i == shownFindings {
-			fmt.Fprintf(s.w, "  … and %d more: see `agent runs show --json`\n", len(g.Findings)-i)
+			fmt.Fprintf(s.Out, "  … and %d more: see `agent runs show --json`\n", len(g.Findings)-i)
 			break
 		}
 		// What explains a rule is said once.
@@ -233,10 +233,10 @@ func (s summary) gate(g verify.Gate) {
 	if g.Verdict == verify.Pass || g.Output == "" {
 		return
 	}
-	fmt.Fprintf(s.w, "\n%s\n", s.palette.bold("the end of what "+g.Name+" wrote"))
+	fmt.Fprintf(s.Out, "\n%s\n", s.Palette.Bold("the end of what "+g.Name+" wrote"))
 	lines := strings.Split(strings.TrimRight(g.Output, "\n"), "\n")
 	for _, line := range lines[max(0, len(lines)-shownOutput):] {
-		s.line("  │ " + cleanTabs(line))
+		s.Line("  │ " + CleanTabs(line))
 	}
 }
 
@@ -244,7 +244,7 @@ func (s summary) gate(g verify.Gate) {
 // jump to, with the line of source below, and what explains the rule.
 func (s summary) finding(f verify.Finding) {
 	// A finding may belong to no file, or to no line of it.
-	at := cleanLine(f.File)
+	at := CleanLine(f.File)
 	if f.Line > 0 {
 		at += fmt.Sprintf(":%d", f.Line)
 	}
@@ -252,39 +252,39 @@ func (s summary) finding(f verify.Finding) {
 		at += fmt.Sprintf(":%d", f.Column)
 	}
 	if at != "" {
-		at = s.palette.accent(at) + ": "
+		at = s.Palette.Accent(at) + ": "
 	}
-	rule := cleanLine(f.Rule)
+	rule := CleanLine(f.Rule)
 	if rule != "" {
 		rule += " "
 	}
 	// A message of several lines stays below its place in the file.
-	message := strings.ReplaceAll(clean(strings.TrimSpace(f.Message)), "\n", "\n      ")
+	message := strings.ReplaceAll(Clean(strings.TrimSpace(f.Message)), "\n", "\n      ")
 	if f.Fixable {
-		message += s.palette.dim(" (fixable)")
+		message += s.Palette.Dim(" (fixable)")
 	}
-	fmt.Fprintf(s.w, "  %s%s%s\n", at, s.palette.warn(rule), message)
+	fmt.Fprintf(s.Out, "  %s%s%s\n", at, s.Palette.Warn(rule), message)
 	if f.Source != "" {
 		for _, line := range strings.Split(strings.TrimRight(f.Source, "\n"), "\n") {
-			s.line("      │ " + cleanTabs(line))
+			s.Line("      │ " + CleanTabs(line))
 		}
 	}
 	// Whole at any width: a cut address leads nowhere.
 	if f.Help != "" {
-		fmt.Fprintf(s.w, "      %s\n", s.palette.dim(cleanLine(f.Help)))
+		fmt.Fprintf(s.Out, "      %s\n", s.Palette.Dim(CleanLine(f.Help)))
 	}
 }
 
 // promotion lists the files that were written and shows the diff.
 func (s summary) promotion(p run.DocumentPromotion) {
-	fmt.Fprintln(s.w)
+	fmt.Fprintln(s.Out)
 	for _, f := range p.Files {
-		name := cleanLine(f.Path)
+		name := CleanLine(f.Path)
 		// A rename is read from left to right.
 		if f.From != "" {
-			name = cleanLine(f.From) + " → " + name
+			name = CleanLine(f.From) + " → " + name
 		}
-		fmt.Fprintf(s.w, "  %-7s %s\n", f.Op, name)
+		fmt.Fprintf(s.Out, "  %-7s %s\n", f.Op, name)
 	}
 	s.diff(p.Diff)
 }
@@ -292,39 +292,52 @@ func (s summary) promotion(p run.DocumentPromotion) {
 // diff prints a diff at its full length: this is the end of the output,
 // and a terminal scrolls.
 func (s summary) diff(diff string) {
-	fmt.Fprintln(s.w)
-	diffView{palette: s.palette}.print(s.w, diff)
+	fmt.Fprintln(s.Out)
+	DiffView{Palette: s.Palette}.Print(s.Out, diff)
 }
 
 // next prints the error, if any, and what to do now.
 func (s summary) next(d run.Document) {
-	fmt.Fprintln(s.w)
+	fmt.Fprintln(s.Out)
 	// Every ending says what can be done now; a success names the way
 	// back.
 	switch {
 	case d.Error != nil:
-		fmt.Fprintf(s.w, "%s %s\n", s.palette.bad(d.Error.Kind+":"), clean(d.Error.Message))
+		fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Bad(d.Error.Kind+":"), Clean(d.Error.Message))
 		if d.Error.Next != "" {
-			fmt.Fprintf(s.w, "next: %s\n", clean(d.Error.Next))
+			fmt.Fprintf(s.Out, "next: %s\n", Clean(d.Error.Next))
 		}
 	case d.State == run.Promoted:
-		fmt.Fprintf(s.w, "next: `agent undo %s` takes it back\n", d.Run)
+		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // a feature that nobody decided on
-		fmt.Fprintf(s.w, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
+		fmt.Fprintf(s.Out, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
 	case d.State == run.Done && len(d.Candidates) == 0:
-		fmt.Fprintln(s.w, "next: nothing was written; `agent proposals list` shows what is open")
+		fmt.Fprintln(s.Out, "next: nothing was written; `agent proposals list` shows what is open")
 	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
-		fmt.Fprintln(s.w, "next: nothing was found to change; say with --goal what is wanted")
+		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted")
 	case d.State == run.Done:
-		fmt.Fprintf(s.w, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
+		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
 	}
 }
 
-// line prints one line, cut to the width of a terminal.
-func (s summary) line(text string) {
+// Line prints one line, cut to the width of a terminal.
+func (s summary) Line(text string) {
 	// Into a file or a pipe everything goes whole.
-	if s.palette.on {
+	if s.Palette.on {
 		text = ansi.Truncate(text, s.columns, "…")
 	}
-	fmt.Fprintln(s.w, strings.TrimRight(text, " "))
+	fmt.Fprintln(s.Out, strings.TrimRight(text, " "))
+}
+
+// Headline is the beginning of a reason, for a line of its own.
+func Headline(text string) string {
+	// With the columns before it, about two lines of a narrow terminal.
+	const most = 72
+	// A reason begins with the gate, or says all in one line.
+	first, rest, _ := strings.Cut(text, "\n")
+	line := []rune(CleanLine(strings.TrimSpace(first + " " + strings.SplitN(rest, "\n", 2)[0])))
+	if len(line) > most {
+		return string(line[:most]) + "…"
+	}
+	return string(line)
 }

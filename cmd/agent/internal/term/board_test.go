@@ -1,51 +1,35 @@
-package main
+package term
 
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
 
-// eventsOfARun are what a small run tells.
-func eventsOfARun() []run.Event {
-	gate := func(e verify.Event) run.Event { return run.Event{Run: "1k3", Gate: &e} }
-	return []run.Event{
-		{Run: "1k3", State: run.Queued, Note: "patch good.xml"},
-		{Run: "1k3", State: run.Verifying, Note: "2 files changed"},
-		gate(verify.Event{Gate: "lint"}),
-		gate(verify.Event{Gate: "smoke"}),
-		gate(verify.Event{Gate: "lint", Baseline: true}),
-		gate(verify.Event{Gate: "lint", Done: true, Verdict: verify.Pass, Seconds: 0.42, Detail: "2 files"}),
-		gate(verify.Event{Gate: "lint", Baseline: true, Done: true, Seconds: 0.5}),
-		{Run: "1k3", Note: "a file changed; scanning again \x1b[2J"},
-		gate(verify.Event{Gate: "smoke", Done: true, Verdict: verify.Fail, Seconds: 10, Detail: "exit status 1"}),
-		{Run: "1k3", State: run.Rejected},
-		{Run: "1k3", State: run.Rejected},
-	}
-}
-
 func TestWithoutATerminalEachEventIsAPlainLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	b := newCmdline(func(string) string { return "" }, nil, nil, &out).newBoard(10 * time.Second)
-	for _, e := range eventsOfARun() {
-		b.event(e)
+	b := newConsole(func(string) string { return "" }, nil, nil, &out).NewBoard(10 * time.Second)
+	for _, e := range termtest.Events() {
+		b.Event(e)
 	}
-	b.close()
-	golden(t, "board-plain.txt", out.String())
+	b.Close()
+	termtest.Golden(t, "board-plain.txt", out.String())
 }
 
 // aBoard returns a live board that draws on a buffer, and only when told.
-func aBoard(columns, lines int) (*board, *bytes.Buffer) {
+func aBoard(columns, lines int) (*Board, *bytes.Buffer) {
 	var out bytes.Buffer
-	return &board{
+	return &Board{
 		w: &out, live: true, smoke: 10 * time.Second, done: make(chan struct{}),
 		size: func() (int, int) { return columns, lines },
 	}, &out
@@ -54,10 +38,10 @@ func aBoard(columns, lines int) (*board, *bytes.Buffer) {
 func TestTheBoardIsRedrawnInPlace(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)
-	for _, e := range eventsOfARun() {
-		b.event(e)
+	for _, e := range termtest.Events() {
+		b.Event(e)
 	}
-	b.close()
+	b.Close()
 	screen := replay(t, out.String(), 80)
 	want := "rejected\n  ✓ lint            pass      0.4s  2 files\n  ✗ smoke           fail     10.0s  exit status 1\n  · lint (before)   done      0.5s"
 	if got := strings.Join(screen, "\n"); got != want {
@@ -114,10 +98,10 @@ func TestTheBoardFitsNarrowAndLowTerminals(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{20, 24}, {10, 24}, {80, 4}} {
 		b, out := aBoard(size[0], size[1])
-		for _, e := range eventsOfARun() {
-			b.event(e)
+		for _, e := range termtest.Events() {
+			b.Event(e)
 		}
-		b.close()
+		b.Close()
 		if screen := replay(t, out.String(), size[0]); len(screen) > size[1]-1 {
 			t.Errorf("%v: %d lines do not fit", size, len(screen))
 		}
@@ -127,13 +111,13 @@ func TestTheBoardFitsNarrowAndLowTerminals(t *testing.T) {
 func TestTheSmokeTestCountsDown(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)
-	b.event(run.Event{Gate: &verify.Event{Gate: "smoke"}})
+	b.Event(run.Event{Gate: &verify.Event{Gate: "smoke"}})
 	if !strings.Contains(out.String(), "s to go") {
 		t.Errorf("no countdown:\n%q", out)
 	}
 	out.Reset()
-	b.event(run.Event{Gate: &verify.Event{Gate: "lint"}})
-	b.event(run.Event{Gate: &verify.Event{Gate: "smoke", Done: true, Verdict: verify.Pass, Seconds: 10}})
+	b.Event(run.Event{Gate: &verify.Event{Gate: "lint"}})
+	b.Event(run.Event{Gate: &verify.Event{Gate: "smoke", Done: true, Verdict: verify.Pass, Seconds: 10}})
 	if got := strings.Join(replay(t, "\n"+out.String(), 80), "\n"); strings.Contains(got, "to go") {
 		t.Errorf("it counts down after the end:\n%s", got)
 	}
@@ -148,7 +132,7 @@ func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 		{Candidate: 2, Gate: &verify.Event{Gate: "tests"}},
 		{Candidate: 2, Gate: &verify.Event{Gate: "contest", Done: true, Verdict: verify.Cancelled, Detail: "candidate 1 has passed"}},
 	} {
-		b.event(e)
+		b.Event(e)
 	}
 	screen := strings.Join(replay(t, out.String(), 80), "\n")
 	if !strings.Contains(screen, "⠋ 1: tests") || !strings.Contains(screen, "! 2: tests        cancelled") || !strings.Contains(screen, "! 2: contest      cancelled   0.0s  candidate 1") {
@@ -159,16 +143,43 @@ func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 func TestAYieldedTerminalIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)
-	b.event(run.Event{State: run.AwaitingApproval})
-	resume := b.yield()
+	b.Event(run.Event{State: run.AwaitingApproval})
+	resume := b.Pause()
 	out.Reset()
-	b.event(run.Event{Note: "something happens meanwhile"})
+	b.Event(run.Event{Note: "something happens meanwhile"})
 	if out.Len() != 0 {
 		t.Errorf("it drew over the question: %q", out)
 	}
 	resume()
-	b.event(run.Event{State: run.Promoted})
+	b.Event(run.Event{State: run.Promoted})
 	if got := out.String(); !strings.Contains(got, "promoted") || strings.Contains(got, "A\r") {
 		t.Errorf("it does not go on below the question: %q", got)
+	}
+}
+
+// A gate in which nothing ran has no mark of a pass, and one that judged a part has no
+// such word.
+func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
+	t.Parallel()
+	pass := verify.Gate{Name: "tests", Verdict: verify.Pass}
+	for name, c := range map[string]struct {
+		gate       verify.Gate
+		list       []verify.Unproven
+		sign, word string
+	}{
+		"all judged":        {pass, []verify.Unproven{}, "✓", "pass"},
+		"none ran":          {pass, []verify.Unproven{{Gate: "tests", Kind: verify.AllSkipped}}, "?", "no tests ran"},
+		"a part":            {pass, []verify.Unproven{{Gate: "tests", Kind: verify.NotInstalled, Part: true}}, "?", "pass"},
+		"another gate":      {pass, []verify.Unproven{{Gate: "lint", Kind: verify.NotInstalled}}, "✓", "pass"},
+		"one that objected": {verify.Gate{Name: "tests", Verdict: verify.Fail}, []verify.Unproven{{Gate: "tests", Part: true}}, "✗", "fail"},
+	} {
+		if sign, word := GateWord(Palette{}, c.gate, c.list); sign != c.sign || word != c.word {
+			t.Errorf("%s: %s %s, want %s %s", name, sign, word, c.sign, c.word)
+		}
+	}
+	b := &Board{w: io.Discard}
+	b.gate(verify.Event{Gate: "tests", Done: true, Verdict: verify.Pass, Idle: true}, 0)
+	if line := b.line(b.rows[0]); !strings.HasPrefix(line, "? tests           no tests ran") {
+		t.Errorf("the board says %q", line)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// printJSON prints v as one document.
-func printJSON(w io.Writer, v any) error {
+// PrintJSON prints v as one document.
+func PrintJSON(w io.Writer, v any) error {
 	// A diff is full of < and &; escaped they would be unreadable and
 	// no safer.
 	e := json.NewEncoder(w)
@@ -16,9 +16,9 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// printTo collects what show writes and sends it to w at once, so that
+// Print collects what show writes and sends it to w at once, so that
 // an error half-way leaves no half of an answer.
-func printTo(w io.Writer, show func(io.Writer) error) error {
+func Print(w io.Writer, show func(io.Writer) error) error {
 	// A table or a run is small; a result that may be large is streamed
 	// instead, see sql.
 	var text bytes.Buffer
@@ -29,11 +29,11 @@ func printTo(w io.Writer, show func(io.Writer) error) error {
 	return err
 }
 
-// printLine prints v as one line of JSON.
+// PrintJSONLine prints v as one line of JSON.
 //
 // The loop prints one document a line, as they come; a reader need not wait for
 // the end. Code and diffs stay legible, since nothing is escaped for HTML.
-func printLine(w io.Writer, v any) error {
+func PrintJSONLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)

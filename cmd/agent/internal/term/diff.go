@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -10,43 +10,43 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A diffView prints a unified diff for people: lines added and removed
+// A DiffView prints a unified diff for people: lines added and removed
 // by colour and sign, the code by its language. What it prints cannot
 // be applied as a patch; `agent runs diff` prints the diff itself.
 // Nothing of the diff reaches the terminal uncleaned: it holds file
 // names and content that a model wrote.
-type diffView struct {
-	palette palette
-	columns int // longer lines are cut; 0 for no limit
-	most    int // lines shown; 0 for all
+type DiffView struct {
+	Palette  Palette
+	Columns  int // longer lines are cut; 0 for no limit
+	MaxLines int // lines shown; 0 for all
 }
 
-// print writes the diff, and how many lines it left out.
-func (v diffView) print(w io.Writer, diff string) {
+// Print writes the diff, and how many lines it left out.
+func (v DiffView) Print(w io.Writer, diff string) {
 	// All lines are painted, also those that are cut: a token may begin
 	// above the cut.
 	lines := v.lines(diff)
 	shown := lines
 	// The rest is a keystroke away in the question, and printed whole
 	// everywhere else.
-	if v.most > 0 && len(lines) > v.most {
-		shown = lines[:v.most]
+	if v.MaxLines > 0 && len(lines) > v.MaxLines {
+		shown = lines[:v.MaxLines]
 	}
 	for _, line := range shown {
-		if v.columns > 0 {
-			line = ansi.Truncate(line, v.columns, "…")
+		if v.Columns > 0 {
+			line = ansi.Truncate(line, v.Columns, "…")
 		}
 		fmt.Fprintln(w, line)
 	}
 	if rest := len(lines) - len(shown); rest > 0 {
-		fmt.Fprintln(w, v.palette.dim(fmt.Sprintf("… and %d more lines", rest)))
+		fmt.Fprintln(w, v.Palette.Dim(fmt.Sprintf("… and %d more lines", rest)))
 	}
 }
 
 // lines paints the diff, one line each. The lines of a hunk are given
 // to the language's lexer together, so that what spans several lines is
 // seen whole.
-func (v diffView) lines(diff string) []string {
+func (v DiffView) lines(diff string) []string {
 	diff = strings.TrimSuffix(diff, "\n")
 	if diff == "" {
 		return nil
@@ -64,16 +64,16 @@ func (v diffView) lines(diff string) []string {
 	for _, line := range strings.Split(diff, "\n") {
 		// A tab has no width of its own, so a line with tabs could not
 		// be cut to fit.
-		line = strings.ReplaceAll(cleanTabs(line), "\t", "    ")
+		line = strings.ReplaceAll(CleanTabs(line), "\t", "    ")
 		switch {
 		case strings.HasPrefix(line, "diff "):
 			flush()
 			inHunk = false
-			painted = append(painted, v.palette.bold(line))
+			painted = append(painted, v.Palette.Bold(line))
 		case strings.HasPrefix(line, "@@"):
 			flush()
 			inHunk = true
-			painted = append(painted, v.palette.accent(line))
+			painted = append(painted, v.Palette.Accent(line))
 		case inHunk:
 			hunk = append(hunk, line)
 		default:
@@ -84,19 +84,19 @@ func (v diffView) lines(diff string) []string {
 			if name, ok := strings.CutPrefix(line, "+++ "); ok {
 				lexer = v.lexer(strings.TrimPrefix(name, "b/"))
 			}
-			painted = append(painted, v.palette.dim(line))
+			painted = append(painted, v.Palette.Dim(line))
 		}
 	}
 	flush()
 	return painted
 }
 
-// cleanTabs is clean for one line whose tabs stay.
-func cleanTabs(line string) string { return strings.ReplaceAll(clean(line), "\n", "␊") }
+// CleanTabs is clean for one line whose tabs stay.
+func CleanTabs(line string) string { return strings.ReplaceAll(Clean(line), "\n", "␊") }
 
 // lexer finds the language of a file, nil for none or without colours.
-func (v diffView) lexer(name string) chroma.Lexer {
-	if !v.palette.on {
+func (v DiffView) lexer(name string) chroma.Lexer {
+	if !v.Palette.on {
 		return nil
 	}
 	if l := lexers.Match(name); l != nil {
@@ -107,7 +107,7 @@ func (v diffView) lexer(name string) chroma.Lexer {
 
 // hunk paints the lines of one hunk. Removed lines are painted whole
 // and not by token: two colours in a red line are hard to read.
-func (v diffView) hunk(lexer chroma.Lexer, lines []string) []string {
+func (v DiffView) hunk(lexer chroma.Lexer, lines []string) []string {
 	// The signs are no part of the language.
 	bodies := make([]string, len(lines))
 	for i, line := range lines {
@@ -122,11 +122,11 @@ func (v diffView) hunk(lexer chroma.Lexer, lines []string) []string {
 		}
 		switch line[0] {
 		case '+':
-			painted[i] = v.palette.good("+") + painted[i]
+			painted[i] = v.Palette.Good("+") + painted[i]
 		case '-':
-			painted[i] = v.palette.bad("-" + bodies[i])
+			painted[i] = v.Palette.Bad("-" + bodies[i])
 		case '\\':
-			painted[i] = v.palette.dim(line)
+			painted[i] = v.Palette.Dim(line)
 		default:
 			painted[i] = line[:1] + painted[i]
 		}
@@ -136,7 +136,7 @@ func (v diffView) hunk(lexer chroma.Lexer, lines []string) []string {
 
 // paintCode paints lines of code by their tokens. When the lexer makes
 // more or fewer lines of them than there are, they stay as they were.
-func (v diffView) paintCode(lexer chroma.Lexer, lines []string) []string {
+func (v DiffView) paintCode(lexer chroma.Lexer, lines []string) []string {
 	plain := append([]string(nil), lines...)
 	if lexer == nil || len(lines) == 0 {
 		return plain
@@ -166,17 +166,17 @@ func (v diffView) paintCode(lexer chroma.Lexer, lines []string) []string {
 }
 
 // token paints one token.
-func (v diffView) token(kind chroma.TokenType, text string) string {
+func (v DiffView) token(kind chroma.TokenType, text string) string {
 	// Few colours: the signs at the margin are what matters.
 	switch {
 	case kind.InCategory(chroma.Comment):
-		return v.palette.dim(text)
+		return v.Palette.Dim(text)
 	case kind.InCategory(chroma.Keyword):
-		return v.palette.accent(text)
+		return v.Palette.Accent(text)
 	case kind.InSubCategory(chroma.LiteralString):
-		return v.palette.warn(text)
+		return v.Palette.Warn(text)
 	case kind == chroma.NameFunction || kind == chroma.NameClass:
-		return v.palette.bold(text)
+		return v.Palette.Bold(text)
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"context"
@@ -16,28 +16,20 @@ import (
 	"golang.org/x/term"
 )
 
-// A cmdline is the command line of one process: where it reads, writes
-// and finds its environment. Nothing in this package reads os.Stdin,
-// os.Args or the environment in any other way, so a test can run a
-// command in its own process.
-type cmdline struct {
-	getenv         func(string) string
-	stdin          io.Reader
-	stdout, stderr io.Writer
+// A Console is where one process reads, writes and finds its environment. Nothing
+// in this package reads os.Stdin, os.Args or the environment in any other way, so
+// a test can run a command in its own process.
+type Console struct {
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
 	// When to paint: always, never, or else by the terminal.
-	color string
-	// What replays have found so far, which begin with nothing.
-	judged *memory
+	Color string
 }
 
-// newCmdline returns the command line on these streams.
-func newCmdline(getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) *cmdline {
-	return &cmdline{getenv: getenv, stdin: stdin, stdout: stdout, stderr: stderr, judged: &memory{rows: map[string][]byte{}}}
-}
-
-// terminal returns the file behind stream when it is a terminal, else
+// Terminal returns the file behind stream when it is a terminal, else
 // nil. It takes any, since readers and writers are asked alike.
-func terminal(stream any) *os.File {
+func Terminal(stream any) *os.File {
 	if f, ok := stream.(*os.File); ok && f != nil && term.IsTerminal(int(f.Fd())) {
 		return f
 	}
@@ -47,81 +39,81 @@ func terminal(stream any) *os.File {
 // rich reports whether escape sequences may go to w: a terminal that
 // understands them, and nobody who asked for none. A flag has the last
 // word.
-func (c *cmdline) rich(w io.Writer) bool {
-	if c.color == "always" || c.color == "never" {
-		return c.color == "always"
+func (c *Console) rich(w io.Writer) bool {
+	if c.Color == "always" || c.Color == "never" {
+		return c.Color == "always"
 	}
-	return terminal(w) != nil && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
+	return Terminal(w) != nil && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
 
-// attended reports whether there is a person to ask.
-func (c *cmdline) attended() bool { return terminal(c.stdin) != nil && terminal(c.stderr) != nil }
+// Attended reports whether there is a person to ask.
+func (c *Console) Attended() bool { return Terminal(c.Stdin) != nil && Terminal(c.Stderr) != nil }
 
-// palette returns the colours for w.
-func (c *cmdline) palette(w io.Writer) palette { return palette{on: c.rich(w)} }
+// Palette returns the colours for w.
+func (c *Console) Palette(w io.Writer) Palette { return Palette{on: c.rich(w)} }
 
-// size returns the columns and lines of w. COLUMNS wins, as people
+// Size returns the columns and lines of w. COLUMNS wins, as people
 // expect; what cannot be known counts as 80 by 24.
-func (c *cmdline) size(w io.Writer) (columns, lines int) {
+func (c *Console) Size(w io.Writer) (columns, lines int) {
 	// What terminals have been for half a century.
 	columns, lines = 80, 24
-	if f := terminal(w); f != nil {
+	if f := Terminal(w); f != nil {
 		if x, y, err := term.GetSize(int(f.Fd())); err == nil && x > 0 && y > 0 {
 			columns, lines = x, y
 		}
 	}
 	// A width that nobody could use is raised to one that the layout
 	// survives.
-	if n, err := strconv.Atoi(c.getenv("COLUMNS")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(c.Getenv("COLUMNS")); err == nil && n > 0 {
 		columns = n
 	}
 	return max(columns, 10), max(lines, 4)
 }
 
-// A palette paints words, or leaves them as they are. The colours are
+// A Palette paints words, or leaves them as they are. The colours are
 // the terminal's own sixteen, so that they fit the user's theme. Colour
 // never carries meaning alone: the words say it too.
-type palette struct{ on bool }
+type Palette struct{ on bool }
 
 // paint wraps s in one colour. An empty text gets no escape sequences,
 // which would be invisible and still break an alignment.
-func (p palette) paint(s string, c color.Color) string {
+func (p Palette) paint(s string, c color.Color) string {
 	if !p.on || s == "" {
 		return s
 	}
 	return lipgloss.NewStyle().Foreground(c).Render(s)
 }
 
-// good is for what passed.
-func (p palette) good(s string) string { return p.paint(s, lipgloss.Green) }
+// Good is for what passed.
+func (p Palette) Good(s string) string { return p.paint(s, lipgloss.Green) }
 
-// bad is for what is the patch's fault.
-func (p palette) bad(s string) string { return p.paint(s, lipgloss.Red) }
+// Bad is for what is the patch's fault.
+func (p Palette) Bad(s string) string { return p.paint(s, lipgloss.Red) }
 
-// warn is for what wants a look.
-func (p palette) warn(s string) string { return p.paint(s, lipgloss.Yellow) }
+// Warn is for what wants a look.
+func (p Palette) Warn(s string) string { return p.paint(s, lipgloss.Yellow) }
 
-// accent is for what the eye should find first, such as a place in a
+// Accent is for what the eye should find first, such as a place in a
 // file.
-func (p palette) accent(s string) string { return p.paint(s, lipgloss.Cyan) }
+func (p Palette) Accent(s string) string { return p.paint(s, lipgloss.Cyan) }
 
-// dim is for what may be overlooked.
-func (p palette) dim(s string) string {
+// Dim is for what may be overlooked.
+func (p Palette) Dim(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
 	return lipgloss.NewStyle().Faint(true).Render(s)
 }
 
-// bold is for headings.
-func (p palette) bold(s string) string {
+// Bold is for headings.
+func (p Palette) Bold(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
 	return lipgloss.NewStyle().Bold(true).Render(s)
 }
 
-// clean makes text of unknown origin harmless on a terminal: control
+// Clean makes text of unknown origin harmless on a terminal: control
 // characters become their Unicode pictures, the characters that reorder
 // text become their numbers, and bytes that are not UTF-8 the
 // replacement character. Line ends and tabs stay. Everything that a
@@ -129,7 +121,7 @@ func (p palette) bold(s string) string {
 // printed: file names, diffs, messages, output. A terminal obeys escape
 // sequences from anybody. They can rewrite what was shown above, set
 // the clipboard, or answer a question that was never asked.
-func clean(s string) string {
+func Clean(s string) string {
 	// The common case costs no copy.
 	if harmless(s) {
 		return s
@@ -152,10 +144,10 @@ func clean(s string) string {
 	return b.String()
 }
 
-// cleanLine is clean for what must stay on one line, such as a file
+// CleanLine is clean for what must stay on one line, such as a file
 // name.
-func cleanLine(s string) string {
-	return strings.NewReplacer("\n", "␊", "\t", "␉").Replace(clean(s))
+func CleanLine(s string) string {
+	return strings.NewReplacer("\n", "␊", "\t", "␉").Replace(Clean(s))
 }
 
 // harmless reports text that clean would leave as it is, which is
@@ -180,30 +172,30 @@ func unsafeRune(r rune) bool {
 	return false
 }
 
-// errTooLarge is what read gives for more than the limit.
-var errTooLarge = errors.New("too large")
+// ErrTooLarge is what read gives for more than the limit.
+var ErrTooLarge = errors.New("too large")
 
-// read returns everything that r holds, up to limit bytes. Waiting for
+// Read returns everything that r holds, up to limit bytes. Waiting for
 // a terminal or a pipe ends when ctx does.
-func read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+func Read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 	// One byte beyond the limit tells a text that is too long from one
 	// that just fits.
-	data, err := io.ReadAll(io.LimitReader(waiting(ctx, r), limit+1))
+	data, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = errTooLarge
+		err = ErrTooLarge
 	}
 	return data, err
 }
 
-// readLine returns the next line of r without its end; io.EOF when
+// ReadLine returns the next line of r without its end; io.EOF when
 // there is nothing more. It reads byte by byte so that nothing after
 // the line is lost to a program that reads the same terminal later.
-func readLine(ctx context.Context, r io.Reader) (string, error) {
+func ReadLine(ctx context.Context, r io.Reader) (string, error) {
 	// Nobody answers a question with more.
 	const longest = 1 << 10
 	// The terminal hands over whole lines, so a byte at a time costs
 	// nothing that a person could notice.
-	from, one := waiting(ctx, r), make([]byte, 1)
+	from, one := Interruptible(ctx, r), make([]byte, 1)
 	var line []byte
 	for len(line) < longest {
 		n, err := from.Read(one)
@@ -219,10 +211,10 @@ func readLine(ctx context.Context, r io.Reader) (string, error) {
 	return string(line), nil
 }
 
-// waiting wraps a stream so that a read that must wait gives way when
+// Interruptible wraps a stream so that a read that must wait gives way when
 // ctx ends: a blocked read of a terminal cannot be interrupted in any
 // other way.
-func waiting(ctx context.Context, r io.Reader) io.Reader {
+func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		// A file that is no terminal or pipe is always readable, so
 		// this costs it nothing.

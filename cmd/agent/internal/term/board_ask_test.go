@@ -1,0 +1,80 @@
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"agent/cmd/agent/internal/term/termtest"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+)
+
+// The board shows the end of the answer while it is written, and each
+// candidate's gates in rows of their own.
+func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	b, _ := aBoard(100, 40)
+	for _, p := range []agent.Progress{
+		{Step: "propose/1", Stage: agent.Asked, Model: "gemini/m", In: 10},
+		{Step: "propose/1", Stage: agent.Writing, Text: "first line\nsecond"},
+		{Step: "propose/1", Stage: agent.Writing, Text: " line \x1b[2J"},
+	} {
+		b.Event(run.Event{Model: &p})
+	}
+	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") || strings.Contains(text, "first line") {
+		t.Errorf("the board is\n%s", text)
+	}
+	// An indent is no reason to show an empty line in its place.
+	b.Event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Writing, Text: "\n\n    "}})
+	if text := strings.Join(b.lines(), "\n"); !strings.Contains(text, "│ second line ␛[2J") {
+		t.Errorf("the board is\n%s", text)
+	}
+	b.Event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Dropped, Why: "it broke"}})
+	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "second line") || !strings.Contains(text, "it broke") {
+		t.Errorf("what was dropped is still shown:\n%s", text)
+	}
+	b.Event(run.Event{State: run.Verifying})
+	for n := 1; n <= 2; n++ {
+		for _, e := range termtest.Events() {
+			if e.Gate != nil && !e.Gate.Done {
+				b.Event(run.Event{Gate: e.Gate, Candidate: n})
+			}
+		}
+	}
+	text := strings.Join(b.lines(), "\n")
+	for _, want := range []string{"1: lint  ", "2: lint  ", "1: lint (before)", "2: smoke"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is not on the board once:\n%s", want, text)
+		}
+	}
+	b.Event(run.Event{State: run.Proposing, Note: "repair: lint"})
+	if text := strings.Join(b.lines(), "\n"); strings.Contains(text, "lint ") {
+		t.Errorf("the gates of the last round are still shown:\n%s", text)
+	}
+}
+
+// On a narrow terminal the figures of a question stand on a line of their own
+// rather than beyond its edge.
+func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]int{80: 2, 200: 1} {
+		b, _ := aBoard(columns, 24)
+		for _, p := range []agent.Progress{
+			{Step: "propose/1", Stage: agent.Asked, Model: "gemini/gemini-2.5-flash", In: 31200, Estimated: true},
+			{Step: "propose/1", Stage: agent.Answered, In: 31200, Out: 1900, Seconds: 95, Cost: 2100, Priced: true},
+		} {
+			b.Event(run.Event{Model: &p})
+		}
+		lines := b.lines()
+		if text := strings.Join(lines, "\n"); len(lines) != want || !strings.Contains(text, "31200 tokens in, 1900 out, 95.0 s, 20 tokens/s, cost 0.002100, spent 0.002100") {
+			t.Errorf("on %d columns: %q", columns, lines)
+		}
+		for _, line := range lines {
+			if ansi.StringWidth(line) >= columns {
+				t.Errorf("%q is wider than %d columns", line, columns)
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package term
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"agent/cmd/agent/internal/term/termtest"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+func summarise(d run.Document, pal Palette, columns int) string {
+	var out bytes.Buffer
+	summary{Out: &out, Palette: pal, columns: columns}.Document(d)
+	return out.String()
+}
+
+func TestResultsForPeople(t *testing.T) {
+	t.Parallel()
+	proved := termtest.Promoted()
+	proved.State, proved.Promotion, proved.Candidates[0].Diff = run.Done, nil, termtest.Diff
+	unattended := termtest.Promoted()
+	unattended.State, unattended.Verdict, unattended.Promotion = run.Rejected, verify.Policy, nil
+	unattended.Error = &run.Problem{Kind: "policy", Message: "nobody is there to approve", Next: "run again with --yes"}
+	for name, d := range map[string]run.Document{
+		"rejected": termtest.Rejected(), "promoted": termtest.Promoted(), "proved": proved, "unattended": unattended,
+		"no-engine": {State: run.Failed, Verdict: verify.Infra, Workspace: "/w", Error: &run.Problem{Kind: "infra", Message: "no engine", Next: "start one"}},
+	} {
+		termtest.Golden(t, "summary-"+name+".txt", summarise(d, Palette{}, 80))
+	}
+}
+
+func TestResultsCannotControlTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		text := summarise(termtest.Rejected(), Palette{on: on}, 80)
+		for _, bad := range []string{"\x1b]0", "\x07"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("painted %v: %q reaches the terminal", on, bad)
+			}
+		}
+	}
+	if text := summarise(termtest.Rejected(), Palette{}, 80); strings.Contains(text, "\x1b") {
+		t.Error("an unpainted result holds an escape")
+	}
+}
+
+func TestAPaintedResultFitsANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	text := summarise(termtest.Rejected(), Palette{on: true}, 20)
+	for _, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "│") && ansi.StringWidth(line) > 20 {
+			t.Errorf("%q does not fit 20 columns", line)
+		}
+	}
+}
+
+func TestManyFindingsAreCut(t *testing.T) {
+	t.Parallel()
+	d := termtest.Rejected()
+	for range 100 {
+		d.Candidates[0].Gates[1].Findings = append(d.Candidates[0].Gates[1].Findings, verify.Finding{Message: "again"})
+	}
+	text := summarise(d, Palette{}, 80)
+	if n := strings.Count(text, "again"); n >= 20 || !strings.Contains(text, "… and 83 more") {
+		t.Errorf("%d findings are shown:\n%s", n, text)
+	}
+}
+
+// What a review leaves is told in the summary, with what can be done about it.
+func TestSummariesNameWhatIsKept(t *testing.T) {
+	t.Parallel()
+	kept := []run.DocumentProposal{{ID: 7, Kind: run.Feature, Path: "a.py", Reason: "types\n\x1b[2Ja.py:1: wrong\nmore"}}
+	for name, c := range map[string]struct {
+		doc  run.Document
+		want []string
+	}{
+		"an open feature":  {run.Document{State: run.Done, Verdict: verify.Pass, Proposals: kept}, []string{"proposal 7  FEATURE  a.py", "sandbox run --proposal 7"}},
+		"a dropped one":    {run.Document{State: run.Done, Verdict: verify.Pass}, []string{"agent proposals list"}},
+		"nothing to mend":  {run.Document{State: run.Rejected, Verdict: verify.Pass}, []string{"nothing was found to change"}},
+		"one that goes on": {run.Document{State: run.Verifying}, nil},
+	} {
+		got := summarise(c.doc, Palette{}, 80)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+		if strings.Contains(got, "\x1b") || c.want == nil && strings.Contains(got, "next:") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A reason is shown by its first words, however long it is.
+func TestAHeadlineIsOneLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                               "",
+		"it passed; skipped":             "it passed; skipped",
+		"types\na.py:1: wrong\nand more": "types a.py:1: wrong",
+		strings.Repeat("é", 100):         strings.Repeat("é", 72) + "…",
+	} {
+		if got := Headline(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+)
+
+// pagedHelp is the part of a help page on how such a text is shown.
+const pagedHelp = "On a terminal it is coloured, and shown in $PAGER or less; NO_COLOR is heeded.\n\n"
+
+// viewFlags are those of commands that print a text to be read.
+func viewFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "color", Usage: "colour the text: `WHEN` is auto, always or never", Value: "auto"},
+		&cli.BoolFlag{Name: "no-pager", Usage: "print at once, also on a terminal", DisableDefaultText: true},
+	}
+}
+
+// A viewer prints a text to be read: through the user's pager when standard
+// output is a terminal, with the colours that the command line asks for.
+type viewer struct {
+	*cmdline
+	direct bool // no pager
+}
+
+// viewer returns the settings of a command that shows something long, and the viewer
+// that its flags ask for.
+func (c *cmdline) viewer(ctx *cli.Context) (settings, viewer, error) {
+	set, err := c.settings(ctx)
+	if err != nil {
+		return nil, viewer{}, err
+	}
+	painted := *c
+	switch painted.Color = ctx.String("color"); painted.Color {
+	case "auto", "always", "never":
+	default:
+		return nil, viewer{}, fault.Usage("write auto, always or never", "--color %q is none of them", painted.Color)
+	}
+	// A dumb terminal cannot show what a pager does.
+	direct := ctx.Bool("no-pager") || term.Terminal(c.Stdout) == nil || c.Getenv("TERM") == "dumb"
+	return set, viewer{&painted, direct}, nil
+}
+
+// page shows what show writes, which is clean.
+func (v viewer) page(ctx context.Context, show func(io.Writer) error) error {
+	return v.Console.Page(ctx, v.direct, show)
+}
