@@ -9,6 +9,7 @@
 // Where what lives:
 //
 //	cmd/agent                     the command line: flags in, one call, printing out
+//	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/guest                     the main of the program that is PID 1 in every box

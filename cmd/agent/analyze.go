@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -44,11 +45,11 @@ func (c *cmdline) analyzeCommand() *cli.Command {
 
 // analyze studies the workspace and prints the result.
 func (c *cmdline) analyze(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	dir := set["workspace"].text
+	dir := set["workspace"].Text
 	if err := checkDirectory(dir); err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 		return fault.Usage("add --describe, or leave --model out", "--model needs --describe")
 	}
 	if ctx.Bool("describe") {
-		if err := set.checkAnyModel(ctx.Context); err != nil {
+		if err := checkAnyModel(ctx.Context, set); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,7 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 		// The seconds are those of the whole: the scan of the workspace, what
 		// changed, and the record.
 		started := time.Now()
-		base, err := workspace.Rescan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		base, err := workspace.Rescan(ctx.Context, resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
@@ -76,13 +77,13 @@ func (c *cmdline) analyze(ctx *cli.Context) error {
 			return err
 		}
 		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
-		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.on("json"))
+		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.On("json"))
 	})
 }
 
 // analysis brings the ledger up to date, and the descriptions when describe
 // says so.
-func (s *session) analysis(ctx context.Context, set settings, base *workspace.Manifest, describe bool, board *term.Board) (run.Survey, error) {
+func (s *session) analysis(ctx context.Context, set config.Settings, base *workspace.Manifest, describe bool, board *term.Board) (run.Survey, error) {
 	// A first scan of a large workspace takes a while and says how far it
 	// is.
 	s.tell = board.Event

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -27,7 +28,7 @@ type approver struct {
 	// Policy of the flags and the configuration.
 	yes   bool
 	allow []string // kinds of hold that were approved in advance
-	wait  patience
+	wait  config.Patience
 	board *term.Board // gives the terminal away while the question is asked
 }
 
@@ -89,7 +90,7 @@ func (a *approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 		choices = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [r]egenerate, [s]kip"
 	}
 	for {
-		typed, err := a.Question(ctx, "Write this to the workspace?", choices, a.wait.time)
+		typed, err := a.Question(ctx, "Write this to the workspace?", choices, a.wait.Time)
 		switch {
 		case errors.Is(err, term.ErrExpired):
 			return a.expired(p), nil
@@ -139,7 +140,7 @@ func (a *approver) choose(ctx context.Context, p run.Proposal, typed string) (ru
 func (a *approver) expired(p run.Proposal) run.Answer {
 	open := a.open(p.Candidate.Holds)
 	switch {
-	case a.wait.stop:
+	case a.wait.Stop:
 		return unattended("the countdown ended")
 	case len(open) > 0:
 		return unattended("the countdown ended, and the patch changes files that a person must approve: " + listHolds(open))

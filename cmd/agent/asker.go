@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/sandbox/workspace"
@@ -114,7 +115,7 @@ func stopped(ctx context.Context, err error) error {
 		return &agent.StopError{Message: none.Told(), Next: none.Next(), Err: err}
 		// An exhausted chain wraps its last error, so it is looked for first.
 	case errors.As(err, &none):
-		return &agent.StopError{Budget: none.Attempts >= maxAttempts, Message: none.Told(), Next: none.Next(), Err: err}
+		return &agent.StopError{Budget: none.Attempts >= config.MaxAttempts, Message: none.Told(), Next: none.Next(), Err: err}
 	// The bound of an answer is a cap too, be it the vendor's.
 	case errors.As(err, &one):
 		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + " (" + one.Detail + ")", Next: one.Next(), Err: err}

@@ -82,7 +82,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dir := set["workspace"].text
+	dir := set["workspace"].Text
 	// Before FILE is looked for: that is in no directory that is not there.
 	if err := checkDirectory(dir); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *cmdline) blame(ctx *cli.Context) error {
 		for i, from := range past.lines() {
 			doc.Lines = append(doc.Lines, blamedLine{i + 1, from, strings.TrimSuffix(lines[i], "\n")})
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, doc)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.printBlame(w, doc) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/store"
@@ -81,7 +82,7 @@ func newCallRow(e store.Exchange) callRow {
 // Requests of every attempt are listed, those that failed and those that another
 // model answered in the end: all of them may have cost something.
 func (c *cmdline) showCalls(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (c *cmdline) showCalls(ctx *cli.Context) error {
 		for _, e := range found {
 			rows = append(rows, newCallRow(e))
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
@@ -18,43 +19,37 @@ import (
 	"agent/orchestrator/llm/ollama"
 )
 
-// The models that are asked when nobody names one.
-const (
-	defaultGemini = gemini.Vendor + "/gemini-2.5-flash"
-	defaultOllama = ollama.Vendor + "/qwen3-coder:30b"
-)
-
 // vendors makes the link to a model, by the vendor's name. Another
 // vendor is a package and a line here.
-var vendors = map[string]func(s settings, model string) (llm.Link, error){
+var vendors = map[string]func(s config.Settings, model string) (llm.Link, error){
 	gemini.Vendor: geminiLink,
 	ollama.Vendor: ollamaLink,
 }
 
 // modelNames lists the models to ask, in order of preference.
-func (s settings) modelNames() []string {
+func modelNames(s config.Settings) []string {
 	// Whoever names a model gets that one and no other, so that code never
 	// goes to a vendor that was not meant.
-	names := unlist(s["model"].text)
+	names := config.ParseList(s["model"].Text)
 	if len(names) > 0 {
 		return names
 	}
 	// Only a vendor that could answer is asked.
-	if s["gemini.keys"].text != "" {
-		names = append(names, defaultGemini)
+	if s["gemini.keys"].Text != "" {
+		names = append(names, config.DefaultGemini)
 	}
-	return append(names, defaultOllama)
+	return append(names, config.DefaultOllama)
 }
 
 // links returns what the models are asked through.
-func (s settings) links() ([]llm.Link, error) {
-	var links []llm.Link
-	for _, name := range s.modelNames() {
+func links(s config.Settings) ([]llm.Link, error) {
+	var all []llm.Link
+	for _, name := range modelNames(s) {
 		// Only the first slash counts: the names of models may hold more.
 		vendor, model, ok := strings.Cut(name, "/")
 		make := vendors[vendor]
 		if !ok || model == "" || make == nil {
-			return nil, fault.Usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].origin, name)
+			return nil, fault.Usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].Origin, name)
 		}
 		link, err := make(s, model)
 		if err != nil {
@@ -62,52 +57,52 @@ func (s settings) links() ([]llm.Link, error) {
 		}
 		// A price of the user's wins over what the vendor's link assumes.
 		var prices llm.Prices
-		if err := json.Unmarshal([]byte(s["prices"].text), &prices); err != nil {
-			return nil, fault.Usage("mend that value", "prices (%s): %v", s["prices"].origin, err)
+		if err := json.Unmarshal([]byte(s["prices"].Text), &prices); err != nil {
+			return nil, fault.Usage("mend that value", "prices (%s): %v", s["prices"].Origin, err)
 		}
 		if price := prices.Find(vendor, model); price != nil {
 			link.Price = price
 		}
-		links = append(links, link)
+		all = append(all, link)
 	}
-	return links, nil
+	return all, nil
 }
 
 // geminiLink is a model of Google's.
-func geminiLink(s settings, model string) (llm.Link, error) {
+func geminiLink(s config.Settings, model string) (llm.Link, error) {
 	const next = "put a key in GEMINI_API_KEYS, or name another model with --model"
-	keys, err := llm.ParseKeys(s["gemini.keys"].text)
+	keys, err := llm.ParseKeys(s["gemini.keys"].Text)
 	if err != nil { // names a key by its place, never by its text
-		return llm.Link{}, fault.Usage(next, "gemini.keys (%s): %w", s["gemini.keys"].origin, err)
+		return llm.Link{}, fault.Usage(next, "gemini.keys (%s): %w", s["gemini.keys"].Origin, err)
 	}
 	if len(keys) == 0 {
 		return llm.Link{}, fault.Usage(next, "model gemini/%s: there is no key", model)
 	}
 	// Its errors hold no part of the address, where a password may stand.
-	p, err := gemini.New(gemini.Options{BaseURL: s["gemini.base_url"].text})
+	p, err := gemini.New(gemini.Options{BaseURL: s["gemini.base_url"].Text})
 	if err != nil {
-		return llm.Link{}, fault.Usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].origin, err)
+		return llm.Link{}, fault.Usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].Origin, err)
 	}
 	return llm.Link{Provider: p, Model: model, Keys: keys}, nil
 }
 
 // ollamaLink is a model on a machine of one's own, which costs nothing
 // unless a price says otherwise.
-func ollamaLink(s settings, model string) (llm.Link, error) {
-	p, err := ollama.New(ollama.Options{Host: s["ollama.host"].text})
+func ollamaLink(s config.Settings, model string) (llm.Link, error) {
+	p, err := ollama.New(ollama.Options{Host: s["ollama.host"].Text})
 	if err != nil {
-		return llm.Link{}, fault.Usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].origin, err)
+		return llm.Link{}, fault.Usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].Origin, err)
 	}
-	room, err := strconv.Atoi(s["ollama.context"].text)
+	room, err := strconv.Atoi(s["ollama.context"].Text)
 	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
 }
 
 // window is the context of the smallest model that may be asked: a question has
 // to fit a fallback as well.
-func (s settings) window() agent.Window {
-	for _, name := range s.modelNames() {
+func window(s config.Settings) agent.Window {
+	for _, name := range modelNames(s) {
 		if vendor, _, _ := strings.Cut(name, "/"); vendor == ollama.Vendor {
-			n, err := strconv.Atoi(s["ollama.context"].text)
+			n, err := strconv.Atoi(s["ollama.context"].Text)
 			if err != nil { // settings has checked it
 				break
 			}
@@ -119,8 +114,8 @@ func (s settings) window() agent.Window {
 
 // chain returns what asks the models of set, or answers from the record
 // of the run replay. The caps are those of a scope: "run" or "loop".
-func (s *session) chain(set settings, scope, replay string) (*llm.Chain, error) {
-	limits, err := set.budget()
+func (s *session) chain(set config.Settings, scope, replay string) (*llm.Chain, error) {
+	limits, err := set.Budget()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +123,7 @@ func (s *session) chain(set settings, scope, replay string) (*llm.Chain, error) 
 	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.db, open: map[int64]llm.Record{}}, States: s.db.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {
-		if conf.Links, err = set.links(); err != nil {
+		if conf.Links, err = links(set); err != nil {
 			return nil, err
 		}
 	}
@@ -145,16 +140,16 @@ func (s *session) chain(set settings, scope, replay string) (*llm.Chain, error) 
 // snapshot is taken in vain. Only where nothing was configured is a
 // local Ollama looked for: a person who named a model is told by the run
 // what became of it.
-func (s settings) checkAnyModel(ctx context.Context) error {
+func checkAnyModel(ctx context.Context, s config.Settings) error {
 	// A model that cannot be asked is told here as well: the key that is
 	// missing, the host that is none.
-	links, err := s.links()
-	if err != nil || len(unlist(s["model"].text)) > 0 || !slices.Equal(s.modelNames(), []string{defaultOllama}) {
+	all, err := links(s)
+	if err != nil || len(config.ParseList(s["model"].Text)) > 0 || !slices.Equal(modelNames(s), []string{config.DefaultOllama}) {
 		return err
 	}
 	// The same reading as the provider's own.
-	host, err := ollama.Host(s["ollama.host"].text)
-	if err != nil || len(links) != 1 {
+	host, err := ollama.Host(s["ollama.host"].Text)
+	if err != nil || len(all) != 1 {
 		return err
 	}
 	// A connection is enough; what answers is the run's business.
@@ -170,14 +165,14 @@ func (s settings) checkAnyModel(ctx context.Context) error {
 }
 
 // describeModels says which models would be asked, without asking any.
-func (s settings) describeModels() (string, error) {
-	links, err := s.links()
+func describeModels(s config.Settings) (string, error) {
+	all, err := links(s)
 	if err != nil {
 		return "", err
 	}
 	var parts []string
 	// How many keys there are is told, never which.
-	for _, l := range links {
+	for _, l := range all {
 		text := l.Provider.Vendor() + "/" + l.Model
 		if n := len(l.Keys); n > 0 {
 			text += fmt.Sprintf(" (keys: %d)", n)
@@ -192,9 +187,9 @@ func (s settings) describeModels() (string, error) {
 
 // checkModelsFor is the doctor's line about models. Nothing is missing
 // for the main job without one: a patch needs none.
-func checkModelsFor(set settings) check {
+func checkModelsFor(set config.Settings) check {
 	const name = "models"
-	text, err := set.describeModels()
+	text, err := describeModels(set)
 	// A warning at most: the main job with a patch works without.
 	var f *fault.Error
 	switch {
@@ -202,7 +197,7 @@ func checkModelsFor(set settings) check {
 		return check{name, checkWarn, f.Error(), f.Next}
 	case err != nil:
 		return check{name, checkWarn, err.Error(), "mend that value"}
-	case set["gemini.keys"].text == "" && set["ollama.host"].text == "" && len(unlist(set["model"].text)) == 0:
+	case set["gemini.keys"].Text == "" && set["ollama.host"].Text == "" && len(config.ParseList(set["model"].Text)) == 0:
 		return check{name, checkWarn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
 	}
 	return check{name, checkOK, text, ""}

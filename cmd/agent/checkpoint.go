@@ -6,27 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
-
-// A patience says how long a question on a terminal waits, and what
-// follows when nobody answers.
-type patience struct {
-	time time.Duration // 0 for ever
-	stop bool          // rather than to proceed
-}
-
-// patience returns how long questions wait; settings has checked it.
-func (s settings) patience() patience {
-	d, err := parseCountdown(s["countdown"].text)
-	return patience{time: d, stop: err != nil || s["expiry"].text != "proceed"}
-}
 
 // editResponse has the user edit the response that made a candidate; nil
 // when that changed nothing.
@@ -64,7 +51,7 @@ func (c *cmdline) editCode(ctx context.Context, cs workspace.Changeset) []byte {
 // has a person look at it, when one is there.
 type sender struct {
 	*cmdline
-	wait  patience
+	wait  config.Patience
 	board *term.Board
 }
 
@@ -79,9 +66,9 @@ func (s *sender) before(ctx context.Context, q agent.Question) (agent.Question, 
 		// Measured anew each time: editing changes it.
 		size := llm.Estimate(q.System, q.Text).N
 		what := fmt.Sprintf("\nSend %s (%s, about %d tokens)?", q.Step, q.Purpose, size)
-		typed, err := s.Question(ctx, what, "[Enter] send, [v]iew, [e]dit prompt, [u] augment, [s]kip", s.wait.time)
+		typed, err := s.Question(ctx, what, "[Enter] send, [v]iew, [e]dit prompt, [u] augment, [s]kip", s.wait.Time)
 		switch {
-		case errors.Is(err, term.ErrExpired) && s.wait.stop, errors.Is(err, io.EOF):
+		case errors.Is(err, term.ErrExpired) && s.wait.Stop, errors.Is(err, io.EOF):
 			return q, enterAnswer(ctx, q, "nobody", agent.ErrSkipped)
 		case errors.Is(err, term.ErrExpired):
 			return q, enterAnswer(ctx, q, "countdown", nil)

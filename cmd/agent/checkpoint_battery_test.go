@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm/llmtest"
 )
@@ -130,7 +131,7 @@ func TestTheCountdownBeforeAQuestion(t *testing.T) {
 	t.Parallel()
 	for stop, want := range map[bool]error{false: nil, true: agent.ErrSkipped} {
 		p := aPerson(t, nil)
-		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0), wait: patience{1500 * time.Millisecond, stop}}
+		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0), wait: config.Patience{Time: 1500 * time.Millisecond, Stop: stop}}
 		q, err := s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change it\n"})
 		s.board.Close()
 		if q.Text != "change it\n" || !errors.Is(err, want) || !strings.Contains(p.screen(), "s remaining | You: ") {

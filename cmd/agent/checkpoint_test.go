@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
@@ -117,7 +118,7 @@ func TestTheCountdownFollowsThePolicy(t *testing.T) {
 		"told to stop":   {nil, true, run.Unattended, "the countdown ended"},
 	} {
 		p := aPerson(t, map[string]string{"TERM": "xterm"})
-		a := &approver{cmdline: p.cmd, wait: patience{1500 * time.Millisecond, c.stop}, board: p.cmd.NewBoard(0)}
+		a := &approver{cmdline: p.cmd, wait: config.Patience{Time: 1500 * time.Millisecond, Stop: c.stop}, board: p.cmd.NewBoard(0)}
 		got, err := a.Approve(t.Context(), aProposal(c.holds...))
 		a.board.Close()
 		if got.Decision != c.want || !strings.Contains(got.By, c.by) || err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/cmd/agent/internal/config"
 	"agent/verify"
 )
 
@@ -14,7 +15,7 @@ func TestGatesOfAWorkspaceAreAddedToTheUsers(t *testing.T) {
 	t.Parallel()
 	env, dir := home(t, "[[gate]]\nname = \"secrets\"\ncommand = [\"scan\", \"--all\"]\nwhen = \"always\"\n",
 		"[[gate]]\nname = \"protos\"\ncommand = \"buf lint\"\nlanguages = [\".proto\"]\ntimeout = \"90s\"\n")
-	got, err := parseGates(configured(t, env, "--workspace", dir)["gate"].Value)
+	config, err := settled(t, env, "--workspace", dir).VerifyConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +23,7 @@ func TestGatesOfAWorkspaceAreAddedToTheUsers(t *testing.T) {
 		{Name: "secrets", Command: []string{"scan", "--all"}, When: verify.WhenAlways},
 		{Name: "protos", Command: []string{"/bin/sh", "-c", "buf lint"}, Languages: []string{".proto"}, Timeout: 90 * time.Second},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, config.Gates); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -46,7 +47,7 @@ func TestGatesThatAreWrongAreRefused(t *testing.T) {
 	} {
 		env, dir := home(t, user, "[[gate]]\n"+text+"\n")
 		got := commandIn(t, env, "config", "--workspace", dir)
-		if got.exit != 2 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, configName) {
+		if got.exit != 2 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, config.FileName) {
 			t.Errorf("%s: exit %d, want %s: %s", text, got.exit, want, got.stderr)
 		}
 	}

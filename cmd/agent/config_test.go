@@ -7,105 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/run"
-	"agent/sandbox"
-	"agent/verify"
 )
-
-// A20.
-func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, text, want string }{
-		{"a runtime of the workspace's own", "runtime = \"crun\"", `line 1: there is no key "runtime"`},
-		{"unknown key", "timeuot = \"1m\"", `line 1: there is no key "timeuot"`},
-		{"unknown key in a table", "[limits]\n\nmemry = 1", `line 3: there is no key "limits.memry"`},
-		{"what only a user may set", "database_url = \"postgres://x\"", `there is no key "database_url"`},
-		{"what would widen the box", "[limits]\nprivileged = true", `there is no key "limits.privileged"`},
-		{"syntax", "timeout = ", "line 1"},
-		{"wrong type", "exclude = 3", "line 1"},
-		{"command of numbers", "[smoke]\ncommand = [1]", "smoke.command"},
-		{"command of a number", "[smoke]\ncommand = 1", "smoke.command"},
-		{"memory of a list", "[limits]\nmemory = []", "limits.memory"},
-	} {
-		conf, err := parseConfig([]byte(c.text))
-		if err == nil {
-			_, err = conf.values()
-		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
-		}
-	}
-}
-
-func TestWorkspaceConfigIsUnderstood(t *testing.T) {
-	t.Parallel()
-	conf, err := parseConfig([]byte(`
-exclude = ["data/**", "*.bin"]
-timeout = "90s"
-
-[smoke]
-command = ["python3", "serve.py"]
-seconds = 4
-env = { PORT = "8080" }
-ready = "port:8080/health"
-
-[tests]
-run = "affected"
-
-[limits]
-memory = "512MiB"
-cpus = 1.5
-pids = 64
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := conf.values()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := settings{}
-	s.set(values, configName)
-	got, err := s.verifyConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := verify.Config{
-		Smoke:   verify.Smoke{Command: []string{"python3", "serve.py"}, Seconds: 4, Env: map[string]string{"PORT": "8080"}, Ready: "port:8080/health"},
-		Limits:  sandbox.Limits{Memory: 512 << 20, CPUs: 1.5, PIDs: 64},
-		Timeout: 90 * time.Second, AffectedTests: true,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"data/**", "*.bin"}, unlist(s["exclude"].text)); diff != "" {
-		t.Errorf("exclude (-want +got):\n%s", diff)
-	}
-}
-
-func TestACommandOfOneTextIsForTheShell(t *testing.T) {
-	t.Parallel()
-	conf, err := parseConfig([]byte("[smoke]\ncommand = \"cd app && python3 main.py\""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	args, err := commandArgs("smoke.command", conf.Smoke.Command)
-	if diff := cmp.Diff([]string{"/bin/sh", "-c", "cd app && python3 main.py"}, args); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
 
 // home makes a configuration directory and a workspace with these files.
 func home(t *testing.T, user, ws string) (env map[string]string, dir string) {
 	t.Helper()
-	config, dir := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{filepath.Join(config, "agent", "config.toml"): user, filepath.Join(dir, configName): ws} {
+	own, dir := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(own, "agent", "config.toml"): user, filepath.Join(dir, config.FileName): ws} {
 		if text == "" {
 			continue
 		}
@@ -116,7 +30,7 @@ func home(t *testing.T, user, ws string) (env map[string]string, dir string) {
 			t.Fatal(err)
 		}
 	}
-	return map[string]string{"XDG_CONFIG_HOME": config}, dir
+	return map[string]string{"XDG_CONFIG_HOME": own}, dir
 }
 
 // configured returns what `agent config` says, by key.
@@ -146,7 +60,7 @@ func TestEachLayerWinsOverTheNext(t *testing.T) {
 	for key, want := range map[string]struct{ value, origin string }{
 		"workspace":     {dir, "--workspace"},
 		"limits.cpus":   {"0.5", "AGENT_CPUS"},
-		"limits.memory": {"512MiB", filepath.Join(dir, configName)},
+		"limits.memory": {"512MiB", filepath.Join(dir, config.FileName)},
 		"timeout":       {"4m", filepath.Join(env["XDG_CONFIG_HOME"], "agent", "config.toml")},
 		"limits.pids":   {"256", "default"},
 	} {
@@ -219,9 +133,9 @@ func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
 		cmd := newCmdline(func(k string) string { return values[k] }, nil, io.Discard, io.Discard)
 		var keep run.Keep
 		app := &cli.App{Flags: []cli.Flag{workspaceFlag()}, Action: func(ctx *cli.Context) error {
-			set, err := cmd.settings(ctx)
+			set, err := config.Load(ctx, cmd.Getenv)
 			if err == nil {
-				keep, err = set.keeping()
+				keep, err = set.Recording()
 			}
 			return err
 		}}
@@ -240,12 +154,12 @@ func TestAWorkspaceOpensNoWayOut(t *testing.T) {
 	list := func(entries string) string { return "[egress]\nallow = [" + entries + "]\n" }
 	for _, c := range []struct{ user, ws, env, want, origin string }{
 		{"", "", "", `[]`, "default"},
-		{"", list(`"a.example"`), "", `[]`, configName},
+		{"", list(`"a.example"`), "", `[]`, config.FileName},
 		{list(`"a.example", "*.b.example:8443"`), "", "", `["a.example","*.b.example:8443"]`, "config.toml"},
-		{list(`"a.example", "*.b.example:8443"`), list(``), "", `[]`, configName},
+		{list(`"a.example", "*.b.example:8443"`), list(``), "", `[]`, config.FileName},
 		{list(`"a.example", "*.b.example:8443"`), list(`"A.example:443", "c.example", "x.b.example:8443", "b.example:8443", "*.example"`), "", "", ""},
-		{list(`"a.example", "*.b.example:8443"`), list(`"A.example:443", "c.example", "x.b.example:8443", "b.example:8443"`), "", `["a.example:443","x.b.example:8443"]`, configName},
-		{list(`"x.a.example:1"`), list(`"*.a.example:1"`), "", `["x.a.example:1"]`, configName},
+		{list(`"a.example", "*.b.example:8443"`), list(`"A.example:443", "c.example", "x.b.example:8443", "b.example:8443"`), "", `["a.example:443","x.b.example:8443"]`, config.FileName},
+		{list(`"x.a.example:1"`), list(`"*.a.example:1"`), "", `["x.a.example:1"]`, config.FileName},
 		{list(`"a.example"`), list(`"a.example"`), "b.example:1, 10.0.0.1:2", `b.example:1, 10.0.0.1:2`, "AGENT_EGRESS"},
 	} {
 		env, dir := home(t, c.user, c.ws)
@@ -292,11 +206,11 @@ func TestStrangeConfigFilesAreRefusedAndNotRead(t *testing.T) {
 		"a large one": func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("# long\n", 20_000)), 0o644) },
 	} {
 		dir := t.TempDir()
-		if err := make(filepath.Join(dir, configName)); err != nil {
+		if err := make(filepath.Join(dir, config.FileName)); err != nil {
 			t.Fatal(err)
 		}
 		got := commandIn(t, nil, "config", "--workspace", dir)
-		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, configName) || strings.Contains(got.stderr, "root:") {
+		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, config.FileName) || strings.Contains(got.stderr, "root:") {
 			t.Errorf("%s: exit %d\n%s", name, got.exit, got.stderr)
 		}
 	}
@@ -308,25 +222,6 @@ func TestSwitchesFromTheEnvironmentAreChecked(t *testing.T) {
 		got := commandIn(t, map[string]string{name: text}, "config")
 		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, name) {
 			t.Errorf("%s=%s: exit %d\n%s", name, text, got.exit, got.stderr)
-		}
-	}
-}
-
-func TestSizesAreRead(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int64{"1": 1, "2KiB": 2048, "3 MiB": 3 << 20, "1GiB": 1 << 30, "0": 0, "-1": 0, "1GB": 0, "": 0, "9999999999GiB": 0} {
-		got, err := parseBytes(text)
-		if got != want || (err == nil) != (want > 0) {
-			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, got, err, want)
-		}
-	}
-}
-
-func TestListsComeFromCommasAndFromJSON(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{"": nil, "ci": {"ci"}, "ci, git,": {"ci", "git"}, `["a,b","c"]`: {"a,b", "c"}, "[abc]*.py": {"[abc]*.py"}} {
-		if diff := cmp.Diff(want, unlist(text)); diff != "" {
-			t.Errorf("unlist(%q) (-want +got):\n%s", text, diff)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 )
 
@@ -31,7 +32,7 @@ func (c *cmdline) configCommand() *cli.Command {
 			"agent config --workspace ../shop --json", "those of another workspace"),
 		Flags: []cli.Flag{workspaceFlag(), jsonFlag()},
 		Action: func(ctx *cli.Context) error {
-			set, err := c.settings(ctx)
+			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {
 				return err
 			}
@@ -43,14 +44,14 @@ func (c *cmdline) configCommand() *cli.Command {
 // printSettings prints every value in the order of keys, so that two
 // machines can be compared line by line. A value that nobody set is
 // shown too: what holds matters, not what was written.
-func (c *cmdline) printSettings(set settings) error {
+func (c *cmdline) printSettings(set config.Settings) error {
 	// An array in JSON too, so that the order stays.
 	rows := []configRow{}
-	for _, k := range keys() {
+	for _, k := range config.Keys() {
 		// Never the value itself: shown masks what is secret.
-		rows = append(rows, configRow{k.name, set.shown(k.name), set[k.name].origin, k.env, k.about})
+		rows = append(rows, configRow{k.Name, set.Shown(k.Name), set[k.Name].Origin, k.Env, k.About})
 	}
-	if set.on("json") {
+	if set.On("json") {
 		return term.PrintJSON(c.Stdout, rows)
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {

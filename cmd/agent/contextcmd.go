@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/agent"
@@ -48,11 +49,11 @@ func (c *cmdline) contextCommand() *cli.Command {
 // showContext plans as a run would, and stops before anybody is asked.
 func (c *cmdline) showContext(ctx *cli.Context) error {
 	// What can be wrong on the command line is found first.
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	dir := set["workspace"].text
+	dir := set["workspace"].Text
 	if err := checkDirectory(dir); err != nil {
 		return err
 	}
@@ -66,20 +67,20 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		return err
 	}
 	// The request that `sandbox run` would make of the same flags.
-	config, err := set.verifyConfig()
+	conf, err := set.VerifyConfig()
 	if err != nil {
 		return err
 	}
-	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: config}
+	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: conf}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// A scan alone: no snapshot is made, and no engine is needed.
-		base, err := workspace.Rescan(ctx.Context, resolved(dir), unlist(set["exclude"].text), workspace.Limits{})
+		base, err := workspace.Rescan(ctx.Context, resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
-		engineer := &agent.Engineer{Prompts: prompts, Window: set.window()}
+		engineer := &agent.Engineer{Prompts: prompts, Window: window(set)}
 		scout := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
 		// What a run would find out first is not: only what is known is shown.
 		scout.Survey, scout.Findings = s.recorded, s.glance().Findings
@@ -97,7 +98,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		if hidden.System != q.System || hidden.Text != q.Text {
 			fmt.Fprintln(c.Stderr, "what looks like a secret is sent as [secret 1] and so on")
 		}
-		return c.printContext(plan, hidden, cuts, set.on("json"))
+		return c.printContext(plan, hidden, cuts, set.On("json"))
 	})
 }
 

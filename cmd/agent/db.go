@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/store"
@@ -52,9 +53,9 @@ func (c *cmdline) dbCommand() *cli.Command {
 
 // databaseURL returns the address of the database, starting the agent's
 // own when no other is configured.
-func (c *cmdline) databaseURL(ctx *cli.Context, set settings) (string, error) {
+func (c *cmdline) databaseURL(ctx *cli.Context, set config.Settings) (string, error) {
 	// A database of the user's own is used as it is named.
-	if url := set["database_url"].text; url != "" {
+	if url := set["database_url"].Text; url != "" {
 		return url, nil
 	}
 	s, err := c.openEngine(ctx.Context)
@@ -68,7 +69,7 @@ func (c *cmdline) databaseURL(ctx *cli.Context, set settings) (string, error) {
 // dbURL prints the address as programs need it. This is the one place
 // where a password is printed, because it was asked for.
 func (c *cmdline) dbURL(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *cmdline) dbURL(ctx *cli.Context) error {
 // dbUp opens the database once: that starts the container, waits for
 // it, and migrates. What it prints holds no password.
 func (c *cmdline) dbUp(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -109,16 +110,16 @@ func (c *cmdline) dbUp(ctx *cli.Context) error {
 // twice, by --remove and by --yes: without it there is nothing to undo
 // from.
 func (c *cmdline) dbDown(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	if url := set["database_url"]; url.text != "" {
-		return fault.Usage("stop it where it was started", "the database is not the agent's own: %s names it", url.origin)
+	if url := set["database_url"]; url.Text != "" {
+		return fault.Usage("stop it where it was started", "the database is not the agent's own: %s names it", url.Origin)
 	}
 	// The volume is kept unless that is said.
 	remove := ctx.Bool("remove")
-	if remove && !set.on("yes") {
+	if remove && !set.On("yes") {
 		return fault.Policy("run again with --yes", "--remove deletes the record of every run, and what undo needs")
 	}
 	engine, err := sandbox.Connect(ctx.Context)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/store"
@@ -54,7 +55,7 @@ func (c *cmdline) dbPruneCommand() *cli.Command {
 // --dry-run wins over --yes: whoever gives both gets the harmless one. Exit code 4 says
 // that the approval is missing, 2 that the age is none.
 func (c *cmdline) dbPrune(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 	if err != nil {
 		return fault.Usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
 	}
-	dry, yes := ctx.Bool("dry-run"), set.on("yes")
+	dry, yes := ctx.Bool("dry-run"), set.On("yes")
 	// Known without a database, so told before one is started.
 	if !dry && !yes && !c.Attended() {
 		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
@@ -82,7 +83,7 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 		result.Pruned, err = act(ctx.Context, result.Before)
 		// What is gone is told even when something went wrong then.
 		if result.Pruned != (store.Pruned{}) || err == nil {
-			if told := c.printPruned(set.on("json"), result); err == nil {
+			if told := c.printPruned(set.On("json"), result); err == nil {
 				err = told
 			}
 		}

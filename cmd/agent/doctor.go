@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -50,12 +51,12 @@ func (c *cmdline) doctorCommand() *cli.Command {
 			examples("agent doctor", "before the first run, or when one ended with exit code 3"),
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(ctx *cli.Context) error {
-			set, err := c.settings(ctx)
+			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {
 				return err
 			}
 			checks := c.examine(ctx.Context, set)
-			if err := c.printChecks(checks, set.on("json")); err != nil {
+			if err := c.printChecks(checks, set.On("json")); err != nil {
 				return err
 			}
 			// A warning does not fail a script: the main job works.
@@ -71,7 +72,7 @@ func (c *cmdline) doctorCommand() *cli.Command {
 
 // examine makes every check. One that depends on another which is
 // missing is left out: its cure would not help.
-func (c *cmdline) examine(ctx context.Context, set settings) []check {
+func (c *cmdline) examine(ctx context.Context, set config.Settings) []check {
 	// What the agent brings itself comes first, then the engine, then
 	// what lives on the engine.
 	checks := []check{checkGuest(c.guest()), checkGit(ctx)}
@@ -94,9 +95,9 @@ func (c *cmdline) examine(ctx context.Context, set settings) []check {
 }
 
 // checkEgress tells what the programs in boxes may reach.
-func checkEgress(set settings) check {
-	if allowed := unlist(set["egress.allow"].text); len(allowed) > 0 {
-		return check{"egress", checkOK, "boxes reach " + strings.Join(allowed, ", ") + ": " + set["egress.allow"].origin, ""}
+func checkEgress(set config.Settings) check {
+	if allowed := config.ParseList(set["egress.allow"].Text); len(allowed) > 0 {
+		return check{"egress", checkOK, "boxes reach " + strings.Join(allowed, ", ") + ": " + set["egress.allow"].Origin, ""}
 	}
 	return check{"egress", checkOK, "none: boxes have no network", ""}
 }
@@ -317,9 +318,9 @@ func checkImages(ctx context.Context, builder *images.Builder) []check {
 
 // checkDatabase opens the record. The agent's own Postgres is started
 // for it, when its image is there.
-func checkDatabase(ctx context.Context, set settings, engine *sandbox.Engine, builder *images.Builder) []check {
+func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []check {
 	const name = "database"
-	url, own := set["database_url"].text, false
+	url, own := set["database_url"].Text, false
 	// Looking at the agent's own Postgres means starting it, which is
 	// what every other command does as well.
 	if url == "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -140,10 +141,10 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 
 func TestTheDoctorTellsWhatBoxesReach(t *testing.T) {
 	t.Parallel()
-	if got := checkEgress(settings{"egress.allow": {"[]", "default"}}); got.Status != checkOK || !strings.HasPrefix(got.Detail, "none") {
+	if got := checkEgress(config.Settings{"egress.allow": {Text: "[]", Origin: "default"}}); got.Status != checkOK || !strings.HasPrefix(got.Detail, "none") {
 		t.Errorf("nothing allowed: %+v", got)
 	}
-	got := checkEgress(settings{"egress.allow": {"a.example, b.example:1", "AGENT_EGRESS"}})
+	got := checkEgress(config.Settings{"egress.allow": {Text: "a.example, b.example:1", Origin: "AGENT_EGRESS"}})
 	if got.Status != checkOK || got.Detail != "boxes reach a.example, b.example:1: AGENT_EGRESS" {
 		t.Errorf("two allowed: %+v", got)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -60,19 +61,19 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 	if ctx.Bool("batch") {
 		return c.editBatch(ctx)
 	}
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	allow, err := set.allowKinds()
+	allow, err := set.AllowKinds()
 	if err != nil {
 		return err
 	}
-	protect, err := set.protection()
+	protect, err := set.Protection()
 	if err != nil {
 		return err
 	}
-	dir := set["workspace"].text
+	dir := set["workspace"].Text
 	if err := checkDirectory(dir); err != nil {
 		return err
 	}
@@ -81,8 +82,8 @@ func (c *cmdline) edit(ctx *cli.Context) error {
 		return err
 	}
 	e := &editing{
-		cmdline: c, dir: resolved(dir), exclude: unlist(set["exclude"].text), patch: patch, target: ctx.String("file"),
-		protect: protect, hide: c.outputMasker(set, ""), allow: allow, write: ctx.Bool("write"), json: set.on("json"),
+		cmdline: c, dir: resolved(dir), exclude: config.ParseList(set["exclude"].Text), patch: patch, target: ctx.String("file"),
+		protect: protect, hide: set.OutputMasker(c.Getenv, ""), allow: allow, write: ctx.Bool("write"), json: set.On("json"),
 	}
 	// From here on an error is reported in the shape that was asked for,
 	// with what is known by then.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/archive"
@@ -83,7 +84,7 @@ func (c *cmdline) runsKey() *cli.Command {
 // that others may read is refused. The errors are trouble of the machine: nothing that
 // was typed on the command line would help.
 func (c *cmdline) signingKey() (*archive.Key, error) {
-	config := userConfigPath(c.Getenv)
+	config := config.UserPath(c.Getenv)
 	if config == "" {
 		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
 	}
@@ -116,7 +117,7 @@ func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, er
 // The key comes before the database: without one there is nothing to start a container
 // for.
 func (c *cmdline) export(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func signedBy(a *archive.Archive, key string) error {
 	if !strings.HasPrefix(key, "SHA256:") {
 		// It reads no device, and no more than a configuration may have. Links are followed:
 		// the name is the user's own.
-		text, err := readConfig(key, true)
+		text, err := config.ReadFile(key, true)
 		if err == nil && text == nil {
 			err = os.ErrNotExist
 		}
@@ -257,7 +258,7 @@ type verifiedRow struct {
 // All that it prints comes from the archive, which may be anybody's, and is cleaned.
 // Without --key it ends with 0 too and says on standard error what that is worth.
 func (c *cmdline) verifyArchive(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (c *cmdline) verifyArchive(ctx *cli.Context) error {
 	}
 	defer done()
 	e := a.Evidence
-	if set.on("json") {
+	if set.On("json") {
 		return term.PrintJSON(c.Stdout, verifiedRow{e.Run, e.State, e.Verdict, a.Fingerprint, ctx.String("key") != "", a.Parts, a.Size})
 	}
 	fmt.Fprintf(c.Stdout, "run %s, %s, verdict %s: %d parts are whole, signed by %s\n", term.CleanLine(e.Run), term.CleanLine(string(e.State)), term.CleanLine(string(e.Verdict)), a.Parts, a.Fingerprint)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/forge"
@@ -17,7 +18,7 @@ import (
 
 // goalRequest completes the request of a run that is to find the change
 // itself: what it is for, where, and how many are asked for.
-func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (run.Request, error) {
+func (c *cmdline) goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
 	if ctx.String("replay") != "" {
 		// A flag that changes nothing would be believed to.
 		for _, flag := range []string{"goal", "file", "candidates", "model", "proposal", "no-feature"} {
@@ -39,16 +40,16 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set settings, req run.Request) (
 		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
 	}
 	// Checked with the settings; read here.
-	n, err := parseCount(set["candidates"].text, 1, maxCandidates)
+	n, err := set.Candidates()
 	if err != nil {
-		return req, fault.Usage("mend that value", "candidates: %v", err)
+		return req, err
 	}
-	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), int(n)
+	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), n
 	req.NoFeature = ctx.Bool("no-feature")
 	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
 		return req, nil
 	}
-	return req, set.checkAnyModel(ctx.Context)
+	return req, checkAnyModel(ctx.Context, set)
 }
 
 // patchOnly refuses what only a run without a patch takes.
@@ -106,7 +107,7 @@ func (d promptFiles) ReadFile(name string) ([]byte, error) {
 		}
 	}
 	// The same bounds as for a configuration file.
-	data, err := readConfig(filepath.Join(string(d), path.Base(name)), false)
+	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)
 	if err == nil && data == nil {
 		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -81,7 +82,7 @@ type imageRow struct {
 // were asked of the tools when the image was built; they stand beside
 // every verdict in the record as well.
 func (c *cmdline) imagesList(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (c *cmdline) imagesList(ctx *cli.Context) error {
 		}
 		rows = append(rows, imageRow{name, img.Ref, img.ID, img.Versions, err != nil})
 	}
-	if set.on("json") {
+	if set.On("json") {
 		return term.PrintJSON(c.Stdout, rows)
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {

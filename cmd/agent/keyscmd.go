@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm"
@@ -45,7 +46,7 @@ type keyRow struct {
 
 // keys prints the keys, or forgets one.
 func (c *cmdline) keys(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 		if id := ctx.String("forget"); id != "" {
 			return c.forgetKey(ctx.Context, s, rows, id)
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
@@ -80,11 +81,11 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 //
 // They come in the order of their vendors; a key that is no longer configured is
 // listed too, since its state comes back into force with it.
-func (s *session) knownKeys(ctx context.Context, set settings, now time.Time) ([]keyRow, error) {
+func (s *session) knownKeys(ctx context.Context, set config.Settings, now time.Time) ([]keyRow, error) {
 	rows := []keyRow{}
-	configured, err := llm.ParseKeys(set["gemini.keys"].text)
+	configured, err := llm.ParseKeys(set["gemini.keys"].Text)
 	if err != nil { // names a key by its place, never by its text
-		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].origin, err)
+		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].Origin, err)
 	}
 	for _, vendor := range slices.Sorted(maps.Keys(vendors)) {
 		states, err := s.db.Keys().Load(ctx, vendor)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -70,7 +71,7 @@ type logRow struct {
 // With --json each event is a line of its own, so that a reader of --follow need not
 // wait for the end of a document.
 func (c *cmdline) showLogs(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *cmdline) showLogs(ctx *cli.Context) error {
 		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
 	}
 	show := c.printEvent
-	if set.on("json") {
+	if set.On("json") {
 		show = func(r logRow) error { return term.PrintJSONLine(c.Stdout, r) }
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -155,9 +156,9 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	env["NPM_CONFIG_REGISTRY"], env["PIP_INDEX_URL"] = "https://npm-token-word@host/", "https://me:pip%2Fsesame@host/simple"
 	env["GOPROXY"] = "https://me:first-proxy@host|https://me:second-proxy@host,direct"
 	set := settled(t, env, "-w", dir)
-	set["smoke.env"] = value{text: `{"API_TOKEN": "smoke-token-77", "MODE": "production"}`}
+	set["smoke.env"] = config.Value{Text: `{"API_TOKEN": "smoke-token-77", "MODE": "production"}`}
 	c := newCmdline(func(k string) string { return env[k] }, nil, nil, nil)
-	hide := c.hider(set, "connection-word")
+	hide := set.LogMasker(c.Getenv, "connection-word")
 	looks := "gh" + "p_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
 	for _, secret := range []string{
 		"first-key-0123", "second-key-4567", "pg sesame", "hub-9876-token", "url-sesame-1", "gateway-word", "ollama-word", "smoke-token-77", "connection-word", looks,

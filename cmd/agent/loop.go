@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -94,7 +96,7 @@ func noInstallFlag() cli.Flag {
 
 // sandboxLoop runs the loop and prints each run as it ends.
 func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 	if err == nil && ctx.String("replay") == "" {
 		// Asked before anything is built: without a model the loop could only
 		// fail, minutes later. A replay asks none.
-		err = set.checkAnyModel(ctx.Context)
+		err = checkAnyModel(ctx.Context, set)
 	}
 	if err != nil {
 		return err
@@ -120,7 +122,7 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 		if ctx.String("replay") != "" {
 			f.loop.Rest = 0 // it is for the vendor's sake
 		}
-		asJSON := set.on("json")
+		asJSON := set.On("json")
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
 		f.loop.Tell = func(r run.Round, doc *run.Document) {
@@ -137,7 +139,7 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 //
 // A loop that is resumed has its order on record; one that is replayed gets the
 // order of the recorded loop later, see recording.
-func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
+func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
 		// A flag that changes nothing would be believed to.
@@ -158,7 +160,7 @@ func loopStart(ctx *cli.Context, set settings) (run.Start, error) {
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
 		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
-	n, err := strconv.Atoi(set["candidates"].text) // checked with the settings
+	n, err := strconv.Atoi(set["candidates"].Text) // checked with the settings
 	start.Order = run.Order{
 		Goal: ctx.String("goal"), Scope: ctx.StringSlice("file"), Iterations: ctx.Int("iterations"),
 		UntilClean: ctx.Bool("until-clean"), Candidates: n,
@@ -175,7 +177,7 @@ type fleet struct {
 // fleet puts together what iterations need: who decides at checkpoints,
 // who finds changes, and who learns from them. For a replay it puts into
 // start what the recorded iterations were told.
-func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Request, start *run.Start) (*fleet, error) {
+func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *run.Request, start *run.Start) (*fleet, error) {
 	// Building the toolchain can take minutes the first time; it has
 	// BuildKit's own display, before the first run begins.
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
@@ -190,13 +192,13 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 	if err != nil {
 		return nil, err
 	}
-	board := c.NewBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
+	board := c.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
 	s.tell = board.Event
 	// A question is shown before it is sent where its answer will be: to
 	// a person who has not said yes to everything.
 	var before *sender
-	if c.Attended() && !set.on("yes") && recorded == nil {
-		before = &sender{cmdline: c, wait: set.patience(), board: board}
+	if c.Attended() && !set.On("yes") && recorded == nil {
+		before = &sender{cmdline: c, wait: set.Patience(), board: board}
 	}
 	// A loop spends from one purse, whatever process carries it on.
 	scope := "loop"
@@ -208,14 +210,14 @@ func (c *cmdline) fleet(ctx *cli.Context, set settings, s *session, req *run.Req
 		board.Close()
 		return nil, err
 	}
-	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
+	req.Approver = s.guarded(&approver{cmdline: c, yes: set.On("yes"), allow: req.Allow, wait: set.Patience(), board: board})
 	return &fleet{board: board, loop: &run.Loop{
 		Runner: s.runner(board.Event), Iterations: s.db, Knowledge: s.db, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
 			return s.follow(ctx, dir, req.Exclude, found)
 		},
 		Export:   s.export,
-		Attended: set.on("yes") || c.Attended() || req.NoPromote,
+		Attended: set.On("yes") || c.Attended() || req.NoPromote,
 	}}, nil
 }
 
@@ -311,8 +313,8 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 // crews returns who finds the change of each iteration: the models of
 // set, or the record. scope is what the caps hold for. before, when not
 // nil, is the checkpoint before each question.
-func (s *session) crews(set settings, scope string, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
-	prompts, err := loadPrompts(set["workspace"].text)
+func (s *session) crews(set config.Settings, scope string, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+	prompts, err := loadPrompts(set["workspace"].Text)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +328,7 @@ func (s *session) crews(set settings, scope string, before *sender, recs []recor
 		return nil, err
 	}
 	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: set.window()}
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: window(set)}
 		if before != nil {
 			engineer.Before = before.before
 		}
@@ -338,7 +340,7 @@ func (s *session) crews(set settings, scope string, before *sender, recs []recor
 //
 // The chains are opened before the first iteration, so that a record which cannot
 // be read is told at once and not in the middle of a loop.
-func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+func (s *session) replays(set config.Settings, prompts *agent.Prompts, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
 	chains := make([]*llm.Chain, len(recs))
 	for i, rec := range recs {
 		var err error
@@ -356,7 +358,7 @@ func (s *session) replays(set settings, prompts *agent.Prompts, recs []recorded)
 
 // iterate is a run without a patch: one iteration of the loop. Its result
 // is printed as soon as the run has ended; what is learnt from it follows.
-func (c *cmdline) iterate(ctx *cli.Context, set settings, s *session, req run.Request) error {
+func (c *cmdline) iterate(ctx *cli.Context, set config.Settings, s *session, req run.Request) error {
 	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
 	f, err := c.fleet(ctx, set, s, &req, &start)
 	if err != nil {

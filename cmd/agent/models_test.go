@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
@@ -18,7 +19,7 @@ import (
 )
 
 // settled returns the settings of a workspace as commands see them.
-func settled(t *testing.T, env map[string]string, args ...string) settings {
+func settled(t *testing.T, env map[string]string, args ...string) config.Settings {
 	t.Helper()
 	_, set, err := requested(t, env, append([]string{"--patch", "-"}, args...)...)
 	if err != nil {
@@ -47,7 +48,7 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 			env[k] = v
 		}
 		set := settled(t, env, "-w", dir)
-		links, err := set.links()
+		links, err := links(set)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -84,7 +85,7 @@ func TestAWorkspaceMayLowerABudgetAndNothingElse(t *testing.T) {
 		}
 	}
 	env, dir := home(t, user, "[budget]\ncost = 0.25\nday_cost = 1\nrequests = 7\ntime = \"10m\"\nidle = \"20s\"\n")
-	limits, err := settled(t, env, "-w", dir).budget()
+	limits, err := settled(t, env, "-w", dir).Budget()
 	want := llm.Limits{Attempts: 16, Requests: 7, RunTime: 10 * time.Minute, Total: 15 * time.Minute, Idle: 20 * time.Second, Tokens: 1000, RunCost: 250000, DayCost: 1000000}
 	if err != nil || limits != want {
 		t.Errorf("%+v, %v; want %+v", limits, err, want)
@@ -169,7 +170,7 @@ func TestWhatEndsAQuestionIsToldAndClassified(t *testing.T) {
 	}{
 		{&llm.BudgetError{Cap: "tokens of a run", Limit: "10", Have: "9"}, true, "9 of 10 spent", "raise the cap"},
 		{&llm.ExhaustedError{Attempts: 1, Last: refused}, false, "does not accept a key", "GEMINI_API_KEYS"},
-		{&llm.ExhaustedError{Attempts: maxAttempts, Last: refused}, true, "after 16 attempts", "GEMINI_API_KEYS"},
+		{&llm.ExhaustedError{Attempts: config.MaxAttempts, Last: refused}, true, "after 16 attempts", "GEMINI_API_KEYS"},
 		{&llm.ExhaustedError{}, false, "no model answered", "add a provider"},
 		{llm.NewError(llm.Truncated, "gemini", "m", "cut"), true, "reached its bound", "smaller change"},
 		{fmt.Errorf("ask: %w", llm.ErrHoldsKey), false, "holds a key", "take it out"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -77,13 +78,13 @@ func newProposalRow(p run.KeptProposal) proposalRow {
 
 // proposalsList prints what waits for a decision in one workspace.
 func (c *cmdline) proposalsList(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// By the name that the record uses, whatever way the person is at it.
-		found, err := s.db.Proposals(ctx.Context, resolved(set["workspace"].text))
+		found, err := s.db.Proposals(ctx.Context, resolved(set["workspace"].Text))
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func (c *cmdline) proposalsList(ctx *cli.Context) error {
 		for _, p := range found {
 			rows = append(rows, newProposalRow(p))
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		// Nothing on stdout, so that a script counts no line.
@@ -133,7 +134,7 @@ func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, 
 // All of its text was written by a model or taken from a file, so it is cleaned
 // of what would move the cursor before it is printed.
 func (c *cmdline) proposalsShow(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (c *cmdline) proposalsShow(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, newProposalRow(p))
 		}
 		pal := c.Palette(c.Stdout)
@@ -169,7 +170,7 @@ func (c *cmdline) proposalsShow(ctx *cli.Context) error {
 //
 // It is marked and stays in the record.
 func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 			return err
 		}
 		p.State = run.ProposalDropped
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, newProposalRow(p))
 		}
 		_, err = fmt.Fprintf(c.Stdout, "dropped proposal %d\n", p.ID)
@@ -200,7 +201,7 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 //
 // A proposal for another workspace is refused even where its patch would apply:
 // it was judged in the other one.
-func (s *session) resume(ctx context.Context, name string, set settings, req run.Request) (run.Request, error) {
+func (s *session) resume(ctx context.Context, name string, set config.Settings, req run.Request) (run.Request, error) {
 	p, err := s.proposal(ctx, name)
 	if err != nil {
 		return req, err
@@ -214,7 +215,7 @@ func (s *session) resume(ctx context.Context, name string, set settings, req run
 	req = p.Resume(req)
 	// A patch that passed once needs no model; the others do.
 	if req.Patch == nil {
-		err = set.checkAnyModel(ctx)
+		err = checkAnyModel(ctx, set)
 	}
 	return req, err
 }
@@ -237,7 +238,7 @@ func (a *approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
 	a.DiscardInput()
 	for {
-		typed, err := a.Question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.time)
+		typed, err := a.Question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.wait.Time)
 		switch {
 		case errors.Is(err, term.ErrExpired):
 			return unattended("the countdown ended"), nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/run"
 )
 
@@ -49,17 +50,17 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 // whatever flags and settings say of what passed.
 func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	t.Parallel()
-	short := patience{time: time.Millisecond}
+	short := config.Patience{Time: time.Millisecond}
 	for name, c := range map[string]struct {
 		yes  bool
-		wait patience
+		wait config.Patience
 		by   string
 	}{
 		"--yes":               {yes: true, by: "--yes"},
 		"--yes and a wait":    {yes: true, wait: short, by: "--yes"},
 		"expiry is proceed":   {wait: short, by: "the countdown ended"},
-		"expiry is stop":      {wait: patience{time: time.Millisecond, stop: true}, by: "the countdown ended"},
-		"both of them differ": {yes: true, wait: patience{time: time.Millisecond, stop: true}, by: "--yes"},
+		"expiry is stop":      {wait: config.Patience{Time: time.Millisecond, Stop: true}, by: "the countdown ended"},
+		"both of them differ": {yes: true, wait: config.Patience{Time: time.Millisecond, Stop: true}, by: "--yes"},
 	} {
 		p := aPerson(t, nil)
 		a := &approver{cmdline: p.cmd, yes: c.yes, wait: c.wait, board: p.cmd.NewBoard(0)}

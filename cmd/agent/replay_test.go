@@ -222,15 +222,15 @@ func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
 	env, dir := home(t, "runtime = \"runsc\"\n[dependencies]\ninstall = false\n", "")
 	set := settled(t, env, "-w", dir)
 	recorded := run.Settings{NoInstall: true}
-	if err := set.admits(&recorded); err != nil || recorded.Config.Runtime != "runsc" {
+	if err := admits(set, &recorded); err != nil || recorded.Config.Runtime != "runsc" {
 		t.Errorf("it would be judged with the runtime %q, %v", recorded.Config.Runtime, err)
 	}
-	if err := set.admits(&run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
+	if err := admits(set, &run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
 		t.Errorf("what it depends on would be installed: %v", err)
 	}
 	env, dir = home(t, "", "")
 	recorded = run.Settings{Config: verify.Config{Runtime: "kata"}}
-	if err := settled(t, env, "-w", dir).admits(&recorded); err != nil || recorded.Config.Runtime != "" {
+	if err := admits(settled(t, env, "-w", dir), &recorded); err != nil || recorded.Config.Runtime != "" {
 		t.Errorf("the archive chose the runtime %q, %v", recorded.Config.Runtime, err)
 	}
 }

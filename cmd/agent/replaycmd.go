@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -50,7 +51,7 @@ func (c *cmdline) runsReplay() *cli.Command {
 // no record; a run of the record needs both. Exit code 1 says that something differs.
 func (c *cmdline) replay(ctx *cli.Context) error {
 	name := ctx.Args().First()
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 		defer done()
 		// Before anything is built or started: a signature says who made the archive, and
 		// not that its code may have more of this machine.
-		if err := set.admits(&a.Evidence.Settings); err != nil {
+		if err := admits(set, &a.Evidence.Settings); err != nil {
 			return err
 		}
 		if ctx.String("key") == "" {
@@ -94,15 +95,15 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 // here. The error is one of policy and names the first setting that is more, with what
 // holds here. The runtime becomes the user's own: none is more than another, and who
 // chose one to stand between foreign code and the kernel has it there.
-func (s settings) admits(recorded *run.Settings) error {
-	have, err := s.verifyConfig()
+func admits(s config.Settings, recorded *run.Settings) error {
+	have, err := s.VerifyConfig()
 	if err != nil {
 		return err
 	}
 	recorded.Config.Runtime = have.Runtime
 	// A zero stands for the default of this program, in either. What of a box lies in its
 	// memory, as /tmp and every file, is bounded by that.
-	more := wider(recorded.Config, have)
+	more := config.Wider(recorded.Config, have)
 	// Code that may reach a network of this machine can carry away what that network
 	// holds.
 	for _, p := range recorded.Config.Egress {
@@ -111,17 +112,17 @@ func (s settings) admits(recorded *run.Settings) error {
 		}
 	}
 	// Its lock files say what is fetched, and the builders of packages are code too.
-	if !recorded.NoInstall && !s.on("dependencies.install") {
+	if !recorded.NoInstall && !s.On("dependencies.install") {
 		more = cmp.Or(more, "dependencies.install")
 	}
 	// Scripts of packages run while the image is built, before any box bounds what they
 	// may reach.
-	if recorded.InstallScripts && !s.on("dependencies.scripts") {
+	if recorded.InstallScripts && !s.On("dependencies.scripts") {
 		more = cmp.Or(more, "dependencies.scripts")
 	}
 	if more != "" {
 		return fault.Policy("raise it in the user configuration or the environment, if you trust who made the archive",
-			"the run was judged with more %s than the %s that holds here", more, s.heldText(more))
+			"the run was judged with more %s than the %s that holds here", more, s.HeldText(more))
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (s settings) admits(recorded *run.Settings) error {
 //
 // content gives what the evidence names, by digest; its bytes are compared there. It
 // leaves no run in the record, so that a replay cannot become the evidence of another.
-func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
+func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
 	dir, gone, err := replayDir(ctx.String("keep"))
 	if err != nil {
 		return err
@@ -145,11 +146,11 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 		return err
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
-	board := c.NewBoard(time.Duration(orDefault(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
+	board := c.NewBoard(time.Duration(cmp.Or(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
 	if s.hide == nil { // without a database
-		s.hide = c.outputMasker(set, "")
+		s.hide = set.OutputMasker(c.Getenv, "")
 	}
 	r := s.runner(board.Event)
 	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.hide}
@@ -173,7 +174,7 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set settings, s *session, e run.E
 	case err != nil:
 		return err
 	}
-	return errors.Join(c.printReplay(rep, set.on("json")), pruned)
+	return errors.Join(c.printReplay(rep, set.On("json")), pruned)
 }
 
 // replayDir makes the directory of a rebuilt workspace: name, which must be new, or one

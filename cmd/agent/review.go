@@ -120,7 +120,7 @@ func (c *cmdline) review(ctx *cli.Context) error {
 		switch {
 		// A word is recorded before anything is printed: a reader that went away loses the
 		// answer and not the review.
-		case set.on("json"):
+		case set.On("json"):
 			return s.printReviews(ctx.Context, c.Stdout, list)
 		case says.Verdict != "":
 			_, err := fmt.Fprintf(c.Stdout, "run %s is %s\n", says.Run, says.Verdict)

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -107,7 +108,7 @@ func newRunRow(r store.RunRow) runRow {
 // only as a flag: whoever set AGENT_WORKSPACE for runs still wants to
 // see all of them.
 func (c *cmdline) runsList(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 		for _, r := range found {
 			rows = append(rows, newRunRow(r))
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
@@ -318,7 +319,7 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 			return term.PrintJSON(c.Stdout, newSarif(v.Document))
 		case sarif != "":
 			return writeSarif(sarif, v.Document)
-		case set.on("json"):
+		case set.On("json"):
 			return term.PrintJSON(c.Stdout, v)
 		}
 		return view.page(ctx.Context, func(w io.Writer) error { return view.printRun(w, v) })

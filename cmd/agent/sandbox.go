@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -117,7 +119,7 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 // command line is found before the engine is touched. The run itself
 // cannot end in an error: whatever happens is in its document.
 func (c *cmdline) sandboxRun(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 }
 
 // prove takes a patch that was given through the gate.
-func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Request) error {
+func (c *cmdline) prove(ctx *cli.Context, set config.Settings, s *session, req run.Request) error {
 	// Building the toolchain can take minutes the first time; it
 	// has BuildKit's own display, before the run begins.
 	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
@@ -155,8 +157,8 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 		return err
 	}
 	s.builder.Progress = nil // from here on the terminal is the board's
-	board := c.NewBoard(time.Duration(orDefault(req.Config.Smoke.Seconds, 10)) * time.Second)
-	req.Approver = s.guarded(&approver{cmdline: c, yes: set.on("yes"), allow: req.Allow, wait: set.patience(), board: board})
+	board := c.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
+	req.Approver = s.guarded(&approver{cmdline: c, yes: set.On("yes"), allow: req.Allow, wait: set.Patience(), board: board})
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
 	doc := s.runner(board.Event).Run(ctx.Context, req)
@@ -173,7 +175,7 @@ func (c *cmdline) prove(ctx *cli.Context, set settings, s *session, req run.Requ
 }
 
 // request makes the run's request from flags and files.
-func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
+func (c *cmdline) request(ctx *cli.Context, set config.Settings) (run.Request, error) {
 	req, err := c.baseRequest(set)
 	if err != nil {
 		return run.Request{}, err
@@ -194,29 +196,29 @@ func (c *cmdline) request(ctx *cli.Context, set settings) (run.Request, error) {
 }
 
 // baseRequest is what every request has: the workspace and the policy.
-func (c *cmdline) baseRequest(set settings) (run.Request, error) {
-	dir := set["workspace"].text
+func (c *cmdline) baseRequest(set config.Settings) (run.Request, error) {
+	dir := set["workspace"].Text
 	if err := checkDirectory(dir); err != nil {
 		return run.Request{}, err
 	}
 	// The configuration was read from the workspace once, before the
 	// run scans it; a run uses the values that held when it began.
-	config, err := set.verifyConfig()
+	conf, err := set.VerifyConfig()
 	if err != nil {
 		return run.Request{}, err
 	}
-	protect, err := set.protection()
+	protect, err := set.Protection()
 	if err != nil {
 		return run.Request{}, err
 	}
-	keep, err := set.keeping()
+	keep, err := set.Recording()
 	if err != nil {
 		return run.Request{}, err
 	}
-	allow, err := set.allowKinds()
+	allow, err := set.AllowKinds()
 	return run.Request{
-		Workspace: dir, Exclude: unlist(set["exclude"].text), Protect: protect, Allow: allow, NoPromote: set.on("no_promote"), Config: config,
-		NoInstall: !set.on("dependencies.install"), InstallScripts: set.on("dependencies.scripts"), Keep: keep,
+		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
+		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"), Keep: keep,
 	}, err
 }
 
@@ -326,7 +328,7 @@ type boxRow struct {
 // sandboxList lists the boxes that are left once those of dead
 // processes are removed, as every command does first.
 func (c *cmdline) sandboxList(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
@@ -339,7 +341,7 @@ func (c *cmdline) sandboxList(ctx *cli.Context) error {
 		for _, b := range boxes {
 			rows = append(rows, boxRow{fmt.Sprintf("%.12s", b.ID), b.Run, b.Purpose, b.State, b.Live, b.Owner, b.Lease})
 		}
-		if set.on("json") {
+		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		return c.printBoxes(rows)
@@ -371,7 +373,7 @@ func (c *cmdline) printBoxes(rows []boxRow) error {
 // still be said which; opening a session would remove them without a
 // word.
 func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -305,8 +306,8 @@ func checkSarif(name string) error {
 
 // deliver reports the result of a run, and writes what was found to the
 // file that --sarif names. The exit code stays the run's own.
-func (c *cmdline) deliver(ctx *cli.Context, set settings, doc run.Document) error {
-	reported := c.report(doc, set.on("json"))
+func (c *cmdline) deliver(ctx *cli.Context, set config.Settings, doc run.Document) error {
+	reported := c.report(doc, set.On("json"))
 	name := ctx.String("sarif")
 	if name == "" {
 		return reported

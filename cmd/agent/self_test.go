@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
@@ -151,7 +152,7 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 		{Op: workspace.Delete, Path: "orchestrator/selfbuild/battery.go"},
 		{Op: workspace.Rename, Path: "docs/old.go", From: "sandbox/box.go"},
 	} {
-		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: patience{time: time.Millisecond}, board: cmd.NewBoard(0)}
+		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: config.Patience{Time: time.Millisecond}, board: cmd.NewBoard(0)}
 		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
 		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
@@ -167,9 +168,9 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 	for _, typed := range []string{"s\n", ""} {
 		master, tty := termtest.OpenPTY(t)
 		cmd := newCmdline(func(string) string { return "" }, tty, tty, tty)
-		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self"}, wait: patience{time: 300 * time.Millisecond}, board: cmd.NewBoard(0)}
+		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self"}, wait: config.Patience{Time: 300 * time.Millisecond}, board: cmd.NewBoard(0)}
 		if typed != "" {
-			inner.wait.time = 0
+			inner.wait.Time = 0
 		}
 		go func() {
 			if typed != "" {
@@ -265,8 +266,8 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer j.Close()
-		r := &rebuild{cmdline: cmd, journal: j, set: settings{"database_url": {"nowhere", "a test"}}}
-		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: patience{time: time.Millisecond}, board: cmd.NewBoard(0)}, rebuild: r}
+		r := &rebuild{cmdline: cmd, journal: j, set: config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}}}
+		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: config.Patience{Time: time.Millisecond}, board: cmd.NewBoard(0)}, rebuild: r}
 		p := run.Proposal{Workspace: dir, Base: base, Candidate: run.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
 		}}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
@@ -51,7 +52,7 @@ type rebuild struct {
 	session *session
 	// Held from before the attempt begins until containers have followed the tags.
 	journal *selfbuild.Journal
-	set     settings
+	set     config.Settings
 	req     run.Request
 	// Filled in piece by piece, as what the next steps need becomes known.
 	work selfbuild.Work
@@ -69,14 +70,14 @@ type rebuild struct {
 // The journal is taken before the change is looked at, so that two rebuilds cannot prove
 // themselves against the same current image and then both replace it.
 func (c *cmdline) selfRebuild(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	asJSON := set.on("json")
+	asJSON := set.On("json")
 	// The run below would print its own document, and a script would find two on standard
 	// output.
-	set["json"] = value{"false", "default"}
+	set["json"] = config.Value{Text: "false", Origin: "default"}
 	// A copy: the caller's own standard output is where the result goes at the end.
 	quiet := *c
 	quiet.Stdout = c.Stderr
@@ -134,10 +135,10 @@ func (s *session) why(err error) error {
 // selfRequest is the run that proves the change, without patch and goal where there is none.
 // The string is the intent for the journal. The limits of the request are raised even
 // when the error is not nil, as nobody uses them then.
-func (c *cmdline) selfRequest(ctx *cli.Context, set settings) (run.Request, string, error) {
+func (c *cmdline) selfRequest(ctx *cli.Context, set config.Settings) (run.Request, string, error) {
 	// Refused and not ignored: whoever set it wants the workspace left alone, and the
 	// image on trial would be of a source that exists nowhere.
-	if set.on("no_promote") {
+	if set.On("no_promote") {
 		return run.Request{}, "", fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
 	}
 	req, err := c.baseRequest(set)
@@ -295,7 +296,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case r.set.on("yes") && len(held) == 0:
+	case r.set.On("yes") && len(held) == 0:
 	// Exit code 4, as wherever a person is missing.
 	case !r.Attended():
 		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
@@ -384,7 +385,7 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 // had taken the history with it. The error joins that of act with that of dropping the
 // copy.
 func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) (err error) {
-	address := r.set["database_url"].text
+	address := r.set["database_url"].Text
 	// The agent's own database runs in a container, which may not be up.
 	if address == "" {
 		if address, err = r.session.ownPostgres(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/images"
 	"agent/orchestrator/run"
@@ -99,12 +100,12 @@ func (c *cmdline) openEngine(ctx context.Context) (*session, error) {
 // open opens everything that a command needs and settles what dead
 // processes left behind. With needEngine false, and a database of the
 // user's own, a missing engine is no hindrance.
-func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*session, error) {
+func (c *cmdline) open(ctx context.Context, set config.Settings, needEngine bool) (*session, error) {
 	s, err := c.openEngine(ctx)
 	if err != nil {
 		// With a database elsewhere, the history can be read and a
 		// promotion undone while the engine is down.
-		if needEngine || set["database_url"].text == "" {
+		if needEngine || set["database_url"].Text == "" {
 			return nil, err
 		}
 		s = &session{}
@@ -113,8 +114,8 @@ func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*ses
 		s.close()
 		return nil, err
 	}
-	s.log = run.NewLog(ctx, s.db, c.hider(set, s.db.Secret()))
-	s.hide = c.outputMasker(set, s.db.Secret())
+	s.log = run.NewLog(ctx, s.db, set.LogMasker(c.Getenv, s.db.Secret()))
+	s.hide = set.OutputMasker(c.Getenv, s.db.Secret())
 	// Before anything else is done: the next run must find the
 	// workspace whole, and a list must not show as running what is
 	// dead.
@@ -134,8 +135,8 @@ func (c *cmdline) open(ctx context.Context, set settings, needEngine bool) (*ses
 // openDatabase opens the record: the database of the configuration, or
 // the agent's own, whose image is built and whose container is started
 // on demand.
-func (s *session) openDatabase(ctx context.Context, set settings) error {
-	url := set["database_url"].text
+func (s *session) openDatabase(ctx context.Context, set config.Settings) error {
+	url := set["database_url"].Text
 	if url == "" {
 		own, err := s.ownPostgres(ctx)
 		if err != nil {
@@ -213,7 +214,7 @@ func (s *session) close() {
 }
 
 // with opens a session, gives it to act and closes it.
-func (c *cmdline) with(ctx context.Context, set settings, needEngine bool, act func(*session) error) error {
+func (c *cmdline) with(ctx context.Context, set config.Settings, needEngine bool, act func(*session) error) error {
 	s, err := c.open(ctx, set, needEngine)
 	if err != nil {
 		return err

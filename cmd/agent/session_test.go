@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/images"
 	"agent/orchestrator/run"
@@ -26,12 +27,12 @@ import (
 )
 
 // requested returns the request that flags and files make.
-func requested(t *testing.T, env map[string]string, args ...string) (req run.Request, set settings, err error) {
+func requested(t *testing.T, env map[string]string, args ...string) (req run.Request, set config.Settings, err error) {
 	t.Helper()
 	c := newCmdline(func(k string) string { return env[k] }, strings.NewReader("<EDIT>"), io.Discard, io.Discard)
 	app := c.app()
 	find(find(app.Commands, "sandbox").Subcommands, "run").Action = func(ctx *cli.Context) error {
-		if set, err = c.settings(ctx); err == nil {
+		if set, err = config.Load(ctx, c.Getenv); err == nil {
 			req, err = c.request(ctx, set)
 		}
 		return nil
@@ -55,8 +56,8 @@ func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 		Config: verify.Config{Timeout: time.Minute, Smoke: verify.Smoke{Seconds: 3}}, Keep: run.Keep{Files: true, Bytes: 256 << 20},
 	}
 	req, set, err := requested(t, env, "-w", dir, "--patch", "-", "--file", "shop.py", "--allow", "ci", "--allow", "tooling", "--no-promote", "--yes")
-	if err != nil || !set.on("yes") {
-		t.Fatalf("%v; yes is %v", err, set.on("yes"))
+	if err != nil || !set.On("yes") {
+		t.Fatalf("%v; yes is %v", err, set.On("yes"))
 	}
 	if diff := cmp.Diff(want, req); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -70,15 +71,15 @@ func TestTheEnvironmentSetsAPolicy(t *testing.T) {
 		env[name] = text
 	}
 	req, set, err := requested(t, env, "--patch", "-")
-	if err != nil || !set.on("yes") {
-		t.Fatalf("%v; yes is %v", err, set.on("yes"))
+	if err != nil || !set.On("yes") {
+		t.Fatalf("%v; yes is %v", err, set.On("yes"))
 	}
 	if !req.NoPromote || req.Workspace != dir || req.Config.Limits.Memory != 2<<30 ||
 		strings.Join(req.Allow, " ") != "ci dependencies" || strings.Join(req.Exclude, " ") != "*.bin" {
 		t.Errorf("the request is %+v", req)
 	}
 	// A flag can take back what the environment says.
-	if req, set, err = requested(t, env, "--patch", "-", "--no-promote=false", "--yes=false"); err != nil || req.NoPromote || set.on("yes") {
+	if req, set, err = requested(t, env, "--patch", "-", "--no-promote=false", "--yes=false"); err != nil || req.NoPromote || set.On("yes") {
 		t.Errorf("the environment wins over the flags: %+v, %v", req, err)
 	}
 	if req.NoInstall || req.InstallScripts {

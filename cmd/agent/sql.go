@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/store"
@@ -47,11 +48,11 @@ const shownRows = 100
 // store runs it as a role that can read views and nothing else, so no
 // query needs to be looked at here.
 func (c *cmdline) sql(ctx *cli.Context) error {
-	set, err := c.settings(ctx)
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	asJSON := set.on("json")
+	asJSON := set.On("json")
 	if ctx.Bool("csv") && ctx.Bool("json") {
 		return fault.Usage("choose one", "--csv and --json exclude each other")
 	}

@@ -45,8 +45,9 @@ var allowed = map[string][]string{
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
 
-	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
-	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
+	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace", "verify"},
+	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
+	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

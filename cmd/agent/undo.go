@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
@@ -33,20 +34,20 @@ func (c *cmdline) undoCommand() *cli.Command {
 			"agent undo 1k3f --yes", "for scripts: never asks"),
 		Flags: []cli.Flag{workspaceFlag(), yesFlag("write without asking"), jsonFlag()},
 		Action: func(ctx *cli.Context) error {
-			set, err := c.settings(ctx)
+			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {
 				return err
 			}
 			return c.with(ctx.Context, set, false, func(s *session) error {
-				of, p, err := s.undoable(ctx.Context, ctx.Args().First(), resolved(set["workspace"].text))
+				of, p, err := s.undoable(ctx.Context, ctx.Args().First(), resolved(set["workspace"].Text))
 				if err != nil {
 					return err
 				}
-				doc, err := c.undo(ctx.Context, s, set.on("yes"), of, p.Changeset)
+				doc, err := c.undo(ctx.Context, s, set.On("yes"), of, p.Changeset)
 				if err != nil {
 					return err
 				}
-				return c.report(doc, set.on("json"))
+				return c.report(doc, set.On("json"))
 			})
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 )
@@ -30,8 +31,8 @@ type viewer struct {
 
 // viewer returns the settings of a command that shows something long, and the viewer
 // that its flags ask for.
-func (c *cmdline) viewer(ctx *cli.Context) (settings, viewer, error) {
-	set, err := c.settings(ctx)
+func (c *cmdline) viewer(ctx *cli.Context) (config.Settings, viewer, error) {
+	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return nil, viewer{}, err
 	}

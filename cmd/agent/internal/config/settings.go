@@ -1,4 +1,10 @@
-package main
+// Package config decides what holds for a command: flags, the environment, the
+// workspace's agent.toml, the user's own file, defaults.
+//
+// It owns the table of what can be configured, the shape of both files, and the
+// rule that a workspace may tighten what holds without it and never widen it. What
+// is wrong anywhere is an error, in every command. It connects to nothing.
+package config
 
 import (
 	"cmp"
@@ -20,23 +26,23 @@ import (
 	"agent/verify"
 )
 
-// A key is one value that can be configured. It can be set by the flag
+// A Key is one value that can be configured. It can be set by the flag
 // and in the environment named here, in the workspace's file, in the
 // user's file, or not at all; the first of these that has it wins.
-type key struct {
-	name     string
-	flag     string // "" for none
-	env      string // several with space between: the first that is set
-	fallback string // what holds when nobody sets it, for people
-	about    string
+type Key struct {
+	Name    string
+	Flag    string // "" for none
+	Env     string // several with space between: the first that is set
+	Default string // what holds when nobody sets it, for people
+	About   string
 }
 
-// keys lists every value that can be configured, in the order of
+// Keys lists every value that can be configured, in the order of
 // printing. A value is text in every layer and gets its type at the
-// end, in verifyConfig; so one table serves the flags, the environment,
+// end, in VerifyConfig; so one table serves the flags, the environment,
 // both files, and what `agent config` prints.
-func keys() []key {
-	return append([]key{
+func Keys() []Key {
+	return append([]Key{
 		{"workspace", "workspace", "AGENT_WORKSPACE", ".", "the directory that is worked on"},
 		{"database_url", "", "AGENT_DATABASE_URL", "", "the Postgres that keeps the record; empty: the agent's own container"},
 		{"yes", "yes", "AGENT_YES", "false", "promote what passed without asking"},
@@ -64,67 +70,67 @@ func keys() []key {
 	}, modelKeys()...)
 }
 
-// A value is a configured value and where it came from. The origin is
+// A Value is a configured value and where it came from. The origin is
 // for people: it stands in `agent config` and in every complaint about
 // the value, so that they know where to go.
-type value struct {
-	text   string
-	origin string // "--workspace", "AGENT_…", a file's path, or "default"
+type Value struct {
+	Text   string
+	Origin string // "--workspace", "AGENT_…", a file's path, or "default"
 }
 
-// settings are all values of one command, decided.
-type settings map[string]value
+// Settings are all values of one command, decided.
+type Settings map[string]Value
 
-// settings reads every layer. A file that is wrong is an error even
+// Load reads every layer. A file that is wrong is an error even
 // when a flag would win over what it says: half a configuration is
 // none. The order, the strongest first:
 //
 //	flag > AGENT_… > agent.toml of the workspace > user's file > default
-func (c *cmdline) settings(ctx *cli.Context) (settings, error) {
-	s := settings{}
-	for _, k := range keys() {
-		s[k.name] = value{k.fallback, "default"}
+func Load(ctx *cli.Context, getenv func(string) string) (Settings, error) {
+	s := Settings{}
+	for _, k := range Keys() {
+		s[k.Name] = Value{k.Default, "default"}
 	}
-	if err := s.user(c.Getenv); err != nil {
+	if err := s.user(getenv); err != nil {
 		return nil, err
 	}
 	outer := s.copy() // what holds without the workspace's own file
 	// Laid over twice: once to learn which workspace is meant, and
 	// again because flags and environment win over its file.
-	s.overlay(ctx, c.Getenv)
+	s.overlay(ctx, getenv)
 	if err := s.workspaceFile(outer); err != nil {
 		return nil, err
 	}
-	s.overlay(ctx, c.Getenv)
-	if url := s["database_url"]; url.text != "" {
-		if err := checkDatabaseURL(url.text); err != nil {
-			return nil, fault.Usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.origin, err)
+	s.overlay(ctx, getenv)
+	if url := s["database_url"]; url.Text != "" {
+		if err := checkDatabaseURL(url.Text); err != nil {
+			return nil, fault.Usage("write it as postgres://user:password@host:5432/database", "database_url (%s): %v", url.Origin, err)
 		}
 	}
 	// A switch that is neither on nor off must not be taken for off:
 	// AGENT_NO_PROMOTE=yes would promote.
 	for _, name := range []string{"yes", "no_promote", "json", "dependencies.install", "dependencies.scripts", "record.files"} {
-		if _, err := strconv.ParseBool(s[name].text); err != nil {
-			return nil, fault.Usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].origin, s[name].text)
+		if _, err := strconv.ParseBool(s[name].Text); err != nil {
+			return nil, fault.Usage("write true or false", "%s (%s): %q is neither true nor false", name, s[name].Origin, s[name].Text)
 		}
 	}
 	if err := s.checkModels(); err != nil {
 		return nil, err
 	}
 	// A pattern that protects nothing must not go unnoticed in any command.
-	if _, err := s.protection(); err != nil {
+	if _, err := s.Protection(); err != nil {
 		return nil, err
 	}
-	if _, err := s.keeping(); err != nil {
+	if _, err := s.Recording(); err != nil {
 		return nil, err
 	}
-	_, err := s.verifyConfig()
+	_, err := s.VerifyConfig()
 	return s, err
 }
 
 // copy returns settings that can be changed without changing s.
-func (s settings) copy() settings {
-	c := settings{}
+func (s Settings) copy() Settings {
+	c := Settings{}
 	for k, v := range s {
 		c[k] = v
 	}
@@ -132,14 +138,14 @@ func (s settings) copy() settings {
 }
 
 // user lays the user's file over s.
-func (s settings) user(getenv func(string) string) error {
-	path := userConfigPath(getenv)
+func (s Settings) user(getenv func(string) string) error {
+	path := UserPath(getenv)
 	if path == "" {
 		return nil
 	}
 	// Links are followed here: people keep their configuration in
 	// repositories and link to it.
-	data, err := readConfig(path, true)
+	data, err := ReadFile(path, true)
 	if err != nil {
 		return fault.Usage("mend or move that file", "read the user configuration: %v", err)
 	}
@@ -156,59 +162,59 @@ func (s settings) user(getenv func(string) string) error {
 }
 
 // set lays values over s; origin says where they came from.
-func (s settings) set(values map[string]string, origin string) {
+func (s Settings) set(values map[string]string, origin string) {
 	for k, v := range values {
-		s[k] = value{v, origin}
+		s[k] = Value{v, origin}
 	}
 }
 
 // overlay lays the environment and the flags over s.
-func (s settings) overlay(ctx *cli.Context, getenv func(string) string) {
-	for _, k := range keys() {
-		for _, env := range strings.Fields(k.env) {
+func (s Settings) overlay(ctx *cli.Context, getenv func(string) string) {
+	for _, k := range Keys() {
+		for _, env := range strings.Fields(k.Env) {
 			if text := getenv(env); text != "" {
-				s[k.name] = value{text, env}
+				s[k.Name] = Value{text, env}
 				break
 			}
 		}
-		if k.flag == "" || !ctx.IsSet(k.flag) {
+		if k.Flag == "" || !ctx.IsSet(k.Flag) {
 			continue
 		}
 		// An empty variable counts as not set, as people expect of a
 		// shell; an empty flag was typed, and counts.
-		text := ctx.String(k.flag)
-		switch ctx.Value(k.flag).(type) {
+		text := ctx.String(k.Flag)
+		switch ctx.Value(k.Flag).(type) {
 		case bool:
 			// A flag that says no switches off what is on without it.
-			text = strconv.FormatBool(ctx.Bool(k.flag) != (k.fallback == "true"))
+			text = strconv.FormatBool(ctx.Bool(k.Flag) != (k.Default == "true"))
 		case cli.StringSlice:
-			text = list(unlist(strings.Join(ctx.StringSlice(k.flag), ",")))
+			text = formatList(ParseList(strings.Join(ctx.StringSlice(k.Flag), ",")))
 		}
-		s[k.name] = value{text, "--" + k.flag}
+		s[k.Name] = Value{text, "--" + k.Flag}
 	}
 }
 
 // workspaceFile lays the workspace's file over s. It may tighten what
 // holds without it, never widen it: whoever can commit to the workspace
 // must not be able to give its code more than the user did.
-func (s settings) workspaceFile(outer settings) error {
-	path := filepath.Join(s["workspace"].text, configName)
+func (s Settings) workspaceFile(outer Settings) error {
+	path := filepath.Join(s["workspace"].Text, FileName)
 	// No link is followed here: a workspace could point at any file of
 	// the user's, and an error would show a piece of it.
-	data, err := readConfig(path, false)
+	data, err := ReadFile(path, false)
 	if err != nil {
-		return fault.Usage("make it a regular file, or move it away", "read %s: %v", configName, err)
+		return fault.Usage("make it a regular file, or move it away", "read %s: %v", FileName, err)
 	}
 	conf, err := parseConfig(data)
 	if err != nil {
-		return fault.Usage("mend that line of "+path, "%s: %v", configName, err)
+		return fault.Usage("mend that line of "+path, "%s: %v", FileName, err)
 	}
 	values, err := conf.values()
 	if err != nil {
-		return fault.Usage("mend that line of "+path, "%s: %v", configName, err)
+		return fault.Usage("mend that line of "+path, "%s: %v", FileName, err)
 	}
 	if own := values["gate"]; own != "" {
-		if values["gate"], err = addGates(outer["gate"].text, own); err != nil {
+		if values["gate"], err = addGates(outer["gate"].Text, own); err != nil {
 			return err
 		}
 	}
@@ -217,46 +223,46 @@ func (s settings) workspaceFile(outer settings) error {
 	// for more is refused as such, before somebody relies on it.
 	inner := outer.copy()
 	inner.set(values, path)
-	want, err := inner.verifyConfig()
+	want, err := inner.VerifyConfig()
 	if err != nil {
 		return err
 	}
-	have, err := outer.verifyConfig()
+	have, err := outer.VerifyConfig()
 	if err != nil {
 		return err
 	}
-	wantBudget, err := inner.budget()
+	wantBudget, err := inner.Budget()
 	if err != nil {
 		return err
 	}
-	haveBudget, err := outer.budget()
+	haveBudget, err := outer.Budget()
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"dependencies.install", "dependencies.scripts", "record.files"} {
-		if inner.on(name) && !outer.on(name) {
+		if inner.On(name) && !outer.On(name) {
 			return fault.Policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
-				"%s: %s is off without it", configName, name)
+				"%s: %s is off without it", FileName, name)
 		}
 	}
-	if wider := cmp.Or(wider(want, have), widerBudget(wantBudget, haveBudget)); wider != "" {
+	if wider := cmp.Or(Wider(want, have), widerBudget(wantBudget, haveBudget)); wider != "" {
 		return fault.Policy("lower it in "+path+"; only the user configuration or the environment may raise it",
-			"%s: %s is more than the %s that holds without it", configName, wider, outer.heldText(wider))
+			"%s: %s is more than the %s that holds without it", FileName, wider, outer.HeldText(wider))
 	}
 	// What the user protects stays protected in every workspace.
 	if own, ok := values["protect.paths"]; ok {
-		values["protect.paths"] = list(append(unlist(outer["protect.paths"].text), unlist(own)...))
+		values["protect.paths"] = formatList(append(ParseList(outer["protect.paths"].Text), ParseList(own)...))
 	}
 	if _, ok := values["egress.allow"]; ok {
-		values["egress.allow"] = list(have.Egress.Narrow(want.Egress).Entries())
+		values["egress.allow"] = formatList(have.Egress.Narrow(want.Egress).Entries())
 	}
 	s.set(values, path)
 	return nil
 }
 
-// heldText is a value for people, "default" when nobody set it.
-func (s settings) heldText(name string) string {
-	if text := s[name].text; text != "" {
+// HeldText is a value for people, "default" when nobody set it.
+func (s Settings) HeldText(name string) string {
+	if text := s[name].Text; text != "" {
 		return text
 	}
 	return "default"
@@ -271,11 +277,11 @@ const (
 	defaultTimeout = 5 * time.Minute
 )
 
-// wider names the first value of want that is more than have allows.
+// Wider names the first value of want that is more than have allows.
 // Only what bounds untrusted code is compared. The command of the smoke
 // test and the patterns left out are the workspace's own business: they
 // decide what is proved, and the person sees it in the result.
-func wider(want, have verify.Config) string {
+func Wider(want, have verify.Config) string {
 	switch {
 	case orDefault(want.Limits.Memory, defaultMemory) > orDefault(have.Limits.Memory, defaultMemory):
 		return "limits.memory"
@@ -299,8 +305,8 @@ func orDefault[T int | int64 | float64 | time.Duration](v, fallback T) T {
 	return v
 }
 
-// verifyConfig translates the values for the run.
-func (s settings) verifyConfig() (verify.Config, error) {
+// VerifyConfig translates the values for the run.
+func (s Settings) VerifyConfig() (verify.Config, error) {
 	// The names are those of keys; the functions write into c.
 	var c verify.Config
 	for _, part := range []struct {
@@ -314,35 +320,35 @@ func (s settings) verifyConfig() (verify.Config, error) {
 		{"runtime", func(t string) error { c.Runtime = t; return nil }},
 		{"smoke.seconds", func(t string) (err error) { c.Smoke.Seconds, err = strconv.Atoi(t); return err }},
 		{"smoke.ready", func(t string) error { c.Smoke.Ready = t; return c.Smoke.Check() }},
-		{"smoke.command", func(t string) error { c.Smoke.Command = unlist(t); return nil }},
+		{"smoke.command", func(t string) error { c.Smoke.Command = ParseList(t); return nil }},
 		{"smoke.env", func(t string) error { return json.Unmarshal([]byte(t), &c.Smoke.Env) }},
 		{"tests.run", func(t string) (err error) { c.AffectedTests, err = parseTestRun(t); return err }},
-		{"egress.allow", func(t string) (err error) { c.Egress, err = egress.Parse(unlist(t)); return err }},
+		{"egress.allow", func(t string) (err error) { c.Egress, err = egress.Parse(ParseList(t)); return err }},
 		{"gate", func(t string) (err error) { c.Gates, err = parseGates(t); return err }},
 	} {
 		// Defaults are left zero: the packages that own them fill them
 		// in, so that they are written down once.
 		v := s[part.name]
-		if v.text == "" || v.origin == "default" {
+		if v.Text == "" || v.Origin == "default" {
 			continue
 		}
-		if err := part.set(v.text); err != nil {
-			return c, fault.Usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
+		if err := part.set(v.Text); err != nil {
+			return c, fault.Usage("mend that value", "%s (%s): %v", part.name, v.Origin, err)
 		}
 	}
 	return c, s.checkLeast(c)
 }
 
 // checkLeast refuses limits under which no box could start.
-func (s settings) checkLeast(c verify.Config) error {
+func (s Settings) checkLeast(c verify.Config) error {
 	const leastMemory, leastPIDs = 16 << 20, 32 // as package sandbox says
 	switch {
 	case c.Limits.Memory != 0 && c.Limits.Memory < leastMemory:
-		return fault.Usage("give 16MiB or more", "limits.memory (%s): too little for any program", s["limits.memory"].origin)
+		return fault.Usage("give 16MiB or more", "limits.memory (%s): too little for any program", s["limits.memory"].Origin)
 	case c.Limits.PIDs != 0 && c.Limits.PIDs < leastPIDs:
-		return fault.Usage("give 32 or more", "limits.pids (%s): too few for any program", s["limits.pids"].origin)
+		return fault.Usage("give 32 or more", "limits.pids (%s): too few for any program", s["limits.pids"].Origin)
 	case c.Smoke.Seconds < 0:
-		return fault.Usage("give a number above 0", "smoke.seconds (%s): below 0", s["smoke.seconds"].origin)
+		return fault.Usage("give a number above 0", "smoke.seconds (%s): below 0", s["smoke.seconds"].Origin)
 	}
 	return nil
 }
@@ -396,10 +402,10 @@ func mask(text string) string {
 	return u.Redacted()
 }
 
-// shown returns a value as it may be printed: no passwords, and of an
+// Shown returns a value as it may be printed: no passwords, and of an
 // environment only the names.
-func (s settings) shown(name string) string {
-	text := s[name].text
+func (s Settings) Shown(name string) string {
+	text := s[name].Text
 	switch {
 	case name == "database_url" && text != "":
 		return mask(text)
@@ -419,52 +425,52 @@ func (s settings) shown(name string) string {
 			names = append(names, n)
 		}
 		slices.Sort(names)
-		return list(names)
+		return formatList(names)
 	}
 	return text
 }
 
-// on reports whether a switch is set; settings checked that it is one.
-func (s settings) on(name string) bool {
-	v, err := strconv.ParseBool(s[name].text)
+// On reports whether a switch is set; settings checked that it is one.
+func (s Settings) On(name string) bool {
+	v, err := strconv.ParseBool(s[name].Text)
 	return err == nil && v
 }
 
-// holdKinds are the kinds of change that may be approved in advance.
-func holdKinds() []string {
+// HoldKinds are the kinds of change that may be approved in advance.
+func HoldKinds() []string {
 	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type", "changed-test", "unseen", "protected"}
 }
 
-// keeping says what of a workspace is kept for replays. A record is read by more people
+// Recording says what of a workspace is kept for replays. A record is read by more people
 // than the user's own file, so what that gives to programs does not get there.
-func (s settings) keeping() (run.Keep, error) {
-	k := run.Keep{Files: s.on("record.files")}
-	if env := s["smoke.env"]; env.origin != "default" && filepath.Base(env.origin) != configName {
+func (s Settings) Recording() (run.Keep, error) {
+	k := run.Keep{Files: s.On("record.files")}
+	if env := s["smoke.env"]; env.Origin != "default" && filepath.Base(env.Origin) != FileName {
 		k.Never = "smoke.env is the user's own, and is not recorded"
 	}
 	v, err := s["record.bytes"], error(nil)
-	if k.Bytes, err = parseBytes(v.text); err != nil {
-		err = fault.Usage("mend that value", "record.bytes (%s): %v", v.origin, err)
+	if k.Bytes, err = parseBytes(v.Text); err != nil {
+		err = fault.Usage("mend that value", "record.bytes (%s): %v", v.Origin, err)
 	}
 	return k, err
 }
 
-// protection returns what the configuration protects.
-func (s settings) protection() (*workspace.Protection, error) {
+// Protection returns what the configuration protects.
+func (s Settings) Protection() (*workspace.Protection, error) {
 	v := s["protect.paths"]
-	p, err := workspace.Protect(unlist(v.text))
+	p, err := workspace.Protect(ParseList(v.Text))
 	if err != nil {
-		return nil, fault.Usage("mend that pattern", "protect.paths (%s): %w", v.origin, err)
+		return nil, fault.Usage("mend that pattern", "protect.paths (%s): %w", v.Origin, err)
 	}
 	return p, nil
 }
 
-// allowKinds returns the kinds of change approved in advance.
-func (s settings) allowKinds() ([]string, error) {
-	kinds := unlist(s["allow"].text)
+// AllowKinds returns the kinds of change approved in advance.
+func (s Settings) AllowKinds() ([]string, error) {
+	kinds := ParseList(s["allow"].Text)
 	for _, k := range kinds {
-		if !slices.Contains(holdKinds(), k) {
-			return nil, fault.Usage("the kinds are "+strings.Join(holdKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
+		if !slices.Contains(HoldKinds(), k) {
+			return nil, fault.Usage("the kinds are "+strings.Join(HoldKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].Origin, k)
 		}
 	}
 	return kinds, nil

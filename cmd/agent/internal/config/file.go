@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// configName is the configuration of a workspace, at its top.
-const configName = "agent.toml"
+// FileName is the configuration of a workspace, at its top.
+const FileName = "agent.toml"
 
 // maxConfig is the largest configuration file that is read, in bytes.
 const maxConfig = 64 << 10
@@ -196,16 +196,16 @@ func (c fileConfig) values() (map[string]string, error) {
 	}
 	set("gate", gates)
 	if len(command) > 0 {
-		set("smoke.command", list(command))
+		set("smoke.command", formatList(command))
 	}
 	if len(c.Exclude) > 0 {
-		set("exclude", list(c.Exclude))
+		set("exclude", formatList(c.Exclude))
 	}
 	if len(c.Protect.Paths) > 0 {
-		set("protect.paths", list(c.Protect.Paths))
+		set("protect.paths", formatList(c.Protect.Paths))
 	}
 	if c.Egress.Allow != nil {
-		set("egress.allow", list(c.Egress.Allow))
+		set("egress.allow", formatList(c.Egress.Allow))
 	}
 	if len(c.Smoke.Env) > 0 {
 		env, err := json.Marshal(c.Smoke.Env)
@@ -233,7 +233,7 @@ func (c userConfig) values() (map[string]string, error) {
 		v["runtime"] = c.Runtime
 	}
 	if len(c.Allow) > 0 {
-		v["allow"] = list(c.Allow)
+		v["allow"] = formatList(c.Allow)
 	}
 	return v, nil
 }
@@ -266,8 +266,8 @@ func commandArgs(key string, command any) ([]string, error) {
 	return nil, wrong
 }
 
-// list is a list as one text.
-func list(items []string) string {
+// formatList is a list as one text.
+func formatList(items []string) string {
 	text, err := json.Marshal(items)
 	if err != nil { // strings always marshal
 		return ""
@@ -275,9 +275,9 @@ func list(items []string) string {
 	return string(text)
 }
 
-// unlist is the reverse of list; it also takes words between commas, as
+// ParseList is the reverse of list; it also takes words between commas, as
 // they come from the environment.
-func unlist(text string) []string {
+func ParseList(text string) []string {
 	var items []string
 	// A pattern may begin with a bracket too; what is not a JSON array
 	// is taken as words.
@@ -320,10 +320,10 @@ func parseTimeout(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// readConfig returns the content of a configuration file, nil when
+// ReadFile returns the content of a configuration file, nil when
 // there is none. Only a regular file is read, and a link only with
 // follow: a workspace may hold anything.
-func readConfig(path string, follow bool) ([]byte, error) {
+func ReadFile(path string, follow bool) ([]byte, error) {
 	// Opening a FIFO must not wait for a writer that never comes.
 	flags := os.O_RDONLY | syscall.O_NONBLOCK
 	if !follow {
@@ -357,9 +357,9 @@ func readConfig(path string, follow bool) ([]byte, error) {
 	return data, nil
 }
 
-// userConfigPath returns where the user's configuration is, "" without
+// UserPath returns where the user's configuration is, "" without
 // a home.
-func userConfigPath(getenv func(string) string) string {
+func UserPath(getenv func(string) string) string {
 	// Without the variable it is ~/.config, by the same specification.
 	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/gemini"
+	"agent/orchestrator/llm/ollama"
 )
 
 // A budgetConfig caps what a run without a patch may spend on models.
@@ -80,7 +82,7 @@ func (m modelConfig) values(v map[string]string) error {
 		}
 	}
 	if len(m.Model) > 0 {
-		v["model"] = list(m.Model)
+		v["model"] = formatList(m.Model)
 	}
 	if len(m.Prices) == 0 {
 		return nil
@@ -94,9 +96,9 @@ func (m modelConfig) values(v map[string]string) error {
 // modelKeys are the values that say which models are asked, and how
 // much of them. The caps that have a default keep a run from going on
 // for ever; money is capped only by who gives prices.
-func modelKeys() []key {
-	return []key{
-		{"model", "model", "AGENT_MODEL", "[]", "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultGemini + " when there is a key, then " + defaultOllama},
+func modelKeys() []Key {
+	return []Key{
+		{"model", "model", "AGENT_MODEL", "[]", "models to ask, VENDOR/NAME, in order of preference; empty: " + DefaultGemini + " when there is a key, then " + DefaultOllama},
 		{"candidates", "candidates", "AGENT_CANDIDATES", "1", "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates)},
 		{"countdown", "", "AGENT_COUNTDOWN", "3m40s", "how long a question on a terminal waits for its answer; 0: for ever"},
 		{"expiry", "", "AGENT_EXPIRY", "proceed", "when the countdown ends: proceed with what passed and needs no approval of its own, or stop; a proposed feature is kept either way"},
@@ -115,11 +117,11 @@ func modelKeys() []key {
 	}
 }
 
-// budget reads the caps of a run.
-func (s settings) budget() (llm.Limits, error) {
+// Budget reads the caps of a run.
+func (s Settings) Budget() (llm.Limits, error) {
 	// Every cap is named here, so that no default of another package
 	// holds without being shown by `agent config`.
-	limits := llm.Limits{Attempts: maxAttempts}
+	limits := llm.Limits{Attempts: MaxAttempts}
 	for _, part := range []struct {
 		name string
 		set  func(text string) error
@@ -138,18 +140,27 @@ func (s settings) budget() (llm.Limits, error) {
 	} {
 		// Where the value came from is named: that is where it is mended.
 		v := s[part.name]
-		if err := part.set(v.text); err != nil {
-			return limits, fault.Usage("mend that value", "%s (%s): %v", part.name, v.origin, err)
+		if err := part.set(v.Text); err != nil {
+			return limits, fault.Usage("mend that value", "%s (%s): %v", part.name, v.Origin, err)
 		}
 	}
 	return limits, nil
 }
 
+// Candidates is how many different changes a run asks for.
+func (s Settings) Candidates() (int, error) {
+	n, err := parseCount(s["candidates"].Text, 1, maxCandidates)
+	if err != nil {
+		return 0, fault.Usage("mend that value", "candidates: %v", err)
+	}
+	return int(n), nil
+}
+
 // checkModels refuses values that cannot be what they should be. Where
 // models answer is looked at when one is asked: a host that is wrong
 // must not keep anybody from an undo.
-func (s settings) checkModels() error {
-	if _, err := s.budget(); err != nil {
+func (s Settings) checkModels() error {
+	if _, err := s.Budget(); err != nil {
 		return err
 	}
 	for name, check := range map[string]func(string) error{
@@ -165,15 +176,15 @@ func (s settings) checkModels() error {
 		"prices": func(t string) error { return json.Unmarshal([]byte(t), &llm.Prices{}) },
 	} {
 		// Defaults are checked as well, which costs nothing.
-		if err := check(s[name].text); err != nil {
-			return fault.Usage("mend that value", "%s (%s): %v", name, s[name].origin, err)
+		if err := check(s[name].Text); err != nil {
+			return fault.Usage("mend that value", "%s (%s): %v", name, s[name].Origin, err)
 		}
 	}
 	return nil
 }
 
-// maxAttempts bounds the requests for one question.
-const maxAttempts = 16
+// MaxAttempts bounds the requests for one question.
+const MaxAttempts = 16
 
 // maxCandidates bounds what is asked for at once: as many boxes wait for the
 // candidates as a pool holds, see sandbox.PoolConfig.
@@ -259,4 +270,23 @@ func maskHost(text string) string {
 		return "***"
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// The models that are asked when nobody names one, as VENDOR/NAME.
+const (
+	DefaultGemini = gemini.Vendor + "/gemini-2.5-flash"
+	DefaultOllama = ollama.Vendor + "/qwen3-coder:30b"
+)
+
+// A Patience says how long a question on a terminal waits, and what
+// follows when nobody answers.
+type Patience struct {
+	Time time.Duration // 0 for ever
+	Stop bool          // rather than to proceed
+}
+
+// Patience returns how long questions wait; settings has checked it.
+func (s Settings) Patience() Patience {
+	d, err := parseCountdown(s["countdown"].Text)
+	return Patience{Time: d, Stop: err != nil || s["expiry"].Text != "proceed"}
 }

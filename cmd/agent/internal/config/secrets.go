@@ -1,0 +1,127 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/llm"
+	"agent/sandbox/workspace"
+)
+
+// secretVariables are the variables of an environment that hold secrets and
+// are no settings of the agent.
+// None is given to a box. But what a registry, a vendor or a database answers may quote
+// one, and the answer is kept.
+const secretVariables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
+	"AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN PYPI_TOKEN HF_TOKEN"
+
+// urlVariables are those whose URLs may hold a password, or a token in place of a name.
+// Some are lists. Each is looked for in small letters too, as the proxies and npm are.
+const urlVariables = "HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NPM_CONFIG_REGISTRY NPM_CONFIG_PROXY NPM_CONFIG_HTTPS_PROXY " +
+	"PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL GOPROXY"
+
+// passwordOf returns what of a URL is secret, "" for nothing.
+// A name alone is a token; a proxy may be written without a scheme.
+func passwordOf(text string) string {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	if password, ok := u.User.Password(); ok {
+		return password
+	}
+	return u.User.Username()
+}
+
+// LogMasker returns what takes secrets out of a text for the log: those that this process
+// knows, in whatever form they may stand, and what looks like a credential. What is
+// left is one short line.
+//
+// password is that of the connection to the database, "" for none: it may stand in a
+// file or a service of libpq, where no setting shows it. The function is safe for
+// concurrent use.
+func (s Settings) LogMasker(getenv func(string) string, password string) func(string) string {
+	mask := llm.Masker(s.secrets(getenv, password)...)
+	return func(text string) string {
+		// Known ones first, by their name: as something that looks like a credential they
+		// would be replaced by a number, which tells nobody which key leaked.
+		text, _ = workspace.HideSecrets(mask(text))
+		return llm.Line(text)
+	}
+}
+
+// OutputMasker returns what takes the configured secrets out of what a box wrote,
+// before it is recorded, shown or sent. password is as for hider. Layout and length of
+// the text stay; so does everything that only looks like a credential.
+//
+// A password that is an ordinary word is left: "postgres" stands in every other line of
+// a program that uses one, and who reads the output would learn nothing from a mark.
+func (s Settings) OutputMasker(getenv func(string) string, password string) func(string) string {
+	return llm.OutputMasker(slices.DeleteFunc(s.secrets(getenv, password), func(k llm.Key) bool { return ordinary(k.Secret()) })...)
+}
+
+// ordinary reports whether a secret is a short word of one case with at most three digits
+// behind it, as documentation gives for local services.
+func ordinary(secret string) bool {
+	const wordLength = 12 // a random secret of letters alone has more
+	letters := func(r rune) bool { return r >= 'a' && r <= 'z' }
+	word := strings.TrimRight(strings.ToLower(secret), "0123456789!")
+	rest := len(secret) - len(word)
+	return len(secret) <= wordLength && rest <= 3 && strings.TrimFunc(word, letters) == "" && (word == secret[:len(word)] || strings.ToUpper(word) == secret[:len(word)])
+}
+
+// secrets returns those that this process knows; password is as for hider.
+func (s Settings) secrets(getenv func(string) string, password string) []llm.Key {
+	known := map[string]string{"password of the database": password}
+	for _, name := range strings.Fields(secretVariables) {
+		known[name] = getenv(name)
+	}
+	for _, name := range []string{"database_url", "gemini.base_url", "ollama.host"} {
+		if u, err := url.Parse(s[name].Text); err == nil && u.User != nil {
+			known["password of "+name], _ = u.User.Password()
+		}
+	}
+	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
+		list := strings.FieldsFunc(getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
+		for i, text := range list {
+			known[strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1")] = passwordOf(text)
+		}
+	}
+	// Of a box's environment those that are called a secret: "production" is none.
+	var env map[string]string
+	if json.Unmarshal([]byte(s["smoke.env"].Text), &env) == nil {
+		for name, value := range env {
+			if secretName(name) {
+				known["smoke.env "+name] = value
+			}
+		}
+	}
+	// A list that cannot be read was refused, or is of no use to anybody here.
+	keys, _ := llm.ParseKeys(s["gemini.keys"].Text)
+	for name, secret := range known {
+		// The name in place of a digest, from which a weak password could be guessed.
+		if key := llm.NewKey(secret); key.ID != "" {
+			key.ID = name
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// secretName reports whether a variable of that name holds a secret.
+// Too many are better than too few: what is hidden for nothing costs a word in a log.
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
