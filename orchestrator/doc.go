@@ -11,6 +11,7 @@
 //	cmd/agent                     the command line: flags in, one call, printing out
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
+//	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay

@@ -16,6 +16,7 @@ import (
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -296,13 +297,13 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sarif := ctx.String("sarif")
-	if sarif != "-" {
-		if err := checkSarif(sarif); err != nil {
+	findings := ctx.String("sarif")
+	if findings != "-" {
+		if err := sarif.CheckFile(findings); err != nil {
 			return err
 		}
 	}
-	if sarif != "" && ctx.Bool("json") {
+	if findings != "" && ctx.Bool("json") {
 		return fault.Usage("give one of them", "--sarif and --json exclude each other")
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
@@ -315,10 +316,10 @@ func (c *cmdline) runsShow(ctx *cli.Context) error {
 			return err
 		}
 		switch {
-		case sarif == "-":
-			return term.PrintJSON(c.Stdout, newSarif(v.Document))
-		case sarif != "":
-			return writeSarif(sarif, v.Document)
+		case findings == "-":
+			return term.PrintJSON(c.Stdout, sarif.New(v.Document))
+		case findings != "":
+			return sarif.WriteFile(findings, v.Document)
 		case set.On("json"):
 			return term.PrintJSON(c.Stdout, v)
 		}

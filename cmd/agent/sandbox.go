@@ -19,6 +19,7 @@ import (
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
@@ -125,7 +126,7 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 	}
 	if name := ctx.String("sarif"); name == "-" {
 		return fault.Usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
-	} else if err := checkSarif(name); err != nil {
+	} else if err := sarif.CheckFile(name); err != nil {
 		return err
 	}
 	req, err := c.request(ctx, set)
@@ -402,4 +403,18 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 		}
 		return err
 	})
+}
+
+// deliver reports the result of a run, and writes what was found to the
+// file that --sarif names. The exit code stays the run's own.
+func (c *cmdline) deliver(ctx *cli.Context, set config.Settings, doc run.Document) error {
+	reported := c.report(doc, set.On("json"))
+	name := ctx.String("sarif")
+	if name == "" {
+		return reported
+	}
+	if err := sarif.WriteFile(name, doc); err != nil {
+		fmt.Fprintf(c.Stderr, "agent: %s\nnext: `agent runs show %s --sarif -` prints them\n", term.CleanLine(err.Error()), doc.Run)
+	}
+	return reported
 }

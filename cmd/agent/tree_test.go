@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace", "verify"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
+	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},

@@ -1,4 +1,4 @@
-package main
+package sarif
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ var sarifSchemaText = sync.OnceValues(func() (string, error) {
 func readSarif(t *testing.T, d run.Document) *sarif.Report {
 	t.Helper()
 	var text bytes.Buffer
-	if err := term.PrintJSON(&text, newSarif(d)); err != nil {
+	if err := term.PrintJSON(&text, New(d)); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := sarifSchemaText()
@@ -92,7 +92,7 @@ func TestFindingsBecomeSarif(t *testing.T) {
 	gates[1].Findings[1].Help = "" // no address: the schema would refuse it
 	gates[1].OldFindings = []verify.Finding{{File: "shop/tax.py", Line: 3, Rule: "arg-type", Message: "as ever", Old: true}}
 	var text bytes.Buffer
-	if err := term.PrintJSON(&text, newSarif(d)); err != nil {
+	if err := term.PrintJSON(&text, New(d)); err != nil {
 		t.Fatal(err)
 	}
 	termtest.Golden(t, "findings.sarif", text.String())
@@ -208,7 +208,7 @@ func TestSarifOfRunsWithoutGates(t *testing.T) {
 		t.Errorf("%+v", r.Runs)
 	}
 	two := oneGate(verify.Gate{Tool: "python3 3.12.3, node 22.1"})
-	if got := newSarif(two).Runs; len(got) != 2 || got[0].Tool.Driver.Name != "node" || got[1].Tool.Driver.Version != "3.12.3" {
+	if got := New(two).Runs; len(got) != 2 || got[0].Tool.Driver.Name != "node" || got[1].Tool.Driver.Version != "3.12.3" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -224,23 +224,8 @@ func TestASarifFileIsCheckedBeforeTheRun(t *testing.T) {
 		"": true, "new.sarif": true, file: true, filepath.Join(dir, "new.sarif"): true,
 		dir: false, filepath.Join(dir, "none", "x"): false, filepath.Join(file, "x"): false,
 	} {
-		if err := checkSarif(name); (err == nil) != fits {
+		if err := CheckFile(name); (err == nil) != fits {
 			t.Errorf("%q: %v", name, err)
 		}
-	}
-}
-
-func TestTheRecordIsShownAsSarif(t *testing.T) {
-	t.Parallel()
-	h := newHistory(t)
-	got := h.ask(t, run.ExitDone, "runs", "show", "--sarif", "-", rejectedRun).stdout
-	if !strings.Contains(got, `"ruleId": "arg-type"`) || !strings.Contains(got, `"id": "agent/`+rejectedRun+`"`) {
-		t.Error(got)
-	}
-	h.ask(t, run.ExitUsage, "runs", "show", "--sarif", "-", "--json")
-	// Only a flag excludes a flag: JSON is what the environment may ask for throughout.
-	h.env["AGENT_JSON"] = "true"
-	if again := h.ask(t, run.ExitDone, "runs", "show", "--sarif", "-", rejectedRun).stdout; again != got {
-		t.Error(again)
 	}
 }
