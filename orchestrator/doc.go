@@ -13,6 +13,7 @@
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
+//	cmd/agent/internal/wire       a session put together: engine, record, models, runner
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure

@@ -28,7 +28,7 @@ func benchRunsc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(info.Runtimes, runsc) {
+	if !slices.Contains(info.Runtimes, "runsc") {
 		fmt.Println("| the same box under runsc | the engine has no runsc: `make test-runsc` registers it | | | | |")
 		return
 	}
@@ -50,5 +50,5 @@ func benchRunsc(t *testing.T) {
 			}
 		}
 	}
-	row("the same box under runsc; against runc", median(t, 9, box(runsc)), median(t, 9, box("")), "none", true)
+	row("the same box under runsc; against runc", median(t, 9, box("runsc")), median(t, 9, box("")), "none", true)
 }

@@ -158,7 +158,7 @@ type timeline struct {
 // nothing would be found. now comes from the caller, so that the lines it shows are
 // those that are judged.
 func (s *session) timeline(ctx context.Context, dir, name, now string) (*timeline, error) {
-	changes, err := s.db.FileHistory(ctx, dir, name)
+	changes, err := s.DB.FileHistory(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}

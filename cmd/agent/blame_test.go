@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/cmd/agent/internal/term/termtest"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -124,7 +125,7 @@ func TestTheLastOfAChainOfUndosCounts(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		chain = append(chain, doc.Run)
-		past, err := (&session{db: h.db}).timeline(t.Context(), h.dir, "shop.py", "")
+		past, err := (&session{Session: &wire.Session{DB: h.db}}).timeline(t.Context(), h.dir, "shop.py", "")
 		if err != nil {
 			t.Fatal(err)
 		}

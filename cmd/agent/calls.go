@@ -91,7 +91,7 @@ func (c *cmdline) showCalls(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		found, err := s.db.Exchanges(ctx.Context, d.ID)
+		found, err := s.DB.Exchanges(ctx.Context, d.ID)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -82,7 +83,7 @@ func (s *sender) before(ctx context.Context, q agent.Question) (agent.Question, 
 		case term.OneOf(word, "s", "skip", "n", "no"):
 			return q, enterAnswer(ctx, q, run.ByTerminal, agent.ErrSkipped)
 		case term.OneOf(word, "v", "view"):
-			hidden, _ := hideSecrets(q) // as it would leave
+			hidden, _ := wire.HideSecrets(q) // as it would leave
 			s.PageText(ctx, term.Clean(hidden.Text), "less -R")
 		case term.OneOf(word, "e", "edit", "edit prompt"):
 			if text := s.EditTexts(ctx, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
@@ -114,4 +115,15 @@ func (s *sender) augment(ctx context.Context, q agent.Question) (agent.Question,
 		q.Text = strings.TrimRight(q.Text, "\n") + "\n\n### User Augmentation\n" + line + "\n"
 	}
 	return q, nil
+}
+
+// enterAnswer enters what the checkpoint before a question answered, and whose
+// answer it was. It returns err, which ErrSkipped is when the question is not sent.
+func enterAnswer(ctx context.Context, q agent.Question, by string, err error) error {
+	answer := "send"
+	if err != nil {
+		answer = string(run.Skip)
+	}
+	run.Enter(ctx, run.Entry{Kind: run.ApprovalEntry, Actor: by, Subject: answer, Detail: map[string]any{"question": q.Step}})
+	return err
 }

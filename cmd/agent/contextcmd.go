@@ -9,6 +9,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
@@ -62,7 +63,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
 	}
 	// The workspace's own prompts count here as in a run.
-	prompts, err := loadPrompts(dir)
+	prompts, err := wire.LoadPrompts(dir)
 	if err != nil {
 		return err
 	}
@@ -80,10 +81,10 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		}
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
-		engineer := &agent.Engineer{Prompts: prompts, Window: window(set)}
-		scout := s.scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
+		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set)}
+		scout := s.Scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
 		// What a run would find out first is not: only what is known is shown.
-		scout.Survey, scout.Findings = s.recorded, s.glance().Findings
+		scout.Survey, scout.Findings = s.Recorded, s.Glance().Findings
 		plan, err := scout.Plan(ctx.Context, base, req)
 		if err != nil {
 			return err
@@ -94,7 +95,7 @@ func (c *cmdline) showContext(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		hidden, _ := hideSecrets(q)
+		hidden, _ := wire.HideSecrets(q)
 		if hidden.System != q.System || hidden.Text != q.Text {
 			fmt.Fprintln(c.Stderr, "what looks like a secret is sent as [secret 1] and so on")
 		}

@@ -62,8 +62,8 @@ func (c *cmdline) databaseURL(ctx *cli.Context, set config.Settings) (string, er
 	if err != nil {
 		return "", err
 	}
-	defer s.close()
-	return s.ownPostgres(ctx.Context)
+	defer s.Close()
+	return s.OwnPostgres(ctx.Context)
 }
 
 // dbURL prints the address as programs need it. This is the one place

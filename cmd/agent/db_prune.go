@@ -72,11 +72,11 @@ func (c *cmdline) dbPrune(ctx *cli.Context) error {
 		// Fixed before the question: what was counted and what is removed are of the same
 		// age, however long the answer takes.
 		result := prunedRow{Before: time.Now().Add(-age).UTC(), DryRun: dry}
-		act := s.db.Prune
+		act := s.DB.Prune
 		if dry {
-			act = s.db.Prunable
+			act = s.DB.Prunable
 		} else if !yes {
-			if err := c.confirmPrune(ctx.Context, s.db, result.Before); err != nil {
+			if err := c.confirmPrune(ctx.Context, s.DB, result.Before); err != nil {
 				return err
 			}
 		}

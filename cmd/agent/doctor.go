@@ -16,6 +16,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -377,3 +378,21 @@ func (c *cmdline) printChecks(checks []check, asJSON bool) error {
 
 // gib prints bytes in GiB.
 func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+
+// checkModelsFor is the doctor's line about models. Nothing is missing
+// for the main job without one: a patch needs none.
+func checkModelsFor(set config.Settings) check {
+	const name = "models"
+	text, err := wire.DescribeModels(set)
+	// A warning at most: the main job with a patch works without.
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return check{name, checkWarn, f.Error(), f.Next}
+	case err != nil:
+		return check{name, checkWarn, err.Error(), "mend that value"}
+	case set["gemini.keys"].Text == "" && set["ollama.host"].Text == "" && len(config.ParseList(set["model"].Text)) == 0:
+		return check{name, checkWarn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
+	}
+	return check{name, checkOK, text, ""}
+}

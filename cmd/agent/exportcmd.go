@@ -105,7 +105,7 @@ func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, er
 	if err != nil {
 		return run.Evidence{}, err
 	}
-	e, err := s.db.Evidence(ctx, d.ID)
+	e, err := s.DB.Evidence(ctx, d.ID)
 	var lacking *store.LackingError
 	if errors.As(err, &lacking) {
 		err = fault.Usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
@@ -131,7 +131,7 @@ func (c *cmdline) export(ctx *cli.Context) error {
 			return err
 		}
 		write := func(w io.Writer) error {
-			return archive.Write(ctx.Context, w, e, func(d string) ([]byte, error) { return s.db.Content(ctx.Context, d) }, key)
+			return archive.Write(ctx.Context, w, e, func(d string) ([]byte, error) { return s.DB.Content(ctx.Context, d) }, key)
 		}
 		name := cmp.Or(ctx.String("output"), "agent-run-"+e.Run+".tar")
 		if name == "-" {

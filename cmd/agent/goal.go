@@ -1,18 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
-
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
-	"agent/orchestrator/agent"
-	"agent/orchestrator/forge"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 )
 
@@ -49,7 +42,7 @@ func (c *cmdline) goalRequest(ctx *cli.Context, set config.Settings, req run.Req
 	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
 		return req, nil
 	}
-	return req, checkAnyModel(ctx.Context, set)
+	return req, wire.CheckAnyModel(ctx.Context, set)
 }
 
 // patchOnly refuses what only a run without a patch takes.
@@ -63,56 +56,4 @@ func patchOnly(ctx *cli.Context) error {
 		return fault.Usage("name the one file that blocks without a file name mean", "--patch takes one --file")
 	}
 	return nil
-}
-
-// scout returns who plans an iteration.
-func (s *session) scout(e *agent.Engineer, it run.Iteration) *run.Scout {
-	return &run.Scout{
-		Engineer: e, Knowledge: s.db, Orders: s.db, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
-		Survey: s.survey, Findings: s.examiner().Findings,
-	}
-}
-
-// promptsDir is where a workspace may have prompts of its own.
-const promptsDir = ".agent/prompts"
-
-// loadPrompts returns the prompts for a workspace.
-func loadPrompts(dir string) (*agent.Prompts, error) {
-	// A prompt that does not work is an error, not a reason to take the
-	// built-in one: nobody would notice.
-	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
-	if err != nil {
-		return nil, fault.Usage("mend or remove that file of "+promptsDir, "%w", err)
-	}
-	return prompts, nil
-}
-
-// promptFiles are the prompts in a directory of a workspace: regular
-// files of a bounded size, and no links, since a link could show any
-// file of the user's to a model.
-type promptFiles string
-
-// Open implements fs.FS.
-func (d promptFiles) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid} // only whole files are read
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (d promptFiles) ReadFile(name string) ([]byte, error) {
-	// The two directories above the file are looked at as well.
-	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-		}
-	}
-	// The same bounds as for a configuration file.
-	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)
-	if err == nil && data == nil {
-		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return data, nil
 }

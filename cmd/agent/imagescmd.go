@@ -56,11 +56,11 @@ func (c *cmdline) imagesBuild(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	// One after the other: two displays of BuildKit do not fit one
 	// terminal.
 	for _, name := range imageNames() {
-		img, err := s.builder.Ensure(ctx.Context, name)
+		img, err := s.Builder.Ensure(ctx.Context, name)
 		if err != nil {
 			return fmt.Errorf("build the %s image: %w", name, err)
 		}
@@ -90,10 +90,10 @@ func (c *cmdline) imagesList(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	var rows []imageRow
 	for _, name := range imageNames() {
-		img, err := s.builder.Find(ctx.Context, name)
+		img, err := s.Builder.Find(ctx.Context, name)
 		// An absent image is a line of the answer, not an error.
 		if err != nil && !errors.Is(err, images.ErrAbsent) {
 			return err
@@ -138,8 +138,8 @@ func (c *cmdline) imagesPrune(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	removed, err := s.builder.Prune(ctx.Context, keep)
+	defer s.Close()
+	removed, err := s.Builder.Prune(ctx.Context, keep)
 	for _, name := range removed {
 		fmt.Fprintln(c.Stdout, "removed image", name)
 	}

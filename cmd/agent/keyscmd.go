@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
 )
@@ -87,8 +88,8 @@ func (s *session) knownKeys(ctx context.Context, set config.Settings, now time.T
 	if err != nil { // names a key by its place, never by its text
 		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].Origin, err)
 	}
-	for _, vendor := range slices.Sorted(maps.Keys(vendors)) {
-		states, err := s.db.Keys().Load(ctx, vendor)
+	for _, vendor := range slices.Sorted(maps.Keys(wire.Vendors)) {
+		states, err := s.DB.Keys().Load(ctx, vendor)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +136,7 @@ func (c *cmdline) forgetKey(ctx context.Context, s *session, rows []keyRow, id s
 		return fault.Usage("see `agent keys` for the keys that are known", "no key %q is known", id)
 	}
 	r := rows[at]
-	if err := s.db.ForgetKey(ctx, r.Vendor, r.Key); err != nil {
+	if err := s.DB.ForgetKey(ctx, r.Vendor, r.Key); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(c.Stdout, "key %s of %s was %s, and is used again\n", cmp.Or(r.Key, "none"), r.Vendor, r.State)

@@ -106,13 +106,13 @@ func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, 
 		// Asked before the events: those of a run that had ended are all there.
 		over := !follow
 		if follow {
-			d, err := s.db.Run(ctx, id)
+			d, err := s.DB.Run(ctx, id)
 			if err != nil {
 				return err
 			}
 			over = !d.Ended.IsZero()
 		}
-		list, err := s.db.Events(ctx, id, kind, after)
+		list, err := s.DB.Events(ctx, id, kind, after)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *session) eachEvent(ctx context.Context, id string, kind run.EntryKind, 
 			if time.Since(settled) < settleEvery {
 				continue
 			}
-			if _, err := s.recover(ctx); err != nil {
+			if _, err := s.Recover(ctx); err != nil {
 				return err
 			}
 			settled = time.Now()

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"agent/cmd/agent/internal/config"
-	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/sandbox"
 	"agent/verify"
@@ -181,23 +178,5 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	// A digest of a weak password would give it away.
 	if got := hide("connection-word"); got != "[key password of the database]" {
 		t.Errorf("kept is %q", got)
-	}
-}
-
-// A broken journal begins nothing.
-type brokenJournal struct {
-	llm.Journal
-	err error
-}
-
-func (j brokenJournal) Begin(context.Context, llm.Record) (int64, error) { return 0, j.err }
-
-// What is not on record in the journal is not in the log either, and nothing of it stays in memory.
-func TestAnExchangeThatIsNotOnRecordIsNotInTheLog(t *testing.T) {
-	t.Parallel()
-	gone := errors.New("gone")
-	j := &loggedJournal{Journal: brokenJournal{err: gone}, open: map[int64]llm.Record{}}
-	if _, err := j.Begin(t.Context(), llm.Record{}); !errors.Is(err, gone) || len(j.open) != 0 {
-		t.Errorf("open are %v, %v", j.open, err)
 	}
 }

@@ -15,13 +15,12 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
-	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
-	"agent/sandbox/workspace"
 )
 
 // loopCommand describes the loop. What aims and caps one run does the
@@ -108,7 +107,7 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 	if err == nil && ctx.String("replay") == "" {
 		// Asked before anything is built: without a model the loop could only
 		// fail, minutes later. A replay asks none.
-		err = checkAnyModel(ctx.Context, set)
+		err = wire.CheckAnyModel(ctx.Context, set)
 	}
 	if err != nil {
 		return err
@@ -180,94 +179,49 @@ type fleet struct {
 func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *run.Request, start *run.Start) (*fleet, error) {
 	// Building the toolchain can take minutes the first time; it has
 	// BuildKit's own display, before the first run begins.
-	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+	if _, err := s.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return nil, fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
+	if err := s.SettleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
 		return nil, err
 	}
-	s.builder.Progress = nil // from here on the terminal is the board's
+	s.Builder.Progress = nil // from here on the terminal is the board's
 	// A replay that names no loop ends here, before a board is drawn.
 	recorded, err := s.recording(ctx, start)
 	if err != nil {
 		return nil, err
 	}
 	board := c.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
-	s.tell = board.Event
+	s.Notify = board.Event
 	// A question is shown before it is sent where its answer will be: to
 	// a person who has not said yes to everything.
-	var before *sender
+	var before func(context.Context, agent.Question) (agent.Question, error)
 	if c.Attended() && !set.On("yes") && recorded == nil {
-		before = &sender{cmdline: c, wait: set.Patience(), board: board}
+		before = (&sender{cmdline: c, wait: set.Patience(), board: board}).before
 	}
 	// A loop spends from one purse, whatever process carries it on.
 	scope := "loop"
 	if start.Order.Single {
 		scope = "run"
 	}
-	crew, err := s.crews(set, scope, before, recorded)
+	crew, err := s.Crews(set, scope, before, recorded)
 	if err != nil {
 		board.Close()
 		return nil, err
 	}
 	req.Approver = s.guarded(&approver{cmdline: c, yes: set.On("yes"), allow: req.Allow, wait: set.Patience(), board: board})
 	return &fleet{board: board, loop: &run.Loop{
-		Runner: s.runner(board.Event), Iterations: s.db, Knowledge: s.db, Crew: crew,
+		Runner: s.Runner(board.Event), Iterations: s.DB, Knowledge: s.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
-			return s.follow(ctx, dir, req.Exclude, found)
+			return s.Follow(ctx, dir, req.Exclude, found)
 		},
-		Export:   s.export,
+		Export:   s.Export,
 		Attended: set.On("yes") || c.Attended() || req.NoPromote,
 	}}, nil
 }
 
-// follow brings the ledger up to date with what is in a workspace now.
-//
-// found gets the files that use what has changed. It is called before the new
-// state counts, so what it records is not lost if it fails.
-func (s *session) follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
-	base, err := workspace.Rescan(ctx, dir, exclude, workspace.Limits{})
-	if err != nil {
-		return fmt.Errorf("scan the workspace: %w", err)
-	}
-	_, err = s.study().Study(ctx, base, found)
-	return err
-}
-
-// ripple has the files wait that use what a run changed. A workspace that
-// was never analyzed has no ledger to compare with, and is left alone: a
-// patch should not wait for a first reading of everything.
-func (s *session) ripple(ctx context.Context, doc run.Document, exclude []string) error {
-	book, err := s.study().Recall(ctx, doc.Workspace)
-	if err != nil || len(book.Paths()) == 0 {
-		return err
-	}
-	return s.follow(ctx, doc.Workspace, exclude, func(found []ledger.Ripple) error {
-		p, err := s.db.PromotionOf(ctx, doc.Run)
-		if err != nil {
-			return err
-		}
-		return run.Cascade(ctx, s.db, doc.Workspace, doc.Run, run.Diffs(p.Changeset))(found)
-	})
-}
-
-// export writes what people read of the record into the workspace.
-//
-// Both are written even when one of them cannot be: they are copies for people,
-// and the record is what counts.
-func (s *session) export(ctx context.Context, dir string) error {
-	return errors.Join(run.ExportMemory(ctx, s.db, dir), run.ExportHistory(ctx, s.db, dir))
-}
-
-// A recorded iteration answers as it did: its plan, and the name that its
-// model calls are recorded under.
-type recorded struct {
-	plan  []byte
-	asked string
-}
-
 // recording returns the iterations that are to be replayed, nil for none.
-func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, error) {
+func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded, error) {
 	of := ctx.String("replay")
 	if of == "" {
 		return nil, nil
@@ -275,29 +229,29 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 	const next = "see `agent runs list` for runs with a goal, `agent sql \"select * from v_iterations\"` for loops"
 	// The beginning of a name is enough, as everywhere.
 	if !start.Order.Single {
-		list, err := s.db.LoopIterations(ctx.Context, of)
+		list, err := s.DB.LoopIterations(ctx.Context, of)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, fault.Usage(next, "no loop is named %s", of)
 		}
 		if err != nil {
 			return nil, err
 		}
-		var recs []recorded
+		var recs []wire.Recorded
 		for _, it := range list {
 			// One that ended before it had a plan has nothing to repeat.
 			if it.Plan != nil {
-				recs = append(recs, recorded{it.Plan, it.ID})
+				recs = append(recs, wire.Recorded{Plan: it.Plan, Asked: it.ID})
 			}
 		}
 		first := list[0].Order
 		start.Order = run.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
 		return recs, nil
 	}
-	found, err := s.db.Run(ctx.Context, of)
+	found, err := s.DB.Run(ctx.Context, of)
 	if err != nil {
 		return nil, err
 	}
-	plan, asked, err := s.db.Plan(ctx.Context, found.ID)
+	plan, asked, err := s.DB.Plan(ctx.Context, found.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -307,53 +261,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]recorded, err
 	}
 	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
 	start.Order.Goal = p.Task.Brief.Goal
-	return []recorded{{plan, asked}}, err
-}
-
-// crews returns who finds the change of each iteration: the models of
-// set, or the record. scope is what the caps hold for. before, when not
-// nil, is the checkpoint before each question.
-func (s *session) crews(set config.Settings, scope string, before *sender, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
-	prompts, err := loadPrompts(set["workspace"].Text)
-	if err != nil {
-		return nil, err
-	}
-	if recs != nil {
-		return s.replays(set, prompts, recs)
-	}
-	// One chain for all iterations of this process: its caps between
-	// goroutines hold only within one.
-	chain, err := s.chain(set, scope, "")
-	if err != nil {
-		return nil, err
-	}
-	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: window(set)}
-		if before != nil {
-			engineer.Before = before.before
-		}
-		return run.Crew{Engineer: engineer, Planner: s.scout(engineer, it)}
-	}, nil
-}
-
-// replays returns who answers each iteration as the recorded one was.
-//
-// The chains are opened before the first iteration, so that a record which cannot
-// be read is told at once and not in the middle of a loop.
-func (s *session) replays(set config.Settings, prompts *agent.Prompts, recs []recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
-	chains := make([]*llm.Chain, len(recs))
-	for i, rec := range recs {
-		var err error
-		if chains[i], err = s.chain(set, "run", rec.asked); err != nil {
-			return nil, err
-		}
-	}
-	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
-		// An iteration beyond the record gets the last one of it.
-		n := min(it.Order.Done, len(recs)-1)
-		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
-		return run.Crew{Engineer: engineer, Planner: run.RecordedPlan(recs[n].plan)}
-	}, nil
+	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
 }
 
 // iterate is a run without a patch: one iteration of the loop. Its result

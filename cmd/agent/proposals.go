@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
@@ -84,7 +85,7 @@ func (c *cmdline) proposalsList(ctx *cli.Context) error {
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
 		// By the name that the record uses, whatever way the person is at it.
-		found, err := s.db.Proposals(ctx.Context, resolved(set["workspace"].Text))
+		found, err := s.DB.Proposals(ctx.Context, resolved(set["workspace"].Text))
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, 
 	if err != nil || n < 1 {
 		return run.KeptProposal{}, fault.Usage(next, "%q is no number of a proposal", name)
 	}
-	p, err := s.db.Proposal(ctx, n)
+	p, err := s.DB.Proposal(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {
 		err = fault.Usage(next, "there is no proposal %d", n)
 	}
@@ -180,7 +181,7 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 			return err
 		}
 		// Dropped twice is dropped.
-		err = s.db.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
+		err = s.DB.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
 		if errors.Is(err, store.ErrSettled) {
 			return fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
 		}
@@ -215,7 +216,7 @@ func (s *session) resume(ctx context.Context, name string, set config.Settings, 
 	req = p.Resume(req)
 	// A patch that passed once needs no model; the others do.
 	if req.Patch == nil {
-		err = checkAnyModel(ctx, set)
+		err = wire.CheckAnyModel(ctx, set)
 	}
 	return req, err
 }

@@ -73,7 +73,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		defer s.close()
+		defer s.Close()
 		return c.judgeAgain(ctx, set, s, a.Evidence, a.Content)
 	}
 	// Ignored, it would look as if the signature had been checked.
@@ -85,7 +85,7 @@ func (c *cmdline) replay(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.judgeAgain(ctx, set, s, e, func(d string) ([]byte, error) { return s.db.Content(ctx.Context, d) })
+		return c.judgeAgain(ctx, set, s, e, func(d string) ([]byte, error) { return s.DB.Content(ctx.Context, d) })
 	})
 }
 
@@ -139,27 +139,27 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, 
 	// The directory goes last, when no box and no build reads it any more.
 	defer func() { gone(err) }()
 	// Minutes the first time, with a display of its own, and so before the board.
-	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+	if _, err := s.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &e.Settings.Config, c.Stderr); err != nil {
+	if err := s.SettleRuntime(ctx.Context, &e.Settings.Config, c.Stderr); err != nil {
 		return err
 	}
-	s.builder.Progress = nil // from here on the terminal is the board's
+	s.Builder.Progress = nil // from here on the terminal is the board's
 	board := c.NewBoard(time.Duration(cmp.Or(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
-	if s.hide == nil { // without a database
-		s.hide = set.OutputMasker(c.Getenv, "")
+	if s.Hide == nil { // without a database
+		s.Hide = set.OutputMasker(c.Getenv, "")
 	}
-	r := s.runner(board.Event)
-	r.Verifier = &verify.Verifier{Boxes: s.pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.hide}
+	r := s.Runner(board.Event)
+	r.Verifier = &verify.Verifier{Boxes: s.Pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.Hide}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
 	// Also after a cancellation. It is joined to the result and does not take its place:
 	// the replay was made, and says what it found.
-	_, pruned := s.builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
+	_, pruned := s.Builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
 		if workspace == dir {
 			return 0
 		}

@@ -138,14 +138,14 @@ func (c *cmdline) review(ctx *cli.Context) error {
 // may take the first. Without one it may be empty.
 func (s *session) toReview(ctx context.Context, name string, filter store.ReviewFilter) ([]store.Promoted, error) {
 	if name == "" {
-		return s.db.Promotions(ctx, filter)
+		return s.DB.Promotions(ctx, filter)
 	}
 	d, err := s.named(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	filter.Run = d.ID
-	list, err := s.db.Promotions(ctx, filter)
+	list, err := s.DB.Promotions(ctx, filter)
 	if err == nil && len(list) == 0 {
 		err = fault.Usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
 	}
@@ -156,7 +156,7 @@ func (s *session) toReview(ctx context.Context, name string, filter store.Review
 // Reviews are added and never changed: what somebody said before stays on record.
 func (s *session) say(ctx context.Context, r store.Review) error {
 	r.Reviewer = reviewer()
-	return s.db.AddReview(ctx, r)
+	return s.DB.AddReview(ctx, r)
 }
 
 // reviewer is the name of the person who runs the program.
@@ -178,11 +178,11 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
 		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Unproven: []verify.Unproven{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
 	}
-	d, err := s.db.Run(ctx, p.Run)
+	d, err := s.DB.Run(ctx, p.Run)
 	if err != nil {
 		return r, err
 	}
-	written, err := s.db.PromotionOf(ctx, p.Run)
+	written, err := s.DB.PromotionOf(ctx, p.Run)
 	if err != nil {
 		return r, err
 	}

@@ -125,7 +125,7 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 		filter.Workspace = resolved(dir)
 	}
 	return c.with(ctx.Context, set, false, func(s *session) error {
-		found, err := s.db.Runs(ctx.Context, filter)
+		found, err := s.DB.Runs(ctx.Context, filter)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (s *session) named(ctx context.Context, prefix string) (store.RunDetail, er
 	// The latest run of any workspace: it is the one that the person
 	// has just seen.
 	if prefix == "" {
-		latest, err := s.db.Runs(ctx, store.RunFilter{Limit: 1})
+		latest, err := s.DB.Runs(ctx, store.RunFilter{Limit: 1})
 		if err != nil {
 			return store.RunDetail{}, err
 		}
@@ -214,7 +214,7 @@ func (s *session) named(ctx context.Context, prefix string) (store.RunDetail, er
 		prefix = latest[0].ID
 	}
 	// The store's own error does not say what was asked for.
-	d, err := s.db.Run(ctx, prefix)
+	d, err := s.DB.Run(ctx, prefix)
 	if errors.Is(err, store.ErrNotFound) {
 		err = fault.Usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
 	}
@@ -257,7 +257,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	// The states tell where the time went.
 	for _, st := range d.States {
-		v.States = append(v.States, shownState{st.State, st.At, s.hide(st.Note)})
+		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
 	}
 	for _, cand := range d.Candidates {
 		v.Candidates = append(v.Candidates, cand.Document())
@@ -267,7 +267,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 		v.Unproven = unrecorded()
 	}
 	// The run may have been recorded when a secret was not configured yet.
-	v.Document = v.Document.Hidden(s.hide)
+	v.Document = v.Document.Hidden(s.Hide)
 	// A promotion that was rolled back wrote nothing, and is no
 	// promotion in a document.
 	if d.Promotion == nil || d.Promotion.Status != run.Committed {
@@ -275,7 +275,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	}
 	// The diff is made from the bytes in the record, which are those
 	// that were written.
-	p, err := s.db.PromotionOf(ctx, d.ID)
+	p, err := s.DB.PromotionOf(ctx, d.ID)
 	if err != nil {
 		return v, err
 	}

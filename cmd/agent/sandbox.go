@@ -151,24 +151,24 @@ func (c *cmdline) sandboxRun(ctx *cli.Context) error {
 func (c *cmdline) prove(ctx *cli.Context, set config.Settings, s *session, req run.Request) error {
 	// Building the toolchain can take minutes the first time; it
 	// has BuildKit's own display, before the run begins.
-	if _, err := s.builder.Ensure(ctx.Context, images.Toolchain); err != nil {
+	if _, err := s.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
 		return fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.settleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
+	if err := s.SettleRuntime(ctx.Context, &req.Config, c.Stderr); err != nil {
 		return err
 	}
-	s.builder.Progress = nil // from here on the terminal is the board's
+	s.Builder.Progress = nil // from here on the terminal is the board's
 	board := c.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
 	req.Approver = s.guarded(&approver{cmdline: c, yes: set.On("yes"), allow: req.Allow, wait: set.Patience(), board: board})
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
-	doc := s.runner(board.Event).Run(ctx.Context, req)
+	doc := s.Runner(board.Event).Run(ctx.Context, req)
 	board.Close()
 	s.ended = &doc
 	reported := c.deliver(ctx, set, doc)
 	// The change is made and told; whom it concerns is found out after.
 	if doc.Promotion != nil {
-		if err := s.ripple(ctx.Context, doc, req.Exclude); err != nil {
+		if err := s.Ripple(ctx.Context, doc, req.Exclude); err != nil {
 			fmt.Fprintf(c.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))
 		}
 	}
@@ -334,7 +334,7 @@ func (c *cmdline) sandboxList(ctx *cli.Context) error {
 		return err
 	}
 	return c.with(ctx.Context, set, true, func(s *session) error {
-		boxes, err := s.engine.Boxes(ctx.Context)
+		boxes, err := s.Engine.Boxes(ctx.Context)
 		if err != nil {
 			return err
 		}
@@ -378,13 +378,13 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	engine, err := c.openEngine(ctx.Context)
+	s, err := c.openEngine(ctx.Context)
 	if err != nil {
 		return err
 	}
 	// What was removed is told even when something else could not be.
-	defer engine.close()
-	boxes, err := engine.engine.Reap(ctx.Context)
+	defer s.Close()
+	boxes, err := s.Engine.Reap(ctx.Context)
 	for _, b := range boxes {
 		fmt.Fprintf(c.Stdout, "removed box %.12s of run %s\n", b.ID, term.CleanLine(b.Run))
 	}
@@ -394,7 +394,7 @@ func (c *cmdline) sandboxCollect(ctx *cli.Context) error {
 	return c.with(ctx.Context, set, true, func(s *session) error {
 		// Only what can be made again is removed. The record, the database's
 		// volume and the images that another installation may use are left alone.
-		removed, err := s.builder.PruneSnapshots(ctx.Context, snapshotsKept)
+		removed, err := s.Builder.PruneSnapshots(ctx.Context, snapshotsKept)
 		for _, name := range removed {
 			fmt.Fprintln(c.Stdout, "removed image", name)
 		}

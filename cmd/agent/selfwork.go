@@ -88,10 +88,10 @@ func (c *cmdline) selfRebuild(ctx *cli.Context) error {
 	// What the journal holds in the end; nil where the attempt did not begin.
 	var state *selfbuild.State
 	err = quiet.with(ctx.Context, set, true, func(s *session) error {
-		return quiet.journal(ctx.Context, s.engine, func(j *selfbuild.Journal) error {
+		return quiet.journal(ctx.Context, s.Engine, func(j *selfbuild.Journal) error {
 			// Containers in which a killed rebuild tried its image hold memory, and may hold
 			// the scratch schema that is about to be dropped.
-			if err := s.engine.ReapErrands(ctx.Context); err != nil {
+			if err := s.Engine.ReapErrands(ctx.Context); err != nil {
 				return err
 			}
 			// From here on a kill leaves an attempt in the journal, which the next process
@@ -178,7 +178,7 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 		// Minutes pass in some phases: what goes on is told as it begins.
 		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
 		HandOver: func(ctx context.Context) error {
-			return r.session.engine.HandOver(ctx, r.selfTags()+":current", resumed)
+			return r.session.Engine.HandOver(ctx, r.selfTags()+":current", resumed)
 		},
 	}
 	var err error
@@ -365,7 +365,7 @@ func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
 // The modules are installed before, from the lock file of the same tree, since the build
 // itself has no network: a change cannot fetch what was not named when it was judged.
 func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) (images.Build, error) {
-	tools, err := r.session.builder.Ensure(ctx, images.Toolchain)
+	tools, err := r.session.Builder.Ensure(ctx, images.Toolchain)
 	if err != nil {
 		return images.Build{}, err
 	}
@@ -373,11 +373,11 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 	if err != nil {
 		return images.Build{}, err
 	}
-	on, err := r.session.builder.Install(ctx, tools, wanted)
+	on, err := r.session.Builder.Install(ctx, tools, wanted)
 	if err != nil {
 		return images.Build{}, err
 	}
-	return r.session.builder.Agent(ctx, ref, on, run.Tree(m), m.Root)
+	return r.session.Builder.Agent(ctx, ref, on, run.Tree(m), m.Root)
 }
 
 // copied gives act a prover whose image works on a copy of the schema.
@@ -388,7 +388,7 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 	address := r.set["database_url"].Text
 	// The agent's own database runs in a container, which may not be up.
 	if address == "" {
-		if address, err = r.session.ownPostgres(ctx); err != nil {
+		if address, err = r.session.OwnPostgres(ctx); err != nil {
 			return err
 		}
 	}
@@ -419,7 +419,7 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 			env = append(env, name+"="+v)
 		}
 	}
-	return act(selfbuild.Prover{Errands: r.session.engine, Env: env, Certificates: r.machineCertificates()})
+	return act(selfbuild.Prover{Errands: r.session.Engine, Env: env, Certificates: r.machineCertificates()})
 }
 
 // tellRebuilt prints which image is current and why, and gives the exit code.

@@ -180,14 +180,14 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	image, err := s.builder.Ensure(t.Context(), images.Toolchain)
+	defer s.Close()
+	image, err := s.Builder.Ensure(t.Context(), images.Toolchain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const id = "1k3listed000"
 	spec := sandbox.Spec{Image: image.ID, Run: id, Purpose: "a test", Lease: time.Now().Add(time.Hour)}
-	box, err := s.engine.Start(t.Context(), spec)
+	box, err := s.Engine.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +217,14 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 		t.Errorf("after its end it is listed as %+v", rows)
 	}
 	// One that waits for a candidate ends with the session.
-	s.runner(nil).Boxes.Want(t.Context(), spec, 1)
+	s.Runner(nil).Boxes.Want(t.Context(), spec, 1)
 	for patience := time.Now().Add(time.Minute); len(listed()) == 0 && time.Now().Before(patience); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if rows := listed(); len(rows) != 1 || rows[0].Purpose != "pool" || !rows[0].Live {
 		t.Errorf("while it waits it is listed as %+v", rows)
 	}
-	s.close()
+	s.Close()
 	if rows := listed(); len(rows) != 0 {
 		t.Errorf("after the session it is listed as %+v", rows)
 	}

@@ -62,7 +62,7 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 	// The query is one argument: its quoting is the shell's business.
 	query := strings.TrimSpace(ctx.Args().First())
 	return c.with(ctx.Context, set, false, func(s *session) error {
-		db, most := s.db.WithLimit(ctx.Duration("timeout")), 0
+		db, most := s.DB.WithLimit(ctx.Duration("timeout")), 0
 		// Who does not know the views yet cannot ask anything.
 		if query == "" || viewName.MatchString(query) {
 			views, err := db.Views(ctx.Context)

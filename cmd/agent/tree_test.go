@@ -49,6 +49,10 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
+	"cmd/agent/internal/wire": {
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
+		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "verify",
+	},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

@@ -69,14 +69,14 @@ func (c *cmdline) undo(ctx context.Context, s *session, yes bool, of run.Record,
 			return run.Document{}, err
 		}
 	}
-	return s.runner(nil).Undo(ctx, of, back.merged, back.conflict), nil
+	return s.Runner(nil).Undo(ctx, of, back.merged, back.conflict), nil
 }
 
 // undoable returns the promotion to reverse: that of the run named,
 // else the last one of the workspace.
 func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record, run.Promotion, error) {
 	if prefix == "" {
-		of, p, err := s.db.LastPromotion(ctx, dir)
+		of, p, err := s.DB.LastPromotion(ctx, dir)
 		if errors.Is(err, store.ErrNotFound) {
 			err = fault.Usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
 		}
@@ -97,7 +97,7 @@ func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record,
 	case d.UndoneBy != "":
 		return d.Record, run.Promotion{}, fault.Usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
 	}
-	p, err := s.db.PromotionOf(ctx, d.ID)
+	p, err := s.DB.PromotionOf(ctx, d.ID)
 	return d.Record, p, err
 }
 

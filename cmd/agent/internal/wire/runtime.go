@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -18,14 +18,14 @@ const (
 	autoRuntime = "auto"
 )
 
-// settleRuntime sees to it that the engine has the runtime that is asked for, and
+// SettleRuntime sees to it that the engine has the runtime that is asked for, and
 // puts its name in place of "auto". That this one is not there is said on told:
 // whoever wants to be sure names it.
-func (s *session) settleRuntime(ctx context.Context, config *verify.Config, told io.Writer) error {
+func (s *Session) SettleRuntime(ctx context.Context, config *verify.Config, told io.Writer) error {
 	if config.Runtime == "" {
 		return nil
 	}
-	info, err := s.engine.Info(ctx)
+	info, err := s.Engine.Info(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,9 @@
-package main
+package wire
 
 import (
 	"context"
 	"sync"
 
-	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 )
@@ -73,15 +72,4 @@ func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[
 	// Money counts millionths; the log has whole units of the currency, as `--max-cost`
 	// does.
 	run.Enter(ctx, run.Entry{Kind: run.ModelEntry, Actor: r.Vendor + "/" + r.Model, Subject: r.Step, Detail: detail})
-}
-
-// enterAnswer enters what the checkpoint before a question answered, and whose
-// answer it was. It returns err, which ErrSkipped is when the question is not sent.
-func enterAnswer(ctx context.Context, q agent.Question, by string, err error) error {
-	answer := "send"
-	if err != nil {
-		answer = string(run.Skip)
-	}
-	run.Enter(ctx, run.Entry{Kind: run.ApprovalEntry, Actor: by, Subject: answer, Detail: map[string]any{"question": q.Step}})
-	return err
 }

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	if slices.Contains(info.Runtimes, runsc) {
 		auto, warned = runsc, false
 	}
-	s := &session{engine: engine}
+	s := &Session{Engine: engine}
 	for name, test := range map[string]struct {
 		want           string
 		warned, refuse bool
@@ -35,7 +35,7 @@ func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	} {
 		var told strings.Builder
 		config := verify.Config{Runtime: name}
-		err := s.settleRuntime(t.Context(), &config, &told)
+		err := s.SettleRuntime(t.Context(), &config, &told)
 		if config.Runtime != test.want || (told.Len() > 0) != test.warned || (err != nil) != test.refuse {
 			t.Errorf("%q: %q, said %q, %v", name, config.Runtime, told.String(), err)
 		}

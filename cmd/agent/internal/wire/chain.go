@@ -1,9 +1,8 @@
-package main
+package wire
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -19,9 +18,9 @@ import (
 	"agent/orchestrator/llm/ollama"
 )
 
-// vendors makes the link to a model, by the vendor's name. Another
+// Vendors makes the link to a model, by the vendor's name. Another
 // vendor is a package and a line here.
-var vendors = map[string]func(s config.Settings, model string) (llm.Link, error){
+var Vendors = map[string]func(s config.Settings, model string) (llm.Link, error){
 	gemini.Vendor: geminiLink,
 	ollama.Vendor: ollamaLink,
 }
@@ -47,7 +46,7 @@ func links(s config.Settings) ([]llm.Link, error) {
 	for _, name := range modelNames(s) {
 		// Only the first slash counts: the names of models may hold more.
 		vendor, model, ok := strings.Cut(name, "/")
-		make := vendors[vendor]
+		make := Vendors[vendor]
 		if !ok || model == "" || make == nil {
 			return nil, fault.Usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].Origin, name)
 		}
@@ -97,9 +96,9 @@ func ollamaLink(s config.Settings, model string) (llm.Link, error) {
 	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
 }
 
-// window is the context of the smallest model that may be asked: a question has
+// Window is the context of the smallest model that may be asked: a question has
 // to fit a fallback as well.
-func window(s config.Settings) agent.Window {
+func Window(s config.Settings) agent.Window {
 	for _, name := range modelNames(s) {
 		if vendor, _, _ := strings.Cut(name, "/"); vendor == ollama.Vendor {
 			n, err := strconv.Atoi(s["ollama.context"].Text)
@@ -114,13 +113,13 @@ func window(s config.Settings) agent.Window {
 
 // chain returns what asks the models of set, or answers from the record
 // of the run replay. The caps are those of a scope: "run" or "loop".
-func (s *session) chain(set config.Settings, scope, replay string) (*llm.Chain, error) {
+func (s *Session) chain(set config.Settings, scope, replay string) (*llm.Chain, error) {
 	limits, err := set.Budget()
 	if err != nil {
 		return nil, err
 	}
 	limits.Scope = scope
-	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.db, open: map[int64]llm.Record{}}, States: s.db.Keys(), Replay: replay}
+	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {
 		if conf.Links, err = links(set); err != nil {
@@ -136,11 +135,11 @@ func (s *session) chain(set config.Settings, scope, replay string) (*llm.Chain, 
 	return chain, nil
 }
 
-// checkAnyModel looks whether somebody could answer at all, before a
+// CheckAnyModel looks whether somebody could answer at all, before a
 // snapshot is taken in vain. Only where nothing was configured is a
 // local Ollama looked for: a person who named a model is told by the run
 // what became of it.
-func checkAnyModel(ctx context.Context, s config.Settings) error {
+func CheckAnyModel(ctx context.Context, s config.Settings) error {
 	// A model that cannot be asked is told here as well: the key that is
 	// missing, the host that is none.
 	all, err := links(s)
@@ -164,8 +163,8 @@ func checkAnyModel(ctx context.Context, s config.Settings) error {
 		"no model is configured: there is no key of Gemini, and no Ollama answers at %s", host.Host)
 }
 
-// describeModels says which models would be asked, without asking any.
-func describeModels(s config.Settings) (string, error) {
+// DescribeModels says which models would be asked, without asking any.
+func DescribeModels(s config.Settings) (string, error) {
 	all, err := links(s)
 	if err != nil {
 		return "", err
@@ -183,22 +182,4 @@ func describeModels(s config.Settings) (string, error) {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", then ") + "; not asked", nil
-}
-
-// checkModelsFor is the doctor's line about models. Nothing is missing
-// for the main job without one: a patch needs none.
-func checkModelsFor(set config.Settings) check {
-	const name = "models"
-	text, err := describeModels(set)
-	// A warning at most: the main job with a patch works without.
-	var f *fault.Error
-	switch {
-	case errors.As(err, &f):
-		return check{name, checkWarn, f.Error(), f.Next}
-	case err != nil:
-		return check{name, checkWarn, err.Error(), "mend that value"}
-	case set["gemini.keys"].Text == "" && set["ollama.host"].Text == "" && len(config.ParseList(set["model"].Text)) == 0:
-		return check{name, checkWarn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
-	}
-	return check{name, checkOK, text, ""}
 }

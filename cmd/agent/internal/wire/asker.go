@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 	// Who answered is known from the last attempt that began: the answer
 	// itself names only a version.
 	who := ""
-	hidden, restore := hideSecrets(q)
+	hidden, restore := HideSecrets(q)
 	answer, err := a.chain.Ask(ctx, llm.Call{
 		Run: a.run, Step: q.Step, Purpose: string(q.Purpose), Template: q.Digest,
 		Request: llm.Request{
@@ -54,11 +54,11 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 	return agent.Reply{Text: restore(answer.Text), Model: who}, nil
 }
 
-// hideSecrets returns the question as it may leave: what looks like a
+// HideSecrets returns the question as it may leave: what looks like a
 // credential, in whatever part of it, is a mark such as [secret 1].
 // restore puts the credentials back into the answer, so that an edit of a
 // line that holds one finds its line, and the model never saw it.
-func hideSecrets(q agent.Question) (hidden agent.Question, restore func(string) string) {
+func HideSecrets(q agent.Question) (hidden agent.Question, restore func(string) string) {
 	// Hidden together, so that one mark means one credential in both; no
 	// text holds NUL.
 	const between = "\x00"

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/forge"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+)
+
+// A Recorded iteration answers as it did: its plan, and the name that its
+// model calls are recorded under.
+type Recorded struct {
+	Plan  []byte
+	Asked string
+}
+
+// Crews returns who finds the change of each iteration: the models of
+// set, or the record. scope is what the caps hold for. before, when not
+// nil, is the checkpoint before each question.
+func (s *Session) Crews(set config.Settings, scope string, before func(context.Context, agent.Question) (agent.Question, error), recs []Recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+	prompts, err := LoadPrompts(set["workspace"].Text)
+	if err != nil {
+		return nil, err
+	}
+	if recs != nil {
+		return s.replays(set, prompts, recs)
+	}
+	// One chain for all iterations of this process: its caps between
+	// goroutines hold only within one.
+	chain, err := s.chain(set, scope, "")
+	if err != nil {
+		return nil, err
+	}
+	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Before: before}
+		return run.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
+	}, nil
+}
+
+// replays returns who answers each iteration as the recorded one was.
+//
+// The chains are opened before the first iteration, so that a record which cannot
+// be read is told at once and not in the middle of a loop.
+func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+	chains := make([]*llm.Chain, len(recs))
+	for i, rec := range recs {
+		var err error
+		if chains[i], err = s.chain(set, "run", rec.Asked); err != nil {
+			return nil, err
+		}
+	}
+	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+		// An iteration beyond the record gets the last one of it.
+		n := min(it.Order.Done, len(recs)-1)
+		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
+		return run.Crew{Engineer: engineer, Planner: run.RecordedPlan(recs[n].Plan)}
+	}, nil
+}
+
+// Scout returns who plans an iteration.
+func (s *Session) Scout(e *agent.Engineer, it run.Iteration) *run.Scout {
+	return &run.Scout{
+		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
+		Survey: s.Survey, Findings: s.examiner().Findings,
+	}
+}
+
+// promptsDir is where a workspace may have prompts of its own.
+const promptsDir = ".agent/prompts"
+
+// LoadPrompts returns the prompts for a workspace.
+func LoadPrompts(dir string) (*agent.Prompts, error) {
+	// A prompt that does not work is an error, not a reason to take the
+	// built-in one: nobody would notice.
+	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
+	if err != nil {
+		return nil, fault.Usage("mend or remove that file of "+promptsDir, "%w", err)
+	}
+	return prompts, nil
+}
+
+// promptFiles are the prompts in a directory of a workspace: regular
+// files of a bounded size, and no links, since a link could show any
+// file of the user's to a model.
+type promptFiles string
+
+// Open implements fs.FS.
+func (d promptFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid} // only whole files are read
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (d promptFiles) ReadFile(name string) ([]byte, error) {
+	// The two directories above the file are looked at as well.
+	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+	}
+	// The same bounds as for a configuration file.
+	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)
+	if err == nil && data == nil {
+		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"agent/cmd/agent/internal/config"
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// A Session is what the commands stand on, opened by one function and
+// closed by one: an engine, the images on it, and the record. Without
+// an engine Engine and Builder are nil. Opening goes in this order, and
+// each step says what to do when it does not work:
+//  1. the guest, which is part of this program
+//  2. the engine
+//  3. the database, whose container lives on the engine
+//  4. recovery of what dead processes left behind
+type Session struct {
+	Engine  *sandbox.Engine
+	Builder *images.Builder
+	// Made by Runner, with an engine.
+	Pool *sandbox.Pool
+	DB   *store.DB
+	// What runs do, with the database.
+	log *run.Log
+	// Hide takes the configured secrets out of what boxes wrote; nil for a command that
+	// has no boxes and shows no run.
+	Hide func(string) string
+	// What goes on when a run has ended.
+	background sync.WaitGroup
+	// Made by Analyst, on demand.
+	analyst *run.Analyst
+	// Notify is given what goes on outside of a run; nil for nobody.
+	Notify func(run.Event)
+}
+
+// A Host is what a session takes from its process.
+type Host struct {
+	Guest  func() ([]byte, error) // the program that is PID 1 of every box
+	Getenv func(string) string
+	Stderr io.Writer // for what is built, and what was settled
+}
+
+// OpenEngine connects to the engine and makes the builder of its
+// images.
+func OpenEngine(ctx context.Context, h Host) (*Session, error) {
+	// The guest first: without it no image can be named, and the cure
+	// has nothing to do with the engine.
+	guest, err := h.Guest()
+	if err != nil {
+		return nil, err
+	}
+	engine, err := sandbox.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{Engine: engine, Builder: images.New(engine, guest, h.Stderr)}, nil
+}
+
+// Open opens everything that a command needs and settles what dead
+// processes left behind. With needEngine false, and a database of the
+// user's own, a missing engine is no hindrance.
+func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*Session, error) {
+	s, err := OpenEngine(ctx, h)
+	if err != nil {
+		// With a database elsewhere, the history can be read and a
+		// promotion undone while the engine is down.
+		if needEngine || set["database_url"].Text == "" {
+			return nil, err
+		}
+		s = &Session{}
+	}
+	if err := s.openDatabase(ctx, set); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.log = run.NewLog(ctx, s.DB, set.LogMasker(h.Getenv, s.DB.Secret()))
+	s.Hide = set.OutputMasker(h.Getenv, s.DB.Secret())
+	// Before anything else is done: the next run must find the
+	// workspace whole, and a list must not show as running what is
+	// dead.
+	settled, err := s.Recover(ctx)
+	// The person who comes back after a crash wants to know how it
+	// ended.
+	for _, r := range settled {
+		fmt.Fprintf(h.Stderr, "agent: settled run %s, left behind by a process that died: %s\n", r.ID, r.State)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("settle what dead processes left: %w", err)
+	}
+	return s, nil
+}
+
+// openDatabase opens the record: the database of the configuration, or
+// the agent's own, whose image is built and whose container is started
+// on demand.
+func (s *Session) openDatabase(ctx context.Context, set config.Settings) error {
+	url := set["database_url"].Text
+	if url == "" {
+		own, err := s.OwnPostgres(ctx)
+		if err != nil {
+			return err
+		}
+		url = own
+	}
+	// Opening migrates the schema, so what follows finds every table.
+	db, err := store.Open(ctx, url)
+	s.DB = db
+	return err
+}
+
+// OwnPostgres returns the address of the agent's own Postgres, which
+// runs when it returns.
+func (s *Session) OwnPostgres(ctx context.Context) (string, error) {
+	// With nothing to build this is one inspect of the engine.
+	image, err := s.Builder.Ensure(ctx, images.Postgres)
+	if err != nil {
+		return "", fmt.Errorf("build the Postgres image: %w", err)
+	}
+	return s.Engine.Postgres(ctx, image.ID)
+}
+
+// Recover settles interrupted runs and promotions, and the boxes of
+// dead processes when there is an engine.
+func (s *Session) Recover(ctx context.Context) ([]run.Record, error) {
+	// Only a missing engine leaves this nil; then boxes are left to the
+	// next command that finds one.
+	var boxes run.Reaper // a nil *Engine in it would not be a nil interface
+	if s.Engine != nil {
+		boxes = s.Engine
+	}
+	return run.Recover(ctx, s.DB, s.DB, boxes)
+}
+
+// Runner returns the state machine over this session.
+func (s *Session) Runner(emit func(run.Event)) *run.Runner {
+	r := &run.Runner{Store: s.DB, Log: s.log, Orphans: s.DB, Proposals: s.DB, Emit: emit, Recorder: s.DB, Later: s.background.Go, Hide: s.Hide}
+	// Undo needs no boxes, and gets none.
+	if s.Engine != nil {
+		r.Images = s.Builder
+		if s.Pool == nil {
+			s.Pool = sandbox.NewPool(s.Engine, sandbox.PoolConfig{})
+		}
+		r.Boxes, r.Verifier = s.Pool, &verify.Verifier{Boxes: s.Pool, Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
+	}
+	return r
+}
+
+// Close gives everything back.
+func (s *Session) Close() {
+	s.background.Wait()
+	if s.analyst != nil {
+		if err := s.analyst.Close(); err != nil && s.Notify != nil {
+			s.Notify(run.Event{Note: err.Error()})
+		}
+	}
+	if s.Pool != nil {
+		if err := s.Pool.Close(); err != nil && s.Notify != nil {
+			s.Notify(run.Event{Note: err.Error()})
+		}
+	}
+	// The last boxes are gone, which is the last that is entered.
+	if err := s.log.Close(); err != nil && s.Notify != nil {
+		s.Notify(run.Event{Note: err.Error()})
+	}
+	// The database before the engine: it may live on it.
+	if s.DB != nil {
+		s.DB.Close()
+	}
+	if s.Engine != nil {
+		s.Engine.Close() // idle connections: nothing to lose
+	}
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/images"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// Analyst returns the analyst of this process: one for all runs, so that
+// the ledger is read from the record once.
+func (s *Session) Analyst() *run.Analyst {
+	if s.analyst == nil {
+		s.analyst = &run.Analyst{Symbols: s.DB, Images: s.Builder, Boxes: s.Engine, Emit: func(e run.Event) {
+			if s.Notify != nil {
+				s.Notify(e)
+			}
+		}}
+	}
+	return s.analyst
+}
+
+// Survey brings the ledger of a workspace up to date. What the user's
+// own edits since the last time concern is queued, as for the changes of
+// a run.
+func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+	book, err := s.Analyst().Study(ctx, base, func(found []ledger.Ripple) error {
+		// Told before it is done: a queue that is away is an error of its own.
+		if s.Notify != nil {
+			s.Notify(run.Event{Note: fmt.Sprintf("queued %d files that use what changed", len(found))})
+		}
+		return run.Cascade(ctx, s.DB, base.Root, run.Label("edit"), nil)(found)
+	})
+	if err != nil {
+		return run.Survey{}, err
+	}
+	said, err := run.Described(ctx, s.DB, base.Root, book)
+	return run.Survey{Ledger: book, Summaries: said}, err
+}
+
+// Recorded is survey without a look at the files, and without an engine:
+// what was known the last time.
+func (s *Session) Recorded(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+	book, err := s.Analyst().Recall(ctx, base.Root)
+	if err != nil {
+		return run.Survey{}, err
+	}
+	said, err := run.Described(ctx, s.DB, base.Root, book)
+	return run.Survey{Ledger: book, Summaries: said}, err
+}
+
+// examiner looks at the target of a run before any change.
+func (s *Session) examiner() *run.Examiner {
+	// The cache is the one that the run's own verifier uses: what is found
+	// out here it need not find out again.
+	return &run.Examiner{
+		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB}, Run: "analyze",
+		Emit: func(e run.Event) {
+			if s.Notify != nil {
+				s.Notify(e)
+			}
+		},
+	}
+}
+
+// Glance is the examiner of `agent context`: it knows what was found out
+// before, and starts nothing to find out more.
+func (s *Session) Glance() *run.Examiner {
+	return &run.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB}}
+}
+
+// A finder finds images and makes none.
+type finder struct{ builder *images.Builder }
+
+// Ensure implements run.Snapshotter; without an engine there is no image.
+func (l finder) Ensure(ctx context.Context, name string) (images.Image, error) {
+	if l.builder == nil {
+		return images.Image{}, images.ErrAbsent
+	}
+	return l.builder.Find(ctx, name)
+}
+
+// Install implements run.Snapshotter. What is cached is known by what would be
+// installed, so nothing is.
+func (l finder) Install(_ context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error) {
+	if l.builder == nil {
+		return toolchain, nil
+	}
+	return l.builder.Planned(toolchain, d)
+}
+
+// Near implements run.Snapshotter.
+func (l finder) Near(_ context.Context, installed images.Image, _ images.Tree, _ string, _ func() images.Tree) (images.Image, images.Delta, error) {
+	return images.Image{Installed: installed.Installed}, images.Delta{}, nil
+}
+
+// Snapshot implements run.Snapshotter. What is cached is known by the
+// digest of the workspace, so no snapshot is needed.
+func (l finder) Snapshot(_ context.Context, installed images.Image, _ images.Tree, _ string) (images.Image, error) {
+	return images.Image{Installed: installed.Installed}, nil
+}
+
+// Follow brings the ledger up to date with what is in a workspace now.
+//
+// found gets the files that use what has changed. It is called before the new
+// state counts, so what it records is not lost if it fails.
+func (s *Session) Follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
+	base, err := workspace.Rescan(ctx, dir, exclude, workspace.Limits{})
+	if err != nil {
+		return fmt.Errorf("scan the workspace: %w", err)
+	}
+	_, err = s.Analyst().Study(ctx, base, found)
+	return err
+}
+
+// Ripple has the files wait that use what a run changed. A workspace that
+// was never analyzed has no ledger to compare with, and is left alone: a
+// patch should not wait for a first reading of everything.
+func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string) error {
+	book, err := s.Analyst().Recall(ctx, doc.Workspace)
+	if err != nil || len(book.Paths()) == 0 {
+		return err
+	}
+	return s.Follow(ctx, doc.Workspace, exclude, func(found []ledger.Ripple) error {
+		p, err := s.DB.PromotionOf(ctx, doc.Run)
+		if err != nil {
+			return err
+		}
+		return run.Cascade(ctx, s.DB, doc.Workspace, doc.Run, run.Diffs(p.Changeset))(found)
+	})
+}
+
+// Export writes what people read of the record into the workspace.
+//
+// Both are written even when one of them cannot be: they are copies for people,
+// and the record is what counts.
+func (s *Session) Export(ctx context.Context, dir string) error {
+	return errors.Join(run.ExportMemory(ctx, s.DB, dir), run.ExportHistory(ctx, s.DB, dir))
+}
