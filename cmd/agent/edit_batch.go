@@ -99,7 +99,7 @@ func (c *cmdline) editBatch(ctx *cli.Context) error {
 }
 
 // readBatchLine appends the next line to line, without its end. A line that
-// is too long is read to its end and gives errTooLarge.
+// is too long is read to its end and gives term.ErrTooLarge.
 func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
 	// A long line comes in parts. Once it is too long the parts are read and
 	// dropped, so that the line after it is found.

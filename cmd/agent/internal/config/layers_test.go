@@ -111,7 +111,7 @@ func TestListsComeFromCommasAndFromJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{"": nil, "ci": {"ci"}, "ci, git,": {"ci", "git"}, `["a,b","c"]`: {"a,b", "c"}, "[abc]*.py": {"[abc]*.py"}} {
 		if diff := cmp.Diff(want, ParseList(text)); diff != "" {
-			t.Errorf("unlist(%q) (-want +got):\n%s", text, diff)
+			t.Errorf("ParseList(%q) (-want +got):\n%s", text, diff)
 		}
 	}
 }

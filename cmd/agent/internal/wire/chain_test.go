@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"agent/cmd/agent/internal/config"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"agent/cmd/agent/internal/config"
 
 	"github.com/urfave/cli/v2"
 
