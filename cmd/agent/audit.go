@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/secret"
 )
 
 // secretVariables are the variables of an environment that hold secrets and
@@ -55,7 +55,7 @@ func (c *cmdline) hider(set settings, password string) func(string) string {
 	return func(text string) string {
 		// Known ones first, by their name: as something that looks like a credential they
 		// would be replaced by a number, which tells nobody which key leaked.
-		text, _ = workspace.HideSecrets(mask(text))
+		text, _ = secret.Hide(mask(text))
 		return llm.Line(text)
 	}
 }

@@ -40,10 +40,11 @@ var allowed = map[string][]string{
 	"orchestrator/blame":   {"orchestrator/edit"},
 	"orchestrator/edit":    {"sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
-	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
+	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
+	"sandbox/workspace":    {"sandbox/workspace/secret"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

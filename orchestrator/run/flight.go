@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/secret"
 	"agent/verify"
 )
 
@@ -232,7 +233,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 // refused, since that explains why a test fails.
 func (f *flight) request(ctx context.Context, e verify.Event) error {
 	logRequest(ctx, e)
-	note, _ := workspace.HideSecrets(f.hide(e.Gate + ": " + e.Request.String()))
+	note, _ := secret.Hide(f.hide(e.Gate + ": " + e.Request.String()))
 	if !e.Request.Allowed {
 		f.emit(Event{Note: note})
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/secrettest"
 )
 
 // weakOf lists the holds of cs for weakened checks, as "kind path reason".
@@ -224,10 +227,10 @@ func TestAHoldNamesTheLineThatIsNew(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	secret := credentials[2].line
-	for _, line := range []string{secret + "  # noqa", "x = '" + strings.Repeat("é", longestLine) + "'  # noqa", "x = '" + strings.Repeat("é", 500) + "'  # noqa"} {
+	hidden := secrettest.Credentials[2].Line
+	for _, line := range []string{hidden + "  # noqa", "x = '" + strings.Repeat("é", secret.MaxLine) + "'  # noqa", "x = '" + strings.Repeat("é", 500) + "'  # noqa"} {
 		got := weakOf(create("a.py", line))
-		if len(got) != 1 || strings.Contains(got[0], drawn[:8]) || strings.Contains(got[0], "AKIA") || len(got[0]) > 300 {
+		if len(got) != 1 || strings.Contains(got[0], secrettest.Drawn[:8]) || strings.Contains(got[0], "AKIA") || len(got[0]) > 300 {
 			t.Errorf("%.60q: %q", line, got)
 		}
 	}

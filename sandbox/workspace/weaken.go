@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"agent/sandbox/workspace/secret"
 )
 
 // The kinds of hold for changes that weaken a check: each gate passes, because
@@ -126,7 +128,7 @@ func cancel(before, after []mark, key func(mark) string) (_, _ []mark) {
 }
 
 // byLine, byFile and byForm are keys of surplus, from close to loose.
-func byLine(m mark) string { return byForm(m) + "\x00" + m.text[:min(len(m.text), longestLine)] }
+func byLine(m mark) string { return byForm(m) + "\x00" + m.text[:min(len(m.text), secret.MaxLine)] }
 func byFile(m mark) string { return byForm(m) + "\x00" + m.path }
 func byForm(m mark) string { return fmt.Sprint(m.form, "\x00", m.wide, "\x00", m.codes) }
 
@@ -194,10 +196,10 @@ const mostQuoted = 80
 // quote is a line as a person may be shown it: clipped, without anything that
 // a terminal obeys or that looks like something else, and without a secret.
 func quote(line string) string {
-	if len(line) > longestLine {
+	if len(line) > secret.MaxLine {
 		return fmt.Sprintf("(a line of %d bytes)", len(line))
 	}
-	if rule, ok := secretIn(line); ok {
+	if rule, ok := secret.InLine(line); ok {
 		return "(not shown, for it holds what looks like " + rule + ")"
 	}
 	clean := strings.Map(func(r rune) rune {

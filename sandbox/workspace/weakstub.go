@@ -3,6 +3,8 @@ package workspace
 import (
 	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/secret"
 )
 
 // A stub is believed: what it does not say is not checked anywhere.
@@ -75,7 +77,7 @@ func anyMembersIn(f sourceFile) (list []mark) {
 func signaturesOf(f sourceFile, give func(key string, line int, typed map[string]bool)) {
 	scope := ""
 	for i, line := range f.lines {
-		if len(line.code) > longestLine {
+		if len(line.code) > secret.MaxLine {
 			continue
 		}
 		if m := stubScope.FindStringSubmatch(line.code); m != nil && m[1] == "" {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/secret"
 )
 
 // typeHolds lists annotations that now let everything through, casts that
@@ -105,7 +107,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 	scope := ""
 	for i, line := range f.lines {
 		// A line of data annotates nothing.
-		if len(line.code) > longestLine {
+		if len(line.code) > secret.MaxLine {
 			continue
 		}
 		if m := form.scope.FindStringSubmatch(line.code); m != nil {

@@ -1,4 +1,4 @@
-package workspace
+package secret
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ const longSecret = 16
 // A span is a part of a text, by its offsets.
 type span struct{ from, to int }
 
-// HideSecrets returns text with a mark, [secret 1] and so on, in the place of
+// Hide returns text with a mark, [secret 1] and so on, in the place of
 // every credential in it, and a function that puts the credentials back where
 // such marks stand in another text: in what a model answered to the first. A
 // text without credentials is returned as it is.
@@ -32,7 +32,7 @@ type span struct{ from, to int }
 // read by its name where the text quotes it as a question does: between a line <<WORD
 // NAME and the line WORD>>. Of one text
 // the marks are always the same; one that the text holds already is not used.
-func HideSecrets(text string) (hidden string, restore func(string) string) {
+func Hide(text string) (hidden string, restore func(string) string) {
 	var out strings.Builder
 	marks := map[string]string{} // by credential
 	var pairs []string
@@ -88,7 +88,7 @@ func secretSpans(text string) []span {
 	for line := range strings.Lines(text) {
 		quoted.enter(line)
 		found = append(found, lineSpans(line, from)...)
-		if len(line) <= longestLine {
+		if len(line) <= MaxLine {
 			for _, s := range assignedSpans(line, quoted.kind) {
 				found = append(found, span{from + s.from, from + s.to})
 			}
@@ -116,9 +116,9 @@ func secretSpans(text string) []span {
 // lineSpans returns the credentials of a line that begins at from. In a line
 // that is too long to be written by hand only well-known forms count.
 func lineSpans(line string, from int) (found []span) {
-	for i, r := range secretRules {
-		literal := i == len(secretRules)-1
-		if r.entropy == 0 || literal && (len(line) > longestLine || !mayAssign(line)) {
+	for i, r := range rules {
+		literal := i == len(rules)-1
+		if r.entropy == 0 || literal && (len(line) > MaxLine || !mayAssign(line)) {
 			continue // the body of a private key is looked for in the whole text
 		}
 		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {

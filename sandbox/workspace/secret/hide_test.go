@@ -1,39 +1,41 @@
-package workspace
+package secret
 
 import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/secret/secrettest"
+
 	"pgregory.net/rapid"
 )
 
 // aKey is a private key in the form in which files hold it.
-var aKey = "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + drawn + "\n" + drawn[5:] + "\n" + drawn[:6] + "==\n-----END RSA PRIVATE KEY-----\n"
+var aKey = "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + secrettest.Drawn + "\n" + secrettest.Drawn[5:] + "\n" + secrettest.Drawn[:6] + "==\n-----END RSA PRIVATE KEY-----\n"
 
 // secretPart is how many bytes of a credential may not be seen in a row.
 const secretPart = 12
 
 func TestSecretsAreHiddenAndComeBack(t *testing.T) {
-	for _, c := range credentials {
-		if c.rule == "private key" {
+	for _, c := range secrettest.Credentials {
+		if c.Rule == "private key" {
 			continue // the line alone is none yet
 		}
-		text := "before\n" + c.line + "\nafter\n"
-		hidden, restore := HideSecrets(text)
+		text := "before\n" + c.Line + "\nafter\n"
+		hidden, restore := Hide(text)
 		if !strings.Contains(hidden, "[secret 1]") || !strings.HasPrefix(hidden, "before\n") || !strings.HasSuffix(hidden, "\nafter\n") {
 			t.Errorf("%q became %q", text, hidden)
 		}
-		for i := range len(drawn) - secretPart {
-			if part := drawn[i : i+secretPart]; strings.Contains(c.line, part) && strings.Contains(hidden, part) {
-				t.Errorf("%q still shows %q: %q", c.line, part, hidden)
+		for i := range len(secrettest.Drawn) - secretPart {
+			if part := secrettest.Drawn[i : i+secretPart]; strings.Contains(c.Line, part) && strings.Contains(hidden, part) {
+				t.Errorf("%q still shows %q: %q", c.Line, part, hidden)
 			}
 		}
 		if got := restore(hidden); got != text {
 			t.Errorf("%q came back as %q", text, got)
 		}
 	}
-	for _, line := range harmlessLines {
-		if hidden, _ := HideSecrets(line); hidden != line {
+	for _, line := range secrettest.Harmless {
+		if hidden, _ := Hide(line); hidden != line {
 			t.Errorf("%q became %q", line, hidden)
 		}
 	}
@@ -44,11 +46,11 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 		"in a file":   aKey,
 		"in a string": "key = \"" + strings.ReplaceAll(aKey, "\n", "\\n") + "\"\nx = 1\n",
 		"in a diff":   "+" + strings.ReplaceAll(aKey, "\n", "\n+") + "x = 1\n",
-		"cut off":     aKey[:strings.Index(aKey, drawn[5:])+20] + "\n",
+		"cut off":     aKey[:strings.Index(aKey, secrettest.Drawn[5:])+20] + "\n",
 	} {
-		hidden, restore := HideSecrets(text)
-		for i := 0; i+secretPart < len(drawn); i++ {
-			if strings.Contains(hidden, drawn[i:i+secretPart]) {
+		hidden, restore := Hide(text)
+		for i := 0; i+secretPart < len(secrettest.Drawn); i++ {
+			if strings.Contains(hidden, secrettest.Drawn[i:i+secretPart]) {
 				t.Errorf("%s: the key is shown:\n%s", name, hidden)
 				break
 			}
@@ -58,7 +60,7 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 		}
 	}
 	const code = "if strings.Contains(s, \"-----BEGIN " + "PRIVATE KEY-----\") {\n\treturn true\n}\n"
-	if hidden, _ := HideSecrets(code); hidden != code {
+	if hidden, _ := Hide(code); hidden != code {
 		t.Errorf("code that looks for a key lost a part:\n%s", hidden)
 	}
 }
@@ -66,9 +68,9 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 // One credential has one mark wherever it stands, and a mark that the text
 // holds already stands for nothing else.
 func TestMarksAreOnePerSecret(t *testing.T) {
-	a, b := "gh"+"p_"+drawn[:36], "gh"+"p_"+drawn[4:]
+	a, b := "gh"+"p_"+secrettest.Drawn[:36], "gh"+"p_"+secrettest.Drawn[4:]
 	text := "see [secret 1]\nt = " + a + "\nu = " + b + "\nlog: bad token " + a + "!\n"
-	hidden, restore := HideSecrets(text)
+	hidden, restore := Hide(text)
 	const want = "see [secret 1]\nt = [secret 2]\nu = [secret 3]\nlog: bad token [secret 2]!\n"
 	if hidden != want || restore(hidden) != text {
 		t.Errorf("got\n%s\nwant\n%s", hidden, want)
@@ -87,14 +89,14 @@ func TestHidingLosesNothing(t *testing.T) {
 			case 0:
 				b.WriteString(rapid.String().Draw(t, "text"))
 			case 1:
-				b.WriteString(credentials[rapid.IntRange(0, len(credentials)-1).Draw(t, "credential")].line + "\n")
+				b.WriteString(secrettest.Credentials[rapid.IntRange(0, len(secrettest.Credentials)-1).Draw(t, "credential")].Line + "\n")
 			case 2:
 				b.WriteString(aKey)
 			case 3:
 				b.WriteString("[secret " + rapid.StringMatching(`[0-9]`).Draw(t, "n") + "]")
 			}
 		}
-		hidden, restore := HideSecrets(b.String())
+		hidden, restore := Hide(b.String())
 		if restore(hidden) != b.String() {
 			t.Fatalf("%q became %q and %q", b.String(), hidden, restore(hidden))
 		}

@@ -1,8 +1,10 @@
-package workspace
+package secret
 
 import (
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/secret/secrettest"
 
 	"pgregory.net/rapid"
 )
@@ -67,16 +69,16 @@ var open = map[string][]string{
 	"deploy.sh":     {"PASSWORD=$1", "PASSWORD=\"$1\"", "TOKEN=$(cat /run/token)", "TOKEN=`cat x`", "export TOKEN", "read -s PASSWORD", "curl -u \"$USER:$PASS\" x", "curl -H \"Authorization: Bearer $TOKEN\" x", "docker run -u 1000:1000 x", "docker run --user app:app x", "docker run -p 8080:80 x", "mysql -u root -p db", "mysql -P 3306 -h db", "ssh -p 2222 host1234", "mkdir -p build/key1", "curl -u user:password https://host", "sshpass -p \"$PASS\" ssh x", "TOKEN=${TOKEN:-}", "psql postgres://$USER:$PASS@db/x", "pip install --token-file x", "git clone git@host:me/token2.git", "chown app:app secret1"},
 	"Dockerfile":    {"ENV PASSWORD=", "ARG NPM_TOKEN", "ENV TOKEN=${TOKEN}", "USER 1000:1000", "ENV PATH=/a/b:$PATH", "COPY --chown=app:app secret1 /x"},
 	"web.xml":       {"<password></password>", "<password>${db.password}</password>", "<token>#{token}</token>", "<password/>"},
-	"config.json":   {"\"password\": null,", "\"password\": {\"type\": \"string\"},", "\"password\": \"Passwort\"", "\"integrity\": \"sha512-" + drawn + "==\"", "\"type\": \"password\"", "\"token\": \"$TOKEN\"", "\"passwd\": true"},
+	"config.json":   {"\"password\": null,", "\"password\": {\"type\": \"string\"},", "\"password\": \"Passwort\"", "\"integrity\": \"sha512-" + secrettest.Drawn + "==\"", "\"type\": \"password\"", "\"token\": \"$TOKEN\"", "\"passwd\": true"},
 	"notes.md":      {"Set `password: <your password>` there.", "password: must have 8 characters", "the token: a word2vec", "postgres://user:password@localhost/db", "Authorization: Bearer YOUR_TOKEN", "password = getpass()", "token = next2(tokens)", "https://host:8080/a@b", "a:b@c"},
-	"poetry.lock":   {"hash = \"sha256:" + drawn + "\"", "token = 1"},
+	"poetry.lock":   {"hash = \"sha256:" + secrettest.Drawn + "\"", "token = 1"},
 }
 
 // hides reports whether a line of a file loses value to a mark, and comes back.
 func hides(t *testing.T, name, line, value string) bool {
 	t.Helper()
 	text := quotedAs(name, line)
-	hidden, restore := HideSecrets(text)
+	hidden, restore := Hide(text)
 	if got := restore(hidden); got != text {
 		t.Errorf("%s: %q came back as %q", name, text, got)
 	}
@@ -87,7 +89,7 @@ func TestSecretsThatAreGivenToANameAreHidden(t *testing.T) {
 	t.Parallel()
 	for name, lines := range assigned {
 		for _, line := range lines {
-			for _, value := range []string{pw, "s3cr3t-Pa55!", drawn[:20]} {
+			for _, value := range []string{pw, "s3cr3t-Pa55!", secrettest.Drawn[:20]} {
 				// In a URL the last @ ends the password.
 				text := strings.Replace(line, "@", value, 1)
 				if strings.Contains(line, "@@") {
@@ -104,7 +106,7 @@ func TestSecretsThatAreGivenToANameAreHidden(t *testing.T) {
 	}
 	// Whatever a line ends with, and without a file's name.
 	for _, text := range []string{"password: " + pw + "\r\n", "\tpassword: " + pw, "password: " + pw} {
-		if hidden, restore := HideSecrets(text); strings.Contains(hidden, pw) || restore(hidden) != text {
+		if hidden, restore := Hide(text); strings.Contains(hidden, pw) || restore(hidden) != text {
 			t.Errorf("%q became %q", text, hidden)
 		}
 	}
@@ -115,12 +117,12 @@ func TestCodeAboutSecretsStaysReadable(t *testing.T) {
 	for name, lines := range open {
 		for _, line := range lines {
 			if hides(t, name, line, "") {
-				hidden, _ := HideSecrets(quotedAs(name, line))
+				hidden, _ := Hide(quotedAs(name, line))
 				t.Errorf("%s: %s became %s", name, line, strings.Split(hidden, "\n")[2])
 			}
 			// What is not marked for a model is held by nobody either.
-			if got := secretsOf(create(name, line+"\n")); len(got) > 0 {
-				t.Errorf("%s: %q", name, got)
+			if got := Find([]byte(line+"\n"), nil); len(got) > 0 {
+				t.Errorf("%s: %v", name, got)
 			}
 		}
 	}
@@ -134,8 +136,8 @@ func TestWeakValuesAreNoHolds(t *testing.T) {
 		"config.yaml": "password: " + pw, ".env.example": "DB_PASSWORD=hunter2long", "tests/test_login.py": "login(\"me\", password=\"" + pw + "\")",
 		"README.md": "curl -u me:" + pw + " https://host", "docker-compose.yml": "- POSTGRES_PASSWORD=s3cr3t-Pa55", "docs/api.md": "Authorization: Bearer abc123def456",
 	} {
-		if got := secretsOf(create(name, line+"\n")); len(got) > 0 {
-			t.Errorf("%s: %q", name, got)
+		if got := Find([]byte(line+"\n"), nil); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
 		}
 		if !hides(t, name, line, "") {
 			t.Errorf("%s: %s is shown to a model", name, line)
@@ -147,7 +149,7 @@ func TestWeakValuesAreNoHolds(t *testing.T) {
 func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 	t.Parallel()
 	text := quotedAs("a.yaml", "password: "+pw) + quotedAs("b.env", "TOKEN=s3cr3tPa55\nPASSWORD="+pw)
-	hidden, restore := HideSecrets(text)
+	hidden, restore := Hide(text)
 	if strings.Count(hidden, "[secret 1]") != 2 || strings.Count(hidden, "[secret 2]") != 1 || restore(hidden) != text {
 		t.Errorf("hidden is\n%s", hidden)
 	}
@@ -156,9 +158,9 @@ func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 // A key of PuTTY has no armour.
 func TestAKeyOfPuTTYIsHidden(t *testing.T) {
 	t.Parallel()
-	text := "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 2\n" + drawn + "\n" + drawn[3:] + "\nPrivate-MAC: 00\n"
-	hidden, restore := HideSecrets(text)
-	if strings.Contains(hidden, drawn[:12]) || strings.Contains(hidden, drawn[20:32]) || !strings.Contains(hidden, "Private-MAC: 00") || restore(hidden) != text {
+	text := "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 2\n" + secrettest.Drawn + "\n" + secrettest.Drawn[3:] + "\nPrivate-MAC: 00\n"
+	hidden, restore := Hide(text)
+	if strings.Contains(hidden, secrettest.Drawn[:12]) || strings.Contains(hidden, secrettest.Drawn[20:32]) || !strings.Contains(hidden, "Private-MAC: 00") || restore(hidden) != text {
 		t.Errorf("it became\n%s", hidden)
 	}
 }
@@ -176,7 +178,7 @@ func TestHidingAssignmentsLosesNothing(t *testing.T) {
 			b.WriteString(strings.ReplaceAll(line, "@", rapid.StringMatching(`[!-~]{1,20}`).Draw(t, "value")) + "\n")
 		}
 		text := quotedAs("x"+rapid.SampledFrom([]string{".py", ".yaml", ".md"}).Draw(t, "end"), b.String())
-		if hidden, restore := HideSecrets(text); restore(hidden) != text {
+		if hidden, restore := Hide(text); restore(hidden) != text {
 			t.Fatalf("%q became %q and %q", text, hidden, restore(hidden))
 		}
 	})

@@ -1,24 +1,34 @@
-package workspace
+// Package secret knows what looks like a credential in a text, and hides it.
+//
+// It owns the rules: keys and tokens by the forms that their issuers document,
+// literals of high entropy by the names that they are given to, passwords where
+// programs, files and addresses take them. Find and InLine serve a judgement, where
+// one too many costs an approval; Hide serves a question to a model or a log, where
+// one too many costs little, so it also reads values that nobody quoted.
+//
+// A value is never returned, recorded or shown by what finds it, but for the
+// function of Hide that puts values back. Which files of a workspace are secret by
+// their names is the business of the scan. Nothing of a text is executed, and a line
+// over MaxLine is searched for forms that are certain alone.
+package secret
 
 import (
 	"bytes"
-	"fmt"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// A finding is a credential in a text. It never holds the credential itself,
+// A Finding is a credential in a text. It never holds the credential itself,
 // so that it may be shown and recorded.
-type finding struct {
-	rule string // what it is, for a person: "an AWS access key"
-	line int    // from 1
+type Finding struct {
+	Rule string // what it is, for a person: "an AWS access key"
+	Line int    // from 1
 }
 
-// A secretRule is one form of credential that can be told by its look.
-type secretRule struct {
+// A rule is one form of credential that can be told by its look.
+type rule struct {
 	name string
 	// One of these stands in every text that the expression matches: a search
 	// for a fixed string spares most lines the expression.
@@ -30,9 +40,9 @@ type secretRule struct {
 	entropy float64
 }
 
-// secretRules are tried in order; the first that fits a line counts. The
+// rules are tried in order; the first that fits a line counts. The
 // prefixes are those that the issuers document for scanners to find.
-var secretRules = []secretRule{
+var rules = []rule{
 	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`), 0},
 	{"an AWS access key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b((?:AKIA|ASIA)[A-Z2-7]{16})\b`), 3},
 	{"a GitHub token", []string{"gh", "github_pat_"}, regexp.MustCompile(`\b(gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,})\b`), 3},
@@ -73,35 +83,36 @@ var secretWords = []string{"passw", "secret", "token", "key"}
 // examples are parts of values that stand for a secret and are none.
 var examples = []string{"example", "sample", "dummy", "changeme", "placeholder", "your", "xxxx", "test", "fake", "redacted", "****", "secret", "password", "1234567890"}
 
-// longestLine bounds what is searched of one line, in bytes: longer lines are
+// MaxLine bounds what is searched of one line, in bytes: longer lines are
 // data or generated, and look random all over.
-const longestLine = 4 << 10
+const MaxLine = 4 << 10
 
-// findSecrets returns the credentials in a text, at most one a line: keys and
+// Find returns the credentials in a text, at most one a line: keys and
 // tokens of well-known form, and literals of high entropy that are assigned to
 // a name such as password. Lines in known, without the space around them, and
 // values that are plainly examples are left out.
-func findSecrets(text []byte, known map[string]bool) (list []finding) {
+func Find(text []byte, known map[string]bool) (list []Finding) {
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
-		if len(line) > longestLine || known[string(bytes.TrimSpace(line))] {
+		if len(line) > MaxLine || known[string(bytes.TrimSpace(line))] {
 			continue
 		}
-		if rule, ok := secretIn(string(line)); ok {
-			list = append(list, finding{rule, n})
+		if rule, ok := InLine(string(line)); ok {
+			list = append(list, Finding{rule, n})
 		}
 	}
 	return list
 }
 
-// secretIn returns the rule that a line falls under.
-func secretIn(line string) (rule string, ok bool) {
-	for i, r := range secretRules {
+// InLine returns the rule that a line falls under, in the words of Finding.Rule. ok is
+// false when there is no credential in it. The caller bounds the line by MaxLine.
+func InLine(line string) (rule string, ok bool) {
+	for i, r := range rules {
 		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {
 			continue
 		}
-		literal := i == len(secretRules)-1
+		literal := i == len(rules)-1
 		if literal && !mayAssign(line) {
 			continue
 		}
@@ -145,32 +156,4 @@ func random(value string, least float64) bool {
 // key of a translation, which have no digit among their letters.
 func isName(value string) bool {
 	return !strings.ContainsAny(value, "0123456789") || strings.ContainsAny(value, "/()[]") && !strings.ContainsAny(value, "+=")
-}
-
-// secretHolds lists the lines of a change that hold a credential which the
-// file did not hold before, wherever in it. The reason names the rule and the
-// line, never the value.
-//
-// Moving a line is not introducing it, and what stood in the file is no fault
-// of the patch.
-func (c Change) secretHolds() (holds []Hold) {
-	if c.Op == Delete || bytes.Equal(c.Before, c.After) || IsBinary(c.After) || lockFile(c.Path) {
-		return nil
-	}
-	known := map[string]bool{}
-	for line := range bytes.Lines(c.Before) {
-		known[string(bytes.TrimSpace(line))] = true
-	}
-	for _, f := range findSecrets(c.After, known) {
-		holds = append(holds, Hold{
-			Path: c.Path, Kind: "secret", Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.line, f.rule),
-		})
-	}
-	return holds
-}
-
-// lockFile reports whether a file is full of digests by its nature.
-func lockFile(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") || strings.HasSuffix(base, "-lock.yaml") || base == "go.sum"
 }

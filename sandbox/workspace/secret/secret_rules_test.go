@@ -1,10 +1,11 @@
-package workspace
+package secret
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/secret/secrettest"
 )
 
 // Each rule has a shortest and a surest form: one character less, or a letter
@@ -16,36 +17,36 @@ func TestARuleEndsWhereItsFormEnds(t *testing.T) {
 		{"the length of an AWS key", "AK" + "IAQ7RK2VXM5TBL4WZP", "AK" + "IAQ7RK2VXM5TBL4WZ"},
 		{"letters of an AWS key", "AS" + "IAQ7RK2VXM5TBL4WZP", "AS" + "IAQ7RK2VXM5TBL4WZ1"},
 		{"an AWS key within a word", "id:AK" + "IAQ7RK2VXM5TBL4WZP", "idAK" + "IAQ7RK2VXM5TBL4WZP"},
-		{"the length of a GitHub token", "gh" + "s_" + drawn[:36], "gh" + "s_" + drawn[:35]},
-		{"the kind of a GitHub token", "gh" + "o_" + drawn[:36], "gh" + "a_" + drawn[:36]},
-		{"the length of a fine-grained token", "github" + "_pat_" + drawn + drawn[:10], "github" + "_pat_" + drawn + drawn[:9]},
-		{"the length of a GitLab token", "glp" + "at-" + drawn[:20], "glp" + "at-" + drawn[:19]},
-		{"the kind of a Slack token", "xo" + "xp-" + drawn[:20], "xo" + "xz-" + drawn[:20]},
-		{"the length of a Slack token", "xo" + "xs-" + drawn[:20], "xo" + "xs-" + drawn[:19]},
-		{"the length of a Google key", "AI" + "za" + drawn[:35], "AI" + "za" + drawn[:34]},
-		{"a key in the midst of a name", "x s" + "k-" + drawn, "task" + "-s" + "k-" + drawn},
-		{"the length of a key", "s" + "k-" + drawn[:32], "s" + "k-" + drawn[:31]},
-		{"a key for trial", "r" + "k_live_" + drawn[:20], "r" + "k_trial_" + drawn[:20]},
-		{"the length of an npm token", "np" + "m_" + drawn[:36], "np" + "m_" + drawn[:37]},
-		{"the length of a PyPI token", "py" + "pi-" + drawn + drawn[:20], "py" + "pi-" + drawn + drawn[:19]},
-		{"the parts of a JWT", "ey" + "J" + drawn[:10] + ".ey" + "J" + drawn[:10] + "." + drawn[:20], "ey" + "J" + drawn[:10] + "." + drawn[:20]},
-		{"the signature of a JWT", "ey" + "J" + drawn[:10] + ".ey" + "J" + drawn[:10] + "." + drawn[:20], "ey" + "J" + drawn[:10] + ".ey" + "J" + drawn[:10] + "." + drawn[:19]},
+		{"the length of a GitHub token", "gh" + "s_" + secrettest.Drawn[:36], "gh" + "s_" + secrettest.Drawn[:35]},
+		{"the kind of a GitHub token", "gh" + "o_" + secrettest.Drawn[:36], "gh" + "a_" + secrettest.Drawn[:36]},
+		{"the length of a fine-grained token", "github" + "_pat_" + secrettest.Drawn + secrettest.Drawn[:10], "github" + "_pat_" + secrettest.Drawn + secrettest.Drawn[:9]},
+		{"the length of a GitLab token", "glp" + "at-" + secrettest.Drawn[:20], "glp" + "at-" + secrettest.Drawn[:19]},
+		{"the kind of a Slack token", "xo" + "xp-" + secrettest.Drawn[:20], "xo" + "xz-" + secrettest.Drawn[:20]},
+		{"the length of a Slack token", "xo" + "xs-" + secrettest.Drawn[:20], "xo" + "xs-" + secrettest.Drawn[:19]},
+		{"the length of a Google key", "AI" + "za" + secrettest.Drawn[:35], "AI" + "za" + secrettest.Drawn[:34]},
+		{"a key in the midst of a name", "x s" + "k-" + secrettest.Drawn, "task" + "-s" + "k-" + secrettest.Drawn},
+		{"the length of a key", "s" + "k-" + secrettest.Drawn[:32], "s" + "k-" + secrettest.Drawn[:31]},
+		{"a key for trial", "r" + "k_live_" + secrettest.Drawn[:20], "r" + "k_trial_" + secrettest.Drawn[:20]},
+		{"the length of an npm token", "np" + "m_" + secrettest.Drawn[:36], "np" + "m_" + secrettest.Drawn[:37]},
+		{"the length of a PyPI token", "py" + "pi-" + secrettest.Drawn + secrettest.Drawn[:20], "py" + "pi-" + secrettest.Drawn + secrettest.Drawn[:19]},
+		{"the parts of a JWT", "ey" + "J" + secrettest.Drawn[:10] + ".ey" + "J" + secrettest.Drawn[:10] + "." + secrettest.Drawn[:20], "ey" + "J" + secrettest.Drawn[:10] + "." + secrettest.Drawn[:20]},
+		{"the signature of a JWT", "ey" + "J" + secrettest.Drawn[:10] + ".ey" + "J" + secrettest.Drawn[:10] + "." + secrettest.Drawn[:20], "ey" + "J" + secrettest.Drawn[:10] + ".ey" + "J" + secrettest.Drawn[:10] + "." + secrettest.Drawn[:19]},
 		{"a public key", "-----BEGIN " + "EC PRIVATE KEY-----", "-----BEGIN EC PUBLIC KEY-----"},
 		{"a key block of PGP", "-----BEGIN " + "PGP PRIVATE KEY BLOCK-----", "-----END " + "PGP PRIVATE KEY BLOCK-----"},
-		{"a password in an address", "redis://app:" + drawn[:6] + "@cache", "redis://app:" + drawn[:5] + "@cache"},
-		{"an address without a user", "amqp://app:" + drawn[:8] + "@queue", "amqp://" + drawn[:8] + "@queue"},
-		{"a variable in an address", "amqp://app:" + drawn[:8] + "@queue", "amqp://app:{" + drawn[:8] + "}@queue"},
-		{"the length of a literal", "token = \"" + drawn[:12] + "\"", "token = \"" + drawn[:11] + "\""},
-		{"the name of a literal", "passwd = '" + drawn[:16] + "'", "digest = '" + drawn[:16] + "'"},
-		{"the quotes of a literal", "secret: '" + drawn[:16] + "'", "secret: " + drawn[:16]},
-		{"a comparison with a literal", "secret = '" + drawn[:16] + "'", "secret == '" + drawn[:16] + "'"},
+		{"a password in an address", "redis://app:" + secrettest.Drawn[:6] + "@cache", "redis://app:" + secrettest.Drawn[:5] + "@cache"},
+		{"an address without a user", "amqp://app:" + secrettest.Drawn[:8] + "@queue", "amqp://" + secrettest.Drawn[:8] + "@queue"},
+		{"a variable in an address", "amqp://app:" + secrettest.Drawn[:8] + "@queue", "amqp://app:{" + secrettest.Drawn[:8] + "}@queue"},
+		{"the length of a literal", "token = \"" + secrettest.Drawn[:12] + "\"", "token = \"" + secrettest.Drawn[:11] + "\""},
+		{"the name of a literal", "passwd = '" + secrettest.Drawn[:16] + "'", "digest = '" + secrettest.Drawn[:16] + "'"},
+		{"the quotes of a literal", "secret: '" + secrettest.Drawn[:16] + "'", "secret: " + secrettest.Drawn[:16]},
+		{"a comparison with a literal", "secret = '" + secrettest.Drawn[:16] + "'", "secret == '" + secrettest.Drawn[:16] + "'"},
 	} {
-		if rule, ok := secretIn(c.yes); !ok {
+		if rule, ok := InLine(c.yes); !ok {
 			t.Errorf("%s: %s is let through", c.name, c.yes)
 		} else if rule == "" {
 			t.Errorf("%s: %s has no name", c.name, c.yes)
 		}
-		if rule, ok := secretIn(c.no); ok {
+		if rule, ok := InLine(c.no); ok {
 			t.Errorf("%s: %s is taken for %s", c.name, c.no, rule)
 		}
 	}
@@ -55,17 +56,17 @@ func TestARuleEndsWhereItsFormEnds(t *testing.T) {
 // hides no other on its line.
 func TestTheFirstRuleThatFitsNamesTheLine(t *testing.T) {
 	t.Parallel()
-	aws, git := "AK"+"IAQ7RK2VXM5TBL4WZP", "gh"+"p_"+drawn[:36]
+	aws, git := "AK"+"IAQ7RK2VXM5TBL4WZP", "gh"+"p_"+secrettest.Drawn[:36]
 	for line, want := range map[string]string{
-		git + " " + aws:                    "an AWS access key",
-		"token = \"" + git + "\"":          "a GitHub token",
-		"AK" + "IAIOSFODNN7EXAMPLE " + aws: "an AWS access key",
-		"AK" + "IAIOSFODNN7EXAMPLE " + git: "a GitHub token",
-		"API_KEY=\"" + drawn[:20] + "\"":   "a secret given as a literal",
-		"Access-Key = 1":                   "",
-		"":                                 "",
+		git + " " + aws:                             "an AWS access key",
+		"token = \"" + git + "\"":                   "a GitHub token",
+		"AK" + "IAIOSFODNN7EXAMPLE " + aws:          "an AWS access key",
+		"AK" + "IAIOSFODNN7EXAMPLE " + git:          "a GitHub token",
+		"API_KEY=\"" + secrettest.Drawn[:20] + "\"": "a secret given as a literal",
+		"Access-Key = 1":                            "",
+		"":                                          "",
 	} {
-		rule, ok := secretIn(line)
+		rule, ok := InLine(line)
 		if rule != want || ok != (want != "") {
 			t.Errorf("%s: %q, %v; want %q", line, rule, ok, want)
 		}
@@ -103,10 +104,10 @@ func TestRandomnessIsMeasuredInBitsACharacter(t *testing.T) {
 		{"aaaaaaaa", 0.1, false},
 		{"äö", 1, true}, // characters are counted, not bytes
 		{"äö", 1.1, false},
-		{drawn, 4.5, true},
-		{drawn + "example", 1, false},
-		{drawn + "CHANGEME", 1, false},
-		{"your" + drawn, 1, false},
+		{secrettest.Drawn, 4.5, true},
+		{secrettest.Drawn + "example", 1, false},
+		{secrettest.Drawn + "CHANGEME", 1, false},
+		{"your" + secrettest.Drawn, 1, false},
 		{"", 1, false},
 	} {
 		if got := random(c.value, c.least); got != c.want {
@@ -133,8 +134,8 @@ func TestNamesAreMadeOfWords(t *testing.T) {
 // long too.
 func TestFindingsCountTheirLines(t *testing.T) {
 	t.Parallel()
-	line := "t = gh" + "p_" + drawn[:36]
-	long := strings.Repeat("a", longestLine-len(line)-2) + " " + line
+	line := "t = gh" + "p_" + secrettest.Drawn[:36]
+	long := strings.Repeat("a", MaxLine-len(line)-2) + " " + line
 	for _, c := range []struct {
 		name, text string
 		known      map[string]bool
@@ -149,8 +150,8 @@ func TestFindingsCountTheirLines(t *testing.T) {
 		{"longer by one byte", "a\na" + long + "\n" + line, nil, []int{3}},
 	} {
 		var got []int
-		for _, f := range findSecrets([]byte(c.text), c.known) {
-			got = append(got, f.line)
+		for _, f := range Find([]byte(c.text), c.known) {
+			got = append(got, f.Line)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: lines %v, want %v", c.name, got, c.want)
@@ -163,41 +164,20 @@ func TestFindingsCountTheirLines(t *testing.T) {
 func TestTheMarksOfARuleStandInWhatItFinds(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range credentials {
-		for _, r := range secretRules {
-			if !r.form.MatchString(c.line) {
+	for _, c := range secrettest.Credentials {
+		for _, r := range rules {
+			if !r.form.MatchString(c.Line) {
 				continue
 			}
 			seen[r.name] = true
-			if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(c.line, m) }) {
-				t.Errorf("%s: %s has none of %q", r.name, c.line, r.marks)
+			if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(c.Line, m) }) {
+				t.Errorf("%s: %s has none of %q", r.name, c.Line, r.marks)
 			}
 		}
 	}
-	for _, r := range secretRules {
+	for _, r := range rules {
 		if !seen[r.name] {
 			t.Errorf("no credential of the tests is %s", r.name)
 		}
 	}
-}
-
-func TestFilesThatLock(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{
-		"Cargo.lock": true, "a/b/yarn.lock": true, "package-lock.json": true, "pnpm-lock.yaml": true, "GO.SUM": true, "x/go.sum": true,
-		"lock.json": false, "go.sum.txt": false, "go.mod": false, "lock/a.py": false, "a.locked": false, "blocklist.json": false,
-	} {
-		if got := lockFile(name); got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
-	}
-}
-
-// A hold names the path, the line and the rule, and blocks.
-func Example_secretHolds() {
-	c := Change{Op: Modify, Path: "a.py", Before: []byte("a\n"), After: []byte("a\nb\n-----BEGIN " + "PRIVATE KEY-----\n")}
-	for _, h := range c.secretHolds() {
-		fmt.Println(h.Path, h.Kind, h.Block, h.Reason)
-	}
-	// Output: a.py secret true Line 3 holds what looks like a private key.
 }
