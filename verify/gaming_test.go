@@ -10,6 +10,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // gamed is a workspace with all that tests are made of: a helper, data, a
@@ -166,7 +167,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 }
 
 // judged is what the tests gate says of a patch.
-func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []workspace.Hold) {
+func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []policy.Hold) {
 	t.Helper()
 	cand := r.with(t, cs, r.def.run)
 	d := newDiff(cs, newView(r.base, cs))
@@ -174,7 +175,7 @@ func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, [
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
 	}
-	var holds []workspace.Hold
+	var holds []policy.Hold
 	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != Fail {
 		out := r.with(t, program, r.def.run)
 		tried := &trial{aids: aids, out: &out}
@@ -194,7 +195,7 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	}
 	for _, c := range gamings() {
 		g, holds := r.judged(t, before, change(t, base, c.files))
-		if held := slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == kindChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == kindChangedTest) {
+		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == kindChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == kindChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
 		if c.rule == kindChangedTest {

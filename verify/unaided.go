@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // ruleTestHelper is the rule of a test that needs the patch's own helpers.
@@ -29,7 +30,7 @@ type trial struct {
 	// Nil until the box is done.
 	out *outcome
 	// What it tells and no judgement hangs on.
-	holds []workspace.Hold
+	holds []policy.Hold
 }
 
 // aidNames are files that a test runner reads by itself, wherever they lie.
@@ -202,7 +203,7 @@ func (t *trial) changed(id string, r testResult) {
 		return
 	}
 	file, _, _ := strings.Cut(id, "::")
-	t.holds = append(t.holds, workspace.Hold{
+	t.holds = append(t.holds, policy.Hold{
 		Path: file, Kind: kindChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
+	holdpolicy "agent/verify/policy"
 )
 
 // anEditor is a program that puts one text in the place of another in every
@@ -107,13 +108,13 @@ func TestAnEditorThatChangesNothingAsksAgain(t *testing.T) {
 func TestTheCountdownFollowsThePolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		holds []workspace.Hold
+		holds []holdpolicy.Hold
 		stop  bool
 		want  run.Decision
 		by    string
 	}{
 		"nothing held":   {nil, false, run.Apply, "countdown"},
-		"something held": {[]workspace.Hold{ciHold}, false, run.Unattended, ".github/workflows/ci.yml"},
+		"something held": {[]holdpolicy.Hold{ciHold}, false, run.Unattended, ".github/workflows/ci.yml"},
 		"told to stop":   {nil, true, run.Unattended, "the countdown ended"},
 	} {
 		p := aPerson(t, map[string]string{"TERM": "xterm"})

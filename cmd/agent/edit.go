@@ -10,6 +10,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	holdpolicy "agent/verify/policy"
 )
 
 // editCommand applies a response with no gate behind it. It needs neither
@@ -113,7 +114,7 @@ type editing struct {
 	exclude []string // patterns of what is left out, as for a run
 	patch   []byte
 	target  string // the file that a block without a name means
-	protect *workspace.Protection
+	protect *holdpolicy.Protection
 	hide    func(string) string // takes the configured secrets out of what is shown
 	allow   []string            // kinds of hold that were approved in advance
 	write   bool
@@ -193,7 +194,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
-	for _, holds := range [][]workspace.Hold{cs.Holds(), e.protect.Holds(cs), verify.Holds(base, cs), base.Unseen(ctx, cs)} {
+	for _, holds := range [][]holdpolicy.Hold{holdpolicy.Review(cs, e.protect), verify.Holds(base, cs), holdpolicy.Unseen(ctx, base, cs)} {
 		e.doc.Holds = append(e.doc.Holds, holds...)
 	}
 	for name, other := range base.Collisions(cs) {

@@ -13,6 +13,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	holdpolicy "agent/verify/policy"
 )
 
 // editJournal begins the name of every journal that `agent edit` writes.
@@ -127,7 +128,7 @@ func (e *editing) approve(ctx context.Context) error {
 }
 
 // allowing spells the flags that approve holds.
-func allowing(holds []workspace.Hold) string {
+func allowing(holds []holdpolicy.Hold) string {
 	// One flag a kind, however many files are of it.
 	var flags []string
 	for _, h := range holds {

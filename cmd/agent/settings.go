@@ -15,8 +15,8 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
-	"agent/sandbox/workspace"
 	"agent/verify"
+	holdpolicy "agent/verify/policy"
 )
 
 // A key is one value that can be configured. It can be set by the flag
@@ -449,9 +449,9 @@ func (s settings) keeping() (run.Keep, error) {
 }
 
 // protection returns what the configuration protects.
-func (s settings) protection() (*workspace.Protection, error) {
+func (s settings) protection() (*holdpolicy.Protection, error) {
 	v := s["protect.paths"]
-	p, err := workspace.Protect(unlist(v.text))
+	p, err := holdpolicy.Protect(unlist(v.text))
 	if err != nil {
 		return nil, usage("mend that pattern", "protect.paths (%s): %w", v.origin, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	holdpolicy "agent/verify/policy"
 )
 
 // aRejected is the document of a run whose patch breaks a caller.
@@ -32,7 +33,7 @@ func aRejected() run.Document {
 				},
 			},
 			Skipped: []verify.Skip{{Name: "tests", Reason: "the workspace has none"}},
-			Holds:   []workspace.Hold{{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "it defines what CI runs"}},
+			Holds:   []holdpolicy.Hold{{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "it defines what CI runs"}},
 			Diff:    aDiff,
 		}},
 		Error: &run.Problem{Kind: "patch", Message: "the patch failed: types: 2 findings", Next: "mend the patch and run again"},

@@ -10,14 +10,15 @@ import (
 	"agent/images"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // holdDependencies is the kind of hold of a change to what is installed.
 const holdDependencies = "dependencies"
 
 // touchesDependencies reports whether one of the holds is of that kind.
-func touchesDependencies(holds []workspace.Hold) bool {
-	return slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == holdDependencies })
+func touchesDependencies(holds []policy.Hold) bool {
+	return slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == holdDependencies })
 }
 
 // DependenciesOf reads what a workspace wants to have installed; of req only what says whether and how counts.

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
@@ -116,7 +117,7 @@ func TestTheReasonNamesTheGatesThatDecided(t *testing.T) {
 }
 
 func TestOnlyBlockingHoldsAskForAFlagOfTheirOwn(t *testing.T) {
-	holds := []workspace.Hold{
+	holds := []policy.Hold{
 		{Path: "a", Kind: "ci", Block: true},
 		{Path: "b", Kind: "ci", Block: true},
 		{Path: "c", Kind: "tooling"},

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 const (
@@ -38,7 +39,7 @@ type flight struct {
 	// The workspace, locked and held open; nil before that.
 	lock *workspace.Lock
 	// What the request protects.
-	protect *workspace.Protection
+	protect *policy.Protection
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
 	// What no gate judged of the candidate that decides, or came last.

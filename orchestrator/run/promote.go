@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // checkpoint asks whether the proven candidate is promoted, and does it. No
@@ -145,8 +146,8 @@ func changed(base, now *workspace.Manifest) []string {
 
 // unapproved returns the holds that block a promotion and were not approved in
 // advance.
-func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
-	return slices.DeleteFunc(slices.Clone(holds), func(h workspace.Hold) bool {
+func unapproved(holds []policy.Hold, allow []string) []policy.Hold {
+	return slices.DeleteFunc(slices.Clone(holds), func(h policy.Hold) bool {
 		return !h.Block || slices.Contains(allow, h.Kind)
 	})
 }
@@ -155,7 +156,7 @@ func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
 //
 // Each kind is named once, in the order of the holds, for a person to copy. Holds
 // that do not block need no flag.
-func allowFlags(holds []workspace.Hold) string {
+func allowFlags(holds []policy.Hold) string {
 	text, seen := "", map[string]bool{}
 	for _, h := range holds {
 		if h.Block && !seen[h.Kind] {

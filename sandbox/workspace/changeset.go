@@ -74,15 +74,15 @@ type Changeset struct {
 func (cs Changeset) Digest() string {
 	h := sha256.New()
 	io.WriteString(h, "changeset 1\n")
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%o\x00%o\x00%s\x00%s\x00",
 			c.Op, c.Path, c.From, c.Mode.Perm(), c.OldMode.Perm(), c.BeforeDigest(), c.AfterDigest())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sorted returns the changes in the order of their paths.
-func (cs Changeset) sorted() []Change {
+// Sorted returns the changes in the order of their paths.
+func (cs Changeset) Sorted() []Change {
 	return slices.SortedFunc(slices.Values(cs.Changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 }
 
@@ -109,7 +109,7 @@ func (cs Changeset) Reverse() Changeset {
 		}
 		back.Changes = append(back.Changes, c)
 	}
-	back.Changes = back.sorted()
+	back.Changes = back.Sorted()
 	return back
 }
 
@@ -140,10 +140,10 @@ func (cs Changeset) Check() error {
 				return &PathError{Path: c.path, Reason: "the changeset makes " + dir + " a file, so nothing can be below it"}
 			}
 		}
-		if other, ok := folded[fold(c.path)]; ok {
+		if other, ok := folded[Fold(c.path)]; ok {
 			return &PathError{Path: c.path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
 		}
-		folded[fold(c.path)] = c.path
+		folded[Fold(c.path)] = c.path
 	}
 	return newRepositories(changes).refusal()
 }
@@ -178,8 +178,9 @@ func (c Change) check() error {
 	return nil
 }
 
-// fold brings names together that some file system takes for the same.
-func fold(name string) string {
+// Fold brings paths together that some file system takes for the same: capital and
+// small letters, and the forms of Unicode. What it returns names no file.
+func Fold(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
@@ -195,7 +196,7 @@ func (m *Manifest) Collisions(cs Changeset) map[string]string {
 	// A path that the changeset takes away collides with nothing.
 	for _, e := range m.Entries {
 		if c, ok := lookup(changes, e.Path); !ok || c.exists {
-			here[fold(e.Path)] = e.Path
+			here[Fold(e.Path)] = e.Path
 		}
 	}
 	clash := map[string]string{}
@@ -205,7 +206,7 @@ func (m *Manifest) Collisions(cs Changeset) map[string]string {
 		}
 		// A directory of the path may be the one that collides.
 		for p := c.path; p != "."; p = path.Dir(p) {
-			if other, ok := here[fold(p)]; ok && other != p {
+			if other, ok := here[Fold(p)]; ok && other != p {
 				clash[c.path] = other
 			}
 		}

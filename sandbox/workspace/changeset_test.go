@@ -58,12 +58,12 @@ func TestChangesetDigestDependsOnEveryPart(t *testing.T) {
 func TestReverseOfReverseIsTheChangeset(t *testing.T) {
 	t.Parallel()
 	cs := scenario()
-	want := Changeset{Changes: cs.sorted()}
+	want := Changeset{Changes: cs.Sorted()}
 	if diff := cmp.Diff(want, cs.Reverse().Reverse()); diff != "" {
 		t.Error(diff)
 	}
 	back := cs.Reverse()
-	for i, c := range back.sorted() {
+	for i, c := range back.Sorted() {
 		if c.Path != back.Changes[i].Path {
 			t.Fatal("the reverse is not sorted")
 		}

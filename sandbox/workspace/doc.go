@@ -80,13 +80,10 @@
 //
 // A Changeset is the only form in which a change travels. Check refuses what
 // may never be written, and CheckRepositories what would be a git repository
-// together with the files that are there; Prepare looks at the host once more. Holds names what a person must see, and which of it
-// must not be written without approval: also where the text makes a check
-// weaker, by a suppression, a test that tests less, a type that lets everything
-// through. That is read off the lines, without running anything, and counted
-// over the whole changeset, so that moving is no weakening. A Protection adds the
-// paths that a project names itself, and Manifest.Unseen those that git ignores. Reverse gives the changeset that
-// undoes it, so an undo takes the same road with the same checks.
+// together with the files that are there; Prepare looks at the host once more. Manifest.Unseen
+// lists what of it no later scan would see. Reverse gives the changeset that
+// undoes it, so an undo takes the same road with the same checks. What needs an
+// approval is the business of verify/policy.
 //
 // # Promoting
 //

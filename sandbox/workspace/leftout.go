@@ -36,6 +36,14 @@ var leftFiles = []string{
 	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", slotPrefix + "*",
 }
 
+// LeftDirs lists the names of directories that a scan leaves out whatever they hold:
+// installed dependencies, caches, editors.
+func LeftDirs() []string { return slices.Clone(leftDirs) }
+
+// LeftFiles lists the names of files that a scan leaves out whatever they hold; a * at
+// one end stands for anything.
+func LeftFiles() []string { return slices.Clone(leftFiles) }
+
 // leftOut tells why an entry of the name rel is left out whatever it holds, ""
 // to keep it.
 func leftOut(rel string, dir bool) string {

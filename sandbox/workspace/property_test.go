@@ -73,7 +73,7 @@ func drawChanges(t *rapid.T, before, after map[string]string) Changeset {
 	for _, name := range fresh {
 		cs.Changes = append(cs.Changes, create(name, after[name]).Changes...)
 	}
-	cs.Changes = cs.sorted()
+	cs.Changes = cs.Sorted()
 	return cs
 }
 

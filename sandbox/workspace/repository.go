@@ -95,7 +95,7 @@ func newRepositories(changes []pathChange) *repositories {
 	r := &repositories{changes: changes}
 	for _, c := range changes {
 		// Folding keeps slashes: no other character becomes or joins with one.
-		parts := strings.Split(fold(c.path), "/")
+		parts := strings.Split(Fold(c.path), "/")
 		deepest := len(parts) - 1
 		for deepest >= 0 && !isGitFile(parts[deepest]) {
 			deepest--
@@ -140,7 +140,7 @@ func (r *repositories) note(f *folder, c pathChange, name string, last bool, len
 // found takes in that the path name lies in f already. What the changeset does
 // to that very path is known.
 func (r *repositories) found(f *folder, name string, head bool) {
-	folded := fold(path.Base(name))
+	folded := Fold(path.Base(name))
 	f.before.add(folded, head)
 	if _, ok := lookup(r.changes, name); !ok {
 		f.after.add(folded, head)
@@ -154,12 +154,12 @@ func (r *repositories) addManifest(m *Manifest) {
 		return
 	}
 	for _, e := range m.Entries {
-		if !isLayout(fold(path.Base(e.Path))) {
+		if !isLayout(Fold(path.Base(e.Path))) {
 			continue
 		}
 		f := &r.root
 		if dir := path.Dir(e.Path); dir != "." {
-			for part := range strings.SplitSeq(fold(dir), "/") {
+			for part := range strings.SplitSeq(Fold(dir), "/") {
 				if f = f.below[part]; f == nil {
 					break
 				}
@@ -205,7 +205,7 @@ func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
 			return err
 		}
 		for _, base := range names {
-			folded, name := fold(base), path.Join(dir, base)
+			folded, name := Fold(base), path.Join(dir, base)
 			if isLayout(folded) {
 				r.found(f, name, t.holdsHead(name, folded))
 			}

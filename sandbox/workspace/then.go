@@ -43,7 +43,7 @@ func (cs Changeset) Then(next Changeset) (Changeset, error) {
 			out.Changes = append(out.Changes, change)
 		}
 	}
-	out.Changes = out.sorted()
+	out.Changes = out.Sorted()
 	return out, nil
 }
 

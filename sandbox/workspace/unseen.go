@@ -14,46 +14,33 @@ import (
 	"strings"
 )
 
-// kindUnseen is the kind of hold for files that the next scan would pass over.
-const kindUnseen = "unseen"
-
-// unseenRule holds what lies where no scan looks: among installed
-// dependencies, byte code and caches. A tool may believe it, and nobody who
-// reads the project later will see it.
-var unseenRule = holdRule{
-	kindUnseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
-	slices.Concat(unseenNames(leftDirs, "/"), unseenNames(leftFiles, ""), []string{
-		".venv/", "site-packages/", "pyvenv.cfg", "activate", "*.egg-link", "*.pth",
-	}),
-}
-
-// unseenNames makes patterns of a holdRule of names, but for the directories of
-// editors, which have a rule that says more.
-func unseenNames(names []string, end string) (list []string) {
-	for _, name := range names {
-		if name != ".vscode" && name != ".idea" {
-			list = append(list, strings.ToLower(name)+end)
-		}
-	}
-	return list
+// An Unseen is a path of a changeset that a later scan would not have, or the rules in
+// it that hide others from one.
+type Unseen struct {
+	// Slash-separated, relative to the workspace.
+	Path string
+	// Path is a .gitignore that hides files, or may; else git ignores Path itself.
+	Rules bool
+	// The files that Rules hide, relative to the repository of Path; at least one
+	// where there is no Err.
+	Hidden []string
+	// What git said in place of an answer.
+	Err error
 }
 
 // Unseen lists the files that cs puts where git ignores them, as the rules are
 // in m: they would be part of no later snapshot and of no commit. A .gitignore
-// of cs that does the same to files is held itself. Git is asked
-// as Scan asks it. What git gives no answer about is held too.
-func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
+// of cs that does the same to files is listed itself. Git is asked
+// as Scan asks it. What git gives no answer about is listed too.
+func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	// Each repository knows its own; a nested one is asked about itself.
 	inside := map[repo][]string{}
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		if _, known := m.Lookup(c.Path); known || c.Op == Delete {
 			continue
 		}
 		r := m.repoOf(c.Path)
 		inside[r] = append(inside[r], c.Path)
-	}
-	hold := func(name, reason string) {
-		holds = append(holds, Hold{Path: name, Kind: kindUnseen, Reason: reason, Block: true})
 	}
 	for r, names := range inside {
 		dir, places := m.Root, make([]string, len(names))
@@ -63,19 +50,16 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
 		for i, name := range names {
 			places[i] = m.host(name)
 		}
-		list, err := askIgnored(ctx, r, dir, places)
+		ignored, err := askIgnored(ctx, r, dir, places)
 		for _, name := range names {
-			switch {
-			case err != nil:
-				hold(name, "Git does not say whether it ignores it: "+quote(err.Error()))
-			case slices.Contains(list, m.host(name)):
-				hold(name, "Git ignores it, so no later run and no commit has it.")
+			if err != nil || slices.Contains(ignored, m.host(name)) {
+				list = append(list, Unseen{Path: name, Err: err})
 			}
 		}
 	}
-	holds = append(holds, m.hidden(ctx, cs)...)
-	slices.SortFunc(holds, func(a, b Hold) int { return strings.Compare(a.Path, b.Path) })
-	return holds
+	list = append(list, m.hiding(ctx, cs)...)
+	slices.SortFunc(list, func(a, b Unseen) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 // repoOf is the repository that a path of the workspace belongs to.
@@ -87,10 +71,10 @@ func (m *Manifest) repoOf(name string) repo {
 	return r
 }
 
-// hidden holds each .gitignore of cs whose repository has files that git ignores
+// hiding lists each .gitignore of cs whose repository has files that git ignores
 // as soon as the rules are those of cs. Files that git tracks are none of them: the
 // next scan has them all the same.
-func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
+func (m *Manifest) hiding(ctx context.Context, cs Changeset) (list []Unseen) {
 	files := map[string][]byte{} // what there is after the patch, with the text of rules
 	for _, e := range m.Entries {
 		if files[e.Path] = nil; path.Base(e.Path) == gitignore && e.Kind == File {
@@ -98,7 +82,7 @@ func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
 		}
 	}
 	asked := map[repo]string{} // to the .gitignore that is asked about
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		delete(files, c.From)
 		if files[c.Path] = c.After; c.Op == Delete {
 			delete(files, c.Path)
@@ -110,16 +94,12 @@ func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
 		}
 	}
 	for r, rules := range asked {
-		list, err := m.askPatched(ctx, r, files)
-		switch {
-		case err != nil:
-			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: "Git does not say what it ignores then: " + quote(err.Error())})
-		case len(list) > 0:
-			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: fmt.Sprintf(
-				"Git ignores files of the workspace then (%d of them, as %s), which no later run and no commit has.", len(list), quote(list[0]))})
+		hidden, err := m.askPatched(ctx, r, files)
+		if err != nil || len(hidden) > 0 {
+			list = append(list, Unseen{Path: rules, Rules: true, Hidden: hidden, Err: err})
 		}
 	}
-	return holds
+	return list
 }
 
 // gitignore is the name of the files with git's rules.

@@ -1,4 +1,4 @@
-package workspace
+package policy
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace"
 
 	"github.com/moby/patternmatcher"
 )
@@ -44,7 +46,7 @@ func Protect(patterns []string) (*Protection, error) {
 		case path.IsAbs(clean), strings.HasPrefix(path.Clean(clean), ".."), strings.Contains(clean, `\`):
 			return nil, fmt.Errorf("%q is no path in the workspace: write it from its top, with /, as \"migrations/**\"", pattern)
 		}
-		m, err := patternmatcher.New([]string{fold(path.Clean(clean))})
+		m, err := patternmatcher.New([]string{workspace.Fold(path.Clean(clean))})
 		if err == nil {
 			// New leaves some of what it cannot read to the first match.
 			_, err = m.MatchesOrParentMatches("a")
@@ -65,13 +67,13 @@ func (p *Protection) Patterns() []string {
 	return slices.Clone(p.patterns)
 }
 
-// Holds lists the changes of cs to paths that are protected, either end of a
+// holds lists the changes of cs to paths that are protected, either end of a
 // rename. All of them block.
-func (p *Protection) Holds(cs Changeset) (holds []Hold) {
+func (p *Protection) holds(cs workspace.Changeset) (holds []Hold) {
 	if p == nil {
 		return nil
 	}
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, cmp.Or(c.From, c.Path)}) {
 			if pattern, ok := p.protects(name); ok {
 				holds = append(holds, Hold{Path: name, Kind: kindProtected, Block: true, Reason: fmt.Sprintf("The configuration protects %q.", pattern)})
@@ -85,7 +87,7 @@ func (p *Protection) Holds(cs Changeset) (holds []Hold) {
 func (p *Protection) protects(name string) (pattern string, ok bool) {
 	for i, m := range p.matchers {
 		// What cannot be compared is not let through.
-		if matched, err := m.MatchesOrParentMatches(fold(name)); matched || err != nil {
+		if matched, err := m.MatchesOrParentMatches(workspace.Fold(name)); matched || err != nil {
 			return p.patterns[i], true
 		}
 	}

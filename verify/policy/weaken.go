@@ -1,4 +1,4 @@
-package workspace
+package policy
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
 )
 
@@ -51,24 +52,24 @@ func (f sourceFile) mark(line int, form, codes string, wide bool) mark {
 
 // mostRead bounds what is read of the text before, in bytes. A file that is
 // larger counts as empty, so what it holds may be called new.
-const mostRead = 4 * MaxContent
+const mostRead = 4 * workspace.MaxContent
 
 // sides tells the files of a changeset apart, before and after. A file is
 // named by its path after on both sides.
-func (cs Changeset) sides() (before, after []sourceFile) {
-	side := func(c Change, name string, text []byte) []sourceFile {
+func sides(cs workspace.Changeset) (before, after []sourceFile) {
+	side := func(c workspace.Change, name string, text []byte) []sourceFile {
 		s := string(text[:min(len(text), mostRead)])
 		lang := languageOf(name, s)
 		if lang == "" || len(text) > mostRead {
 			return nil
 		}
-		return []sourceFile{{c.Path, lang, isTestFile(name, lang), lex(lang, s), c.Op == Create}}
+		return []sourceFile{{c.Path, lang, isTestFile(name, lang), lex(lang, s), c.Op == workspace.Create}}
 	}
-	for _, c := range cs.sorted() {
-		if from := cmp.Or(c.From, c.Path); c.Op != Create {
+	for _, c := range cs.Sorted() {
+		if from := cmp.Or(c.From, c.Path); c.Op != workspace.Create {
 			before = append(before, side(c, from, c.Before)...)
 		}
-		if c.Op != Delete {
+		if c.Op != workspace.Delete {
 			after = append(after, side(c, c.Path, c.After)...)
 		}
 	}
@@ -78,8 +79,8 @@ func (cs Changeset) sides() (before, after []sourceFile) {
 // weakHolds lists the places where cs weakens a check: suppressions, tests that
 // test less, and types and handlers that let everything through. It compares
 // sums over the changeset, so that moving is no weakening.
-func (cs Changeset) weakHolds() []Hold {
-	before, after := cs.sides()
+func weakHolds(cs workspace.Changeset) []Hold {
+	before, after := sides(cs)
 	holds := holdsOf(kindSuppression, "adds a suppression", newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)

@@ -1,4 +1,4 @@
-package workspace
+package policy
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
 	"agent/sandbox/workspace/secret/secrettest"
 )
 
 // weakOf lists the holds of cs for weakened checks, as "kind path reason".
-func weakOf(cs Changeset) (list []string) {
-	for _, h := range cs.Holds() {
+func weakOf(cs workspace.Changeset) (list []string) {
+	for _, h := range Review(cs, nil) {
 		if slices.Contains([]string{kindSuppression, kindWeakerTest, kindWeakerType}, h.Kind) {
 			list = append(list, h.Kind+" "+h.Path+" "+h.Reason)
 		}
@@ -21,7 +22,7 @@ func weakOf(cs Changeset) (list []string) {
 }
 
 // kindsOf lists the kinds of weakOf.
-func kindsOf(cs Changeset) string {
+func kindsOf(cs workspace.Changeset) string {
 	var kinds []string
 	for _, line := range weakOf(cs) {
 		kind, _, _ := strings.Cut(line, " ")
@@ -100,7 +101,7 @@ func TestASuppressionIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, lines := range suppressed {
 		for _, line := range lines {
-			for what, cs := range map[string]Changeset{
+			for what, cs := range map[string]workspace.Changeset{
 				"a new file":    create(name, line+"\n"),
 				"a new line":    modify(name, "a\n", line+"\na\n"),
 				"no line end":   modify(name, "", line),
@@ -166,20 +167,20 @@ func TestAWiderSuppressionIsNewANarrowerIsNot(t *testing.T) {
 func TestASuppressionMayMoveWithinTheChangeset(t *testing.T) {
 	t.Parallel()
 	const line = "x = 1  # noqa: E501\n"
-	for what, cs := range map[string]Changeset{
+	for what, cs := range map[string]workspace.Changeset{
 		"to another file":  {Changes: slices.Concat(modify("a.py", line+"y\n", "y\n").Changes, create("b.py", line).Changes)},
 		"from a file gone": {Changes: slices.Concat(remove("a.py", line).Changes, create("b.py", line).Changes)},
-		"with a rename":    {Changes: []Change{{Op: Rename, From: "a.py", Path: "b.py", Before: []byte(line), After: []byte("y\n" + line)}}},
+		"with a rename":    {Changes: []workspace.Change{{Op: workspace.Rename, From: "a.py", Path: "b.py", Before: []byte(line), After: []byte("y\n" + line)}}},
 		"the line changes": modify("a.py", line, "x = 2  # noqa: E501\n"),
 		"reason and order": modify("a.ts", "// eslint-disable-line a, b\n", "// eslint-disable-line b,a -- why\n"),
 		"line ends change": modify("a.py", line, "x = 1  # noqa: E501\r\n"),
-		"to a text file":   {Changes: []Change{{Op: Rename, From: "a.py", Path: "a.txt", Before: []byte(line), After: []byte(line + line)}}},
+		"to a text file":   {Changes: []workspace.Change{{Op: workspace.Rename, From: "a.py", Path: "a.txt", Before: []byte(line), After: []byte(line + line)}}},
 	} {
 		if got := weakOf(cs); len(got) > 0 {
 			t.Errorf("%s: %q", what, got)
 		}
 	}
-	from := Changeset{Changes: []Change{{Op: Rename, From: "a.txt", Path: "a.py", Before: []byte(line), After: []byte(line)}}}
+	from := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "a.txt", Path: "a.py", Before: []byte(line), After: []byte(line)}}}
 	if got := kindsOf(from); got != kindSuppression {
 		t.Errorf("a text file that becomes code: %q", got)
 	}
@@ -213,7 +214,7 @@ func TestAStrayBacktickHidesNothing(t *testing.T) {
 func TestAMarkWithoutAnEndIsLookedForOnce(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"'\\", "=[/", "\"\\", "`${"} {
-		if got := lex(script, strings.Repeat(unit, MaxContent/len(unit))); len(got) != 1 {
+		if got := lex(script, strings.Repeat(unit, workspace.MaxContent/len(unit))); len(got) != 1 {
 			t.Errorf("%q: %d lines", unit, len(got))
 		}
 	}
@@ -265,7 +266,7 @@ func TestHostileTextIsReadToItsEnd(t *testing.T) {
 // Example_newSuppressions shows what is held.
 func Example_newSuppressions() {
 	cs := modify("shop.py", "total = price()\n", "total = price()  # type: ignore\n")
-	for _, h := range cs.Holds() {
+	for _, h := range Review(cs, nil) {
 		fmt.Println(h.Path, h.Kind, h.Block, h.Reason)
 	}
 	// Output: shop.py suppression true Line 1 adds a suppression: total = price() # type: ignore

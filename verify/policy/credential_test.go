@@ -1,4 +1,4 @@
-package workspace
+package policy
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
 	"agent/sandbox/workspace/secret/secrettest"
 )
 
 // secretsOf renders the secret holds of a changeset.
-func secretsOf(cs Changeset) (out []string) {
-	for _, h := range cs.Holds() {
+func secretsOf(cs workspace.Changeset) (out []string) {
+	for _, h := range Review(cs, nil) {
 		if h.Kind == "secret" {
 			out = append(out, fmt.Sprint(h.Path, " ", h.Block, " ", h.Reason))
 		}
@@ -23,10 +24,10 @@ func secretsOf(cs Changeset) (out []string) {
 func TestANewSecretIsHeldAndNotShown(t *testing.T) {
 	t.Parallel()
 	for _, c := range secrettest.Credentials {
-		for _, cs := range []Changeset{
+		for _, cs := range []workspace.Changeset{
 			create("a.py", "x = 1\n"+c.Line+"\n"),
 			modify("a.py", "x = 1\n", "x = 1\n"+c.Line+"\n"),
-			{Changes: []Change{{Op: Rename, Path: "a.py", From: "b.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n" + c.Line + "\n")}}},
+			{Changes: []workspace.Change{{Op: workspace.Rename, Path: "a.py", From: "b.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n" + c.Line + "\n")}}},
 		} {
 			got := secretsOf(cs)
 			if len(got) != 1 || !strings.HasPrefix(got[0], "a.py true Line 2 ") || !strings.Contains(got[0], c.Rule) {
@@ -43,7 +44,7 @@ func TestASecretThatWasThereIsNoHold(t *testing.T) {
 	t.Parallel()
 	for _, c := range secrettest.Credentials {
 		was := "x = 1\n" + c.Line + "\ny = 2\n"
-		for name, cs := range map[string]Changeset{
+		for name, cs := range map[string]workspace.Changeset{
 			"another line changes": modify("a.py", was, strings.Replace(was, "x = 1", "x = 3", 1)),
 			"the line moves":       modify("a.py", was, "x = 1\ny = 2\nif y:\n\t"+c.Line+"\n"),
 			"the line goes":        modify("a.py", was, "x = 1\n"),
@@ -95,8 +96,8 @@ func TestFilesThatLock(t *testing.T) {
 
 // A hold names the path, the line and the rule, and blocks.
 func Example_secretHolds() {
-	c := Change{Op: Modify, Path: "a.py", Before: []byte("a\n"), After: []byte("a\nb\n-----BEGIN " + "PRIVATE KEY-----\n")}
-	for _, h := range c.secretHolds() {
+	c := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("a\n"), After: []byte("a\nb\n-----BEGIN " + "PRIVATE KEY-----\n")}
+	for _, h := range secretHolds(c) {
 		fmt.Println(h.Path, h.Kind, h.Block, h.Reason)
 	}
 	// Output: a.py secret true Line 3 holds what looks like a private key.

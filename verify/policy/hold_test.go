@@ -1,7 +1,9 @@
-package workspace
+package policy
 
 import (
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,7 +35,7 @@ func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 		"src/app.py": {}, "README.md": {}, "github/workflows/x.yml": {}, "src/makefile.py": {}, ".gitignore": {}, "docs/requirements.md": {},
 	} {
 		var got hold
-		list := create(name, "x").Holds()
+		list := Review(create(name, "x"), nil)
 		if len(list) > 1 {
 			t.Errorf("%s: %v", name, list)
 		}
@@ -51,13 +53,13 @@ func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 
 func TestHoldsLookAtBothEndsOfARename(t *testing.T) {
 	t.Parallel()
-	cs := Changeset{Changes: []Change{
-		{Op: Rename, Path: "old-ci.yml", From: ".github/workflows/ci.yml"},
-		{Op: Rename, Path: "agent.toml", From: "x.toml"},
-		{Op: Rename, Path: "plain.py", From: "simple.py"},
+	cs := workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Rename, Path: "old-ci.yml", From: ".github/workflows/ci.yml"},
+		{Op: workspace.Rename, Path: "agent.toml", From: "x.toml"},
+		{Op: workspace.Rename, Path: "plain.py", From: "simple.py"},
 	}}
 	var got []string
-	for _, h := range cs.Holds() {
+	for _, h := range Review(cs, nil) {
 		got = append(got, h.Kind+" "+h.Path)
 	}
 	if diff := cmp.Diff([]string{"agent agent.toml", "ci .github/workflows/ci.yml"}, got); diff != "" {
@@ -67,12 +69,26 @@ func TestHoldsLookAtBothEndsOfARename(t *testing.T) {
 
 func TestTheLossOfAnEntryPageIsHeld(t *testing.T) {
 	t.Parallel()
-	for _, cs := range []Changeset{remove("web/index.html", "<p>"), modify("main.jsx", "x", "")} {
-		if holds := cs.Holds(); len(holds) != 1 || !holds[0].Block {
+	for _, cs := range []workspace.Changeset{remove("web/index.html", "<p>"), modify("main.jsx", "x", "")} {
+		if holds := Review(cs, nil); len(holds) != 1 || !holds[0].Block {
 			t.Errorf("%v: %v", cs.Changes[0].Path, holds)
 		}
 	}
-	if holds := modify("index.html", "a", "b").Holds(); len(holds) != 0 {
+	if holds := Review(modify("index.html", "a", "b"), nil); len(holds) != 0 {
 		t.Errorf("an everyday edit: %v", holds)
+	}
+}
+
+// A name that stands in two rules would be judged by whichever comes first.
+func TestNoRuleNamesTheSamePlaceTwice(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, rule := range holdRules {
+		for _, name := range rule.names {
+			if seen[name] != "" {
+				t.Errorf("%s is held for two reasons: %s and %s", name, seen[name], rule.reason)
+			}
+			seen[name] = rule.reason
+		}
 	}
 }

@@ -1,9 +1,11 @@
-package workspace
+package policy
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 )
 
 func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
@@ -17,8 +19,8 @@ func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
 		"secrets": "secrets", "secrets/a/b": "secrets", "src/a.sql": "src/*.sql", "docs/licence": "", "docs/license.md": "./docs/LICENSE*",
 		"src/a/b.sql": "", "a.sql": "", "src/migrations/1.sql": "", "secret": "",
 	} {
-		for _, cs := range []Changeset{create(name, "x"), modify(name, "x", "y"), remove(name, "x")} {
-			holds := p.Holds(cs)
+		for _, cs := range []workspace.Changeset{create(name, "x"), modify(name, "x", "y"), remove(name, "x")} {
+			holds := p.holds(cs)
 			if want == "" && len(holds) == 0 {
 				continue
 			}
@@ -27,12 +29,12 @@ func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
 			}
 		}
 	}
-	moved := Changeset{Changes: []Change{{Op: Rename, Path: "a.sql", From: "migrations/1.sql"}, {Op: Rename, Path: "secrets/x", From: "b"}}}
-	if holds := p.Holds(moved); len(holds) != 2 || holds[0].Path != "migrations/1.sql" || holds[1].Path != "secrets/x" {
+	moved := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, Path: "a.sql", From: "migrations/1.sql"}, {Op: workspace.Rename, Path: "secrets/x", From: "b"}}}
+	if holds := p.holds(moved); len(holds) != 2 || holds[0].Path != "migrations/1.sql" || holds[1].Path != "secrets/x" {
 		t.Errorf("renames: %+v", holds)
 	}
 	var none *Protection
-	if holds := none.Holds(moved); len(holds) != 0 {
+	if holds := none.holds(moved); len(holds) != 0 {
 		t.Errorf("without patterns: %+v", holds)
 	}
 }
@@ -58,13 +60,13 @@ func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
 		"__pycache__/stock.cpython-313.pyc", "shop/__pycache__/x.py", "stock.pyc", ".venv/lib/python3.13/site-packages/x.py", "node_modules/left-pad/index.js",
 		".mypy_cache/3.13/stock.data.json", ".ruff_cache/x", ".pytest_cache/v/lastfailed", "web/node_modules/.bin/tsc", "pyvenv.cfg", "shop/x.pth", ".next/x.js", ".Mypy_Cache/x",
 	} {
-		holds := create(name, "x").Holds()
+		holds := Review(create(name, "x"), nil)
 		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == kindUnseen && h.Block && h.Path == name }) {
 			t.Errorf("%s: %+v", name, holds)
 		}
 	}
 	for _, name := range []string{"build/x.py", "dist/x.js", "src/venv/manager.py", "cache.py", "pycache/x.py"} {
-		if holds := create(name, "x").Holds(); len(holds) > 0 {
+		if holds := Review(create(name, "x"), nil); len(holds) > 0 {
 			t.Errorf("%s: %+v", name, holds)
 		}
 	}
@@ -100,8 +102,8 @@ func TestRulesThatHideFilesAreHeld(t *testing.T) {
 	} {
 		m := scan(t, c.dir)
 		cs := create("new.py", "")
-		cs.Changes = append(cs.Changes, Change{Op: Create, Path: c.rules, After: []byte(c.text), Mode: 0o644})
-		holds := m.Unseen(t.Context(), cs)
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: c.rules, After: []byte(c.text), Mode: 0o644})
+		holds := Unseen(t.Context(), m, cs)
 		switch {
 		case c.want == "" && len(holds) > 0:
 			t.Errorf("%s: %+v", name, holds)
@@ -121,15 +123,15 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	fill(t, dir, files{".git/info/exclude": "/local\n"})
 	git(t, dir+"/nested", "init", "-q")
 	m := scan(t, dir)
-	var cs Changeset
+	var cs workspace.Changeset
 	for _, name := range []string{"build/lib.py", "new/build/x.py", "debug.log", "keep.log", "local", "src/x.py", "nested/out", "nested/in", "nested/debug.log", "build.py"} {
-		cs.Changes = append(cs.Changes, Change{Op: Create, Path: name, After: []byte("x\n"), Mode: 0o644})
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: name, After: []byte("x\n"), Mode: 0o644})
 	}
 	cs.Changes = append(cs.Changes,
-		Change{Op: Modify, Path: "old.log", Before: []byte("tracked\n"), After: []byte("x\n"), Mode: 0o644},
-		Change{Op: Rename, Path: "build/a.py", From: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n"), Mode: 0o644})
+		workspace.Change{Op: workspace.Modify, Path: "old.log", Before: []byte("tracked\n"), After: []byte("x\n"), Mode: 0o644},
+		workspace.Change{Op: workspace.Rename, Path: "build/a.py", From: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n"), Mode: 0o644})
 	var got []string
-	for _, h := range m.Unseen(t.Context(), cs) {
+	for _, h := range Unseen(t.Context(), m, cs) {
 		if h.Kind != kindUnseen || !h.Block {
 			t.Errorf("%+v", h)
 		}
@@ -140,7 +142,7 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	}
 	// Silence is no consent.
 	fill(t, dir, files{".git/index": "broken"})
-	if holds := m.Unseen(t.Context(), create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
+	if holds := Unseen(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
 		t.Errorf("with an index that git cannot read: %+v", holds)
 	}
 }

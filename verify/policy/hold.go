@@ -1,9 +1,26 @@
-package workspace
+// Package policy reads off a changeset what a person should see before it is written,
+// and which of it must not be written without approval: each such thing is a Hold.
+//
+// Review judges the text of a changeset and nothing else: names of files that act outside
+// the box or configure the tools that judge, packages that are installed, credentials,
+// paths that the project protects itself, and places where the text makes a check weaker,
+// by a suppression, a test that tests less, a type that lets everything through. The last
+// are read off the lines, without running anything, and counted over the whole changeset,
+// so that moving is no weakening. Unseen adds what git would hide from every later run.
+//
+// Nothing of a text is believed or executed, whatever it holds is read in bounded time,
+// and no reason shows a credential or what a terminal obeys. Whether somebody approves is
+// the business of the run; what only the tools' configuration or a gate tells is held by
+// verify, with the same Hold.
+package policy
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/deps"
 )
 
 // A Hold is a change that a person should see before it is written.
@@ -120,10 +137,11 @@ var holdRules = []holdRule{
 	}},
 }
 
-// entryFiles are those whose loss ends a program; see Holds.
+// entryFiles are those whose loss ends a program; see Review.
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
-// Holds lists the changes of cs that a person should see: CI definitions, git
+// Review lists the changes of cs that a person should see, in the order of their paths, then
+// those that weaken a check, then those of protect, which may be nil: CI definitions, git
 // attributes and modules, code owners, dependency manifests and lock files (with
 // the packages that change),
 // tool configuration, editor and agent hooks, agent.toml, the deletion or
@@ -131,9 +149,9 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 // checks weaker: suppressions, tests that test less, and types and handlers
 // that let everything through. Those with Block are not to be written without
 // approval.
-func (cs Changeset) Holds() []Hold {
+func Review(cs workspace.Changeset, protect *Protection) []Hold {
 	var holds []Hold
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {
 			if rule, ok := ruleFor(name); ok {
 				h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
@@ -143,15 +161,31 @@ func (cs Changeset) Holds() []Hold {
 				holds = append(holds, h)
 			}
 		}
-		emptied := c.Op == Delete || c.Op == Modify && len(c.After) == 0 && len(c.Before) > 0
+		emptied := c.Op == workspace.Delete || c.Op == workspace.Modify && len(c.After) == 0 && len(c.Before) > 0
 		if emptied && slices.Contains(entryFiles, strings.ToLower(path.Base(c.Path))) {
 			holds = append(holds, Hold{
 				Path: c.Path, Kind: "tooling", Block: true, Reason: "It is where the program starts, and nothing is left of it.",
 			})
 		}
-		holds = append(holds, c.secretHolds()...)
+		holds = append(holds, secretHolds(c)...)
 	}
-	return append(holds, cs.weakHolds()...)
+	holds = append(holds, weakHolds(cs)...)
+	return append(holds, protect.holds(cs)...)
+}
+
+// packageChanges is deps.Changes of a change, for the name that the hold is about: of a
+// rename either the old or the new one, each told by itself.
+func packageChanges(c workspace.Change, name string) string {
+	before, after := c.Before, c.After
+	// A creation has no bytes before it and a deletion none after.
+	if c.Op == workspace.Rename { // the file of that name comes or goes
+		if name == c.From {
+			after = nil
+		} else {
+			before = nil
+		}
+	}
+	return deps.Changes(name, before, after)
 }
 
 // ruleFor finds the first rule that fits name.

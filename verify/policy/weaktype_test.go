@@ -1,9 +1,11 @@
-package workspace
+package policy
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 )
 
 // weakerTypes are changes after which more is let through.
@@ -137,8 +139,8 @@ func TestEverydayTypesAreNotHeld(t *testing.T) {
 
 func TestAWiderTypeIsNamed(t *testing.T) {
 	t.Parallel()
-	cs := Changeset{Changes: []Change{{
-		Op: Rename, From: "a.py", Path: "b.py", Before: []byte("def f(x: int):\n    pass\n"), After: []byte("import os\ndef f(x: Any):\n    pass\n"),
+	cs := workspace.Changeset{Changes: []workspace.Change{{
+		Op: workspace.Rename, From: "a.py", Path: "b.py", Before: []byte("def f(x: int):\n    pass\n"), After: []byte("import os\ndef f(x: Any):\n    pass\n"),
 	}}}
 	want := []string{"weaker-type b.py Line 2 lets any type through where it was specific: def f(x: Any):"}
 	if got := weakOf(cs); !slices.Equal(got, want) {

@@ -1,4 +1,4 @@
-package workspace
+package policy
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
 )
 
@@ -15,8 +16,8 @@ import (
 //
 // Moving a line is not introducing it, and what stood in the file is no fault
 // of the patch.
-func (c Change) secretHolds() (holds []Hold) {
-	if c.Op == Delete || bytes.Equal(c.Before, c.After) || IsBinary(c.After) || lockFile(c.Path) {
+func secretHolds(c workspace.Change) (holds []Hold) {
+	if c.Op == workspace.Delete || bytes.Equal(c.Before, c.After) || workspace.IsBinary(c.After) || lockFile(c.Path) {
 		return nil
 	}
 	known := map[string]bool{}

@@ -1,9 +1,12 @@
-package workspace
+package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"pgregory.net/rapid"
 )
@@ -193,7 +196,7 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 func TestAnAssertionMayMoveWithinTheChangeset(t *testing.T) {
 	t.Parallel()
 	both, one := pyTest("assert f()\nassert g()"), pyTest("assert f()")
-	cs := Changeset{Changes: slices.Concat(modify("test_a.py", both, one).Changes, create("test_b.py", "def test_g():\n    assert g()\n").Changes)}
+	cs := workspace.Changeset{Changes: slices.Concat(modify("test_a.py", both, one).Changes, create("test_b.py", "def test_g():\n    assert g()\n").Changes)}
 	if got := weakOf(cs); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
@@ -231,4 +234,33 @@ func TestMovingAndDeletingWeakensNothing(t *testing.T) {
 			t.Errorf("%q\nto %q: %q", before, after, got)
 		}
 	})
+}
+
+// drawChanges draws a changeset that turns the files before into those after, with some
+// of the deletions and creations joined to renames.
+func drawChanges(t *rapid.T, before, after map[string]string) (cs workspace.Changeset) {
+	var gone []string
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if now, ok := after[name]; !ok {
+			gone = append(gone, name)
+		} else if now != before[name] {
+			cs.Changes = append(cs.Changes, modify(name, before[name], now).Changes...)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, ok := before[name]; ok {
+			continue
+		}
+		c := create(name, after[name]).Changes[0]
+		if len(gone) > 0 && rapid.Bool().Draw(t, "rename") {
+			c.Op, c.From, c.Before = workspace.Rename, gone[0], []byte(before[gone[0]])
+			gone = gone[1:]
+		}
+		cs.Changes = append(cs.Changes, c)
+	}
+	for _, name := range gone {
+		cs.Changes = append(cs.Changes, remove(name, before[name]).Changes...)
+	}
+	cs.Changes = cs.Sorted()
+	return cs
 }

@@ -1,4 +1,10 @@
-package workspace
+// Package deps reads what manifests and lock files of package managers list: npm, pnpm,
+// yarn, pip, Poetry, uv, PDM, Cargo and Go.
+//
+// What it says is for the eye of a person who approves and decides nothing. Nothing is
+// installed, fetched or executed, and text that no manager would accept is an error in
+// words, never a panic.
+package deps
 
 import (
 	"bytes"
@@ -64,26 +70,14 @@ var packageReaders = []struct {
 	{"go.sum", readGoSum},
 }
 
-// packageChanges says which packages a change to a manifest or a lock file
-// adds, updates and removes; "" when it does none of that, or the file is of a
-// sort that is not read.
-//
-// name is the one that the hold is about: for a rename either the old or the new
-// one, each told by itself.
-func packageChanges(c Change, name string) string {
+// Changes says which packages a change to the manifest or the lock file name
+// adds, updates and removes, for people; "" when it does none of that, or the file is of a
+// sort that is not read. before and after are its content; nil where there is no file.
+func Changes(name string, before, after []byte) string {
 	base := strings.ToLower(path.Base(name))
 	for _, r := range packageReaders {
 		if ok, err := path.Match(r.pattern, base); !ok || err != nil {
 			continue
-		}
-		before, after := c.Before, c.After
-		// A creation has no bytes before it and a deletion none after.
-		if c.Op == Rename { // the file of that name comes or goes
-			if name == c.From {
-				after = nil
-			} else {
-				before = nil
-			}
 		}
 		old, err := readPackages(r.read, before)
 		if err != nil {
