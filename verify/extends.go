@@ -299,7 +299,7 @@ func extendedHolds(before, after view, cs workspace.Changeset, held []string) (h
 	own, _ := splitChanges(cs, func(p string) bool { return named[p] != "" && !slices.Contains(held, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{
-			Path: c.Path, Kind: "tooling", Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", shorten(named[c.Path])),
+			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", shorten(named[c.Path])),
 		})
 	}
 	return holds

@@ -68,7 +68,7 @@ type gaming struct {
 	name  string
 	files map[string]string
 	want  Verdict
-	rule  string // that some finding has, or kindChangedTest for a hold; "" for none
+	rule  string // that some finding has, or policy.ChangedTest for a hold; "" for none
 }
 
 func gamings() []gaming {
@@ -121,9 +121,9 @@ func gamings() []gaming {
 		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), Fail, ruleTestFailed},
 
 		// The tests are made to say what the program does.
-		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, kindChangedTest},
+		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, policy.ChangedTest},
 
-		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, kindChangedTest},
+		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, policy.ChangedTest},
 
 		// Nobody is accused who only works on tests.
 		{"new fixture and its test", map[string]string{
@@ -195,10 +195,10 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	}
 	for _, c := range gamings() {
 		g, holds := r.judged(t, before, change(t, base, c.files))
-		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == kindChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == kindChangedTest) {
+		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == policy.ChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
-		if c.rule == kindChangedTest {
+		if c.rule == policy.ChangedTest {
 			c.rule = ""
 		}
 		ruled := slices.ContainsFunc(g.Findings, func(f Finding) bool { return f.Rule == c.rule })

@@ -163,7 +163,7 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hol
 	own, _ := splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{
-			Path: c.Path, Kind: "tooling", Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
+			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
 		})
 	}
 	holds = append(holds, extendedHolds(before, after, cs, inside)...)
@@ -171,7 +171,7 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hol
 	keys := changedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
 		holds = append(holds, policy.Hold{
-			Path: p, Kind: "tooling", Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
+			Path: p, Kind: policy.Tooling, Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
 		})
 	}
 	return holds

@@ -72,7 +72,7 @@ func stubHolds(before, after view, cs workspace.Changeset) (holds []policy.Hold)
 				continue
 			}
 			holds = append(holds, policy.Hold{
-				Path: c.Path, Kind: "weaker-type", Block: true,
+				Path: c.Path, Kind: policy.WeakerType, Block: true,
 				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", shorten(module)),
 			})
 		}

@@ -16,11 +16,6 @@ import (
 // ruleTestHelper is the rule of a test that needs the patch's own helpers.
 const ruleTestHelper = "test-helper"
 
-// kindChangedTest is the kind of hold for tests that a patch rewrote and that
-// fail as they were. That may be what the patch is for, or the way in which it
-// passes: a person knows.
-const kindChangedTest = "changed-test"
-
 // A trial is the tests of a check run once more, with the program as the patch
 // leaves it, and the tests and all that they are made of as they were before. A
 // patch could otherwise make every test pass in conftest.py.
@@ -204,7 +199,7 @@ func (t *trial) changed(id string, r testResult) {
 	}
 	file, _, _ := strings.Cut(id, "::")
 	t.holds = append(t.holds, policy.Hold{
-		Path: file, Kind: kindChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
+		Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	holdpolicy "agent/verify/policy"
 )
 
 // completeCommand is the hidden word after which the shells' scripts
@@ -96,7 +98,7 @@ func (c *cmdline) complete(app *cli.App, words []string) {
 	var candidates []string
 	switch {
 	case expects == "allow":
-		candidates = holdKinds()
+		candidates = holdpolicy.Kinds()
 	case expects != "":
 	case strings.HasPrefix(last, "-"):
 		candidates = flagNames(flags)

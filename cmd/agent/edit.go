@@ -194,7 +194,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
-	for _, holds := range [][]holdpolicy.Hold{holdpolicy.Review(cs, e.protect), verify.Holds(base, cs), holdpolicy.Unseen(ctx, base, cs)} {
+	for _, holds := range [][]holdpolicy.Hold{holdpolicy.Review(cs, e.protect), verify.Holds(base, cs), holdpolicy.Hidden(ctx, base, cs)} {
 		e.doc.Holds = append(e.doc.Holds, holds...)
 	}
 	for name, other := range base.Collisions(cs) {

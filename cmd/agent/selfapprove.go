@@ -55,7 +55,7 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 			// A hold that blocks keeps Enter and the countdown from applying: see choose and
 			// expired.
 			p.Candidate.Holds = append(p.Candidate.Holds, holdpolicy.Hold{
-				Path: path, Kind: "self", Block: true, Reason: "it judges, builds or takes back the agent itself",
+				Path: path, Kind: holdpolicy.Self, Block: true, Reason: "it judges, builds or takes back the agent itself",
 			})
 		}
 		person.yes, person.allow = false, nil

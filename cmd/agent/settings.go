@@ -429,11 +429,6 @@ func (s settings) on(name string) bool {
 	return err == nil && v
 }
 
-// holdKinds are the kinds of change that may be approved in advance.
-func holdKinds() []string {
-	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type", "changed-test", "unseen", "protected"}
-}
-
 // keeping says what of a workspace is kept for replays. A record is read by more people
 // than the user's own file, so what that gives to programs does not get there.
 func (s settings) keeping() (run.Keep, error) {
@@ -462,8 +457,8 @@ func (s settings) protection() (*holdpolicy.Protection, error) {
 func (s settings) allowKinds() ([]string, error) {
 	kinds := unlist(s["allow"].text)
 	for _, k := range kinds {
-		if !slices.Contains(holdKinds(), k) {
-			return nil, usage("the kinds are "+strings.Join(holdKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
+		if !slices.Contains(holdpolicy.Kinds(), k) {
+			return nil, usage("the kinds are "+strings.Join(holdpolicy.Kinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].origin, k)
 		}
 	}
 	return kinds, nil

@@ -227,7 +227,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	// What only the whole workspace tells is asked of what may be promoted.
 	cand.Holds = append(cand.Holds, report.Holds...)
 	cand.Holds = append(cand.Holds, verify.Holds(st.base, report.Changeset)...)
-	cand.Holds = append(cand.Holds, policy.Unseen(ctx, st.base, report.Changeset)...)
+	cand.Holds = append(cand.Holds, policy.Hidden(ctx, st.base, report.Changeset)...)
 	return ctx.Err()
 }
 

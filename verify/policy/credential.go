@@ -26,7 +26,7 @@ func secretHolds(c workspace.Change) (holds []Hold) {
 	}
 	for _, f := range secret.Find(c.After, known) {
 		holds = append(holds, Hold{
-			Path: c.Path, Kind: "secret", Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.Line, f.Rule),
+			Path: c.Path, Kind: Secret, Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.Line, f.Rule),
 		})
 	}
 	return holds

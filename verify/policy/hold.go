@@ -6,7 +6,7 @@
 // paths that the project protects itself, and places where the text makes a check weaker,
 // by a suppression, a test that tests less, a type that lets everything through. The last
 // are read off the lines, without running anything, and counted over the whole changeset,
-// so that moving is no weakening. Unseen adds what git would hide from every later run.
+// so that moving is no weakening. Hidden adds what git would hide from every later run.
 //
 // Nothing of a text is believed or executed, whatever it holds is read in bounded time,
 // and no reason shows a credential or what a terminal obeys. Whether somebody approves is
@@ -31,8 +31,7 @@ import (
 // Makefile, a conftest.py, a Dockerfile) and is listed at the checkpoint.
 type Hold struct {
 	Path string `json:"path"`
-	// "ci", "git", "dependencies", "tooling", "agent", "secret", "suppression",
-	// "weaker-test", "weaker-type", "changed-test", "unseen", "protected".
+	// One of the kinds, as CI.
 	Kind string `json:"kind"`
 	// A sentence for the person who approves.
 	Reason string `json:"reason"`
@@ -82,13 +81,13 @@ func HeldByName(name string) bool {
 var holdRules = []holdRule{
 	// Above all: a patch must not set the limits and exceptions by which it is
 	// judged, not even for the next run.
-	{"agent", "It configures the agent itself.", true, []string{"agent.toml", ".agent.toml"}},
+	{Agent, "It configures the agent itself.", true, []string{"agent.toml", ".agent.toml"}},
 	unseenRule,
 	// Python starts these by itself, in every program and in every tool.
-	{"tooling", "Python runs it at the start of every program that finds it.", true, []string{"sitecustomize.py", "usercustomize.py"}},
+	{Tooling, "Python runs it at the start of every program that finds it.", true, []string{"sitecustomize.py", "usercustomize.py"}},
 	// A workflow is code that runs elsewhere with write access and tokens. The
 	// box can neither prove nor contain it.
-	{"ci", "It runs on the build server, with that server's secrets.", true, []string{
+	{CI, "It runs on the build server, with that server's secrets.", true, []string{
 		".github/workflows/", ".github/actions/", "action.yml", "action.yaml", ".gitlab-ci.yml", ".gitlab/", "jenkinsfile", "jenkinsfile.*",
 		".circleci/", ".woodpecker/", ".woodpecker*", ".drone.yml", ".travis.yml", "appveyor.yml", ".appveyor.yml",
 		"azure-pipelines*.yml", "azure-pipelines*.yaml", "bitbucket-pipelines.yml", ".buildkite/", ".gitea/", ".forgejo/", ".teamcity/",
@@ -96,24 +95,24 @@ var holdRules = []holdRule{
 	}},
 	// Attributes name filter programs, modules name places to fetch from, and
 	// code owners decide who has to agree.
-	{"git", "It changes what git does with the repository, or who must review.", true, []string{
+	{Git, "It changes what git does with the repository, or who must review.", true, []string{
 		".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
 	}},
 	// Editors and hook managers run what these files say as soon as somebody
 	// opens the directory or commits.
-	{"tooling", "It starts programs on the machine of whoever opens or commits to the project.", true, []string{
+	{Tooling, "It starts programs on the machine of whoever opens or commits to the project.", true, []string{
 		".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".devcontainer.json", "devcontainer.json", "*.code-workspace", ".envrc",
 		".husky/", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".overcommit.yml", ".mise.toml", "mise.toml", ".tool-versions",
 	}},
 	// Text for other agents is code to them, and they run with the rights of
 	// the person.
-	{"tooling", "It instructs other coding agents or gives them tools.", true, []string{
+	{Tooling, "It instructs other coding agents or gives them tools.", true, []string{
 		".mcp.json", "mcp.json", ".claude/", ".codex/", ".cursor/", ".cursorrules", ".windsurf/", ".gemini/", ".aider*", ".continue/",
 		"agents.md", "claude.md", "gemini.md", "copilot-instructions.md",
 	}},
 	// A new dependency is somebody else's code, fetched after the gates have
 	// passed. Scripts in these files run on installing it.
-	{"dependencies", "It changes what is installed, or scripts that run on installing.", true, []string{
+	{Dependencies, "It changes what is installed, or scripts that run on installing.", true, []string{
 		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb",
 		".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml",
 		"pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements*.in", "constraints*.txt",
@@ -124,14 +123,14 @@ var holdRules = []holdRule{
 	}},
 	// A gate that is told to look away proves nothing: a patch that needs this
 	// must say so to a person.
-	{"tooling", "It configures the tools that judge the patch.", true, toolConfig},
+	{Tooling, "It configures the tools that judge the patch.", true, toolConfig},
 	// A privileged container or a mounted root directory is one line.
-	{"tooling", "It decides what a container may do when it is started with it.", true, []string{
+	{Tooling, "It decides what a container may do when it is started with it.", true, []string{
 		"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
 	}},
 	// These run in the box as well, so the gates have seen what they do there.
 	// They are shown because they also run where there is no box.
-	{"tooling", "It runs whenever the project is built or tested.", false, []string{
+	{Tooling, "It runs whenever the project is built or tested.", false, []string{
 		"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
 		"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
 	}},
@@ -155,7 +154,7 @@ func Review(cs workspace.Changeset, protect *Protection) []Hold {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {
 			if rule, ok := ruleFor(name); ok {
 				h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
-				if list := packageChanges(c, name); rule.kind == "dependencies" && list != "" {
+				if list := packageChanges(c, name); rule.kind == Dependencies && list != "" {
 					h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list
 				}
 				holds = append(holds, h)
@@ -164,7 +163,7 @@ func Review(cs workspace.Changeset, protect *Protection) []Hold {
 		emptied := c.Op == workspace.Delete || c.Op == workspace.Modify && len(c.After) == 0 && len(c.Before) > 0
 		if emptied && slices.Contains(entryFiles, strings.ToLower(path.Base(c.Path))) {
 			holds = append(holds, Hold{
-				Path: c.Path, Kind: "tooling", Block: true, Reason: "It is where the program starts, and nothing is left of it.",
+				Path: c.Path, Kind: Tooling, Block: true, Reason: "It is where the program starts, and nothing is left of it.",
 			})
 		}
 		holds = append(holds, secretHolds(c)...)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"agent/sandbox/workspace"
@@ -90,5 +91,25 @@ func TestNoRuleNamesTheSamePlaceTwice(t *testing.T) {
 			}
 			seen[name] = rule.reason
 		}
+	}
+}
+
+// A kind is a row of the table, and a rule has one of them.
+func TestEveryKindHasARow(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		if k.name == "" || k.what == "" || seen[k.name] {
+			t.Errorf("the row %+v lacks a part or stands twice", k)
+		}
+		seen[k.name] = true
+	}
+	for _, rule := range holdRules {
+		if !seen[rule.kind] {
+			t.Errorf("%q is no kind", rule.kind)
+		}
+	}
+	if slices.Contains(Kinds(), Self) {
+		t.Error("the agent's own parts may be approved unseen")
 	}
 }

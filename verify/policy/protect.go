@@ -12,9 +12,6 @@ import (
 	"github.com/moby/patternmatcher"
 )
 
-// kindProtected is the kind of hold for paths that a project protects itself.
-const kindProtected = "protected"
-
 // A Protection names the paths of a workspace that no patch changes without an
 // approval of its own. Nil protects nothing. It does not change and may be used
 // by several goroutines.
@@ -76,7 +73,7 @@ func (p *Protection) holds(cs workspace.Changeset) (holds []Hold) {
 	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, cmp.Or(c.From, c.Path)}) {
 			if pattern, ok := p.protects(name); ok {
-				holds = append(holds, Hold{Path: name, Kind: kindProtected, Block: true, Reason: fmt.Sprintf("The configuration protects %q.", pattern)})
+				holds = append(holds, Hold{Path: name, Kind: Protected, Block: true, Reason: fmt.Sprintf("The configuration protects %q.", pattern)})
 			}
 		}
 	}

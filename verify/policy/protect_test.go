@@ -24,7 +24,7 @@ func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
 			if want == "" && len(holds) == 0 {
 				continue
 			}
-			if len(holds) != 1 || holds[0].Kind != kindProtected || !holds[0].Block || holds[0].Path != name || !strings.Contains(holds[0].Reason, want) {
+			if len(holds) != 1 || holds[0].Kind != Protected || !holds[0].Block || holds[0].Path != name || !strings.Contains(holds[0].Reason, want) {
 				t.Errorf("%s %s: %+v, want %q", cs.Changes[0].Op, name, holds, want)
 			}
 		}
@@ -61,7 +61,7 @@ func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
 		".mypy_cache/3.13/stock.data.json", ".ruff_cache/x", ".pytest_cache/v/lastfailed", "web/node_modules/.bin/tsc", "pyvenv.cfg", "shop/x.pth", ".next/x.js", ".Mypy_Cache/x",
 	} {
 		holds := Review(create(name, "x"), nil)
-		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == kindUnseen && h.Block && h.Path == name }) {
+		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == Unseen && h.Block && h.Path == name }) {
 			t.Errorf("%s: %+v", name, holds)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRulesThatHideFilesAreHeld(t *testing.T) {
 		m := scan(t, c.dir)
 		cs := create("new.py", "")
 		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: c.rules, After: []byte(c.text), Mode: 0o644})
-		holds := Unseen(t.Context(), m, cs)
+		holds := Hidden(t.Context(), m, cs)
 		switch {
 		case c.want == "" && len(holds) > 0:
 			t.Errorf("%s: %+v", name, holds)
@@ -131,8 +131,8 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 		workspace.Change{Op: workspace.Modify, Path: "old.log", Before: []byte("tracked\n"), After: []byte("x\n"), Mode: 0o644},
 		workspace.Change{Op: workspace.Rename, Path: "build/a.py", From: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n"), Mode: 0o644})
 	var got []string
-	for _, h := range Unseen(t.Context(), m, cs) {
-		if h.Kind != kindUnseen || !h.Block {
+	for _, h := range Hidden(t.Context(), m, cs) {
+		if h.Kind != Unseen || !h.Block {
 			t.Errorf("%+v", h)
 		}
 		got = append(got, h.Path)
@@ -142,7 +142,7 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	}
 	// Silence is no consent.
 	fill(t, dir, files{".git/index": "broken"})
-	if holds := Unseen(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
+	if holds := Hidden(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
 		t.Errorf("with an index that git cannot read: %+v", holds)
 	}
 }

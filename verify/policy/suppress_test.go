@@ -14,7 +14,7 @@ import (
 // weakOf lists the holds of cs for weakened checks, as "kind path reason".
 func weakOf(cs workspace.Changeset) (list []string) {
 	for _, h := range Review(cs, nil) {
-		if slices.Contains([]string{kindSuppression, kindWeakerTest, kindWeakerType}, h.Kind) {
+		if slices.Contains([]string{Suppression, WeakerTest, WeakerType}, h.Kind) {
 			list = append(list, h.Kind+" "+h.Path+" "+h.Reason)
 		}
 	}
@@ -113,7 +113,7 @@ func TestASuppressionIsHeld(t *testing.T) {
 				if name == "bin/run" && strings.HasPrefix(what, "a ") && what != "a new file" {
 					continue
 				}
-				if got := kindsOf(cs); got != kindSuppression {
+				if got := kindsOf(cs); got != Suppression {
 					t.Errorf("%s: %q, %s: %q", name, line, what, got)
 				}
 			}
@@ -155,7 +155,7 @@ func TestAWiderSuppressionIsNewANarrowerIsNot(t *testing.T) {
 		{"a.css", "/* stylelint-disable a */", "/* stylelint-disable */"},
 		{"a.rs", "#[allow(dead_code)]", "#![allow(dead_code, unused)]"},
 	} {
-		if got := kindsOf(modify(c.name, c.narrow, c.wide)); got != kindSuppression {
+		if got := kindsOf(modify(c.name, c.narrow, c.wide)); got != Suppression {
 			t.Errorf("%q to %q: %q", c.narrow, c.wide, got)
 		}
 		if got := weakOf(modify(c.name, c.wide, c.narrow)); len(got) > 0 {
@@ -181,7 +181,7 @@ func TestASuppressionMayMoveWithinTheChangeset(t *testing.T) {
 		}
 	}
 	from := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "a.txt", Path: "a.py", Before: []byte(line), After: []byte(line)}}}
-	if got := kindsOf(from); got != kindSuppression {
+	if got := kindsOf(from); got != Suppression {
 		t.Errorf("a text file that becomes code: %q", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestOneSuppressionMakesUpForOne(t *testing.T) {
 func TestAStrayBacktickHidesNothing(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"<p>a ` b</p>\n// @ts-ignore\n", "x = `${a\n// @ts-ignore\n", "x = `\n// @ts-ignore\n"} {
-		if got := kindsOf(create("a.tsx", text)); got != kindSuppression {
+		if got := kindsOf(create("a.tsx", text)); got != Suppression {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

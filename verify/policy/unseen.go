@@ -9,14 +9,11 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// kindUnseen is the kind of hold for files that the next scan would pass over.
-const kindUnseen = "unseen"
-
 // unseenRule holds what lies where no scan looks: among installed
 // dependencies, byte code and caches. A tool may believe it, and nobody who
 // reads the project later will see it.
 var unseenRule = holdRule{
-	kindUnseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
+	Unseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
 	slices.Concat(unseenNames(workspace.LeftDirs(), "/"), unseenNames(workspace.LeftFiles(), ""), []string{
 		".venv/", "site-packages/", "pyvenv.cfg", "activate", "*.egg-link", "*.pth",
 	}),
@@ -33,12 +30,12 @@ func unseenNames(names []string, end string) (list []string) {
 	return list
 }
 
-// Unseen lists the files that cs puts where git ignores them, as the rules are in base,
+// Hidden lists the files that cs puts where git ignores them, as the rules are in base,
 // and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted
 // by path. All of them block, and what git gives no answer about is held too.
-func Unseen(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
+func Hidden(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	for _, u := range base.Unseen(ctx, cs) {
-		h := Hold{Path: u.Path, Kind: kindUnseen, Block: true}
+		h := Hold{Path: u.Path, Kind: Unseen, Block: true}
 		switch {
 		case u.Err != nil && u.Rules:
 			h.Reason = "Git does not say what it ignores then: " + quote(u.Err.Error())

@@ -240,7 +240,7 @@ func TestAnAssertionThatAsksLessIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, lang := range testBodies {
 		for _, c := range lang.softer {
-			if got := kindsOf(modify(lang.file, lang.test(c.before), lang.test(c.after))); got != kindWeakerTest {
+			if got := kindsOf(modify(lang.file, lang.test(c.before), lang.test(c.after))); got != WeakerTest {
 				t.Errorf("%s: %q\nto %q: %q", lang.file, c.before, c.after, got)
 			}
 		}

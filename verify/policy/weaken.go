@@ -12,14 +12,6 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// The kinds of hold for changes that weaken a check: each gate passes, because
-// it was told to look away or has less to look at.
-const (
-	kindSuppression = "suppression"
-	kindWeakerTest  = "weaker-test"
-	kindWeakerType  = "weaker-type"
-)
-
 // A mark is one place that weakens a check.
 type mark struct {
 	path string
@@ -76,12 +68,13 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	return before, after
 }
 
-// weakHolds lists the places where cs weakens a check: suppressions, tests that
+// weakHolds lists the places where cs weakens a check, so that each gate passes because it
+// was told to look away or has less to look at: suppressions, tests that
 // test less, and types and handlers that let everything through. It compares
 // sums over the changeset, so that moving is no weakening.
 func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
-	holds := holdsOf(kindSuppression, "adds a suppression", newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
+	holds := holdsOf(Suppression, "adds a suppression", newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
 }

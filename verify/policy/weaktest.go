@@ -66,12 +66,12 @@ func testHolds(before, after []sourceFile) []Hold {
 	} {
 		marks, gone := surplus(each(before, part.in), each(after, part.in), byLine, byFile, byForm)
 		marks = now.ofOld(old, softer(gone, marks))
-		holds = append(holds, holdsOf(kindWeakerTest, part.what, marks)...)
+		holds = append(holds, holdsOf(WeakerTest, part.what, marks)...)
 	}
 	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm)
-	holds = append(holds, holdsOf(kindWeakerTest, "is a test without a body", empty)...)
-	holds = append(holds, holdsOf(kindWeakerTest, "asserts less than what was there before", now.softened(old))...)
-	return append(holds, holdsOf(kindWeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
+	holds = append(holds, holdsOf(WeakerTest, "is a test without a body", empty)...)
+	holds = append(holds, holdsOf(WeakerTest, "asserts less than what was there before", now.softened(old))...)
+	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
 }
 
 // filter returns the files that are such.

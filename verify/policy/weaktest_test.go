@@ -137,12 +137,12 @@ var sameTests = []textChange{
 func TestATestThatTestsLessIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range weakerTests {
-		if got := weakOf(modify(c.name, c.before, c.after)); len(got) == 0 || !strings.HasPrefix(got[0], kindWeakerTest) {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) == 0 || !strings.HasPrefix(got[0], WeakerTest) {
 			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
 		}
 		// Foreign line ends and a directory change nothing.
 		name := "pkg/tests/" + c.name
-		if kinds := kindsOf(modify(name, c.before, strings.ReplaceAll(c.after, "\n", "\r\n"))); kinds != kindWeakerTest {
+		if kinds := kindsOf(modify(name, c.before, strings.ReplaceAll(c.after, "\n", "\r\n"))); kinds != WeakerTest {
 			t.Errorf("%s: %q\nto %q: %q", name, c.before, c.after, kinds)
 		}
 	}
@@ -188,7 +188,7 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
-	if got := kindsOf(create("a.test.js", strings.Replace(jsTest("expect(f()).toBe(1)"), "it(", "it.only(", 1))); got != kindWeakerTest {
+	if got := kindsOf(create("a.test.js", strings.Replace(jsTest("expect(f()).toBe(1)"), "it(", "it.only(", 1))); got != WeakerTest {
 		t.Errorf("a new test that keeps others from running: %q", got)
 	}
 }

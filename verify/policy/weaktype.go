@@ -13,12 +13,12 @@ import (
 // left to the linters: nothing in them was stricter before.
 func typeHolds(before, after []sourceFile) []Hold {
 	after = filter(after, func(f sourceFile) bool { return !f.created })
-	holds := holdsOf(kindWeakerType, "lets any type through where it was specific", widened(before, after))
-	holds = append(holds, holdsOf(kindWeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
+	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
+	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
 	casts := func(f sourceFile) bool { return f.lang == script && !f.test }
-	holds = append(holds, holdsOf(kindWeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
+	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
-	return append(holds, holdsOf(kindWeakerType, "swallows every error", swallowed)...)
+	return append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
 }
 
 // A slotForm is how a language annotates.

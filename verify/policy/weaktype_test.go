@@ -64,7 +64,7 @@ var sameStubs = []textChange{
 func TestAStubThatSaysLessIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range weakerStubs {
-		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], kindWeakerType) {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], WeakerType) {
 			t.Errorf("%q\nto %q: %q", c.before, c.after, got)
 		}
 		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
@@ -116,7 +116,7 @@ var sameTypes = []textChange{
 func TestAWiderTypeIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range weakerTypes {
-		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], kindWeakerType) {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], WeakerType) {
 			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
 		}
 		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
