@@ -28,6 +28,7 @@
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             all that touches the user's directory: scan and promotion
 //	sandbox/workspace/deps        what manifests and lock files of packages list; pure
+//	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	verify                        the gates, the baseline and the verdict
@@ -35,11 +36,12 @@
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: orchestrator/llm/journaltest, orchestrator/llm/llmtest,
-// orchestrator/store/storetest, sandbox/boxtest and sandbox/workspace/secret/secrettest.
+// orchestrator/store/storetest, sandbox/boxtest, sandbox/workspace/internal/treetest and
+// sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: workspace, deps, secret, images, migrations, llm, agent and
-// forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
+// in cmd/agent keeps the table: deps, secret, images, migrations, llm, agent and
+// forge import nothing of ours; workspace reads by dirfd; edit knows workspace; blame knows edit; sandbox
 // knows guest and workspace; verify knows sandbox; run knows all of these but
 // the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -23,9 +27,9 @@ type visitor struct {
 }
 
 // newVisitor makes the workspace of a visitor.
-func newVisitor(t *testing.T, tree files) *visitor {
+func newVisitor(t *testing.T, tree treetest.Files) *visitor {
 	t.Helper()
-	v := &visitor{dir: newTree(t, tree), caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
+	v := &visitor{dir: treetest.New(t, tree), caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
 	fd, err := unix.Open(v.dir, unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +71,8 @@ func (v *visitor) want(t *testing.T, what string, read int) {
 }
 
 // hundreds is a workspace of n files, a hundred in a directory.
-func hundreds(n int) files {
-	tree := files{}
+func hundreds(n int) treetest.Files {
+	tree := treetest.Files{}
 	for i := range n {
 		tree[fmt.Sprintf("d%02d/f%03d", i/100, i)] = fmt.Sprintf("x = %04d\n", i)
 	}
@@ -279,7 +283,7 @@ func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	fill(t, dir, hundreds(10))
+	treetest.Fill(t, dir, hundreds(10))
 	v := &visitor{dir: dir, caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
 	v.want(t, "the first time", 10)
 	v.want(t, "the second time", 10)
@@ -289,7 +293,7 @@ func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", home)
-	dir := newTree(t, files{"f": "small"})
+	dir := treetest.New(t, treetest.Files{"f": "small"})
 	list := func() []string {
 		names, err := filepath.Glob(filepath.Join(home, "agent", "manifests", "*"))
 		if err != nil {
@@ -316,7 +320,7 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 		t.Fatalf("%q is kept in %q", m.cache, names)
 	}
 	for _, name := range []string{names[0], filepath.Dir(names[0])} {
-		if info, err := os.Stat(name); err != nil || !private(info) {
+		if info, err := os.Stat(name); err != nil || !dirfd.Private(info) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}

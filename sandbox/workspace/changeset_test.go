@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -131,7 +133,7 @@ func TestCheckTakesWhatIsFine(t *testing.T) {
 // C15.
 func TestCollisionsWithWhatIsThere(t *testing.T) {
 	t.Parallel()
-	m := scan(t, newTree(t, files{"readme.md": "", "Docs/a": "", "Makefile": "x", "caf\u00e9": ""}))
+	m := scan(t, treetest.New(t, treetest.Files{"readme.md": "", "Docs/a": "", "Makefile": "x", "caf\u00e9": ""}))
 	cs := Changeset{Changes: []Change{
 		{Op: Create, Path: "README.md"},
 		{Op: Create, Path: "docs/b"},

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
 // applied runs git apply with a diff on a tree and returns what is then on disk.
-func applied(t testing.TB, tree files, diff string) map[string]string {
+func applied(t testing.TB, tree treetest.Files, diff string) map[string]string {
 	t.Helper()
-	dir := memoryTree(t, tree)
+	dir := treetest.Memory(t, tree)
 	cmd := exec.CommandContext(t.Context(), "git", "apply", "--whitespace=nowarn", "-")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
@@ -21,7 +23,7 @@ func applied(t testing.TB, tree files, diff string) map[string]string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git apply: %v: %s\n%s", err, out, diff)
 	}
-	return onDisk(t, dir)
+	return treetest.OnDisk(t, dir)
 }
 
 func TestDiffIsThatOfGit(t *testing.T) {
@@ -111,9 +113,9 @@ func TestGitAppliesTheDiffOfEveryKindOfChange(t *testing.T) {
 	tree["flip.sh"], tree["private.txt"] = "echo\n", "mine\n"
 	delete(tree, ".git/HEAD")
 	delete(tree, ".git/objects/")
-	dir := memoryTree(t, tree)
+	dir := treetest.Memory(t, tree)
 	promote(t, dir, cs)
-	same(t, "promoted (-) and applied by git (+)", onDisk(t, dir), applied(t, tree, cs.Diff()))
+	treetest.Same(t, "promoted (-) and applied by git (+)", treetest.OnDisk(t, dir), applied(t, tree, cs.Diff()))
 	parsed, _, err := gitdiff.Parse(strings.NewReader(cs.Diff()))
 	if err != nil || len(parsed) != len(cs.Changes) {
 		t.Errorf("read back: %d of %d files, %v", len(parsed), len(cs.Changes), err)

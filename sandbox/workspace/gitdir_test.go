@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 func TestFindRepoFollowsWhatGitWrites(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{
+	dir := treetest.New(t, treetest.Files{
 		"plain/.git/HEAD":             "ref: refs/heads/main\n",
 		"plain/a/b/f":                 "",
 		"plain/a/.git/":               "",
@@ -26,8 +28,8 @@ func TestFindRepoFollowsWhatGitWrites(t *testing.T) {
 		"none/sub/f":                  "",
 		"fifo/.git/objects/something": "",
 	})
-	fill(t, dir, files{"absolute/.git": "gitdir: " + filepath.Join(dir, "other") + "\n"})
-	fifo(t, filepath.Join(dir, "fifo/.git/HEAD"))
+	treetest.Fill(t, dir, treetest.Files{"absolute/.git": "gitdir: " + filepath.Join(dir, "other") + "\n"})
+	treetest.FIFO(t, filepath.Join(dir, "fifo/.git/HEAD"))
 	at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	for name, want := range map[string]struct {
 		repo repo
@@ -58,7 +60,7 @@ func TestFindRepoFollowsWhatGitWrites(t *testing.T) {
 func TestHalfwayNamesWhatGitHasNotFinished(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
-		dir := newTree(t, files{".git/HEAD": "x\n"})
+		dir := treetest.New(t, treetest.Files{".git/HEAD": "x\n"})
 		r, ok := findRepo(dir)
 		if !ok {
 			t.Fatal("no repository")
@@ -77,8 +79,8 @@ func TestHalfwayNamesWhatGitHasNotFinished(t *testing.T) {
 
 func TestFirstLineReadsSmallRegularFilesOnly(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"one": "line\n", "two": "  first \nsecond\n", "open": "no end", "empty": "", "dir/": ""})
-	fifo(t, filepath.Join(dir, "fifo"))
+	dir := treetest.New(t, treetest.Files{"one": "line\n", "two": "  first \nsecond\n", "open": "no end", "empty": "", "dir/": ""})
+	treetest.FIFO(t, filepath.Join(dir, "fifo"))
 	for name, want := range map[string]string{"one": "line", "two": "first", "open": "no end", "empty": "", "dir": "", "fifo": "", "none": ""} {
 		if got := firstLine(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +35,7 @@ const keyName = "key"
 // workspaces.
 type home struct {
 	// The directory, held open; nil where there is none yet.
-	top *tree
+	top *dirfd.Tree
 	key []byte
 }
 
@@ -61,7 +63,7 @@ func homePath() (string, error) {
 //
 // The error tells what to do where the directory lies in the workspace t, which
 // a patch may write, or where other users can write or read it.
-func openHome(t *tree, create bool) (*home, error) {
+func openHome(t *dirfd.Tree, create bool) (*home, error) {
 	dir, err := homePath()
 	if err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func openHome(t *tree, create bool) (*home, error) {
 			return nil, fmt.Errorf("make the directory for journals: %w: set XDG_STATE_HOME to a directory that can be written", err)
 		}
 	}
-	top, err := openTree(dir)
+	top, err := dirfd.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &home{}, nil
 	}
@@ -102,35 +104,35 @@ func mkdirsDurably(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	parent, err := openTree(filepath.Dir(dir))
+	parent, err := dirfd.Open(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.sync("."), parent.close())
+	return errors.Join(parent.Sync("."), parent.Close())
 }
 
 // close gives the directory back. It may be called twice.
 func (h *home) close() {
 	if h.top != nil {
-		h.top.close()
+		h.top.Close()
 	}
 }
 
 // check refuses a directory that others can write or read, or that lies in the
 // workspace t.
-func (h *home) check(t *tree) error {
+func (h *home) check(t *dirfd.Tree) error {
 	var st unix.Stat_t
-	if err := unix.Fstat(h.top.fd, &st); err != nil {
-		return &fs.PathError{Op: "stat", Path: h.top.root, Err: err}
+	if err := unix.Fstat(h.top.FD, &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: h.top.Root, Err: err}
 	}
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
-		return fmt.Errorf("%s is not private, so what it holds may be anybody's: make it yours with mode 0700, or set XDG_STATE_HOME", h.top.root)
+		return fmt.Errorf("%s is not private, so what it holds may be anybody's: make it yours with mode 0700, or set XDG_STATE_HOME", h.top.Root)
 	}
-	root, err := t.identity()
+	root, err := t.Identity()
 	if err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(h.top.root)
+	real, err := filepath.EvalSymlinks(h.top.Root)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (h *home) check(t *tree) error {
 		if err := unix.Stat(dir, &st); err != nil {
 			return &fs.PathError{Op: "stat", Path: dir, Err: err}
 		}
-		if (inode{device: st.Dev, number: st.Ino}) == root {
+		if (dirfd.Inode{Device: st.Dev, Number: st.Ino}) == root {
 			return fmt.Errorf("the journals of promotions would lie in the workspace itself, in %s: set XDG_STATE_HOME to a directory outside of it", real)
 		}
 		if dir == filepath.Dir(dir) {
@@ -151,17 +153,17 @@ func (h *home) check(t *tree) error {
 // loadKey reads the key, and makes one when create is set and there is none.
 func (h *home) loadKey(create bool) ([]byte, error) {
 	for {
-		f, err := h.top.open(keyName, unix.O_RDONLY, 0)
+		f, err := h.top.Open(keyName, unix.O_RDONLY, 0)
 		if err == nil {
 			defer f.Close()
 			info, err := f.Stat()
 			if err != nil {
 				return nil, err
 			}
-			if !info.Mode().IsRegular() || !private(info) || info.Size() != sha256.Size {
+			if !info.Mode().IsRegular() || !dirfd.Private(info) || info.Size() != sha256.Size {
 				return nil, errors.New("the file is not a private one of 32 bytes: if no promotion was interrupted, remove it")
 			}
-			return h.top.read(keyName)
+			return h.top.Read(keyName)
 		}
 		if !errors.Is(err, fs.ErrNotExist) || !create {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -173,12 +175,12 @@ func (h *home) loadKey(create bool) ([]byte, error) {
 		rand.Read(key) // never returns an error
 		// Of two processes that make one, the first wins and both read it.
 		temporary := keyName + "." + rand.Text()
-		err = h.top.write(temporary, key, 0o600)
+		err = h.top.Write(temporary, key, 0o600)
 		if err == nil {
-			err = errors.Join(h.top.link(temporary, keyName), h.top.unlink(temporary))
+			err = errors.Join(h.top.Link(temporary, keyName), h.top.Unlink(temporary))
 		}
 		if err == nil {
-			err = h.top.sync(".")
+			err = h.top.Sync(".")
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -188,13 +190,13 @@ func (h *home) loadKey(create bool) ([]byte, error) {
 
 // of names the directory of the journals of the workspace t, in h.top. prefix
 // is the part of it that stays when the workspace is moved.
-func (h *home) of(t *tree) (prefix, name string, err error) {
-	id, err := t.identity()
+func (h *home) of(t *dirfd.Tree) (prefix, name string, err error) {
+	id, err := t.Identity()
 	if err != nil {
 		return "", "", err
 	}
-	prefix = fmt.Sprintf("%d-", id.number)
-	return prefix, prefix + pathHash(t.root), nil
+	prefix = fmt.Sprintf("%d-", id.Number)
+	return prefix, prefix + pathHash(t.Root), nil
 }
 
 // pathHash is what stands for the path of a workspace in the name of a
@@ -206,7 +208,7 @@ func pathHash(root string) string {
 
 // journals are those of the workspace t: those made under its path, and those
 // made before it was moved. Those that only wait to be removed are removed.
-func (h *home) journals(t *tree) ([]*journal, error) {
+func (h *home) journals(t *dirfd.Tree) ([]*journal, error) {
 	if h.top == nil {
 		return nil, nil
 	}
@@ -214,7 +216,7 @@ func (h *home) journals(t *tree) ([]*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := h.top.names(".")
+	names, err := h.top.Names(".")
 	if err != nil {
 		return nil, err
 	}
@@ -244,12 +246,12 @@ func (h *home) journals(t *tree) ([]*journal, error) {
 }
 
 // journal is the journal id in the directory dir of h, for the workspace t.
-func (h *home) journal(t *tree, dir, id string) *journal {
-	return &journal{ID: id, Root: t.root, tree: t, home: h.top, key: h.key, place: dir + "/" + id, stage: stages + "/" + id, state: staging}
+func (h *home) journal(t *dirfd.Tree, dir, id string) *journal {
+	return &journal{ID: id, Root: t.Root, tree: t, home: h.top, key: h.key, place: dir + "/" + id, stage: stages + "/" + id, state: staging}
 }
 
 // newJournal is a journal that is yet to be made.
-func (h *home) newJournal(t *tree, id string) (*journal, error) {
+func (h *home) newJournal(t *dirfd.Tree, id string) (*journal, error) {
 	_, own, err := h.of(t)
 	return h.journal(t, own, id), err
 }

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"golang.org/x/sys/unix"
 )
 
 // planted is a journal as earlier versions wrote it, which overwrites f and
 // deletes g.
-func planted(id string, s state) files {
+func planted(id string, s state) treetest.Files {
 	plan, err := json.Marshal(&journal{ID: id, Items: []item{
 		{Path: "f", Slot: oldJournals + "/" + id + "/files/0", Before: &fileMeta{Digest: digest([]byte("x")), Mode: 0o644}, After: &fileMeta{Digest: digest([]byte("evil")), Mode: 0o644}},
 		{Path: "g", Slot: oldJournals + "/" + id + "/files/1", Before: &fileMeta{Digest: digest([]byte("y")), Mode: 0o644}},
@@ -24,7 +26,7 @@ func planted(id string, s state) files {
 		panic(err)
 	}
 	dir := oldJournals + "/" + id + "/"
-	return files{"f": "x", "g": "y", dir + "journal.json": string(plan), dir + "state." + string(s): "", dir + "files/0": "evil"}
+	return treetest.Files{"f": "x", "g": "y", dir + "journal.json": string(plan), dir + "state." + string(s): "", dir + "files/0": "evil"}
 }
 
 // What a clone brings is never carried out, wherever it lies and whatever it
@@ -32,13 +34,13 @@ func planted(id string, s state) files {
 func TestAJournalThatAWorkspaceBringsIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, s := range []state{staging, ready, committing, committed, rollingBack, rolledBack} {
-		dir := newTree(t, planted("run-1", s))
-		before := onDisk(t, dir)
+		dir := treetest.New(t, planted("run-1", s))
+		before := treetest.OnDisk(t, dir)
 		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 0 {
 			t.Errorf("%s: recovered %v, %v", s, list, err)
 		}
-		same(t, "after Recover, "+string(s), before, onDisk(t, dir))
+		treetest.Same(t, "after Recover, "+string(s), before, treetest.OnDisk(t, dir))
 		lock, err := Acquire(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -53,9 +55,9 @@ func TestAJournalThatAWorkspaceBringsIsNotCarriedOut(t *testing.T) {
 		if err := errors.Join(p.Commit(t.Context()), p.Close(), lock.Release()); err != nil {
 			t.Error(err)
 		}
-		after := onDisk(t, dir)
+		after := treetest.OnDisk(t, dir)
 		delete(after, "h")
-		same(t, "after a promotion, "+string(s), before, after)
+		treetest.Same(t, "after a promotion, "+string(s), before, after)
 	}
 }
 
@@ -84,7 +86,7 @@ func TestAJournalThatThisUserDidNotWriteIsNotCarriedOut(t *testing.T) {
 		"not JSON":          nil,
 	} {
 		for _, s := range []state{ready, committing, rollingBack} {
-			dir := newTree(t, files{"f": "x", "secrets/key": "k", ".git/config": "c"})
+			dir := treetest.New(t, treetest.Files{"f": "x", "secrets/key": "k", ".git/config": "c"})
 			h, ws := homeOf(t, dir)
 			written, err := h.newJournal(ws, "bad")
 			if err != nil {
@@ -110,12 +112,12 @@ func TestAJournalThatThisUserDidNotWriteIsNotCarriedOut(t *testing.T) {
 			if what == "unsigned" {
 				signed = string(text)
 			}
-			fill(t, h.top.root, files{written.place + "/journal.json": signed, written.place + "/state." + string(s): ""})
-			before := onDisk(t, dir)
+			treetest.Fill(t, h.top.Root, treetest.Files{written.place + "/journal.json": signed, written.place + "/state." + string(s): ""})
+			before := treetest.OnDisk(t, dir)
 			if list, err := recoverIn(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%s, %s: %v, %v", what, s, list, err)
 			}
-			same(t, what, before, onDisk(t, dir))
+			treetest.Same(t, what, before, treetest.OnDisk(t, dir))
 		}
 	}
 }
@@ -126,14 +128,14 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[state]Outcome{staging: RolledBack, ready: RolledBack, committing: Completed, committed: Completed} {
 		tree := planted("run-1", s)
-		dir := newTree(t, tree)
+		dir := treetest.New(t, tree)
 		// The plan knows the staged file by its inode number.
 		plan := &journal{}
 		name := filepath.Join(dir, oldJournals, "run-1", "journal.json")
 		if err := json.Unmarshal([]byte(content(t, name)), plan); err != nil {
 			t.Fatal(err)
 		}
-		st, err := newHandle(t, dir).stat(plan.Items[0].Slot)
+		st, err := newHandle(t, dir).Stat(plan.Items[0].Slot)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,9 +144,9 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(t, dir, files{oldJournals + "/run-1/journal.json": string(text)})
+		treetest.Fill(t, dir, treetest.Files{oldJournals + "/run-1/journal.json": string(text)})
 		if s == committed {
-			fill(t, dir, files{"f": "evil"})
+			treetest.Fill(t, dir, treetest.Files{"f": "evil"})
 			if err := errors.Join(os.Remove(filepath.Join(dir, "g")), os.Remove(filepath.Join(dir, plan.Items[0].Slot))); err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +171,7 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 		if err := r.Discard(); err != nil {
 			t.Error(err)
 		}
-		left := slices.Sorted(maps.Keys(onDisk(t, dir)))
+		left := slices.Sorted(maps.Keys(treetest.OnDisk(t, dir)))
 		wantLeft := []string{".", "f", "g"}
 		if want == Completed {
 			wantLeft = []string{".", "f"}
@@ -212,7 +214,7 @@ func TestAMovedWorkspaceIsSettledWhereItIsNow(t *testing.T) {
 func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
-	for _, again := range []files{tree, {"mod": "1", "del": "1", "other": "mine"}} {
+	for _, again := range []treetest.Files{tree, {"mod": "1", "del": "1", "other": "mine"}} {
 		dir := interrupted(t, tree, cs, "exchanged", 1)
 		// The same directory, emptied and filled, is what such a clone looks like.
 		for _, name := range []string{".agent", "mod", "del", "other", "new"} {
@@ -220,8 +222,8 @@ func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		fill(t, dir, again)
-		before := onDisk(t, dir)
+		treetest.Fill(t, dir, again)
+		before := treetest.OnDisk(t, dir)
 		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 1 || list[0].Outcome == Completed {
 			t.Fatalf("%v, %v", list, err)
@@ -229,7 +231,7 @@ func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 		if err := list[0].Discard(); err != nil {
 			t.Error(err)
 		}
-		same(t, "made anew", before, onDisk(t, dir))
+		treetest.Same(t, "made anew", before, treetest.OnDisk(t, dir))
 		if got := journalsOf(t, dir); len(got) > 0 {
 			t.Errorf("journals are left: %q", got)
 		}
@@ -240,8 +242,8 @@ func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 // how far it came.
 func TestStagedFilesWithoutAJournalStopAPromotion(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "1", stages + "/run-7/0": "2"})
-	before := onDisk(t, dir)
+	dir := treetest.New(t, treetest.Files{"f": "1", stages + "/run-7/0": "2"})
+	before := treetest.OnDisk(t, dir)
 	_, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-8", nil, nil)
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{stages + "/run-7"}) {
@@ -259,11 +261,11 @@ func TestStagedFilesWithoutAJournalStopAPromotion(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Error(err)
 	}
-	same(t, "the workspace", before, onDisk(t, dir))
+	treetest.Same(t, "the workspace", before, treetest.OnDisk(t, dir))
 }
 
 func TestThePlaceOfTheJournalsMustBePrivateAndElsewhere(t *testing.T) {
-	dir := newTree(t, files{"f": "1"})
+	dir := treetest.New(t, treetest.Files{"f": "1"})
 	cs := modify("f", "1", "2")
 	for what, state := range map[string]func(t *testing.T) string{
 		"in the workspace": func(t *testing.T) string { return filepath.Join(dir, "deep", "state") },
@@ -328,7 +330,7 @@ func TestWithoutHOMETheJournalsLieInTheUsersHome(t *testing.T) {
 // Two processes that need the first key at the same time use the same one.
 func TestTheKeyIsMadeOnce(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	ws := newHandle(t, newTree(t, nil))
+	ws := newHandle(t, treetest.New(t, nil))
 	keys := make(chan string, 8)
 	for range cap(keys) {
 		go func() {
@@ -353,7 +355,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 func swaps(t *testing.T, dir string) map[string]func() error {
 	aside := func() error { return os.Rename(dir, dir+"-aside") }
 	t.Cleanup(func() { os.RemoveAll(dir + "-aside") })
-	elsewhere := newTree(t, files{"f": "1"})
+	elsewhere := treetest.New(t, treetest.Files{"f": "1"})
 	return map[string]func() error{
 		"moved":             aside,
 		"a link to itself":  func() error { return errors.Join(aside(), os.Symlink(dir+"-aside", dir)) },
@@ -373,7 +375,7 @@ func TestAWorkspaceThatWasReplacedIsAConflict(t *testing.T) {
 	t.Parallel()
 	for what := range swaps(t, filepath.Join(t.TempDir(), "none")) {
 		for _, late := range []bool{false, true} {
-			dir := newTree(t, files{"w/f": "1"}) + "/w"
+			dir := treetest.New(t, treetest.Files{"w/f": "1"}) + "/w"
 			lock, err := Acquire(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/internal/dirfd"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,9 +69,9 @@ type journal struct {
 	Remove []dirMeta `json:"remove"`
 
 	// The workspace.
-	tree *tree
+	tree *dirfd.Tree
 	// The directory of the user's journals, and this one's place in it.
-	home  *tree
+	home  *dirfd.Tree
 	key   []byte
 	place string
 	// The directory of staged files, relative to the workspace.
@@ -132,7 +133,7 @@ func (j *journal) create() error {
 	if err := j.mkdirs(j.home, path.Dir(j.place), j.place); err != nil {
 		return err
 	}
-	if err := j.home.write(j.marker(staging), nil, 0o600); err != nil {
+	if err := j.home.Write(j.marker(staging), nil, 0o600); err != nil {
 		return err
 	}
 	j.state = staging
@@ -145,7 +146,7 @@ func (j *journal) createStage() error {
 	if err := j.mkdirs(j.tree, ".agent", stages, j.stage); err != nil {
 		return err
 	}
-	st, err := j.tree.stat(j.stage)
+	st, err := j.tree.Stat(j.stage)
 	if err != nil {
 		return err
 	}
@@ -155,13 +156,13 @@ func (j *journal) createStage() error {
 
 // mkdirs makes directories, parents first. Only the last must be new: exports
 // of the agent, for one, may have made .agent already.
-func (j *journal) mkdirs(t *tree, dirs ...string) error {
+func (j *journal) mkdirs(t *dirfd.Tree, dirs ...string) error {
 	for i, dir := range dirs {
 		mode := uint32(0o700)
 		if dir == ".agent" {
 			mode = 0o755
 		}
-		err := t.mkdir(dir, mode)
+		err := t.Mkdir(dir, mode)
 		if err != nil && (!errors.Is(err, fs.ErrExist) || i == len(dirs)-1) {
 			return err
 		}
@@ -173,7 +174,7 @@ func (j *journal) mkdirs(t *tree, dirs ...string) error {
 // advance changes the state by one rename and makes that durable.
 func (j *journal) advance(to state) error {
 	j.at("before " + string(to))
-	if err := j.home.rename(j.marker(j.state), j.marker(to), 0); err != nil {
+	if err := j.home.Rename(j.marker(j.state), j.marker(to), 0); err != nil {
 		return fmt.Errorf("journal %s: %w", j.ID, err)
 	}
 	j.state = to
@@ -184,9 +185,9 @@ func (j *journal) advance(to state) error {
 // syncAll makes the names in several directories durable. On a file system
 // that journals its metadata this orders what came before against what comes
 // after a power failure; a kill alone needs none of it.
-func syncAll(t *tree, dirs ...string) error {
+func syncAll(t *dirfd.Tree, dirs ...string) error {
 	for _, dir := range dirs {
-		if err := t.sync(dir); err != nil {
+		if err := t.Sync(dir); err != nil {
 			return err
 		}
 	}
@@ -205,11 +206,11 @@ func (j *journal) save() error {
 	name := path.Join(j.place, "journal.json")
 	// The old plan stays readable until the new one is complete.
 	// A second save finds no left-over: the name is this process's own.
-	if err := j.home.write(name+".new", text, 0o600); err != nil {
+	if err := j.home.Write(name+".new", text, 0o600); err != nil {
 		return err
 	}
 	j.at("plan written")
-	if err := j.home.rename(name+".new", name, 0); err != nil {
+	if err := j.home.Rename(name+".new", name, 0); err != nil {
 		return err
 	}
 	return syncAll(j.home, j.place)
@@ -218,7 +219,7 @@ func (j *journal) save() error {
 // load reads the plan and the state of a journal of which only the place is
 // known. A plan can name no path that a changeset could not.
 func (j *journal) load() error {
-	names, err := j.home.names(j.place)
+	names, err := j.home.Names(j.place)
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func (j *journal) load() error {
 			j.state = s
 		}
 	}
-	text, err := j.home.read(path.Join(j.place, "journal.json"))
+	text, err := j.home.Read(path.Join(j.place, "journal.json"))
 	if errors.Is(err, fs.ErrNotExist) && (j.state == staging || j.state == committed || j.state == rolledBack) {
 		return nil // not yet written, or removed already: nothing is to be done either way
 	}
@@ -238,7 +239,7 @@ func (j *journal) load() error {
 		err = j.decode(text)
 	}
 	if err != nil {
-		return fmt.Errorf("journal %s/%s is damaged: correct the files of %s by hand, then remove it: %w", j.home.root, j.place, j.tree.root, err)
+		return fmt.Errorf("journal %s/%s is damaged: correct the files of %s by hand, then remove it: %w", j.home.Root, j.place, j.tree.Root, err)
 	}
 	return nil
 }
@@ -272,7 +273,7 @@ func (j *journal) movedHere() bool { return j.Stage != 0 && j.staged() }
 // removed and made anew often gets the same inode number; what lies in it is
 // then no business of this journal.
 func (j *journal) staged() bool {
-	st, err := j.tree.stat(j.stage)
+	st, err := j.tree.Stat(j.stage)
 	return err == nil && (j.Stage == 0 || st.Ino == j.Stage)
 }
 
@@ -316,36 +317,36 @@ func (j *journal) discard() error {
 			continue
 		}
 		for _, name := range []string{it.Slot, it.Slot + swapSuffix} {
-			if err := j.tree.unlink(name); err != nil && !gone(err) {
+			if err := j.tree.Unlink(name); err != nil && !dirfd.Gone(err) {
 				return err
 			}
 		}
 		j.at("unlink slot")
 	}
 	if j.staged() {
-		if err := j.tree.empty(j.stage); err != nil {
+		if err := j.tree.Empty(j.stage); err != nil {
 			return err
 		}
 		j.at("stage removed")
 	}
-	if err := j.home.rename(j.place, j.place+trash, 0); err != nil && !gone(err) {
+	if err := j.home.Rename(j.place, j.place+trash, 0); err != nil && !dirfd.Gone(err) {
 		return err
 	}
 	j.at("journal renamed")
-	if err := j.home.empty(j.place + trash); err != nil {
+	if err := j.home.Empty(j.place + trash); err != nil {
 		return err
 	}
 	// It stays when another journal is in it.
-	if err := j.home.rmdir(path.Dir(j.place)); err != nil && !gone(err) && !notEmpty(err) {
+	if err := j.home.Rmdir(path.Dir(j.place)); err != nil && !dirfd.Gone(err) && !notEmpty(err) {
 		return err
 	}
 	return tidy(j.tree)
 }
 
 // tidy removes the agent's directories from a workspace when they are empty.
-func tidy(t *tree) error {
+func tidy(t *dirfd.Tree) error {
 	for _, dir := range []string{stages, oldJournals, ".agent"} {
-		if err := t.rmdir(dir); err != nil && !gone(err) && !notEmpty(err) {
+		if err := t.Rmdir(dir); err != nil && !dirfd.Gone(err) && !notEmpty(err) {
 			return err
 		}
 	}
@@ -359,8 +360,8 @@ func notEmpty(err error) bool {
 
 // pending lists the journals in the directory dir, and removes those that only
 // wait for it.
-func pending(t *tree, dir string) ([]string, error) {
-	names, err := t.names(dir)
+func pending(t *dirfd.Tree, dir string) ([]string, error) {
+	names, err := t.Names(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -374,7 +375,7 @@ func pending(t *tree, dir string) ([]string, error) {
 	for _, name := range names {
 		switch {
 		case strings.HasSuffix(name, trash) && validID.MatchString(strings.TrimSuffix(name, trash)):
-			if err := t.empty(path.Join(dir, name)); err != nil {
+			if err := t.Empty(path.Join(dir, name)); err != nil {
 				return nil, err
 			}
 		case validID.MatchString(name):
@@ -382,69 +383,4 @@ func pending(t *tree, dir string) ([]string, error) {
 		}
 	}
 	return ids, nil
-}
-
-// write makes a new file with content, in place of a left-over, and makes its
-// bytes durable.
-func (t *tree) write(name string, content []byte, mode uint32) error {
-	if err := t.unlink(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := t.open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	// Without the sync a power failure after the rename could leave a file of
-	// the right name and no content.
-	if _, err = f.Write(content); err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// read returns the content of a small file, such as a plan.
-func (t *tree) read(name string) ([]byte, error) {
-	f, err := t.open(name, unix.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it is not a regular file")}
-	}
-	// A plan of 100,000 items has some 30 MB; what is larger was not written
-	// by us.
-	return io.ReadAll(io.LimitReader(f, 256<<20))
-}
-
-// empty removes the directory name with all that is in it; nothing there is
-// fine.
-func (t *tree) empty(name string) error {
-	names, err := t.names(name)
-	if gone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, child := range names {
-		child = path.Join(name, child)
-		err := t.unlink(child)
-		if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
-			err = t.empty(child)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := t.rmdir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

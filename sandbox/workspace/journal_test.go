@@ -7,13 +7,15 @@ import (
 	"slices"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestAJournalIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, scenarioTree())
+	dir := treetest.New(t, scenarioTree())
 	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
 	run := func(cs Changeset, spoil bool) (seen []state) {
-		dir := memoryTree(t, tree)
+		dir := treetest.Memory(t, tree)
 		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
 			last := state("")
 			j.step = func(string) {
@@ -61,7 +63,7 @@ func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
 			t.Fatal(err)
 		}
 		if spoil {
-			fill(t, dir, files{"other": "mine"})
+			treetest.Fill(t, dir, treetest.Files{"other": "mine"})
 		}
 		if err := p.Commit(t.Context()); (err != nil) != spoil {
 			t.Errorf("commit: %v", err)
@@ -82,7 +84,7 @@ func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
 func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
-	dir := memoryTree(t, tree)
+	dir := treetest.Memory(t, tree)
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +92,7 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	// The slots vanish in the middle, so that neither way can be gone to its end.
 	p.j.step = func(name string) {
 		if name == "after rolling-back" || name == "exchanged" {
-			newHandle(t, dir).rename(p.j.stage, ".agent/lost", 0)
+			newHandle(t, dir).Rename(p.j.stage, ".agent/lost", 0)
 		}
 	}
 	if err := p.Commit(t.Context()); err == nil {
@@ -103,7 +105,7 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 		t.Errorf("the journals: %q", got)
 	}
 	// Once they are back, recovery goes on from there.
-	if err := newHandle(t, dir).rename(".agent/lost", p.j.stage, 0); err != nil {
+	if err := newHandle(t, dir).Rename(".agent/lost", p.j.stage, 0); err != nil {
 		t.Fatal(err)
 	}
 	list, err := recoverIn(t.Context(), dir, nil)
@@ -113,25 +115,25 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	if err := list[0].Discard(); err != nil {
 		t.Error(err)
 	}
-	if _, err := newHandle(t, dir).stat(".agent"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := newHandle(t, dir).Stat(".agent"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after all: %v", err)
 	}
 }
 
 func TestPendingListsJournalsAndSweepsDebris(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{
+	dir := treetest.New(t, treetest.Files{
 		"home/b/": "", "home/a/": "", "home/c~/files/0": "x", "home/.hidden": "", "home/~": "",
 	})
 	ids, err := pending(newHandle(t, dir), "home")
 	if err != nil || !slices.Equal(ids, []string{"a", "b"}) {
 		t.Errorf("pending: %q, %v", ids, err)
 	}
-	if _, err := newHandle(t, dir).stat("home/c~"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := newHandle(t, dir).Stat("home/c~"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("debris: %v", err)
 	}
 	for _, name := range []string{".hidden", "~"} {
-		if _, err := newHandle(t, dir).stat(filepath.Join("home", name)); err != nil {
+		if _, err := newHandle(t, dir).Stat(filepath.Join("home", name)); err != nil {
 			t.Errorf("%s is not ours to remove: %v", name, err)
 		}
 	}
@@ -139,20 +141,20 @@ func TestPendingListsJournalsAndSweepsDebris(t *testing.T) {
 
 func TestALinkInThePlaceOfTheStagedFilesIsRefused(t *testing.T) {
 	t.Parallel()
-	outside := newTree(t, files{"keep": "x"})
-	for _, tree := range []files{
+	outside := treetest.New(t, treetest.Files{"keep": "x"})
+	for _, tree := range []treetest.Files{
 		{"f": "1", ".agent": "->" + outside},
 		{"f": "1", ".agent/x": "", ".agent/staging": "->" + outside},
 	} {
-		dir := newTree(t, tree)
-		before := onDisk(t, dir)
+		dir := treetest.New(t, tree)
+		before := treetest.OnDisk(t, dir)
 		if p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil); err == nil {
 			t.Errorf("%v: prepared: %v", tree, p.Close())
 		}
-		same(t, "the workspace", before, onDisk(t, dir))
+		treetest.Same(t, "the workspace", before, treetest.OnDisk(t, dir))
 	}
 	if got := slices.Collect(func(yield func(string) bool) {
-		for name := range onDisk(t, outside) {
+		for name := range treetest.OnDisk(t, outside) {
 			if !yield(name) {
 				return
 			}

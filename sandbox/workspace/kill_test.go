@@ -7,13 +7,17 @@ import (
 	"slices"
 	"testing"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // scenarioTree is a workspace in which scenario finds one of everything.
-func scenarioTree() files {
-	return files{
+func scenarioTree() treetest.Files {
+	return treetest.Files{
 		"mod.txt":         "one\n",
 		"run.sh":          "0755 #!/bin/sh\n",
 		"private.txt":     "0600 mine\n",
@@ -70,16 +74,16 @@ func scenario() Changeset {
 // scenarioEnds returns what is on disk before and after scenario.
 func scenarioEnds(t *testing.T) (before, after map[string]string) {
 	t.Helper()
-	dir := memoryTree(t, scenarioTree())
-	before = onDisk(t, dir)
+	dir := treetest.Memory(t, scenarioTree())
+	before = treetest.OnDisk(t, dir)
 	promote(t, dir, scenario())
-	return before, onDisk(t, dir)
+	return before, treetest.OnDisk(t, dir)
 }
 
 // C17, C18.
 func TestPromotionBringsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, scenarioTree())
+	dir := treetest.New(t, scenarioTree())
 	m := scan(t, dir)
 	promote(t, dir, scenario())
 	if want, got := paths(m.With(scenario())), paths(scan(t, dir)); !slices.Equal(want, got) {
@@ -88,7 +92,7 @@ func TestPromotionBringsEveryKindOfChange(t *testing.T) {
 	if m.With(scenario()).Digest() != scan(t, dir).Digest() {
 		t.Errorf("With foresees other content:\n%s", cmp.Diff(m.With(scenario()).Entries, scan(t, dir).Entries))
 	}
-	got := onDisk(t, dir)
+	got := treetest.OnDisk(t, dir)
 	for name, want := range map[string]string{
 		"mod.txt":           `-rw-r--r-- 0:0 1 "two\n"`,
 		"private.txt":       `-rw------- 0:0 1 "still mine\n"`,
@@ -115,11 +119,11 @@ func TestPromotionBringsEveryKindOfChange(t *testing.T) {
 
 func TestReversePromotionRestoresTheTree(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, scenarioTree())
-	before := onDisk(t, dir)
+	dir := treetest.New(t, scenarioTree())
+	before := treetest.OnDisk(t, dir)
 	promote(t, dir, scenario())
 	promote(t, dir, scenario().Reverse())
-	after := onDisk(t, dir)
+	after := treetest.OnDisk(t, dir)
 	// A changeset does not carry the modes of directories nor of deleted files with private ones.
 	for _, name := range []string{"room", "tofile/y"} {
 		if after[name] != "drwxr-xr-x 0:0" {
@@ -127,7 +131,7 @@ func TestReversePromotionRestoresTheTree(t *testing.T) {
 		}
 		after[name] = before[name]
 	}
-	same(t, "after the undo", before, after)
+	treetest.Same(t, "after the undo", before, after)
 }
 
 // C29.
@@ -137,9 +141,9 @@ func TestKillAtEveryStepLeavesBeforeOrAfter(t *testing.T) {
 	outcomes := map[Outcome]int{}
 	step := 1
 	for ; ; step++ {
-		dir := memoryTree(t, scenarioTree())
+		dir := treetest.Memory(t, scenarioTree())
 		if !killed(t, second(t, "promote", dir, step)) {
-			same(t, "after the promotion that nobody killed", after, onDisk(t, dir))
+			treetest.Same(t, "after the promotion that nobody killed", after, treetest.OnDisk(t, dir))
 			break
 		}
 		// The first recovery is killed too, at a step that differs each time.
@@ -164,7 +168,7 @@ func settle(t *testing.T, what, dir string, before, after map[string]string, out
 	}
 	if len(list) == 0 {
 		// Killed before there was a journal or after its end was made known.
-		got := onDisk(t, dir)
+		got := treetest.OnDisk(t, dir)
 		if cmp.Diff(before, got) != "" && cmp.Diff(after, got) != "" {
 			t.Fatalf("%s: neither before nor after:\n%s", what, cmp.Diff(before, got))
 		}
@@ -181,7 +185,7 @@ func settle(t *testing.T, what, dir string, before, after map[string]string, out
 	if list[0].Outcome == Completed {
 		want = after
 	}
-	same(t, fmt.Sprintf("%s: %s", what, list[0].Outcome), want, onDisk(t, dir))
+	treetest.Same(t, fmt.Sprintf("%s: %s", what, list[0].Outcome), want, treetest.OnDisk(t, dir))
 }
 
 // errStop ends a promotion inside this process, where thousands of ends cost nothing.
@@ -197,18 +201,18 @@ func stopped(step int, plain bool, do func(hook func(*journal)) error) (end bool
 			panic(r)
 		}
 	}()
-	var trees []*tree
+	var trees []*dirfd.Tree
 	defer func() {
 		if end || recover() != nil {
 			for _, tr := range trees {
-				tr.close()
+				tr.Close()
 			}
 			end = true
 		}
 	}()
 	return false, do(func(j *journal) {
 		trees = append(trees, j.tree)
-		j.tree.plain = plain
+		j.tree.Plain = plain
 		j.step = func(string) {
 			if step--; step == 0 {
 				panic(errStop)
@@ -246,7 +250,7 @@ func killPairs(t *testing.T, plain bool) {
 	for step := 1; ; step++ {
 		reached := false
 		for second := 1 + step%5; ; second += 5 {
-			dir := memoryTree(t, scenarioTree())
+			dir := treetest.Memory(t, scenarioTree())
 			end, err := stopped(step, plain, promoteIn(dir))
 			if err != nil {
 				t.Fatalf("step %d: %v", step, err)

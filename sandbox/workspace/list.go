@@ -30,7 +30,7 @@ var errStopped = errors.New("stopped")
 // list reads the directory rel and asks about each name in it, until stop is
 // closed; nil never is.
 func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) {
-	fd, err := s.tree.dir(rel)
+	fd, err := s.tree.Dir(rel)
 	if err != nil {
 		return l, explain(rel, &fs.PathError{Op: "read directory", Path: rel, Err: err})
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -15,7 +17,7 @@ import (
 // directory itself: the kernel drops it when the process dies, and it leaves
 // no file behind. The directory is held open, and everything that is written
 // goes to that directory, whatever its path names by then.
-type Lock struct{ tree *tree }
+type Lock struct{ tree *dirfd.Tree }
 
 // ErrLocked means that another process is changing the workspace.
 var ErrLocked = errors.New("the workspace is locked by another process")
@@ -31,22 +33,22 @@ func Acquire(root string) (*Lock, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	t, err := openTree(real)
+	t, err := dirfd.Open(real)
 	if err != nil {
 		return nil, err
 	}
 	// A lock file would have to be kept out of snapshots and removed at the
 	// right moment, which nobody has ever got right. The directory is there
 	// anyway.
-	err = unix.Flock(t.fd, unix.LOCK_EX|unix.LOCK_NB)
+	err = unix.Flock(t.FD, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = ErrLocked
-		if pid := holder(t.fd); pid != "" {
+		if pid := holder(t.FD); pid != "" {
 			err = fmt.Errorf("%w: process %s has it", ErrLocked, pid)
 		}
 	}
 	if err != nil {
-		t.close()
+		t.Close()
 		return nil, fmt.Errorf("lock %s: %w", root, err)
 	}
 	return &Lock{tree: t}, nil
@@ -55,7 +57,19 @@ func Acquire(root string) (*Lock, error) {
 // InPlace gives a *ConflictError when the path of the workspace does not name
 // the locked directory any more. Whoever reads the workspace by its path asks
 // before and after.
-func (l *Lock) InPlace() error { return l.tree.inPlace() }
+func (l *Lock) InPlace() error { return inPlace(l.tree) }
+
+// inPlace gives a *ConflictError when the directory is not at its path any more.
+func inPlace(t *dirfd.Tree) error {
+	is, err := t.InPlace()
+	if err == nil && !is {
+		err = &ConflictError{
+			Paths: []string{t.Root}, Reason: "the workspace was moved, or replaced by another directory, since the command began",
+			Next: "name the directory that is meant with --workspace, then run again",
+		}
+	}
+	return err
+}
 
 // holder finds who holds the flock of fd in the kernel's list, "" when it is
 // not there: the list leaves out processes of other containers.
@@ -80,7 +94,7 @@ func holder(fd int) string {
 
 // Release gives the lock back. It may be called twice.
 func (l *Lock) Release() error {
-	if err := l.tree.close(); err != nil {
+	if err := l.tree.Close(); err != nil {
 		return fmt.Errorf("release the lock: %w", err)
 	}
 	return nil

@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 // C32.
 func TestOneLockAtATime(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": ""})
-	before := onDisk(t, dir)
+	dir := treetest.New(t, treetest.Files{"f": ""})
+	before := treetest.OnDisk(t, dir)
 	first, err := Acquire(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +24,7 @@ func TestOneLockAtATime(t *testing.T) {
 	if _, err := Acquire(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second lock in this process: %v", err)
 	}
-	same(t, "a locked workspace", before, onDisk(t, dir))
+	treetest.Same(t, "a locked workspace", before, treetest.OnDisk(t, dir))
 	if err := errors.Join(first.Release(), first.Release()); err != nil {
 		t.Error(err)
 	}
@@ -40,7 +42,7 @@ func TestOneLockAtATime(t *testing.T) {
 
 func TestTheLockOfADeadProcessIsFree(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, nil)
+	dir := treetest.New(t, nil)
 	cmd := second(t, "lock", dir, 0)
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -6,19 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
+	"agent/sandbox/workspace/internal/dirfd"
 )
 
 // TestMain lets the test binary play a second process: one that is killed in
@@ -55,18 +49,18 @@ func withState(run func() int) int {
 
 // prepareIn is Lock.Prepare without a lock, with a hook.
 func prepareIn(ctx context.Context, dir string, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
-	t, err := openTree(dir)
+	t, err := dirfd.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	return prepare(ctx, t, cs, id, base, hook)
 }
 
 // recoverIn is Lock.Recover without a lock, with a hook. What it returns can be
 // discarded until the process ends.
 func recoverIn(ctx context.Context, dir string, hook func(*journal)) ([]Recovery, error) {
-	t, err := openTree(dir)
+	t, err := dirfd.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +68,7 @@ func recoverIn(ctx context.Context, dir string, hook func(*journal)) ([]Recovery
 }
 
 // homeOf opens the journals of this user, of which those of dir are asked for.
-func homeOf(t testing.TB, dir string) (*home, *tree) {
+func homeOf(t testing.TB, dir string) (*home, *dirfd.Tree) {
 	t.Helper()
 	ws := newHandle(t, dir)
 	h, err := openHome(ws, true)
@@ -195,121 +189,6 @@ func killed(t *testing.T, cmd *exec.Cmd) bool {
 	return false
 }
 
-// files describes a tree: a path that ends in / is a directory, a content that
-// starts with -> is a link, one that starts with a mode and a space has that mode.
-type files map[string]string
-
-// newTree makes a temporary workspace.
-func newTree(t testing.TB, tree files) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(t, dir, tree)
-	return dir
-}
-
-// memoryTree is newTree in memory where the machine has such a place: tests
-// that promote a thousand times would otherwise wait for the disk all the while.
-func memoryTree(t testing.TB, tree files) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "workspace-test-")
-	if err != nil {
-		return newTree(t, tree)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	fill(t, dir, tree)
-	return dir
-}
-
-// fill adds files to a workspace.
-func fill(t testing.TB, dir string, tree files) {
-	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		content := tree[name]
-		full := filepath.Join(dir, name)
-		mode := fs.FileMode(0o644)
-		if len(content) >= 5 && content[0] == '0' && content[4] == ' ' {
-			m, err := strconv.ParseUint(content[:4], 8, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mode, content = fs.FileMode(m), content[5:]
-		}
-		parent := filepath.Dir(full)
-		if strings.HasSuffix(name, "/") {
-			parent = full
-		}
-		if err := os.MkdirAll(parent, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "->"); ok {
-			if err := os.Symlink(target, full); err != nil {
-				t.Fatal(err)
-			}
-		} else if !strings.HasSuffix(name, "/") {
-			if err := os.WriteFile(full, []byte(content), mode); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !strings.HasPrefix(tree[name], "->") {
-			if strings.HasSuffix(name, "/") && mode == 0o644 {
-				mode = 0o755
-			}
-			if err := os.Chmod(full, mode); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// onDisk describes everything below dir: type, mode, owner, link count and content.
-func onDisk(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		st := info.Sys().(*syscall.Stat_t)
-		text := fmt.Sprintf("%v %d:%d", info.Mode(), st.Uid, st.Gid)
-		switch {
-		case info.Mode().IsRegular():
-			content, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			text += fmt.Sprintf(" %d %q", st.Nlink, content)
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(name)
-			if err != nil {
-				return err
-			}
-			text += " -> " + target
-		}
-		rel, err := filepath.Rel(dir, name)
-		tree[rel] = text
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
-}
-
-// same fails the test unless two trees are equal.
-func same(t testing.TB, what string, want, got map[string]string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // scan is Scan of a workspace that must be readable.
 func scan(t testing.TB, dir string, exclude ...string) *Manifest {
 	t.Helper()
@@ -359,48 +238,13 @@ func remove(name, content string) Changeset {
 	return Changeset{Changes: []Change{{Op: Delete, Path: name, Before: []byte(content), Mode: 0o644}}}
 }
 
-// git runs the git program in dir, with nobody's configuration.
-func git(t testing.TB, dir string, args ...string) string {
+// newHandle opens a tree for a test.
+func newHandle(t testing.TB, dir string) *dirfd.Tree {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// fifo makes a named pipe.
-func fifo(t testing.TB, name string) {
-	t.Helper()
-	if err := unix.Mkfifo(name, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// asNobody lets a command run as a user whom permission bits bind: root is not bound.
-func asNobody(cmd *exec.Cmd) *exec.Cmd {
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	}
-	return cmd
-}
-
-// openParents lets everybody reach dir and the test binary, which lie in directories of this user.
-func openParents(t testing.TB, dir string) {
-	t.Helper()
-	self, err := os.Executable()
+	tr, err := dirfd.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{dir, self} {
-		for name = filepath.Dir(name); name != "/" && name != os.TempDir(); name = filepath.Dir(name) {
-			if err := os.Chmod(name, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	t.Cleanup(func() { tr.Close() })
+	return tr
 }

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
+
+	"agent/sandbox/workspace/internal/dirfd"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,8 +62,8 @@ func (f found) is(want *fileMeta) bool {
 
 // look tells what lies at rel. A directory, link or device is found, but not
 // read.
-func (t *tree) look(rel string) (found, error) {
-	f, err := t.open(rel, unix.O_RDONLY, 0)
+func look(t *dirfd.Tree, rel string) (found, error) {
+	f, err := t.Open(rel, unix.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return found{absent: true}, nil
@@ -85,53 +86,36 @@ func (t *tree) look(rel string) (found, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return found{}, err
 	}
-	return found{plain: true, inode: st.Ino, busy: writing(f), meta: fileMeta{
+	return found{plain: true, inode: st.Ino, busy: dirfd.Writing(f), meta: fileMeta{
 		Digest: hex.EncodeToString(h.Sum(nil)), Mode: st.Mode & 0o777, UID: int(st.Uid), GID: int(st.Gid),
 	}}, nil
 }
 
-// writing reports whether some process has f open for writing: then no read
-// lease is given. Where leases are not to be had the answer is no.
-func writing(f *os.File) bool { return errors.Is(lease(f), unix.EAGAIN) }
-
-// unwritten reports whether certainly no process has f open for writing, nor
-// mapped so. Where leases are not to be had the answer is no.
-func unwritten(f *os.File) bool { return lease(f) == nil }
-
-// lease asks for a read lease on f, and gives it back at once.
-func lease(f *os.File) error {
-	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	if err == nil {
-		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	}
-	return err
-}
-
 // away takes whatever is at a name into a slot, which is free. It is one
 // rename, so that it never removes anything but what it takes.
-func (j *journal) away(from, to string) error { return j.tree.rename(from, to, 0) }
+func (j *journal) away(from, to string) error { return j.tree.Rename(from, to, 0) }
 
 // put gives the file in a slot a name in the workspace, which must be free:
 // fs.ErrExist when it is not.
 func (j *journal) put(from, to string) error {
 	t := j.tree
-	err := t.rename(from, to, unix.RENAME_NOREPLACE)
+	err := t.Rename(from, to, unix.RENAME_NOREPLACE)
 	if !noFlags(err) {
 		return err
 	}
 	// A hard link never replaces anything either. For a moment the file has
 	// both names: see settle.
-	if err = t.link(from, to); err == nil {
+	if err = t.Link(from, to); err == nil {
 		j.at("linked")
-		return t.unlink(from)
+		return t.Unlink(from)
 	}
 	if !errors.Is(err, unix.EPERM) && !noFlags(err) {
 		return err
 	}
-	if _, err := t.stat(to); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := t.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	}
-	return t.rename(from, to, 0)
+	return t.Rename(from, to, 0)
 }
 
 // noFlags reports that a file system does not know the flags of renameat2.
@@ -143,7 +127,7 @@ func noFlags(err error) bool {
 // can. Elsewhere name is away for a moment; settle tells what to do after a
 // kill there.
 func (j *journal) swap(slot, name string) error {
-	err := j.tree.rename(slot, name, unix.RENAME_EXCHANGE)
+	err := j.tree.Rename(slot, name, unix.RENAME_EXCHANGE)
 	if err == nil {
 		j.at("exchanged")
 	}
@@ -165,18 +149,18 @@ func (j *journal) swap(slot, name string) error {
 func (j *journal) settle(slot, name string) error {
 	// A file that put left with two names keeps the one in the workspace.
 	for _, pair := range [][2]string{{slot + swapSuffix, name}, {slot, name}} {
-		a, err := j.tree.stat(pair[0])
-		b, berr := j.tree.stat(pair[1])
+		a, err := j.tree.Stat(pair[0])
+		b, berr := j.tree.Stat(pair[1])
 		if err == nil && berr == nil && a.Dev == b.Dev && a.Ino == b.Ino {
-			if err := j.tree.unlink(pair[0]); err != nil {
+			if err := j.tree.Unlink(pair[0]); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := j.tree.stat(slot + swapSuffix); err != nil {
+	if _, err := j.tree.Stat(slot + swapSuffix); err != nil {
 		return nil
 	}
-	if _, err := j.tree.stat(slot); errors.Is(err, fs.ErrNotExist) {
+	if _, err := j.tree.Stat(slot); errors.Is(err, fs.ErrNotExist) {
 		return j.away(slot+swapSuffix, slot)
 	}
 	// Nothing was put in place yet. Should the name be taken by now, then by
@@ -197,7 +181,7 @@ func (j *journal) apply(it item) error {
 	if err := j.settle(it.Slot, it.Path); err != nil {
 		return err
 	}
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil {
 		return err
 	}
@@ -214,7 +198,7 @@ func (j *journal) apply(it item) error {
 	}
 	// This look only saves a rename there and back in the common case of a
 	// conflict. What decides is the look at what was displaced.
-	now, err := j.tree.look(it.Path)
+	now, err := look(j.tree, it.Path)
 	j.at("looked")
 	switch {
 	case err != nil:
@@ -229,7 +213,7 @@ func (j *journal) apply(it item) error {
 	default:
 		return j.exchange(it)
 	}
-	if errors.Is(err, fs.ErrExist) || gone(err) {
+	if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
 		return errConflict // taken since the look, or its directory is there no more
 	}
 	return err
@@ -248,13 +232,13 @@ func (it item) placed(slot found) bool {
 // not the one meant.
 func (j *journal) take(it item) error {
 	if err := j.away(it.Path, it.Slot); err != nil {
-		if gone(err) {
+		if dirfd.Gone(err) {
 			return errConflict
 		}
 		return err
 	}
 	j.at("taken")
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil || slot.is(it.Before) && !slot.busy {
 		return err
 	}
@@ -275,13 +259,13 @@ func (j *journal) giveBack(it item) error {
 // displaced.
 func (j *journal) exchange(it item) error {
 	err := j.swap(it.Slot, it.Path)
-	if gone(err) || errors.Is(err, fs.ErrExist) {
+	if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
 		return errConflict // deleted, or made anew, between the look and the swap
 	}
 	if err != nil {
 		return err
 	}
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil || slot.is(it.Before) && !slot.busy {
 		return err
 	}
@@ -292,12 +276,12 @@ func (j *journal) exchange(it item) error {
 // returns errConflict when that is done.
 func (j *journal) unswap(it item) error {
 	if err := j.swap(it.Slot, it.Path); err != nil {
-		if gone(err) || errors.Is(err, fs.ErrExist) {
+		if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
 			return errConflict // the user's newest wish stands; what is in the slot is saved by Close
 		}
 		return err
 	}
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil {
 		return err
 	}
@@ -321,19 +305,19 @@ func (j *journal) revert(it item) error {
 	if err := j.settle(it.Slot, it.Path); err != nil {
 		return err
 	}
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil || !it.placed(slot) {
 		return err
 	}
 	if it.After == nil {
 		err := j.put(it.Slot, it.Path)
 		j.at("given back")
-		if errors.Is(err, fs.ErrExist) || gone(err) {
+		if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
 			return nil // the user made the file anew, or removed its directory
 		}
 		return err
 	}
-	now, err := j.tree.look(it.Path)
+	now, err := look(j.tree, it.Path)
 	if err != nil || !it.ours(now) {
 		return err // the user wrote over ours, or removed it
 	}
@@ -353,13 +337,13 @@ func (j *journal) revert(it item) error {
 // wrote to it.
 func (j *journal) withdraw(it item) error {
 	if err := j.away(it.Path, it.Slot); err != nil {
-		if gone(err) {
+		if dirfd.Gone(err) {
 			return nil // the user removed it first
 		}
 		return err
 	}
 	j.at("withdrawn")
-	slot, err := j.tree.look(it.Slot)
+	slot, err := look(j.tree, it.Slot)
 	if err != nil || it.ours(slot) {
 		return err
 	}

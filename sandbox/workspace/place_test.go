@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 // A meeting is one moment of a promotion at which the user does something.
@@ -66,13 +70,13 @@ func meetings() []meeting {
 // meet runs cs on a workspace and lets act happen once at each step of the given name.
 func meet(t *testing.T, cs Changeset, plain bool, acts map[string]func(string) error) (dir string, err error) {
 	t.Helper()
-	tree := files{"z-other": "base"}
+	tree := treetest.Files{"z-other": "base"}
 	if cs.Changes[0].Op != Create {
 		tree["f"] = "base"
 	}
-	dir = memoryTree(t, tree)
+	dir = treetest.Memory(t, tree)
 	cs.Changes = append(slices.Clone(cs.Changes), modify("z-other", "base", "ours").Changes...)
-	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.Plain = plain })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +154,8 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 		{remove("f", "base"), "taken", false},
 	} {
 		// The first edit is displaced; while it is, a second one goes to what is now at the path.
-		dir := memoryTree(t, files{"f": "base"})
-		p, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, func(j *journal) { j.tree.plain = test.plain })
+		dir := treetest.Memory(t, treetest.Files{"f": "base"})
+		p, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, func(j *journal) { j.tree.Plain = test.plain })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +237,7 @@ func TestTheUserWinsAtEveryMomentOfARollBack(t *testing.T) {
 				if got := content(t, filepath.Join(dir, "z-other")); got != "mine too" {
 					t.Errorf("the other file is %q", got)
 				}
-				if left := onDisk(t, dir)[".agent"]; left != "" {
+				if left := treetest.OnDisk(t, dir)[".agent"]; left != "" {
 					t.Error("a journal is left")
 				}
 			})
@@ -244,13 +248,13 @@ func TestTheUserWinsAtEveryMomentOfARollBack(t *testing.T) {
 func TestPutNeverReplacesAndAwayTakesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{false, true} {
-		dir := newTree(t, files{"slot": "s", "taken": "t"})
-		tr, err := openTree(dir)
+		dir := treetest.New(t, treetest.Files{"slot": "s", "taken": "t"})
+		tr, err := dirfd.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer tr.close()
-		tr.plain = plain
+		defer tr.Close()
+		tr.Plain = plain
 		j := &journal{tree: tr}
 		if err := j.put("slot", "taken"); !errors.Is(err, os.ErrExist) {
 			t.Errorf("plain=%v: put on a taken name: %v", plain, err)
@@ -267,7 +271,7 @@ func TestPutNeverReplacesAndAwayTakesWhatIsThere(t *testing.T) {
 		if got := content(t, filepath.Join(dir, "free")) + content(t, filepath.Join(dir, "slot")); got != "ts" {
 			t.Errorf("plain=%v: after all %q", plain, got)
 		}
-		if err := j.swap("slot", "none"); !gone(err) {
+		if err := j.swap("slot", "none"); !dirfd.Gone(err) {
 			t.Errorf("plain=%v: swap with nothing: %v", plain, err)
 		}
 		if got := content(t, filepath.Join(dir, "slot")); got != "s" {
@@ -278,22 +282,22 @@ func TestPutNeverReplacesAndAwayTakesWhatIsThere(t *testing.T) {
 
 func TestLookTellsWhatLiesThere(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "0640 x", "d/": "", "l": "->f"})
-	fifo(t, filepath.Join(dir, "p"))
-	tr, err := openTree(dir)
+	dir := treetest.New(t, treetest.Files{"f": "0640 x", "d/": "", "l": "->f"})
+	treetest.FIFO(t, filepath.Join(dir, "p"))
+	tr, err := dirfd.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tr.close()
+	defer tr.Close()
 	for name, want := range map[string]found{
 		"none": {absent: true}, "none/f": {absent: true}, "f/below": {absent: true},
 		"d": {dir: true}, "l": {}, "p": {},
 	} {
-		if got, err := tr.look(name); got != want || err != nil {
+		if got, err := look(tr, name); got != want || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	f, err := tr.look("f")
+	f, err := look(tr, "f")
 	if err != nil || !f.plain || f.busy || f.meta.Digest != digest([]byte("x")) || f.meta.Mode != 0o640 || f.inode == 0 {
 		t.Errorf("file: %+v, %v", f, err)
 	}
@@ -302,7 +306,7 @@ func TestLookTellsWhatLiesThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if f, err := tr.look("f"); err != nil || !f.busy {
+	if f, err := look(tr, "f"); err != nil || !f.busy {
 		t.Errorf("a file open for writing: %+v, %v", f, err)
 	}
 }

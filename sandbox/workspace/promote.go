@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/internal/dirfd"
 )
 
 // A ConflictError says that the host is no longer what the changeset was made
@@ -74,20 +76,20 @@ func (l *Lock) Prepare(ctx context.Context, cs Changeset, id string, base *Manif
 
 // prepare is Lock.Prepare with a hook for tests; it sets up what they need
 // before anything is written.
-func prepare(ctx context.Context, dir *tree, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
+func prepare(ctx context.Context, dir *dirfd.Tree, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
 	if !validID.MatchString(id) {
 		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
 	}
 	if err := cs.Check(); err != nil {
 		return nil, err
 	}
-	t, err := dir.again()
+	t, err := dir.Again()
 	if err != nil {
 		return nil, err
 	}
 	p, err := start(t, id)
 	if err != nil {
-		t.close()
+		t.Close()
 		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
 	}
 	if hook != nil {
@@ -104,7 +106,7 @@ func prepare(ctx context.Context, dir *tree, cs Changeset, id string, base *Mani
 }
 
 // start is a promotion of which nothing is written yet.
-func start(t *tree, id string) (*Promotion, error) {
+func start(t *dirfd.Tree, id string) (*Promotion, error) {
 	h, err := openHome(t, true)
 	if err != nil {
 		return nil, err
@@ -119,14 +121,14 @@ func start(t *tree, id string) (*Promotion, error) {
 
 // release gives the directories back.
 func (p *Promotion) release() {
-	p.j.tree.close()
+	p.j.tree.Close()
 	p.home.close()
 }
 
 // prepare does the work of Prepare. What it has begun when an error comes up
 // is cleared away by its caller.
 func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *home) error {
-	if err := j.tree.inPlace(); err != nil {
+	if err := inPlace(j.tree); err != nil {
 		return err
 	}
 	// Half of another promotion is no ground to build on. The lock keeps a
@@ -138,10 +140,10 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *
 	if len(dead) > 0 {
 		return fmt.Errorf("the interrupted promotion %s is to be settled first", dead[0].ID)
 	}
-	if err := unknownStage(j.tree, j.home.root); err != nil {
+	if err := unknownStage(j.tree, j.home.Root); err != nil {
 		return err
 	}
-	if err := checkGit(j.tree.root, base); err != nil {
+	if err := checkGit(j.tree.Root, base); err != nil {
 		return err
 	}
 	if err := j.checkRepositories(cs); err != nil {
@@ -178,9 +180,9 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *
 // unknownStage refuses to write beside staged files of a promotion that the
 // journals in the directory home do not know: another user may have begun it,
 // and the workspace may be half after.
-func unknownStage(t *tree, home string) error {
-	names, err := t.names(stages)
-	if gone(err) {
+func unknownStage(t *dirfd.Tree, home string) error {
+	names, err := t.Names(stages)
+	if dirfd.Gone(err) {
 		return nil
 	}
 	if err != nil {
@@ -230,7 +232,7 @@ func (p *Promotion) Commit(ctx context.Context) error {
 	if p.closed || j.state != ready {
 		return fmt.Errorf("commit promotion %s: it is not ready", j.ID)
 	}
-	if err := j.tree.inPlace(); err != nil {
+	if err := inPlace(j.tree); err != nil {
 		return fmt.Errorf("commit promotion %s: %w", j.ID, err)
 	}
 	err := j.advance(committing)
@@ -297,7 +299,7 @@ func (j *journal) forward(ctx context.Context) error {
 		return err
 	}
 	for _, d := range j.Clear {
-		if err := j.tree.rmdir(d.Path); err != nil && !gone(err) {
+		if err := j.tree.Rmdir(d.Path); err != nil && !dirfd.Gone(err) {
 			return &ConflictError{Paths: []string{d.Path}}
 		}
 		j.at("directory cleared")
@@ -312,7 +314,7 @@ func (j *journal) forward(ctx context.Context) error {
 	}
 	for _, d := range j.Remove {
 		// It stays when it holds anything else; that is no conflict.
-		if err := j.tree.rmdir(d.Path); err == nil {
+		if err := j.tree.Rmdir(d.Path); err == nil {
 			j.at("directory removed")
 		}
 	}
@@ -346,7 +348,7 @@ func (j *journal) back() error {
 		}
 	}
 	for _, dir := range slices.Backward(j.Make) {
-		if err := j.tree.rmdir(dir); err == nil {
+		if err := j.tree.Rmdir(dir); err == nil {
 			j.at("directory unmade")
 		}
 	}
@@ -379,7 +381,7 @@ func (j *journal) lost() error {
 	if j.staged() {
 		return nil
 	}
-	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.root, j.stage))
+	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.Root, j.stage))
 }
 
 // reversed turns a list of directories round: what is removed children first
@@ -404,7 +406,7 @@ func (j *journal) syncTouched() error {
 		dirs[path.Dir(d.Path)] = true
 	}
 	for dir := range dirs {
-		if err := j.tree.sync(dir); err != nil && !gone(err) {
+		if err := j.tree.Sync(dir); err != nil && !dirfd.Gone(err) {
 			return err
 		}
 	}
@@ -417,7 +419,7 @@ func (j *journal) syncTouched() error {
 func (j *journal) kept() ([]string, error) {
 	var list []string
 	for _, it := range j.Items {
-		now, err := j.tree.look(it.Path)
+		now, err := look(j.tree, it.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -439,7 +441,7 @@ func (j *journal) finish() error {
 	}
 	for _, it := range items {
 		for _, slot := range []string{it.Slot, it.Slot + swapSuffix} {
-			f, err := j.tree.look(slot)
+			f, err := look(j.tree, slot)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,23 +20,23 @@ func TestPrepareAloneChangesNothingAndCloseAbandonsIt(t *testing.T) {
 	t.Parallel()
 	tree := scenarioTree()
 	delete(tree, ".agent/HISTORY")
-	dir := newTree(t, tree)
-	before := onDisk(t, dir)
+	dir := treetest.New(t, tree)
+	before := treetest.OnDisk(t, dir)
 	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	staged := onDisk(t, dir)
+	staged := treetest.OnDisk(t, dir)
 	for name := range staged {
 		if strings.HasPrefix(name, ".agent") {
 			delete(staged, name)
 		}
 	}
-	same(t, "after Prepare, the journal aside", before, staged)
+	treetest.Same(t, "after Prepare, the journal aside", before, staged)
 	if err := errors.Join(p.Close(), p.Close()); err != nil {
 		t.Error(err)
 	}
-	same(t, "after Close", before, onDisk(t, dir))
+	treetest.Same(t, "after Close", before, treetest.OnDisk(t, dir))
 	if err := p.Commit(t.Context()); err == nil {
 		t.Error("a closed promotion is committed")
 	}
@@ -42,7 +44,7 @@ func TestPrepareAloneChangesNothingAndCloseAbandonsIt(t *testing.T) {
 
 // A hostCase is something on the host that a promotion must not run over.
 type hostCase struct {
-	tree   files
+	tree   treetest.Files
 	change func(dir string) error // what happens after the changeset was made
 	cs     Changeset
 	paths  []string // of the ConflictError; nil: a *PathError
@@ -53,33 +55,33 @@ func hostCases() map[string]hostCase {
 		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644) }
 	}
 	return map[string]hostCase{
-		"edited":           {files{"f": "1"}, write("f", "2"), modify("f", "1", "3"), []string{"f"}},
-		"edited, delete":   {files{"f": "1"}, write("f", "2"), remove("f", "1"), []string{"f"}},
-		"made":             {files{}, write("f", "2"), create("f", "1"), []string{"f"}},
-		"made, same bytes": {files{}, write("f", "1"), create("f", "1"), []string{"f"}},
-		"removed":          {files{"f": "1"}, func(dir string) error { return os.Remove(filepath.Join(dir, "f")) }, modify("f", "1", "3"), []string{"f"}},
-		"removed, delete":  {files{"f": "1"}, func(dir string) error { return os.Remove(filepath.Join(dir, "f")) }, remove("f", "1"), []string{"f"}},
-		"parent removed":   {files{"d/f": "1"}, func(dir string) error { return os.RemoveAll(filepath.Join(dir, "d")) }, modify("d/f", "1", "3"), []string{"d/f"}},
+		"edited":           {treetest.Files{"f": "1"}, write("f", "2"), modify("f", "1", "3"), []string{"f"}},
+		"edited, delete":   {treetest.Files{"f": "1"}, write("f", "2"), remove("f", "1"), []string{"f"}},
+		"made":             {treetest.Files{}, write("f", "2"), create("f", "1"), []string{"f"}},
+		"made, same bytes": {treetest.Files{}, write("f", "1"), create("f", "1"), []string{"f"}},
+		"removed":          {treetest.Files{"f": "1"}, func(dir string) error { return os.Remove(filepath.Join(dir, "f")) }, modify("f", "1", "3"), []string{"f"}},
+		"removed, delete":  {treetest.Files{"f": "1"}, func(dir string) error { return os.Remove(filepath.Join(dir, "f")) }, remove("f", "1"), []string{"f"}},
+		"parent removed":   {treetest.Files{"d/f": "1"}, func(dir string) error { return os.RemoveAll(filepath.Join(dir, "d")) }, modify("d/f", "1", "3"), []string{"d/f"}},
 		"in the way": {
-			files{"d/f": "1", "d/user": "mine"},
+			treetest.Files{"d/f": "1", "d/user": "mine"},
 			nil,
 			Changeset{Changes: []Change{{Op: Create, Path: "d", After: []byte("x")}, {Op: Delete, Path: "d/f", Before: []byte("1")}}},
 			[]string{"d/user"},
 		},
-		"a directory":        {files{"f/": ""}, nil, modify("f", "1", "2"), nil},
-		"a directory, gone":  {files{"f/": ""}, nil, remove("f", ""), nil},
-		"a link":             {files{"f": "->g", "g": "1"}, nil, modify("f", "1", "2"), nil},
-		"a link, create":     {files{"f": "->none"}, nil, create("f", "2"), nil},
-		"a link, delete":     {files{"f": "->g", "g": "1"}, nil, remove("f", "1"), nil},
-		"a parent link":      {files{"d": "->e", "e/f": "1"}, nil, modify("d/f", "1", "2"), nil},
-		"a link above":       {files{"d": "->e", "e/x/f": "1"}, nil, create("d/x/g", "2"), nil},
-		"a file as a parent": {files{"d": "1"}, nil, create("d/f", "2"), nil},
-		"a link to nowhere":  {files{"d": "->/"}, nil, create("d/tmp/f", "2"), nil},
-		"a FIFO":             {files{}, func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "f"), 0o644) }, modify("f", "1", "2"), nil},
-		"a FIFO, create":     {files{}, func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "f"), 0o644) }, create("f", "2"), nil},
-		"a device":           {files{}, func(dir string) error { return unix.Mknod(filepath.Join(dir, "f"), unix.S_IFCHR|0o666, 1<<8|3) }, modify("f", "", "2"), nil},
-		"outside":            {files{}, nil, create("../f", "2"), nil},
-		"in git":             {files{".git/config": "1"}, nil, modify(".git/config", "1", "2"), nil},
+		"a directory":        {treetest.Files{"f/": ""}, nil, modify("f", "1", "2"), nil},
+		"a directory, gone":  {treetest.Files{"f/": ""}, nil, remove("f", ""), nil},
+		"a link":             {treetest.Files{"f": "->g", "g": "1"}, nil, modify("f", "1", "2"), nil},
+		"a link, create":     {treetest.Files{"f": "->none"}, nil, create("f", "2"), nil},
+		"a link, delete":     {treetest.Files{"f": "->g", "g": "1"}, nil, remove("f", "1"), nil},
+		"a parent link":      {treetest.Files{"d": "->e", "e/f": "1"}, nil, modify("d/f", "1", "2"), nil},
+		"a link above":       {treetest.Files{"d": "->e", "e/x/f": "1"}, nil, create("d/x/g", "2"), nil},
+		"a file as a parent": {treetest.Files{"d": "1"}, nil, create("d/f", "2"), nil},
+		"a link to nowhere":  {treetest.Files{"d": "->/"}, nil, create("d/tmp/f", "2"), nil},
+		"a FIFO":             {treetest.Files{}, func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "f"), 0o644) }, modify("f", "1", "2"), nil},
+		"a FIFO, create":     {treetest.Files{}, func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "f"), 0o644) }, create("f", "2"), nil},
+		"a device":           {treetest.Files{}, func(dir string) error { return unix.Mknod(filepath.Join(dir, "f"), unix.S_IFCHR|0o666, 1<<8|3) }, modify("f", "", "2"), nil},
+		"outside":            {treetest.Files{}, nil, create("../f", "2"), nil},
+		"in git":             {treetest.Files{".git/config": "1"}, nil, modify(".git/config", "1", "2"), nil},
 	}
 }
 
@@ -87,7 +89,7 @@ func hostCases() map[string]hostCase {
 func TestTheHostWinsBeforePrepare(t *testing.T) {
 	t.Parallel()
 	for what, test := range hostCases() {
-		dir := newTree(t, test.tree)
+		dir := treetest.New(t, test.tree)
 		if test.change != nil {
 			if err := test.change(dir); err != nil {
 				t.Fatal(err)
@@ -149,8 +151,8 @@ func TestTheHostWinsBetweenPrepareAndCommit(t *testing.T) {
 	} {
 		for _, plain := range []bool{false, true} {
 			tree := scenarioTree()
-			dir := memoryTree(t, tree)
-			p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, func(j *journal) { j.tree.plain = plain })
+			dir := treetest.Memory(t, tree)
+			p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, func(j *journal) { j.tree.Plain = plain })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +167,7 @@ func TestTheHostWinsBetweenPrepareAndCommit(t *testing.T) {
 			if err := p.Close(); err != nil {
 				t.Errorf("%s: close: %v", what, err)
 			}
-			other := memoryTree(t, tree)
+			other := treetest.Memory(t, tree)
 			if err := change(other); err != nil {
 				t.Fatal(err)
 			}
@@ -176,14 +178,14 @@ func TestTheHostWinsBetweenPrepareAndCommit(t *testing.T) {
 					}
 				}
 			}
-			same(t, what+": after the roll back", onDisk(t, other), onDisk(t, dir))
+			treetest.Same(t, what+": after the roll back", treetest.OnDisk(t, other), treetest.OnDisk(t, dir))
 		}
 	}
 }
 
 func TestRollBackKeepsTheTimesOfEveryFile(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, scenarioTree())
+	dir := treetest.New(t, scenarioTree())
 	before := scan(t, dir)
 	p, err := prepareIn(t.Context(), dir, scenario(), "run-1", nil, nil)
 	if err != nil {
@@ -219,14 +221,14 @@ func TestRollBackKeepsTheTimesOfEveryFile(t *testing.T) {
 func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/", "rebase-apply/"} {
-		dir := newTree(t, files{"f": "1", ".git/HEAD": "ref: refs/heads/main\n", ".git/" + name: ""})
+		dir := treetest.New(t, treetest.Files{"f": "1", ".git/HEAD": "ref: refs/heads/main\n", ".git/" + name: ""})
 		_, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 		var conflict *ConflictError
 		if !errors.As(err, &conflict) || conflict.Reason == "" || !strings.Contains(err.Error(), strings.TrimSuffix(name, "/")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	dir := newTree(t, files{"f": "1"})
+	dir := treetest.New(t, treetest.Files{"f": "1"})
 	p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +240,7 @@ func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", ".", "..", "a/b", "a~", strings.Repeat("x", 101), "-x"} {
-		if _, err := prepareIn(t.Context(), newTree(t, files{"f": "1"}), modify("f", "1", "2"), id, nil, nil); err == nil {
+		if _, err := prepareIn(t.Context(), treetest.New(t, treetest.Files{"f": "1"}), modify("f", "1", "2"), id, nil, nil); err == nil {
 			t.Errorf("the ID %q is taken", id)
 		}
 	}
@@ -260,13 +262,13 @@ func TestPrepareFromNoticesThatTheBranchWasSwitched(t *testing.T) {
 	if err := try(); err != nil {
 		t.Fatalf("unchanged: %v", err)
 	}
-	git(t, dir, "checkout", "-q", "-b", "other")
+	treetest.Git(t, dir, "checkout", "-q", "-b", "other")
 	var conflict *ConflictError
 	if err := try(); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "switched") {
 		t.Errorf("another branch: %v", err)
 	}
-	git(t, dir, "checkout", "-q", "main")
-	git(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+	treetest.Git(t, dir, "checkout", "-q", "main")
+	treetest.Git(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
 	if err := try(); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "another commit") {
 		t.Errorf("another commit: %v", err)
 	}
@@ -285,7 +287,7 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("this test changes owners: run it as root, as the build does")
 	}
-	dir := newTree(t, files{"theirs": "0750 1", "d/": "", "suid": "0755 1"})
+	dir := treetest.New(t, treetest.Files{"theirs": "0750 1", "d/": "", "suid": "0755 1"})
 	for name, id := range map[string]int{"theirs": 4001, "d": 4002} {
 		if err := os.Chown(filepath.Join(dir, name), id, id+100); err != nil {
 			t.Fatal(err)
@@ -302,7 +304,7 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 		{Op: Modify, Path: "suid", Before: []byte("1"), After: []byte("2"), Mode: 0o755},
 		{Op: Modify, Path: "theirs", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
 	}})
-	got := onDisk(t, dir)
+	got := treetest.OnDisk(t, dir)
 	for name, want := range map[string]string{
 		"d/e":     "dgrwxr-xr-x 4002:4102",
 		"d/e/new": `-rwxr-xr-x 4002:4102 1 "2"`,
@@ -319,14 +321,14 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	dir := newRepo(t)
-	fill(t, dir, files{"sub/other": "staged\n", "draft.py": "untracked\n"})
-	git(t, dir, "add", "sub/other")
-	fill(t, dir, files{"sub/other": "and changed since\n"})
-	want := onDisk(t, dir)
+	treetest.Fill(t, dir, treetest.Files{"sub/other": "staged\n", "draft.py": "untracked\n"})
+	treetest.Git(t, dir, "add", "sub/other")
+	treetest.Fill(t, dir, treetest.Files{"sub/other": "and changed since\n"})
+	want := treetest.OnDisk(t, dir)
 	want["a.py"] = strings.TrimSuffix(want["a.py"], `""`) + `"x = 1\n"`
 	promote(t, dir, modify("a.py", "", "x = 1\n"))
-	same(t, "after the promotion", want, onDisk(t, dir))
-	if stashed := git(t, dir, "stash", "list"); stashed != "" {
+	treetest.Same(t, "after the promotion", want, treetest.OnDisk(t, dir))
+	if stashed := treetest.Git(t, dir, "stash", "list"); stashed != "" {
 		t.Errorf("stashed: %s", stashed)
 	}
 }
@@ -334,7 +336,7 @@ func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
 // C09: what the old file was allowed is not allowed to other bytes.
 func TestPromotionLeavesAttributesBehind(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "0755 1", "g": "1"})
+	dir := treetest.New(t, treetest.Files{"f": "0755 1", "g": "1"})
 	// cap_net_raw, effective: a vfs_cap_data of revision 2 (capability.h).
 	capability := append([]byte{1, 0, 0, 2, 0, 1 << 5}, make([]byte, 14)...)
 	for _, name := range []string{"f", "g"} {
@@ -358,8 +360,8 @@ func TestPromotionLeavesAttributesBehind(t *testing.T) {
 // C05.
 func TestAnotherHardLinkKeepsTheOldContent(t *testing.T) {
 	t.Parallel()
-	outside := filepath.Join(newTree(t, files{"victim": "1"}), "victim")
-	dir := newTree(t, nil)
+	outside := filepath.Join(treetest.New(t, treetest.Files{"victim": "1"}), "victim")
+	dir := treetest.New(t, nil)
 	if err := os.Link(outside, filepath.Join(dir, "f")); err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +369,7 @@ func TestAnotherHardLinkKeepsTheOldContent(t *testing.T) {
 	if got, err := os.ReadFile(outside); string(got) != "1" || err != nil {
 		t.Errorf("the other name has %q, %v", got, err)
 	}
-	if got := onDisk(t, dir)["f"]; !strings.HasSuffix(got, `1 "2"`) {
+	if got := treetest.OnDisk(t, dir)["f"]; !strings.HasSuffix(got, `1 "2"`) {
 		t.Errorf("the file is %s", got)
 	}
 }
@@ -375,13 +377,13 @@ func TestAnotherHardLinkKeepsTheOldContent(t *testing.T) {
 // C30.
 func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, nil)
+	dir := treetest.New(t, nil)
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
 		t.Fatalf("mount a small file system (needs root): %v", err)
 	}
 	defer unix.Unmount(dir, unix.MNT_DETACH)
-	fill(t, dir, files{"f": "1"})
-	before := onDisk(t, dir)
+	treetest.Fill(t, dir, treetest.Files{"f": "1"})
+	before := treetest.OnDisk(t, dir)
 	cs := modify("f", "1", "2")
 	for i := range 4 {
 		cs.Changes = append(cs.Changes, create(fmt.Sprintf("new/%d", i), strings.Repeat("x", 100<<10)).Changes...)
@@ -389,7 +391,7 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	if _, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("prepare: %v", err)
 	}
-	same(t, "on a full disk", before, onDisk(t, dir))
+	treetest.Same(t, "on a full disk", before, treetest.OnDisk(t, dir))
 
 	// A disk that fills up between Prepare and Commit is no hindrance to either way.
 	p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
@@ -402,7 +404,7 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	if err := errors.Join(p.Commit(t.Context()), p.Close()); err != nil {
 		t.Error(err)
 	}
-	if got := onDisk(t, dir); got["f"] != `-rw-r--r-- 0:0 1 "2"` || got[".agent"] != "" {
+	if got := treetest.OnDisk(t, dir); got["f"] != `-rw-r--r-- 0:0 1 "2"` || got[".agent"] != "" {
 		t.Errorf("after the promotion: %v %v", got["f"], got[".agent"])
 	}
 }
@@ -410,24 +412,24 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 // C30.
 func TestADirectoryThatMayNotBeWrittenRollsEverythingBack(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"shut/f.txt": "one\n", "shut/": "0555 "})
+	dir := treetest.New(t, treetest.Files{"shut/f.txt": "one\n", "shut/": "0555 "})
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	openParents(t, dir)
-	before := onDisk(t, dir)
-	state := newTree(t, nil)
+	treetest.OpenParents(t, dir)
+	before := treetest.OnDisk(t, dir)
+	state := treetest.New(t, nil)
 	if err := os.Chmod(state, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	openParents(t, state)
-	cmd := asNobody(second(t, "undo-unwritable", dir, 0))
+	treetest.OpenParents(t, state)
+	cmd := treetest.AsNobody(second(t, "undo-unwritable", dir, 0))
 	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+state)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "permission denied") || !strings.Contains(string(out), "shut/f.txt") {
 		t.Errorf("%v: %s", err, out)
 	}
-	same(t, "after the refusal", before, onDisk(t, dir))
+	treetest.Same(t, "after the refusal", before, treetest.OnDisk(t, dir))
 }
 
 // mountScenario changes files on three mounts.
@@ -443,8 +445,8 @@ func mountScenario() Changeset {
 
 func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "1", "mnt/": "", "bind/": ""})
-	source := newTree(t, files{"s": "1"})
+	dir := treetest.New(t, treetest.Files{"f": "1", "mnt/": "", "bind/": ""})
+	source := treetest.New(t, treetest.Files{"s": "1"})
 	if err := unix.Mount("tmpfs", filepath.Join(dir, "mnt"), "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatalf("mount (needs root): %v", err)
 	}
@@ -453,7 +455,7 @@ func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Unmount(filepath.Join(dir, "bind"), unix.MNT_DETACH)
-	fill(t, dir, files{"mnt/old": "1", "mnt/del": "1"})
+	treetest.Fill(t, dir, treetest.Files{"mnt/old": "1", "mnt/del": "1"})
 	cs := mountScenario()
 	m := scan(t, dir)
 	for step := 1; ; step++ {
@@ -476,7 +478,7 @@ func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 		default:
 			t.Fatalf("step %d: neither before nor after: %q", step, paths(scan(t, dir)))
 		}
-		for name := range onDisk(t, dir) {
+		for name := range treetest.OnDisk(t, dir) {
 			if strings.Contains(name, ".agent") {
 				t.Fatalf("step %d: %s is left behind", step, name)
 			}
@@ -489,7 +491,7 @@ func TestAPathOnAnotherMountIsStagedBesideItsTarget(t *testing.T) {
 
 func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"d/f": "1"})
+	dir := treetest.New(t, treetest.Files{"d/f": "1"})
 	p, err := prepareIn(t.Context(), dir, modify("d/f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -511,13 +513,13 @@ func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	late.Close()
-	fill(t, dir, files{"d/f.kept-run-1": "taken"})
+	treetest.Fill(t, dir, treetest.Files{"d/f.kept-run-1": "taken"})
 	err = p.Close()
 	var kept *KeptError
 	if !errors.As(err, &kept) || !slices.Equal(kept.Paths, []string{"d/f.kept-run-1-2"}) {
 		t.Fatalf("close: %v", err)
 	}
-	got := onDisk(t, dir)
+	got := treetest.OnDisk(t, dir)
 	if !strings.HasSuffix(got["d/f"], `"2"`) || !strings.HasSuffix(got["d/f.kept-run-1-2"], `"late"`) || got[".agent"] != "" {
 		t.Errorf("on disk: %v", got)
 	}
@@ -526,8 +528,8 @@ func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 func TestAFileOpenForWritingIsAConflict(t *testing.T) {
 	t.Parallel()
 	for _, cs := range []Changeset{modify("f", "1", "2"), remove("f", "1")} {
-		dir := newTree(t, files{"f": "1"})
-		before := onDisk(t, dir)
+		dir := treetest.New(t, treetest.Files{"f": "1"})
+		before := treetest.OnDisk(t, dir)
 		f, err := os.OpenFile(filepath.Join(dir, "f"), os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -544,6 +546,6 @@ func TestAFileOpenForWritingIsAConflict(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, "after the conflict", before, onDisk(t, dir))
+		treetest.Same(t, "after the conflict", before, treetest.OnDisk(t, dir))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"pgregory.net/rapid"
 )
 
@@ -79,7 +81,7 @@ func drawChanges(t *rapid.T, before, after map[string]string) Changeset {
 
 // drop removes a directory of a property's round at its end.
 func roundTree(t *rapid.T, tb testing.TB, tree map[string]string) string {
-	dir := memoryTree(tb, files(tree))
+	dir := treetest.Memory(tb, treetest.Files(tree))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -99,14 +101,14 @@ func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 		}
 		for _, d := range slices.Sorted(maps.Keys(dirs)) {
 			if rapid.IntRange(0, 4).Draw(rt, "extra") == 0 {
-				fill(t, dir, files{d + "/" + rapid.SampledFrom([]string{"x.pyc", "nothing/", "__pycache__/y"}).Draw(rt, "what"): ""})
+				treetest.Fill(t, dir, treetest.Files{d + "/" + rapid.SampledFrom([]string{"x.pyc", "nothing/", "__pycache__/y"}).Draw(rt, "what"): ""})
 			}
 		}
-		m, disk := scan(t, dir), onDisk(t, dir)
+		m, disk := scan(t, dir), treetest.OnDisk(t, dir)
 		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 		var conflict *ConflictError
 		if errors.As(err, &conflict) && strings.Contains(conflict.Reason, "directory is to become a file") {
-			same(t, "after a refusal", disk, onDisk(t, dir))
+			treetest.Same(t, "after a refusal", disk, treetest.OnDisk(t, dir))
 			return
 		}
 		if err == nil {
@@ -127,10 +129,10 @@ func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 		promote(t, dir, cs.Reverse())
 		// A changeset knows no empty directories.
 		isDir := func(_, text string) bool { return strings.HasPrefix(text, "d") }
-		undone := onDisk(t, dir)
+		undone := treetest.OnDisk(t, dir)
 		maps.DeleteFunc(disk, isDir)
 		maps.DeleteFunc(undone, isDir)
-		same(t, "after the undo of\n"+cs.Diff(), disk, undone)
+		treetest.Same(t, "after the undo of\n"+cs.Diff(), disk, undone)
 	})
 }
 
@@ -142,9 +144,9 @@ func TestPropertyGitAppliesTheDiff(t *testing.T) {
 		if cs.Empty() {
 			return
 		}
-		got := applied(t, files(before), cs.Diff())
+		got := applied(t, treetest.Files(before), cs.Diff())
 		dir := roundTree(rt, t, after)
-		for name, want := range onDisk(t, dir) {
+		for name, want := range treetest.OnDisk(t, dir) {
 			if got[name] != want {
 				rt.Fatalf("%s is %s, not %s, after\n%s", name, got[name], want, cs.Diff())
 			}

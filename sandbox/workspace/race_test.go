@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 // TestAWriterThatRacesWithCommitLosesNothing lets a user write to a file at
@@ -67,13 +69,13 @@ func raceOnce(t *testing.T, cs Changeset, write func(name, content string) error
 		}
 	}
 	defer os.RemoveAll(dir)
-	tree := files{"other": "base"}
+	tree := treetest.Files{"other": "base"}
 	if cs.Changes[0].Op != Create {
 		tree["f"] = "base"
 	}
-	fill(t, dir, tree)
+	treetest.Fill(t, dir, tree)
 	cs = Changeset{Changes: append([]Change{cs.Changes[0]}, modify("other", "base", "ours").Changes...)}
-	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.plain = plain })
+	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.Plain = plain })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func raceOnce(t *testing.T, cs Changeset, write func(name, content string) error
 // raceEnd checks what a race left behind.
 func raceEnd(t *testing.T, dir, user string, err error) string {
 	t.Helper()
-	got := onDisk(t, dir)
+	got := treetest.OnDisk(t, dir)
 	var all strings.Builder
 	for name, text := range got {
 		if name == "f" || strings.HasPrefix(name, "f.kept") {

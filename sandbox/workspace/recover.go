@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"agent/sandbox/workspace/internal/dirfd"
 )
 
 // An Outcome is what Recover made of an interrupted promotion.
@@ -28,7 +30,7 @@ type Recovery struct {
 	Outcome Outcome
 	// Files left as the user made them, with Conflicted.
 	Kept []string
-	tree *tree // of the lock
+	tree *dirfd.Tree // of the lock
 	old  bool
 }
 
@@ -43,18 +45,18 @@ func (l *Lock) Recover(ctx context.Context) ([]Recovery, error) {
 }
 
 // recoverAll is Lock.Recover with a hook for tests.
-func recoverAll(ctx context.Context, t *tree, hook func(*journal)) ([]Recovery, error) {
+func recoverAll(ctx context.Context, t *dirfd.Tree, hook func(*journal)) ([]Recovery, error) {
 	h, err := openHome(t, false)
 	if err != nil {
-		return nil, fmt.Errorf("recover %s: %w", t.root, err)
+		return nil, fmt.Errorf("recover %s: %w", t.Root, err)
 	}
 	defer h.close()
 	found, err := h.journals(t)
 	if err != nil {
-		return nil, fmt.Errorf("recover %s: %w", t.root, err)
+		return nil, fmt.Errorf("recover %s: %w", t.Root, err)
 	}
 	// A kill between two directories leaves the outer one.
-	if _, err := t.stat(".agent"); err == nil && len(found) == 0 {
+	if _, err := t.Stat(".agent"); err == nil && len(found) == 0 {
 		return nil, tidy(t)
 	}
 	var list []Recovery
@@ -64,7 +66,7 @@ func recoverAll(ctx context.Context, t *tree, hook func(*journal)) ([]Recovery, 
 		}
 		r, err := j.recover(ctx)
 		if err != nil {
-			return list, fmt.Errorf("recover promotion %s in %s: %w", j.ID, t.root, err)
+			return list, fmt.Errorf("recover promotion %s in %s: %w", j.ID, t.Root, err)
 		}
 		list = append(list, r)
 	}
@@ -82,18 +84,18 @@ func (l *Lock) RecoverOld(ctx context.Context, id string) (*Recovery, error) {
 	}
 	r, err := j.recover(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("recover promotion %s in %s: %w", id, l.tree.root, err)
+		return nil, fmt.Errorf("recover promotion %s in %s: %w", id, l.tree.Root, err)
 	}
 	return &r, nil
 }
 
 // loadOld reads the journal id of an earlier version; nil when there is none.
-func loadOld(t *tree, id string) (*journal, error) {
+func loadOld(t *dirfd.Tree, id string) (*journal, error) {
 	if !validID.MatchString(id) {
 		return nil, nil
 	}
 	place := path.Join(oldJournals, id)
-	if _, err := t.stat(place); gone(err) {
+	if _, err := t.Stat(place); dirfd.Gone(err) {
 		return nil, nil
 	}
 	j := &journal{ID: id, tree: t, home: t, place: place, stage: path.Join(place, "files"), state: staging, old: true}
@@ -103,7 +105,7 @@ func loadOld(t *tree, id string) (*journal, error) {
 // OldJournals lists what lies where earlier versions kept their journals. None
 // of it is carried out, but by RecoverOld.
 func (l *Lock) OldJournals() []string {
-	names, err := l.tree.names(oldJournals)
+	names, err := l.tree.Names(oldJournals)
 	if err != nil {
 		return nil // nothing there that could be one
 	}
@@ -118,7 +120,7 @@ func (l *Lock) OldJournals() []string {
 // and this user has no journal of it: another user has, or this one with
 // another XDG_STATE_HOME, and only there can it be settled.
 func (l *Lock) Foreign(id string) (bool, error) {
-	if _, err := l.tree.stat(path.Join(stages, id)); gone(err) {
+	if _, err := l.tree.Stat(path.Join(stages, id)); dirfd.Gone(err) {
 		return false, nil
 	}
 	h, err := openHome(l.tree, false)
@@ -182,7 +184,7 @@ func (j *journal) recover(ctx context.Context) (Recovery, error) {
 // user has been there since it was placed.
 func (j *journal) unclaimed() error {
 	for _, it := range j.Items {
-		now, err := j.tree.look(it.Path)
+		now, err := look(j.tree, it.Path)
 		if err != nil {
 			return err
 		}
@@ -199,7 +201,7 @@ func (j *journal) unclaimed() error {
 func (j *journal) stranded(r Recovery) (Recovery, error) {
 	after := true
 	for _, it := range j.Items {
-		now, err := j.tree.look(it.Path)
+		now, err := look(j.tree, it.Path)
 		if err != nil {
 			return r, err
 		}

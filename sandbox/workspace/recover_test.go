@@ -9,14 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // interrupted returns a workspace whose promotion died at the named step, the n-th of that name.
-func interrupted(t *testing.T, tree files, cs Changeset, step string, n int) (dir string) {
+func interrupted(t *testing.T, tree treetest.Files, cs Changeset, step string, n int) (dir string) {
 	t.Helper()
-	dir = memoryTree(t, tree)
+	dir = treetest.Memory(t, tree)
 	defer func() {
 		if r := recover(); r != errStop {
 			t.Fatalf("the step %q was not reached: %v", step, r)
@@ -41,8 +43,8 @@ func interrupted(t *testing.T, tree files, cs Changeset, step string, n int) (di
 }
 
 // threeFiles is a modification, a creation and a deletion.
-func threeFiles() (files, Changeset) {
-	return files{"mod": "1", "del": "1", "other": "1"}, Changeset{Changes: []Change{
+func threeFiles() (treetest.Files, Changeset) {
+	return treetest.Files{"mod": "1", "del": "1", "other": "1"}, Changeset{Changes: []Change{
 		{Op: Delete, Path: "del", Before: []byte("1"), Mode: 0o644},
 		{Op: Modify, Path: "mod", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
 		{Op: Create, Path: "new/file", After: []byte("2"), Mode: 0o644},
@@ -100,7 +102,7 @@ func TestRecoverKeepsWhatTheUserDidMeanwhile(t *testing.T) {
 		maps.Copy(want, test.want)
 		maps.DeleteFunc(want, func(_, content string) bool { return content == "" })
 		got := map[string]string{}
-		for name, text := range onDisk(t, dir) {
+		for name, text := range treetest.OnDisk(t, dir) {
 			if !strings.HasPrefix(text, "d") {
 				content, err := os.ReadFile(filepath.Join(dir, name))
 				if err != nil {
@@ -109,7 +111,7 @@ func TestRecoverKeepsWhatTheUserDidMeanwhile(t *testing.T) {
 				got[name] = string(content)
 			}
 		}
-		same(t, what, want, got)
+		treetest.Same(t, what, want, got)
 	}
 }
 
@@ -126,7 +128,7 @@ func TestRecoverGivesBackWhatAKilledCommitDisplaced(t *testing.T) {
 		// As if the user had written in the moment before the rename.
 		for _, it := range dead[0].Items {
 			if it.Path == name {
-				fill(t, dir, files{it.Slot: "mine"})
+				treetest.Fill(t, dir, treetest.Files{it.Slot: "mine"})
 			}
 		}
 		list, err := recoverIn(t.Context(), dir, nil)
@@ -163,8 +165,8 @@ func TestRecoverGoesForwardOnceCommittingHasBegun(t *testing.T) {
 
 func TestRecoverWithoutJournalsLeavesTheWorkspaceAlone(t *testing.T) {
 	t.Parallel()
-	for _, tree := range []files{{"f": ""}, {".agent/HISTORY.md": "x"}, {".agent/staging/": "", ".agent/x": ""}, {".agent": "a file"}} {
-		dir := newTree(t, tree)
+	for _, tree := range []treetest.Files{{"f": ""}, {".agent/HISTORY.md": "x"}, {".agent/staging/": "", ".agent/x": ""}, {".agent": "a file"}} {
+		dir := treetest.New(t, tree)
 		list, err := recoverIn(t.Context(), dir, nil)
 		if err != nil || len(list) != 0 {
 			t.Errorf("%v: %v, %v", tree, list, err)
@@ -178,7 +180,7 @@ func TestRecoverWithoutJournalsLeavesTheWorkspaceAlone(t *testing.T) {
 			t.Errorf("%v: an empty directory of staged files is left", tree)
 		}
 	}
-	if _, err := recoverIn(t.Context(), filepath.Join(newTree(t, nil), "none"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := recoverIn(t.Context(), filepath.Join(treetest.New(t, nil), "none"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no workspace: %v", err)
 	}
 }
@@ -186,25 +188,25 @@ func TestRecoverWithoutJournalsLeavesTheWorkspaceAlone(t *testing.T) {
 func TestDebrisOfAFinishedPromotionIsSweptWithoutAWord(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
-	dir := memoryTree(t, tree)
+	dir := treetest.Memory(t, tree)
 	interruptedClose(t, dir, cs)
 	h, ws := homeOf(t, dir)
 	_, own, err := h.of(ws)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, err := h.top.names(own); err != nil || len(names) != 1 {
+	if names, err := h.top.Names(own); err != nil || len(names) != 1 {
 		t.Fatalf("no debris: %v, %v", names, err)
 	}
 	list, err := recoverIn(t.Context(), dir, nil)
 	if err != nil || len(list) != 0 {
 		t.Errorf("recover: %v, %v", list, err)
 	}
-	if names, err := h.top.names(own); !errors.Is(err, os.ErrNotExist) && len(names) > 0 {
+	if names, err := h.top.Names(own); !errors.Is(err, os.ErrNotExist) && len(names) > 0 {
 		t.Errorf("debris stays: %v, %v", names, err)
 	}
 	want := []string{".", "mod", "new", "new/file", "other"}
-	if got := slices.Sorted(maps.Keys(onDisk(t, dir))); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(treetest.OnDisk(t, dir))); !slices.Equal(got, want) {
 		t.Errorf("on disk: %q", got)
 	}
 }

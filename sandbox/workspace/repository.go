@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -186,7 +188,7 @@ func (m *Manifest) holdsHead(e Entry) bool {
 }
 
 // addTree takes in what lies on the host, whether a scan sees it or not.
-func (r *repositories) addTree(t *tree) error {
+func (r *repositories) addTree(t *dirfd.Tree) error {
 	if len(r.changed) == 0 {
 		return nil
 	}
@@ -194,11 +196,11 @@ func (r *repositories) addTree(t *tree) error {
 }
 
 // walk takes in the directories dirs, which are f, and what f has below.
-func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
+func (r *repositories) walk(t *dirfd.Tree, f *folder, dirs []string) error {
 	below := map[string][]string{}
 	for _, dir := range dirs {
-		names, err := t.names(dir)
-		if gone(err) { // or a link or a file, below which nothing is written
+		names, err := t.Names(dir)
+		if dirfd.Gone(err) { // or a link or a file, below which nothing is written
 			continue
 		}
 		if err != nil {
@@ -207,7 +209,7 @@ func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
 		for _, base := range names {
 			folded, name := Fold(base), path.Join(dir, base)
 			if isLayout(folded) {
-				r.found(f, name, t.holdsHead(name, folded))
+				r.found(f, name, treeHoldsHead(t, name, folded))
 			}
 			if f.below[folded] != nil {
 				below[folded] = append(below[folded], name)
@@ -222,20 +224,20 @@ func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
 	return nil
 }
 
-// holdsHead reports whether name on the host could be a valid HEAD. What
+// treeHoldsHead reports whether name on the host could be a valid HEAD. What
 // cannot be read could, and so could a link: git does not follow it.
-func (t *tree) holdsHead(name, folded string) bool {
+func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	if folded != "head" {
 		return false
 	}
-	st, err := t.stat(name)
+	st, err := t.Stat(name)
 	if err != nil {
-		return !gone(err)
+		return !dirfd.Gone(err)
 	}
 	if kind, _ := kindOf(st.Mode); kind != File {
 		return kind == Symlink
 	}
-	file, err := t.open(name, unix.O_RDONLY, 0)
+	file, err := t.Open(name, unix.O_RDONLY, 0)
 	if err != nil {
 		return true
 	}
@@ -273,9 +275,9 @@ func (m *Manifest) CheckRepositories(cs Changeset) error {
 	r := newRepositories(changes)
 	r.addManifest(m)
 	// Where the host cannot be read, Prepare comes to that again, and fails.
-	if t, err := openTree(m.Root); err == nil {
+	if t, err := dirfd.Open(m.Root); err == nil {
 		_ = r.addTree(t)
-		t.close()
+		t.Close()
 	}
 	return r.refusal()
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 // These make a repository of any directory.
@@ -19,15 +21,15 @@ const (
 )
 
 // bareRepo is a repository in dir whose configuration names a program.
-func bareRepo(dir string) files {
-	return files{
+func bareRepo(dir string) treetest.Files {
+	return treetest.Files{
 		path.Join(dir, "HEAD"): gitHead, path.Join(dir, "config"): gitConfig,
 		path.Join(dir, "objects/info/keep"): "", path.Join(dir, "refs/heads/keep"): "",
 	}
 }
 
 // creates is a changeset that creates all of tree.
-func creates(tree files) (cs Changeset) {
+func creates(tree treetest.Files) (cs Changeset) {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		cs.Changes = append(cs.Changes, create(name, tree[name]).Changes...)
 	}
@@ -62,18 +64,18 @@ func refusals(t *testing.T, dir string, cs Changeset) (pure, early, late bool) {
 		return false
 	}
 	m := scan(t, dir)
-	before := onDisk(t, dir)
+	before := treetest.OnDisk(t, dir)
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err == nil {
 		err = p.Close()
 	}
-	same(t, "the workspace after the check", before, onDisk(t, dir))
+	treetest.Same(t, "the workspace after the check", before, treetest.OnDisk(t, dir))
 	return is(cs.Check()), is(m.CheckRepositories(cs)), is(err)
 }
 
 func TestAPatchMakesNoRepository(t *testing.T) {
 	t.Parallel()
-	without := func(tree files, names ...string) files {
+	without := func(tree treetest.Files, names ...string) treetest.Files {
 		tree = maps.Clone(tree)
 		for _, name := range names {
 			delete(tree, name)
@@ -82,7 +84,7 @@ func TestAPatchMakesNoRepository(t *testing.T) {
 	}
 	docs := bareRepo("docs")
 	for name, test := range map[string]struct {
-		before files
+		before treetest.Files
 		cs     Changeset
 		// The changeset alone shows it.
 		pure bool
@@ -91,28 +93,28 @@ func TestAPatchMakesNoRepository(t *testing.T) {
 		"deep down":             {nil, creates(bareRepo("a/b/c")), true},
 		"in the root":           {nil, creates(bareRepo(".")), true},
 		"without configuration": {nil, creates(without(docs, "docs/config")), true},
-		"of another case":       {nil, creates(files{"docs/head": gitHead, "Docs/OBJECTS/x": "", "DOCS/Refs/x": ""}), true},
-		"of long s":             {nil, creates(files{"docs/HEAD": gitHead, "docs/object\u017f/x": "", "docs/ref\u017f/x": ""}), true},
-		"of an object name":     {nil, creates(files{"docs/HEAD": strings.Repeat("0aF9", 10) + "\n", "docs/objects/x": "", "docs/refs/x": ""}), true},
-		"of files":              {nil, creates(files{"docs/HEAD": gitHead, "docs/objects": "", "docs/refs": ""}), true},
-		"by a commondir":        {nil, creates(files{"docs/HEAD": gitHead, "docs/commondir": "../x\n", "x/objects/a": "", "x/refs/a": ""}), true},
+		"of another case":       {nil, creates(treetest.Files{"docs/head": gitHead, "Docs/OBJECTS/x": "", "DOCS/Refs/x": ""}), true},
+		"of long s":             {nil, creates(treetest.Files{"docs/HEAD": gitHead, "docs/object\u017f/x": "", "docs/ref\u017f/x": ""}), true},
+		"of an object name":     {nil, creates(treetest.Files{"docs/HEAD": strings.Repeat("0aF9", 10) + "\n", "docs/objects/x": "", "docs/refs/x": ""}), true},
+		"of files":              {nil, creates(treetest.Files{"docs/HEAD": gitHead, "docs/objects": "", "docs/refs": ""}), true},
+		"by a commondir":        {nil, creates(treetest.Files{"docs/HEAD": gitHead, "docs/commondir": "../x\n", "x/objects/a": "", "x/refs/a": ""}), true},
 		"HEAD last":             {without(docs, "docs/HEAD"), create("docs/HEAD", gitHead), false},
-		"HEAD made valid":       {files{"docs/HEAD": "Heads\n", "docs/objects/x": "", "docs/refs/x": ""}, modify("docs/HEAD", "Heads\n", gitHead), false},
+		"HEAD made valid":       {treetest.Files{"docs/HEAD": "Heads\n", "docs/objects/x": "", "docs/refs/x": ""}, modify("docs/HEAD", "Heads\n", gitHead), false},
 		"objects last":          {without(docs, "docs/objects/info/keep"), create("docs/objects/x", ""), false},
 		"refs last":             {without(docs, "docs/refs/heads/keep"), create("docs/refs", ""), false},
-		"commondir last":        {files{"docs/HEAD": gitHead}, create("docs/commondir", "/x"), false},
-		"beside empty ones":     {files{"docs/objects/": "", "docs/refs/": ""}, create("docs/HEAD", gitHead), false},
-		"beside ignored ones":   {files{".gitignore": "objects\nrefs\n", "docs/objects/x": "", "docs/refs/x": ""}, create("docs/HEAD", gitHead), false},
-		"beside an ignored one": {files{".gitignore": "HEAD\n", "docs/HEAD": gitHead, "docs/refs/x": ""}, create("docs/objects/x", ""), false},
-		"beside others' case":   {files{"Docs/Objects/x": "", "docs/REFS/x": ""}, create("docs/head", gitHead), false},
+		"commondir last":        {treetest.Files{"docs/HEAD": gitHead}, create("docs/commondir", "/x"), false},
+		"beside empty ones":     {treetest.Files{"docs/objects/": "", "docs/refs/": ""}, create("docs/HEAD", gitHead), false},
+		"beside ignored ones":   {treetest.Files{".gitignore": "objects\nrefs\n", "docs/objects/x": "", "docs/refs/x": ""}, create("docs/HEAD", gitHead), false},
+		"beside an ignored one": {treetest.Files{".gitignore": "HEAD\n", "docs/HEAD": gitHead, "docs/refs/x": ""}, create("docs/objects/x", ""), false},
+		"beside others' case":   {treetest.Files{"Docs/Objects/x": "", "docs/REFS/x": ""}, create("docs/head", gitHead), false},
 		"by renaming HEAD":      {without(bareRepo("docs"), "docs/HEAD"), both(create("docs/HEAD", gitHead), remove("docs/config", gitConfig)), false},
-		"by renaming into":      {files{"x/HEAD": gitHead, "docs/objects/x": "", "docs/refs/x": ""}, renames("x/HEAD", "docs/HEAD", gitHead), false},
-		"by renaming objects":   {files{"docs/HEAD": gitHead, "docs/blobs/x": "", "docs/refs/x": ""}, renames("docs/blobs/x", "docs/objects/x", ""), false},
-		"in the root, last":     {files{"HEAD": gitHead, "refs/x": ""}, create("objects/x", ""), false},
+		"by renaming into":      {treetest.Files{"x/HEAD": gitHead, "docs/objects/x": "", "docs/refs/x": ""}, renames("x/HEAD", "docs/HEAD", gitHead), false},
+		"by renaming objects":   {treetest.Files{"docs/HEAD": gitHead, "docs/blobs/x": "", "docs/refs/x": ""}, renames("docs/blobs/x", "docs/objects/x", ""), false},
+		"in the root, last":     {treetest.Files{"HEAD": gitHead, "refs/x": ""}, create("objects/x", ""), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pure, early, late := refusals(t, newTree(t, test.before), test.cs)
+			pure, early, late := refusals(t, treetest.New(t, test.before), test.cs)
 			if pure != test.pure || !early || !late {
 				t.Errorf("refused by the changeset alone %v, want %v; before any box %v; by the promotion %v", pure, test.pure, early, late)
 			}
@@ -141,7 +143,7 @@ func TestAPatchChangesNoRepository(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, early, late := refusals(t, newTree(t, repo), cs); !early || !late {
+			if _, early, late := refusals(t, treetest.New(t, repo), cs); !early || !late {
 				t.Errorf("refused before any box %v, by the promotion %v", early, late)
 			}
 		})
@@ -152,28 +154,28 @@ func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 	t.Parallel()
 	fixture := bareRepo("testdata/repo.git")
 	root := bareRepo(".")
-	maps.Copy(root, files{"main/.git": "gitdir: ../worktrees/main\n", "main/src/config/a.py": "a\n"})
+	maps.Copy(root, treetest.Files{"main/.git": "gitdir: ../worktrees/main\n", "main/src/config/a.py": "a\n"})
 	for name, test := range map[string]struct {
-		before files
+		before treetest.Files
 		cs     Changeset
 	}{
 		"HEAD alone":               {nil, create("docs/HEAD", gitHead)},
-		"configuration alone":      {nil, creates(files{"config": "", "docs/config": gitConfig, "src/config/a.py": "", "hooks/a": "", "info/b": "", "logs/c": "", "index": ""})},
-		"refs alone":               {nil, creates(files{"refs/a.md": "", "docs/refs/b.md": ""})},
-		"objects and refs":         {nil, creates(files{"app/objects/a.py": "", "app/refs/b.py": "", "app/config": ""})},
-		"a HEAD that is none":      {nil, creates(files{"api/HEAD": "# How HEAD requests are answered\n", "api/objects/a": "", "api/refs/b": ""})},
-		"an empty HEAD":            {nil, creates(files{"api/HEAD": "", "api/objects/a": "", "api/refs/b": ""})},
-		"head as a directory":      {nil, creates(files{"parts/head/index.html": "", "parts/objects/a": "", "parts/refs/b": ""})},
-		"other names":              {nil, creates(files{"api/head.py": "", "api/objects.py": "", "api/refs.py": "", "api/HEAD.md": gitHead})},
-		"in different directories": {files{"a/HEAD": gitHead, "b/objects/x": ""}, create("c/refs/x", "")},
-		"beside a fixture":         {fixture, creates(files{"testdata/config": "", "testdata/a.txt": "", "src/hooks/a.py": ""})},
+		"configuration alone":      {nil, creates(treetest.Files{"config": "", "docs/config": gitConfig, "src/config/a.py": "", "hooks/a": "", "info/b": "", "logs/c": "", "index": ""})},
+		"refs alone":               {nil, creates(treetest.Files{"refs/a.md": "", "docs/refs/b.md": ""})},
+		"objects and refs":         {nil, creates(treetest.Files{"app/objects/a.py": "", "app/refs/b.py": "", "app/config": ""})},
+		"a HEAD that is none":      {nil, creates(treetest.Files{"api/HEAD": "# How HEAD requests are answered\n", "api/objects/a": "", "api/refs/b": ""})},
+		"an empty HEAD":            {nil, creates(treetest.Files{"api/HEAD": "", "api/objects/a": "", "api/refs/b": ""})},
+		"head as a directory":      {nil, creates(treetest.Files{"parts/head/index.html": "", "parts/objects/a": "", "parts/refs/b": ""})},
+		"other names":              {nil, creates(treetest.Files{"api/head.py": "", "api/objects.py": "", "api/refs.py": "", "api/HEAD.md": gitHead})},
+		"in different directories": {treetest.Files{"a/HEAD": gitHead, "b/objects/x": ""}, create("c/refs/x", "")},
+		"beside a fixture":         {fixture, creates(treetest.Files{"testdata/config": "", "testdata/a.txt": "", "src/hooks/a.py": ""})},
 		"a note in a fixture":      {fixture, create("testdata/repo.git/README.md", "")},
 		"a work tree in a bare":    {root, both(modify("main/src/config/a.py", "a\n", "b\n"), create("main/index.html", ""))},
-		"a git repository around":  {files{".git/HEAD": gitHead, ".git/objects/": "", ".git/refs/": "", "HEAD": gitHead}, creates(files{"config": "", "hooks/a.py": ""})},
+		"a git repository around":  {treetest.Files{".git/HEAD": gitHead, ".git/objects/": "", ".git/refs/": "", "HEAD": gitHead}, creates(treetest.Files{"config": "", "hooks/a.py": ""})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if pure, early, late := refusals(t, newTree(t, test.before), test.cs); pure || early || late {
+			if pure, early, late := refusals(t, treetest.New(t, test.before), test.cs); pure || early || late {
 				t.Errorf("refused by the changeset alone %v, before any box %v, by the promotion %v", pure, early, late)
 			}
 		})
@@ -187,12 +189,12 @@ func TestRepositoriesAreThoseOfGit(t *testing.T) {
 	heads := []string{"", gitHead, "ref:refs/x", "ref: x", strings.Repeat("a", 40), strings.Repeat("A", 64) + "x", strings.Repeat("a", 39), "#\n"}
 	for _, head := range heads {
 		for _, rest := range [][]string{{}, {"objects/"}, {"refs/"}, {"objects/", "refs/"}, {"commondir"}, {"refs/", "commondir"}} {
-			tree := files{"HEAD": head}
+			tree := treetest.Files{"HEAD": head}
 			for _, name := range rest {
 				tree[name] = "../x\n" // of a commondir
 			}
-			dir := newTree(t, files{"x/objects/": "", "x/refs/": ""})
-			fill(t, filepath.Join(dir, "docs"), tree)
+			dir := treetest.New(t, treetest.Files{"x/objects/": "", "x/refs/": ""})
+			treetest.Fill(t, filepath.Join(dir, "docs"), tree)
 			cmd := exec.CommandContext(t.Context(), "git", "rev-parse", "--git-dir")
 			cmd.Dir, cmd.Env = filepath.Join(dir, "docs"), append(os.Environ(), "GIT_CEILING_DIRECTORIES="+dir)
 			out, err := cmd.Output()
@@ -209,8 +211,8 @@ func TestRepositoriesAreThoseOfGit(t *testing.T) {
 }
 
 // prefixed is tree below prefix, directories with a file in them.
-func prefixed(prefix string, tree files) files {
-	list := files{}
+func prefixed(prefix string, tree treetest.Files) treetest.Files {
+	list := treetest.Files{}
 	for name, content := range tree {
 		if strings.HasSuffix(name, "/") {
 			name += "keep"

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"github.com/moby/patternmatcher"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -123,18 +125,12 @@ type vanishedError struct{ path string }
 // it.
 func (e *vanishedError) Error() string { return e.path + " went away" }
 
-// gone reports that a path, or a directory on the way to it, is there no more
-// or is something else.
-func gone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO)
-}
-
 // explain turns the error of reading rel into one that says what to do.
 func explain(rel string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: make it readable (chmod u+r) or add %q to exclude in agent.toml", err, rel)
-	case gone(err):
+	case dirfd.Gone(err):
 		return &vanishedError{path: rel}
 	}
 	return err
@@ -142,7 +138,7 @@ func explain(rel string, err error) error {
 
 // A scanner is one walk.
 type scanner struct {
-	tree    *tree
+	tree    *dirfd.Tree
 	lim     Limits
 	m       *Manifest
 	exclude *patternmatcher.PatternMatcher
@@ -174,11 +170,11 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 		return nil, err
 	}
 	began := c.time()
-	t, err := openTree(root)
+	t, err := dirfd.Open(root)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	s := &scanner{
 		tree: t, lim: lim, m: &Manifest{Root: root, exclude: slices.Clone(exclude)},
 		held: map[string]Entry{}, usage: map[string]*Usage{}, todo: []string{"."}, stamped: map[uint64]bool{}, shared: map[string]bool{},
@@ -269,7 +265,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 
 // isVenv recognises Python's virtual environments by what they hold, so that a
 // source directory called env stays.
-func isVenv(t *tree, rel string, names []string) bool {
+func isVenv(t *dirfd.Tree, rel string, names []string) bool {
 	if slices.Contains(names, "pyvenv.cfg") {
 		return true
 	}
@@ -277,7 +273,7 @@ func isVenv(t *tree, rel string, names []string) bool {
 		return false
 	}
 	for _, activate := range []string{"bin/activate", "Scripts/activate"} {
-		if _, err := t.stat(path.Join(rel, activate)); err == nil {
+		if _, err := t.Stat(path.Join(rel, activate)); err == nil {
 			return true
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -44,7 +46,7 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 		return nil, &ConflictError{Paths: conflicts}
 	}
 	// From here on nothing is judged any more, only arranged.
-	stageMount, err := j.tree.mount(j.existing(stages))
+	stageMount, err := j.tree.Mount(j.existing(stages))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 		// From the root down: the first thing that is no directory decides, and
 		// below it there is nothing to look at.
 		dir := c.path[:i]
-		st, err := j.tree.stat(dir)
+		st, err := j.tree.Stat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return found{absent: true}, nil
 		}
@@ -137,7 +139,7 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 			return refuse("%s is a %s on the host", dir, special)
 		}
 	}
-	st, err := j.tree.stat(c.path)
+	st, err := j.tree.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{absent: true}, nil
 	}
@@ -154,13 +156,13 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 	case special != "":
 		return refuse("it is a %s on the host, and only files are changed", special)
 	}
-	return j.tree.look(c.path)
+	return look(j.tree, c.path)
 }
 
 // clear plans to remove the directory name, which gives way to a file: cs must
 // delete everything in it.
 func (j *journal) clear(name string, changes []pathChange) error {
-	names, err := j.tree.names(name)
+	names, err := j.tree.Names(name)
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ func (j *journal) clear(name string, changes []pathChange) error {
 	// the user's, and a file cannot take its place without deleting it.
 	for _, base := range names {
 		child := path.Join(name, base)
-		st, err := j.tree.stat(child)
+		st, err := j.tree.Stat(child)
 		if err != nil {
 			return err
 		}
@@ -192,7 +194,7 @@ func (j *journal) clear(name string, changes []pathChange) error {
 // The mode is taken with the sticky bit and the one for the group, which a plain
 // permission mask would lose.
 func (j *journal) dirMeta(name string) (dirMeta, error) {
-	st, err := j.tree.stat(name)
+	st, err := j.tree.Stat(name)
 	return dirMeta{Path: name, Mode: st.Mode & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
 }
 
@@ -208,7 +210,7 @@ func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
 	}
 	// There is nothing to take the owner from but the place. Who may not give
 	// files away keeps them, see own.
-	st, err := j.tree.stat(j.existing(path.Dir(c.path)))
+	st, err := j.tree.Stat(j.existing(path.Dir(c.path)))
 	m.UID, m.GID = int(st.Uid), int(st.Gid)
 	return m, err
 }
@@ -219,7 +221,7 @@ func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
 // therefore always there.
 func (j *journal) existing(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if st, err := j.tree.stat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		if st, err := j.tree.Stat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			break
 		}
 	}
@@ -233,7 +235,7 @@ func (j *journal) existing(dir string) string {
 // recovery and the next scan know it for what it is.
 func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, error) {
 	dir := j.existing(path.Dir(name))
-	mount, err := j.tree.mount(dir)
+	mount, err := j.tree.Mount(dir)
 	if err != nil || mount == stageMount {
 		return j.slot(i), err
 	}
@@ -259,12 +261,12 @@ func (j *journal) planDirs(changes []pathChange) error {
 	}
 	// A directory that is there, or appears meanwhile, is used as it is.
 	for dir := range makes {
-		st, err := j.tree.stat(dir)
+		st, err := j.tree.Stat(dir)
 		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			continue
 		}
 		// ENOTDIR: a file on the way gives way.
-		if err != nil && !gone(err) {
+		if err != nil && !dirfd.Gone(err) {
 			return err
 		}
 		j.Make = append(j.Make, dir)
@@ -303,7 +305,7 @@ func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 			return err
 		}
 		// Private until the bytes and the owner are right.
-		if err := j.tree.write(it.Slot, files[i], 0o600); err != nil {
+		if err := j.tree.Write(it.Slot, files[i], 0o600); err != nil {
 			return err
 		}
 		j.at("staged")
@@ -315,7 +317,7 @@ func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 	// The names of the slots must be on the disk before anything is renamed:
 	// after a power cut they are all that recovery has.
 	for dir := range dirs {
-		if err := j.tree.sync(dir); err != nil {
+		if err := j.tree.Sync(dir); err != nil {
 			return err
 		}
 	}
@@ -324,7 +326,7 @@ func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 
 // dress gives a staged file its owner and bits, and notes its inode number.
 func (j *journal) dress(it *item) error {
-	f, err := j.tree.open(it.Slot, unix.O_RDONLY, 0)
+	f, err := j.tree.Open(it.Slot, unix.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -365,9 +367,9 @@ func own(f *os.File, uid, gid int) error {
 // A parent that has gone since the plan is a conflict: somebody removes what the
 // changeset wants to write into.
 func (j *journal) makeDir(name string) error {
-	err := j.tree.mkdir(name, newDirMode)
+	err := j.tree.Mkdir(name, newDirMode)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		if gone(err) {
+		if dirfd.Gone(err) {
 			return &ConflictError{Paths: []string{name}}
 		}
 		return err
@@ -375,12 +377,12 @@ func (j *journal) makeDir(name string) error {
 	j.at("directory made")
 	// A directory that root makes in somebody's workspace belongs to that
 	// person, as the files in it do.
-	parent, err := j.tree.stat(path.Dir(name))
+	parent, err := j.tree.Stat(path.Dir(name))
 	if err != nil {
 		return err
 	}
 	err = j.dressDir(dirMeta{Path: name, Mode: newDirMode, UID: int(parent.Uid), GID: int(parent.Gid)})
-	if gone(err) {
+	if dirfd.Gone(err) {
 		return &ConflictError{Paths: []string{name}}
 	}
 	return err
@@ -390,18 +392,18 @@ func (j *journal) makeDir(name string) error {
 //
 // It never takes anything of the user's away.
 func (j *journal) restoreDir(d dirMeta) error {
-	err := j.tree.mkdir(d.Path, d.Mode)
+	err := j.tree.Mkdir(d.Path, d.Mode)
 	if errors.Is(err, fs.ErrExist) {
-		if st, serr := j.tree.stat(d.Path); serr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		if st, serr := j.tree.Stat(d.Path); serr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return nil // the user has put something else there: that stays
 		}
-	} else if gone(err) {
+	} else if dirfd.Gone(err) {
 		return nil // a parent is the user's now
 	} else if err != nil {
 		return err
 	}
 	j.at("directory restored")
-	if err := j.dressDir(d); err != nil && !gone(err) {
+	if err := j.dressDir(d); err != nil && !dirfd.Gone(err) {
 		return err
 	}
 	return nil
@@ -410,7 +412,7 @@ func (j *journal) restoreDir(d dirMeta) error {
 // dressDir gives a directory its owner and mode. The bit by which files
 // inherit the group comes from the parent and stays.
 func (j *journal) dressDir(d dirMeta) error {
-	fd, err := j.tree.dir(d.Path)
+	fd, err := j.tree.Dir(d.Path)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: d.Path, Err: err}
 	}
