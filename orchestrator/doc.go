@@ -26,9 +26,10 @@
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
-//	sandbox/workspace             all that touches the user's directory: scan and promotion
+//	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        what manifests and lock files of packages list; pure
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
+//	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	verify                        the gates, the baseline and the verdict
@@ -41,7 +42,7 @@
 //
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: deps, secret, images, migrations, llm, agent and
-// forge import nothing of ours; workspace reads by dirfd; edit knows workspace; blame knows edit; sandbox
+// forge import nothing of ours; workspace knows dirfd, and promotion both; edit knows workspace; blame knows edit; sandbox
 // knows guest and workspace; verify knows sandbox; run knows all of these but
 // the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by

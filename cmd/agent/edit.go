@@ -9,6 +9,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	holdpolicy "agent/verify/policy"
 )
@@ -121,7 +122,7 @@ type editing struct {
 	json    bool
 	// The workspace, held open; nil where another process holds it and this one
 	// only looks.
-	lock *workspace.Lock
+	lock *promotion.Lock
 	// What was found out, filled in as far as the editing came.
 	doc editDocument
 }

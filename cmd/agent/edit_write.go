@@ -13,6 +13,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	holdpolicy "agent/verify/policy"
 )
 
@@ -25,12 +26,12 @@ const editJournal = "edit-"
 // locked can still be read: a file that changes under the reader is found
 // out by its digest.
 func (e *editing) hold(ctx context.Context) (release func(), err error) {
-	lock, err := workspace.Acquire(e.dir)
+	lock, err := promotion.Acquire(e.dir)
 	switch {
 	// A run holds its workspace for minutes; who only looks need not wait.
-	case errors.Is(err, workspace.ErrLocked) && !e.write:
+	case errors.Is(err, promotion.ErrLocked) && !e.write:
 		return func() {}, nil
-	case errors.Is(err, workspace.ErrLocked):
+	case errors.Is(err, promotion.ErrLocked):
 		return nil, &fault{
 			exit: run.ExitConflict, kind: "conflict", err: err,
 			next: "wait for it to end, or stop that process, then run the same command again",
@@ -80,7 +81,7 @@ func (e *editing) settle(ctx context.Context) error {
 // saved beside their file: worth a line, and no trouble. Any other error
 // comes back.
 func (e *editing) note(err error) error {
-	var kept *workspace.KeptError
+	var kept *promotion.KeptError
 	if errors.As(err, &kept) {
 		fmt.Fprintln(e.stderr, "note: "+clean(kept.Error()))
 		return nil
@@ -164,7 +165,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 
 // unplaced is the fault of a changeset that was not written.
 func (e *editing) unplaced(err error) error {
-	var conflict *workspace.ConflictError
+	var conflict *promotion.ConflictError
 	if errors.As(err, &conflict) {
 		return &fault{
 			exit: run.ExitConflict, kind: "conflict", err: conflict,

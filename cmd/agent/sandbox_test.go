@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 )
 
 func TestSnapshotsOfAWorkspaceAtWorkStay(t *testing.T) {
@@ -14,7 +14,7 @@ func TestSnapshotsOfAWorkspaceAtWorkStay(t *testing.T) {
 	if free, gone := snapshotsKept(dir), snapshotsKept(filepath.Join(dir, "gone")); free != keptSnapshots || gone != 0 {
 		t.Errorf("%d of one where nobody works, %d of one that is gone", free, gone)
 	}
-	lock, err := workspace.Acquire(dir)
+	lock, err := promotion.Acquire(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

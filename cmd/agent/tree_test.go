@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"orchestrator/blame":   {"orchestrator/edit"},
 	"orchestrator/edit":    {"sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
-	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "images"},
+	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
@@ -51,6 +51,8 @@ var allowed = map[string][]string{
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
 	"orchestrator/selfbuild":  {"images", "sandbox"},
+
+	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/internal/dirfd"},
 }
 
 // only says which single package may import a library that everything else

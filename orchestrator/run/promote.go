@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -102,12 +103,12 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 	if len(paths) == 0 {
 		return nil
 	}
-	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}, f.rec.ID))
+	end := endWith(Conflicted, conflicted(&promotion.ConflictError{Paths: paths}, f.rec.ID))
 	return &end
 }
 
 // scan reads the workspace by its path, which must name the locked directory
-// before and after: else a *workspace.ConflictError.
+// before and after: else a *promotion.ConflictError.
 func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
 	if err := f.lock.InPlace(); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, er
 
 // unread is the ending of a run that could not read the workspace.
 func (f *flight) unread(ctx context.Context, act string, err error) Ending {
-	var moved *workspace.ConflictError
+	var moved *promotion.ConflictError
 	if errors.As(err, &moved) {
 		return endWith(Conflicted, conflicted(moved, ""))
 	}
@@ -222,7 +223,7 @@ func (f *flight) record(ctx context.Context, p Promotion) error {
 // unprepared ends a promotion whose row could not be written before any file was. A
 // call that was cancelled, or whose answer was lost, may have written it all the same,
 // and the row would say Prepared for good.
-func (f *flight) unprepared(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+func (f *flight) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
 	defer cancel()
@@ -238,7 +239,7 @@ func (f *flight) unprepared(ctx context.Context, prepared *workspace.Promotion, 
 //
 // The journal stays where the files could not be taken back either. The next
 // command finds it, and settles files and record together.
-func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+func (f *flight) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
 	if err := prepared.Rollback(ctx); err != nil {
 		end.Error.Message += "; and taking it back: " + err.Error()
@@ -254,7 +255,7 @@ func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p 
 
 // abandon removes the journal. One that stays is settled by the next command,
 // so that is a note and not another ending.
-func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
+func (f *flight) abandon(p *promotion.Promotion, end Ending) Ending {
 	if err := p.Close(); err != nil {
 		f.emit(Event{Note: "remove the journal: " + err.Error()})
 	}
@@ -267,7 +268,7 @@ func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
 // can settle, and a path may be forbidden by what lies on the host by now;
 // anything else is the machine's.
 func (f *flight) unplaced(ctx context.Context, err error) Ending {
-	var conflict *workspace.ConflictError
+	var conflict *promotion.ConflictError
 	var path *workspace.PathError
 	switch {
 	case errors.As(err, &conflict):

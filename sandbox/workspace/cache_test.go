@@ -233,44 +233,6 @@ func TestACacheThatIsNotOurOwnIsNotBelieved(t *testing.T) {
 	v.want(t, "the same again", 100)
 }
 
-func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
-	t.Parallel()
-	v := newVisitor(t, hundreds(100))
-	m, _ := v.rescan(t)
-	if v.blind {
-		return
-	}
-	// Nobody but the user can write such a cache; the digest in it is right and what it says is not.
-	n, _ := m.find("d00/f001")
-	m.Entries[n].Digest = digest([]byte("a lie"))
-	s := kept(m)
-	for _, put := range []bool{false, true} {
-		v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
-		warm, err := scanWith(t.Context(), v.dir, nil, Limits{}, v.cache)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e, _ := warm.Lookup("d00/f001"); e.Digest != m.Entries[n].Digest || warm.read != 0 {
-			t.Fatalf("the cache is not used: %+v", e)
-		}
-		// No reader gets the bytes under that digest, nor does a promotion go by it.
-		if put {
-			warm = warm.With(create("more", "text"))
-		}
-		var changed *ChangedError
-		if _, err := warm.ReadFile("d00/f001"); !errors.As(err, &changed) {
-			t.Errorf("read under a digest that is not its own: %v", err)
-		}
-		v.want(t, "after that", 100)
-	}
-	v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
-	p, err := prepareIn(t.Context(), v.dir, modify("d00/f001", "a lie", "ours"), "run-1", m, nil)
-	var conflict *ConflictError
-	if !errors.As(err, &conflict) {
-		t.Errorf("a promotion believes the cache: %v, %v", p, err)
-	}
-}
-
 func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 	t.Parallel()
 	var st unix.Statfs_t
@@ -334,17 +296,49 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 		if _, err := scanWith(t.Context(), dir, nil, Limits{}, func(string) cache { return c }); err != nil {
 			t.Fatal(err)
 		}
-		return content(t, names[0])
+		return treetest.Content(t, names[0])
 	}
 	later()
 	// What a scan has read must be worth the writing.
 	for _, size := range []int{10, cacheLeast / cacheShare} {
-		before := content(t, names[0])
+		before := treetest.Content(t, names[0])
 		if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, size), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if again := later() != before; again != (size > 10) {
 			t.Errorf("%d bytes read: written again is %t", size, again)
 		}
+	}
+}
+
+func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
+	t.Parallel()
+	v := newVisitor(t, hundreds(100))
+	m, _ := v.rescan(t)
+	if v.blind {
+		return
+	}
+	// Nobody but the user can write such a cache; the digest in it is right and what it says is not.
+	n, _ := m.find("d00/f001")
+	m.Entries[n].Digest = Digest([]byte("a lie"))
+	s := kept(m)
+	for _, put := range []bool{false, true} {
+		v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
+		warm, err := scanWith(t.Context(), v.dir, nil, Limits{}, v.cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, _ := warm.Lookup("d00/f001"); e.Digest != m.Entries[n].Digest || warm.read != 0 {
+			t.Fatalf("the cache is not used: %+v", e)
+		}
+		// No reader gets the bytes under that digest.
+		if put {
+			warm = warm.With(create("more", "text"))
+		}
+		var changed *ChangedError
+		if _, err := warm.ReadFile("d00/f001"); !errors.As(err, &changed) {
+			t.Errorf("read under a digest that is not its own: %v", err)
+		}
+		v.want(t, "after that", 100)
 	}
 }

@@ -152,3 +152,20 @@ func (r repo) halfway() (file, what string) {
 	}
 	return "", ""
 }
+
+// GitHead is what git has checked out in the repository that the directory dir is in, as
+// Manifest.Head has it; "" when dir is in none. dir is a path without links.
+func GitHead(dir string) string {
+	r, ok := findRepo(dir)
+	return r.headIf(ok)
+}
+
+// GitHalfway names the file by which git, or a person with git, shows that a merge, a
+// rebase or the like in the repository of dir is not finished, and says what it is; ""
+// when there is nothing of that sort. dir is a path without links.
+func GitHalfway(dir string) (file, what string) {
+	if r, ok := findRepo(dir); ok {
+		return r.halfway()
+	}
+	return "", ""
+}

@@ -14,16 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// repoTree is a workspace with every sort of ignore rule.
-func repoTree() treetest.Files {
-	return treetest.Files{
-		".gitignore": "*.log\n/out/\nlogs/\nforced/\n!keep.log\n", "sub/.gitignore": "local\n",
-		"a.py": "", "a.log": "", "keep.log": "", "out/x": "", "src/out/x": "", "logs/1": "", "some/only.log": "",
-		"forced/in.txt": "", "forced/out.txt": "", "sub/local": "", "sub/other": "", "local": "",
-		"star*.txt": "", "-dash.log": "",
-	}
-}
-
 func repoWant() []string {
 	return []string{
 		".gitignore", "a.py", "forced", "forced/in.txt", "keep.log", "local", "some", "src", "src/out", "src/out/x",
@@ -31,20 +21,9 @@ func repoWant() []string {
 	}
 }
 
-// newRepo makes a repository of repoTree in which an ignored file is tracked.
-func newRepo(t *testing.T, initArgs ...string) string {
-	t.Helper()
-	dir := treetest.New(t, repoTree())
-	treetest.Git(t, dir, append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
-	treetest.Git(t, dir, "add", ".")
-	treetest.Git(t, dir, "add", "-f", "forced/in.txt")
-	treetest.Git(t, dir, "commit", "-q", "-m", "first")
-	return dir
-}
-
 func TestScanLeavesOutWhatGitIgnoresButNotWhatItTracks(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	check := func(what, dir string, want []string) {
 		t.Helper()
 		if got := paths(scan(t, dir)); !slices.Equal(got, want) {
@@ -66,9 +45,9 @@ func TestScanLeavesOutWhatGitIgnoresButNotWhatItTracks(t *testing.T) {
 
 	treetest.Git(t, dir, "update-index", "--split-index")
 	check("repository with a split index", dir, repoWant())
-	check("repository with long object names", newRepo(t, "--object-format=sha256"), repoWant())
+	check("repository with long object names", treetest.Repo(t, "--object-format=sha256"), repoWant())
 
-	plain := treetest.New(t, repoTree())
+	plain := treetest.New(t, treetest.RepoFiles())
 	check("no repository", plain, slices.DeleteFunc(repoWant(), func(s string) bool { return strings.HasPrefix(s, "forced") }))
 }
 
@@ -104,7 +83,7 @@ func TestScanAsksANestedRepositoryAboutItself(t *testing.T) {
 // C11.
 func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	proof := filepath.Join(t.TempDir(), "ran")
 	script := filepath.Join(dir, "evil.sh")
 	treetest.Fill(t, dir, treetest.Files{
@@ -135,7 +114,7 @@ func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 // A repository's own protocol.ext.allow outranks a protocol.allow of the command line.
 func TestGitTalksToNoRemote(t *testing.T) {
 	t.Parallel()
-	dir, proof := newRepo(t), filepath.Join(t.TempDir(), "proof")
+	dir, proof := treetest.Repo(t), filepath.Join(t.TempDir(), "proof")
 	treetest.Git(t, dir, "config", "protocol.ext.allow", "always")
 	treetest.Git(t, dir, "config", "remote.origin.url", "ext::touch "+proof)
 	bin, err := exec.LookPath("git")
@@ -175,7 +154,7 @@ func TestScanWithoutGitIsRefusedOnlyWhereGitMatters(t *testing.T) {
 
 func TestHeadNamesBranchAndCommit(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	commit := strings.TrimSpace(treetest.Git(t, dir, "rev-parse", "HEAD"))
 	head := func() string { return scan(t, dir).Head }
 	if got, want := head(), "ref: refs/heads/main\n"+commit; got != want {

@@ -22,10 +22,7 @@ import (
 const rereads = 8
 
 // Digest is the hex SHA-256 of content, by which manifests and records name it.
-func Digest(content []byte) string { return digest(content) }
-
-// digest is Digest.
-func digest(content []byte) string {
+func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }

@@ -113,7 +113,7 @@ func readAndWrite(t *dirfd.Tree, write func(name string, text []byte) error, rou
 		return err
 	}
 	for _, state := range states {
-		if e.Digest == "" || e.Digest == digest(state) {
+		if e.Digest == "" || e.Digest == Digest(state) {
 			return nil
 		}
 	}

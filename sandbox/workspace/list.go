@@ -81,7 +81,7 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		return l
 	}
 	var kind Kind
-	kind, l.special = kindOf(st.Mode)
+	kind, l.special = KindOf(st.Mode)
 	l.Entry = entryOf(rel, kind, st)
 	if kind != Symlink {
 		return l
@@ -93,7 +93,7 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		return l
 	}
 	l.Mode = 0o777 // what Linux says, and other systems do not
-	l.Target, l.Digest = string(target[:n]), digest(target[:n])
+	l.Target, l.Digest = string(target[:n]), Digest(target[:n])
 	return l
 }
 

@@ -219,13 +219,13 @@ func (e *ChangedError) Error() string {
 	return e.Path + " changed while it was read: run again when nothing writes to the workspace"
 }
 
-// kindOf names what is not a regular file, directory or link: "" for those
+// KindOf names what is not a regular file, directory or link: "" for those
 // three.
 //
 // The kernel tells more kinds of things than a snapshot can carry. A device or
 // socket means something only on the machine where it is, and reading a FIFO
 // would wait for a writer, so none of them is opened at all.
-func kindOf(mode uint32) (Kind, string) {
+func KindOf(mode uint32) (Kind, string) {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		return File, ""

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -78,43 +77,6 @@ func TestTheReaderEndsInAChangedErrorAndNeverInEOF(t *testing.T) {
 	var changed *ChangedError
 	if _, err := io.Copy(io.Discard, r); !errors.As(err, &changed) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestWithForeseesThePromotion(t *testing.T) {
-	t.Parallel()
-	tree := treetest.Files{
-		"a/b/only": "x", "a/b2/keep": "", "c/only": "x", "c/__pycache__/only.pyc": "", "d/only": "x", "d/sub/": "", "e/f": "0600 x", "g/old.pyc": "x", "g/h": "x",
-	}
-	dir := treetest.New(t, tree)
-	m := scan(t, dir)
-	before := m.Digest()
-	cs := Changeset{Changes: []Change{
-		{Op: Delete, Path: "a/b/only", Before: []byte("x")},
-		{Op: Delete, Path: "c/only", Before: []byte("x")},
-		{Op: Delete, Path: "d/only", Before: []byte("x")},
-		{Op: Rename, Path: "n/e/w", From: "e/f", Before: []byte("x"), After: []byte("y"), Mode: 0o644},
-		{Op: Delete, Path: "g/h", Before: []byte("x")},
-		{Op: Create, Path: "g/new.pyc", After: []byte("z"), Mode: 0o644},
-	}}
-	w := m.With(cs)
-	promote(t, dir, cs)
-	now := scan(t, dir)
-	want := []string{"a", "a/b2", "a/b2/keep", "c", "d", "d/sub", "g", "n", "n/e", "n/e/w"}
-	if got := paths(w); !slices.Equal(got, want) || !slices.Equal(paths(now), want) {
-		t.Errorf("foreseen %q, found %q, want %q", got, paths(now), want)
-	}
-	if w.Digest() != now.Digest() {
-		t.Error("the digest is not the one foreseen")
-	}
-	if e, _ := w.Lookup("n/e/w"); e.Mode != 0o600 || e.MTime != 0 || e.CTime != 0 || e.Inode != 0 {
-		t.Errorf("entry: %+v", e)
-	}
-	if m.Digest() != before {
-		t.Error("With changed the manifest that it was asked of")
-	}
-	if w := m.With(create("../x", "")); w != m {
-		t.Error("a changeset that may not be is foreseen")
 	}
 }
 

@@ -86,18 +86,18 @@ type folder struct {
 // repositories looks for repositories among the folders of a changeset. To
 // what the changeset says comes what lies there already.
 type repositories struct {
-	changes []pathChange
+	changes []PathChange
 	root    folder
 	// Those with a change, in the order of their changes.
 	changed []*folder
 }
 
 // newRepositories takes in the changes, sorted.
-func newRepositories(changes []pathChange) *repositories {
+func newRepositories(changes []PathChange) *repositories {
 	r := &repositories{changes: changes}
 	for _, c := range changes {
 		// Folding keeps slashes: no other character becomes or joins with one.
-		parts := strings.Split(Fold(c.path), "/")
+		parts := strings.Split(Fold(c.Path), "/")
 		deepest := len(parts) - 1
 		for deepest >= 0 && !isGitFile(parts[deepest]) {
 			deepest--
@@ -117,7 +117,7 @@ func newRepositories(changes []pathChange) *repositories {
 				at.below[parts[i]] = &folder{}
 			}
 			at = at.below[parts[i]]
-			length += 1 + strings.IndexByte(c.path[length:], '/')
+			length += 1 + strings.IndexByte(c.Path[length:], '/')
 		}
 	}
 	return r
@@ -126,16 +126,16 @@ func newRepositories(changes []pathChange) *repositories {
 // note takes in that c writes at or below name, which is git's, in f. The
 // directory is the first length bytes of the path of c; last says that name is
 // the file itself.
-func (r *repositories) note(f *folder, c pathChange, name string, last bool, length int) {
+func (r *repositories) note(f *folder, c PathChange, name string, last bool, length int) {
 	if f.change == "" {
-		f.change, f.dir = c.path, strings.TrimSuffix(c.path[:length], "/")
+		f.change, f.dir = c.Path, strings.TrimSuffix(c.Path[:length], "/")
 		r.changed = append(r.changed, f)
 	}
-	if c.existed {
-		f.before.add(name, last && isHead(c.before))
+	if c.Existed {
+		f.before.add(name, last && isHead(c.Before))
 	}
-	if c.exists {
-		f.after.add(name, last && isHead(c.after))
+	if c.Exists {
+		f.after.add(name, last && isHead(c.After))
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *repositories) note(f *folder, c pathChange, name string, last bool, len
 func (r *repositories) found(f *folder, name string, head bool) {
 	folded := Fold(path.Base(name))
 	f.before.add(folded, head)
-	if _, ok := lookup(r.changes, name); !ok {
+	if _, ok := FindChange(r.changes, name); !ok {
 		f.after.add(folded, head)
 	}
 }
@@ -234,7 +234,7 @@ func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	if err != nil {
 		return !dirfd.Gone(err)
 	}
-	if kind, _ := kindOf(st.Mode); kind != File {
+	if kind, _ := KindOf(st.Mode); kind != File {
 		return kind == Symlink
 	}
 	file, err := t.Open(name, unix.O_RDONLY, 0)
@@ -268,7 +268,7 @@ func (r *repositories) refusal() error {
 // configuration and hooks name. It looks at cs, at m and at the host, where
 // also files count that the scan has left out.
 func (m *Manifest) CheckRepositories(cs Changeset) error {
-	changes, err := cs.flatten()
+	changes, err := cs.Flatten()
 	if err != nil {
 		return err
 	}
@@ -282,14 +282,15 @@ func (m *Manifest) CheckRepositories(cs Changeset) error {
 	return r.refusal()
 }
 
-// checkRepositories is CheckRepositories on the host alone.
-func (j *journal) checkRepositories(cs Changeset) error {
-	changes, err := cs.flatten()
+// CheckRepositoriesIn is CheckRepositories of the files in t alone, whether a scan sees
+// them or not. What cannot be read is an error.
+func CheckRepositoriesIn(t *dirfd.Tree, cs Changeset) error {
+	changes, err := cs.Flatten()
 	if err != nil {
 		return err
 	}
 	r := newRepositories(changes)
-	if err := r.addTree(j.tree); err != nil {
+	if err := r.addTree(t); err != nil {
 		return err
 	}
 	return r.refusal()

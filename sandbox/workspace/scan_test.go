@@ -56,11 +56,11 @@ func TestScanListsFilesDirectoriesAndLinks(t *testing.T) {
 		Path: "b.txt", Kind: File, Mode: 0o640, Size: 4, MTime: info.ModTime().UnixNano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
 		Digest: "85bc2efb6d25ff2fd1f6da31d0d3e4d4953ae5d4d52b3f95ca4bdae6a4cf1e4e",
 	}
-	wantFile.Digest = digest([]byte("bee\n"))
+	wantFile.Digest = Digest([]byte("bee\n"))
 	if got, _ := m.Lookup("b.txt"); got != wantFile {
 		t.Errorf("file: %s", cmp.Diff(wantFile, got))
 	}
-	if got, _ := m.Lookup("dangling"); got.Kind != Symlink || got.Target != "nowhere/at all" || got.Digest != digest([]byte("nowhere/at all")) {
+	if got, _ := m.Lookup("dangling"); got.Kind != Symlink || got.Target != "nowhere/at all" || got.Digest != Digest([]byte("nowhere/at all")) {
 		t.Errorf("link: %+v", got)
 	}
 	if got, _ := m.Lookup("a/b"); got.Kind != Dir || got.Mode != 0o700 || got.Digest != "" || got.Size != 0 {
@@ -243,7 +243,7 @@ func TestScanOfAnUnreadableFileSaysWhatToDo(t *testing.T) {
 	} {
 		dir := treetest.New(t, tree)
 		treetest.OpenParents(t, dir)
-		out, err := treetest.AsNobody(second(t, "scan", dir, 0)).CombinedOutput()
+		out, err := treetest.AsNobody(second(t, dir)).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), name) || !strings.Contains(string(out), "chmod") || !strings.Contains(string(out), "agent.toml") {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
@@ -328,7 +328,7 @@ func TestAFileThatChangesUnderTheReaderIsReadAgainThenRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Digest != digest(content) || e.Size != int64(len(content)) {
+	if e.Digest != Digest(content) || e.Size != int64(len(content)) {
 		t.Errorf("the digest is not that of the last content: %+v", e)
 	}
 	ctx = &meddler{Context: t.Context(), name: ctx.name, times: 1000}
@@ -359,7 +359,7 @@ func TestAnOverwriteOfEqualSizeUnderTheReaderIsNoticed(t *testing.T) {
 	if _, err := hashFile(ctx, newHandle(t, dir), &e, make([]byte, 64)); err != nil {
 		t.Fatal(err)
 	}
-	if want := digest([]byte(content(t, name))); e.Digest != want {
+	if want := Digest([]byte(treetest.Content(t, name))); e.Digest != want {
 		t.Errorf("the digest is %s, that of the content is %s", e.Digest, want)
 	}
 }

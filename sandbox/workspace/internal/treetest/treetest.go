@@ -2,6 +2,7 @@
 package treetest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -177,4 +178,49 @@ func OpenParents(t testing.TB, dir string) {
 			}
 		}
 	}
+}
+
+// Applied runs git apply with a diff on a tree and returns what is then on disk.
+func Applied(t testing.TB, tree Files, diff string) map[string]string {
+	t.Helper()
+	dir := Memory(t, tree)
+	cmd := exec.CommandContext(t.Context(), "git", "apply", "--whitespace=nowarn", "-")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Stdin = strings.NewReader(diff)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v: %s\n%s", err, out, diff)
+	}
+	return OnDisk(t, dir)
+}
+
+// Repo makes a repository of repoTree in which an ignored file is tracked.
+func Repo(t *testing.T, initArgs ...string) string {
+	t.Helper()
+	dir := New(t, RepoFiles())
+	Git(t, dir, append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
+	Git(t, dir, "add", ".")
+	Git(t, dir, "add", "-f", "forced/in.txt")
+	Git(t, dir, "commit", "-q", "-m", "first")
+	return dir
+}
+
+// RepoFiles is a workspace with every sort of ignore rule.
+func RepoFiles() Files {
+	return Files{
+		".gitignore": "*.log\n/out/\nlogs/\nforced/\n!keep.log\n", "sub/.gitignore": "local\n",
+		"a.py": "", "a.log": "", "keep.log": "", "out/x": "", "src/out/x": "", "logs/1": "", "some/only.log": "",
+		"forced/in.txt": "", "forced/out.txt": "", "sub/local": "", "sub/other": "", "local": "",
+		"star*.txt": "", "-dash.log": "",
+	}
+}
+
+// Content is what a file holds, "" for none.
+func Content(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/dirfd"
 
@@ -290,16 +292,16 @@ func (j *journal) check(id string) error {
 	// directory of the workspace.
 	for i, it := range j.Items {
 		names = append(names, it.Path)
-		beside := path.Base(it.Slot) == fmt.Sprintf("%s%s-%d", slotPrefix, j.ID, i)
-		if it.Slot != j.slot(i) && !(beside && CheckPath(path.Join(path.Dir(it.Slot), "x")) == nil) {
-			return &PathError{Path: it.Slot, Reason: "it is not a place for staged files"}
+		beside := path.Base(it.Slot) == fmt.Sprintf("%s%s-%d", workspace.SlotPrefix, j.ID, i)
+		if it.Slot != j.slot(i) && !(beside && workspace.CheckPath(path.Join(path.Dir(it.Slot), "x")) == nil) {
+			return &workspace.PathError{Path: it.Slot, Reason: "it is not a place for staged files"}
 		}
 		if it.Before == nil && it.After == nil {
-			return &PathError{Path: it.Path, Reason: "nothing is to be done with it"}
+			return &workspace.PathError{Path: it.Path, Reason: "nothing is to be done with it"}
 		}
 	}
 	for _, name := range names {
-		if err := CheckPath(name); err != nil {
+		if err := workspace.CheckPath(name); err != nil {
 			return err
 		}
 	}

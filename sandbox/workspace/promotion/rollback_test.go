@@ -1,10 +1,12 @@
-package workspace
+package promotion
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"agent/sandbox/workspace"
 )
 
 func TestACommittedPromotionCanBeTakenBack(t *testing.T) {
@@ -15,14 +17,14 @@ func TestACommittedPromotionCanBeTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, err := Scan(t.Context(), dir, nil, Limits{})
+	before, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cs := Changeset{Changes: []Change{
-		{Op: Modify, Path: "a", Before: []byte("1\n"), After: []byte("one\n"), Mode: 0o644},
-		{Op: Create, Path: "d/new", After: []byte("n\n"), Mode: 0o644},
-		{Op: Delete, Path: "gone", Before: []byte("2\n"), Mode: 0o644},
+	cs := workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Modify, Path: "a", Before: []byte("1\n"), After: []byte("one\n"), Mode: 0o644},
+		{Op: workspace.Create, Path: "d/new", After: []byte("n\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "gone", Before: []byte("2\n"), Mode: 0o644},
 	}}
 	p, err := prepareIn(t.Context(), dir, cs, "r1", nil, nil)
 	if err != nil {
@@ -40,7 +42,7 @@ func TestACommittedPromotionCanBeTakenBack(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	after, err := Scan(t.Context(), dir, nil, Limits{})
+	after, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestTakingBackKeepsWhatTheUserWroteSince(t *testing.T) {
 	if err := os.WriteFile(file, []byte("1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cs := Changeset{Changes: []Change{{Op: Modify, Path: "a", Before: []byte("1\n"), After: []byte("one\n"), Mode: 0o644}}}
+	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a", Before: []byte("1\n"), After: []byte("one\n"), Mode: 0o644}}}
 	p, err := prepareIn(t.Context(), dir, cs, "r1", nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"crypto/sha256"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/dirfd"
 
@@ -77,8 +79,8 @@ func look(t *dirfd.Tree, rel string) (found, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return found{}, &fs.PathError{Op: "stat", Path: rel, Err: err}
 	}
-	if kind, _ := kindOf(st.Mode); kind != File {
-		return found{dir: kind == Dir}, nil
+	if kind, _ := workspace.KindOf(st.Mode); kind != workspace.File {
+		return found{dir: kind == workspace.Dir}, nil
 	}
 	h := sha256.New()
 	// The lease is asked for after the reading: a writer that came and went in

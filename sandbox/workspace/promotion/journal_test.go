@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/treetest"
 
@@ -48,7 +50,7 @@ func TestAJournalIsReadAsItWasWritten(t *testing.T) {
 func TestTheStatesOfAJournalFollowTheDiagram(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
-	run := func(cs Changeset, spoil bool) (seen []state) {
+	run := func(cs workspace.Changeset, spoil bool) (seen []state) {
 		dir := treetest.Memory(t, tree)
 		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) {
 			last := state("")

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/treetest"
 )
@@ -29,7 +31,7 @@ func bareRepo(dir string) treetest.Files {
 }
 
 // creates is a changeset that creates all of tree.
-func creates(tree treetest.Files) (cs Changeset) {
+func creates(tree treetest.Files) (cs workspace.Changeset) {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		cs.Changes = append(cs.Changes, create(name, tree[name]).Changes...)
 	}
@@ -37,21 +39,21 @@ func creates(tree treetest.Files) (cs Changeset) {
 }
 
 // renames is a changeset of one renamed file.
-func renames(from, to, content string) Changeset {
-	return Changeset{Changes: []Change{{Op: Rename, From: from, Path: to, Before: []byte(content), After: []byte(content), Mode: 0o644}}}
+func renames(from, to, content string) workspace.Changeset {
+	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: from, Path: to, Before: []byte(content), After: []byte(content), Mode: 0o644}}}
 }
 
 // both is one changeset of two.
-func both(a, b Changeset) Changeset {
-	return Changeset{Changes: append(slices.Clone(a.Changes), b.Changes...)}
+func both(a, b workspace.Changeset) workspace.Changeset {
+	return workspace.Changeset{Changes: append(slices.Clone(a.Changes), b.Changes...)}
 }
 
 // refusals says which checks refuse cs on dir: the changeset's own, the one
 // with the manifest and the promotion's, which must not have written anything.
-func refusals(t *testing.T, dir string, cs Changeset) (pure, early, late bool) {
+func refusals(t *testing.T, dir string, cs workspace.Changeset) (pure, early, late bool) {
 	t.Helper()
 	is := func(err error) bool {
-		var bad *PathError
+		var bad *workspace.PathError
 		if errors.As(err, &bad) {
 			if !strings.Contains(bad.Reason, "repository") || bad.Path == "" {
 				t.Errorf("refused for something else: %v", err)
@@ -85,7 +87,7 @@ func TestAPatchMakesNoRepository(t *testing.T) {
 	docs := bareRepo("docs")
 	for name, test := range map[string]struct {
 		before treetest.Files
-		cs     Changeset
+		cs     workspace.Changeset
 		// The changeset alone shows it.
 		pure bool
 	}{
@@ -126,7 +128,7 @@ func TestAPatchChangesNoRepository(t *testing.T) {
 	t.Parallel()
 	repo := bareRepo("testdata/repo.git")
 	in := func(name string) string { return "testdata/repo.git/" + name }
-	for name, cs := range map[string]Changeset{
+	for name, cs := range map[string]workspace.Changeset{
 		"configuration":     modify(in("config"), gitConfig, "[core]\n"),
 		"configuration too": create(in("config.worktree"), "[core]\n"),
 		"of another case":   create(in("Hooks/pre-commit"), "#!/bin/sh\n"),
@@ -157,7 +159,7 @@ func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 	maps.Copy(root, treetest.Files{"main/.git": "gitdir: ../worktrees/main\n", "main/src/config/a.py": "a\n"})
 	for name, test := range map[string]struct {
 		before treetest.Files
-		cs     Changeset
+		cs     workspace.Changeset
 	}{
 		"HEAD alone":               {nil, create("docs/HEAD", gitHead)},
 		"configuration alone":      {nil, creates(treetest.Files{"config": "", "docs/config": gitConfig, "src/config/a.py": "", "hooks/a": "", "info/b": "", "logs/c": "", "index": ""})},

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"agent/sandbox/workspace"
+
 	"agent/sandbox/workspace/internal/dirfd"
 
 	"agent/sandbox/workspace/internal/treetest"
@@ -16,7 +18,7 @@ import (
 // A meeting is one moment of a promotion at which the user does something.
 type meeting struct {
 	name string
-	cs   Changeset
+	cs   workspace.Changeset
 	// The step after which the user acts, the first of that name.
 	step string
 	user func(name string) error
@@ -68,10 +70,10 @@ func meetings() []meeting {
 }
 
 // meet runs cs on a workspace and lets act happen once at each step of the given name.
-func meet(t *testing.T, cs Changeset, plain bool, acts map[string]func(string) error) (dir string, err error) {
+func meet(t *testing.T, cs workspace.Changeset, plain bool, acts map[string]func(string) error) (dir string, err error) {
 	t.Helper()
 	tree := treetest.Files{"z-other": "base"}
-	if cs.Changes[0].Op != Create {
+	if cs.Changes[0].Op != workspace.Create {
 		tree["f"] = "base"
 	}
 	dir = treetest.Memory(t, tree)
@@ -98,16 +100,6 @@ func meet(t *testing.T, cs Changeset, plain bool, acts map[string]func(string) e
 	return dir, err
 }
 
-// content is what a file holds, "" for none.
-func content(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // C24.
 func TestTheUserWinsAtEveryMomentOfACommit(t *testing.T) {
 	t.Parallel()
@@ -123,14 +115,14 @@ func TestTheUserWinsAtEveryMomentOfACommit(t *testing.T) {
 				if m.conflict != errors.As(err, &conflict) || !m.conflict && err != nil {
 					t.Errorf("commit: %v", err)
 				}
-				if got := content(t, filepath.Join(dir, "f")); got != m.want {
+				if got := treetest.Content(t, filepath.Join(dir, "f")); got != m.want {
 					t.Errorf("the file is %q, want %q", got, m.want)
 				}
 				want := "ours"
 				if m.conflict {
 					want = "base"
 				}
-				if got := content(t, filepath.Join(dir, "z-other")); got != want {
+				if got := treetest.Content(t, filepath.Join(dir, "z-other")); got != want {
 					t.Errorf("the other file is %q, want %q", got, want)
 				}
 				if _, err := os.Stat(filepath.Join(dir, ".agent")); err == nil {
@@ -145,7 +137,7 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 	t.Parallel()
 	newest := func(name string) error { return os.WriteFile(name, []byte("newest"), 0o644) }
 	for _, test := range []struct {
-		cs    Changeset
+		cs    workspace.Changeset
 		step  string
 		plain bool
 	}{
@@ -176,10 +168,10 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 		if err := p.Close(); !errors.As(err, &kept) {
 			t.Fatalf("%s: close: %v", test.step, err)
 		}
-		if got := content(t, filepath.Join(dir, "f")); got != "newest" {
+		if got := treetest.Content(t, filepath.Join(dir, "f")); got != "newest" {
 			t.Errorf("%s: the file is %q", test.step, got)
 		}
-		if got := content(t, filepath.Join(dir, kept.Paths[0])); got != "mine" {
+		if got := treetest.Content(t, filepath.Join(dir, kept.Paths[0])); got != "mine" {
 			t.Errorf("%s: the first edit is kept as %q", test.step, got)
 		}
 	}
@@ -194,7 +186,7 @@ func TestTheUserWinsAtEveryMomentOfARollBack(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		cs   Changeset
+		cs   workspace.Changeset
 		step string
 		user func(string) error
 		want string
@@ -231,10 +223,10 @@ func TestTheUserWinsAtEveryMomentOfARollBack(t *testing.T) {
 				if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{"z-other"}) {
 					t.Errorf("commit: %v", err)
 				}
-				if got := content(t, filepath.Join(dir, "f")); got != test.want {
+				if got := treetest.Content(t, filepath.Join(dir, "f")); got != test.want {
 					t.Errorf("the file is %q, want %q", got, test.want)
 				}
-				if got := content(t, filepath.Join(dir, "z-other")); got != "mine too" {
+				if got := treetest.Content(t, filepath.Join(dir, "z-other")); got != "mine too" {
 					t.Errorf("the other file is %q", got)
 				}
 				if left := treetest.OnDisk(t, dir)[".agent"]; left != "" {
@@ -268,13 +260,13 @@ func TestPutNeverReplacesAndAwayTakesWhatIsThere(t *testing.T) {
 		if err := j.swap("slot", "free"); err != nil {
 			t.Errorf("plain=%v: swap: %v", plain, err)
 		}
-		if got := content(t, filepath.Join(dir, "free")) + content(t, filepath.Join(dir, "slot")); got != "ts" {
+		if got := treetest.Content(t, filepath.Join(dir, "free")) + treetest.Content(t, filepath.Join(dir, "slot")); got != "ts" {
 			t.Errorf("plain=%v: after all %q", plain, got)
 		}
 		if err := j.swap("slot", "none"); !dirfd.Gone(err) {
 			t.Errorf("plain=%v: swap with nothing: %v", plain, err)
 		}
-		if got := content(t, filepath.Join(dir, "slot")); got != "s" {
+		if got := treetest.Content(t, filepath.Join(dir, "slot")); got != "s" {
 			t.Errorf("plain=%v: the slot is %q after a swap with nothing", plain, got)
 		}
 	}
@@ -298,7 +290,7 @@ func TestLookTellsWhatLiesThere(t *testing.T) {
 		}
 	}
 	f, err := look(tr, "f")
-	if err != nil || !f.plain || f.busy || f.meta.Digest != digest([]byte("x")) || f.meta.Mode != 0o640 || f.inode == 0 {
+	if err != nil || !f.plain || f.busy || f.meta.Digest != workspace.Digest([]byte("x")) || f.meta.Mode != 0o640 || f.inode == 0 {
 		t.Errorf("file: %+v, %v", f, err)
 	}
 	w, err := os.OpenFile(filepath.Join(dir, "f"), os.O_WRONLY, 0)

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/dirfd"
 )
@@ -70,13 +72,13 @@ type Promotion struct {
 // The error is a *ConflictError when the host has changed, the workspace was
 // moved or replaced, or git is halfway through a merge or rebase; a *PathError
 // for a path that cannot be written.
-func (l *Lock) Prepare(ctx context.Context, cs Changeset, id string, base *Manifest) (*Promotion, error) {
+func (l *Lock) Prepare(ctx context.Context, cs workspace.Changeset, id string, base *workspace.Manifest) (*Promotion, error) {
 	return prepare(ctx, l.tree, cs, id, base, nil)
 }
 
 // prepare is Lock.Prepare with a hook for tests; it sets up what they need
 // before anything is written.
-func prepare(ctx context.Context, dir *dirfd.Tree, cs Changeset, id string, base *Manifest, hook func(*journal)) (*Promotion, error) {
+func prepare(ctx context.Context, dir *dirfd.Tree, cs workspace.Changeset, id string, base *workspace.Manifest, hook func(*journal)) (*Promotion, error) {
 	if !validID.MatchString(id) {
 		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
 	}
@@ -127,7 +129,7 @@ func (p *Promotion) release() {
 
 // prepare does the work of Prepare. What it has begun when an error comes up
 // is cleared away by its caller.
-func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *home) error {
+func (j *journal) prepare(ctx context.Context, cs workspace.Changeset, base *workspace.Manifest, h *home) error {
 	if err := inPlace(j.tree); err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (j *journal) prepare(ctx context.Context, cs Changeset, base *Manifest, h *
 	if err := checkGit(j.tree.Root, base); err != nil {
 		return err
 	}
-	if err := j.checkRepositories(cs); err != nil {
+	if err := workspace.CheckRepositoriesIn(j.tree, cs); err != nil {
 		return err
 	}
 	files, err := j.plan(ctx, cs, base)
@@ -200,22 +202,23 @@ func unknownStage(t *dirfd.Tree, home string) error {
 }
 
 // checkGit refuses to write into the middle of somebody's work with git.
-func checkGit(root string, base *Manifest) error {
+func checkGit(root string, base *workspace.Manifest) error {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return err
 	}
-	repo, ok := findRepo(root)
-	if ok {
-		if file, what := repo.halfway(); file != "" {
-			return &ConflictError{Paths: []string{file}, Reason: what + ": finish it, then run again"}
-		}
+	if file, what := workspace.GitHalfway(root); file != "" {
+		return &ConflictError{Paths: []string{file}, Reason: what + ": finish it, then run again"}
 	}
-	if base == nil || base.Head == repo.headIf(ok) {
+	if base == nil {
+		return nil
+	}
+	head := workspace.GitHead(root)
+	if base.Head == head {
 		return nil
 	}
 	was, _, _ := strings.Cut(base.Head, "\n")
-	is, _, _ := strings.Cut(repo.headIf(ok), "\n")
+	is, _, _ := strings.Cut(head, "\n")
 	reason := fmt.Sprintf("git's HEAD was switched from %q to %q since the snapshot", was, is)
 	if was == is {
 		reason = fmt.Sprintf("the branch of %q is at another commit than at the snapshot", is)

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/treetest"
 
@@ -46,7 +48,7 @@ func TestPrepareAloneChangesNothingAndCloseAbandonsIt(t *testing.T) {
 type hostCase struct {
 	tree   treetest.Files
 	change func(dir string) error // what happens after the changeset was made
-	cs     Changeset
+	cs     workspace.Changeset
 	paths  []string // of the ConflictError; nil: a *PathError
 }
 
@@ -65,7 +67,7 @@ func hostCases() map[string]hostCase {
 		"in the way": {
 			treetest.Files{"d/f": "1", "d/user": "mine"},
 			nil,
-			Changeset{Changes: []Change{{Op: Create, Path: "d", After: []byte("x")}, {Op: Delete, Path: "d/f", Before: []byte("1")}}},
+			workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "d", After: []byte("x")}, {Op: workspace.Delete, Path: "d/f", Before: []byte("1")}}},
 			[]string{"d/user"},
 		},
 		"a directory":        {treetest.Files{"f/": ""}, nil, modify("f", "1", "2"), nil},
@@ -107,7 +109,7 @@ func TestTheHostWinsBeforePrepare(t *testing.T) {
 		before := names()
 		_, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, nil)
 		var conflict *ConflictError
-		var perr *PathError
+		var perr *workspace.PathError
 		switch {
 		case test.paths == nil && !errors.As(err, &perr):
 			t.Errorf("%s: %v", what, err)
@@ -208,7 +210,7 @@ func TestRollBackKeepsTheTimesOfEveryFile(t *testing.T) {
 	}
 	after := scan(t, dir)
 	for i, e := range before.Entries {
-		if e.Kind == File && (after.Entries[i].MTime != e.MTime || after.Entries[i].Inode != e.Inode) {
+		if e.Kind == workspace.File && (after.Entries[i].MTime != e.MTime || after.Entries[i].Inode != e.Inode) {
 			t.Errorf("%s is another file than before", e.Path)
 		}
 	}
@@ -249,7 +251,7 @@ func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 // C26.
 func TestPrepareFromNoticesThatTheBranchWasSwitched(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	base := scan(t, dir)
 	cs := modify("a.py", "", "x = 1\n")
 	try := func() error {
@@ -299,10 +301,10 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 	if err := unix.Chmod(filepath.Join(dir, "d"), 0o2755); err != nil {
 		t.Fatal(err)
 	}
-	promote(t, dir, Changeset{Changes: []Change{
-		{Op: Create, Path: "d/e/new", After: []byte("2"), Mode: os.ModeSetuid | 0o755},
-		{Op: Modify, Path: "suid", Before: []byte("1"), After: []byte("2"), Mode: 0o755},
-		{Op: Modify, Path: "theirs", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
+	promote(t, dir, workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Create, Path: "d/e/new", After: []byte("2"), Mode: os.ModeSetuid | 0o755},
+		{Op: workspace.Modify, Path: "suid", Before: []byte("1"), After: []byte("2"), Mode: 0o755},
+		{Op: workspace.Modify, Path: "theirs", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
 	}})
 	got := treetest.OnDisk(t, dir)
 	for name, want := range map[string]string{
@@ -320,7 +322,7 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 // C27: neither the file that they stage nor one that git does not know, and nothing of git's own.
 func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	treetest.Fill(t, dir, treetest.Files{"sub/other": "staged\n", "draft.py": "untracked\n"})
 	treetest.Git(t, dir, "add", "sub/other")
 	treetest.Fill(t, dir, treetest.Files{"sub/other": "and changed since\n"})
@@ -347,7 +349,7 @@ func TestPromotionLeavesAttributesBehind(t *testing.T) {
 		}
 	}
 	cs := modify("f", "1", "2")
-	cs.Changes = append(cs.Changes, Change{Op: Rename, From: "g", Path: "h", Before: []byte("1"), After: []byte("1"), Mode: 0o644})
+	cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Rename, From: "g", Path: "h", Before: []byte("1"), After: []byte("1"), Mode: 0o644})
 	promote(t, dir, cs)
 	for _, name := range []string{"f", "h"} {
 		buf := make([]byte, 100)
@@ -433,13 +435,13 @@ func TestADirectoryThatMayNotBeWrittenRollsEverythingBack(t *testing.T) {
 }
 
 // mountScenario changes files on three mounts.
-func mountScenario() Changeset {
-	return Changeset{Changes: []Change{
-		{Op: Modify, Path: "bind/s", Before: []byte("1"), After: []byte("2")},
-		{Op: Modify, Path: "f", Before: []byte("1"), After: []byte("2")},
-		{Op: Delete, Path: "mnt/del", Before: []byte("1")},
-		{Op: Create, Path: "mnt/new/x", After: []byte("2")},
-		{Op: Modify, Path: "mnt/old", Before: []byte("1"), After: []byte("2")},
+func mountScenario() workspace.Changeset {
+	return workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Modify, Path: "bind/s", Before: []byte("1"), After: []byte("2")},
+		{Op: workspace.Modify, Path: "f", Before: []byte("1"), After: []byte("2")},
+		{Op: workspace.Delete, Path: "mnt/del", Before: []byte("1")},
+		{Op: workspace.Create, Path: "mnt/new/x", After: []byte("2")},
+		{Op: workspace.Modify, Path: "mnt/old", Before: []byte("1"), After: []byte("2")},
 	}}
 }
 
@@ -527,7 +529,7 @@ func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 
 func TestAFileOpenForWritingIsAConflict(t *testing.T) {
 	t.Parallel()
-	for _, cs := range []Changeset{modify("f", "1", "2"), remove("f", "1")} {
+	for _, cs := range []workspace.Changeset{modify("f", "1", "2"), remove("f", "1")} {
 		dir := treetest.New(t, treetest.Files{"f": "1"})
 		before := treetest.OnDisk(t, dir)
 		f, err := os.OpenFile(filepath.Join(dir, "f"), os.O_WRONLY, 0)

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"context"

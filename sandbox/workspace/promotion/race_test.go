@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/treetest"
 )
@@ -29,7 +31,7 @@ func TestAWriterThatRacesWithCommitLosesNothing(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		cs     Changeset
+		cs     workspace.Changeset
 		write  func(name, content string) error
 		plain  bool
 		rounds int
@@ -57,7 +59,7 @@ func TestAWriterThatRacesWithCommitLosesNothing(t *testing.T) {
 }
 
 // raceOnce is one promotion with one write beside it.
-func raceOnce(t *testing.T, cs Changeset, write func(name, content string) error, plain bool, round int) string {
+func raceOnce(t *testing.T, cs workspace.Changeset, write func(name, content string) error, plain bool, round int) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
@@ -70,11 +72,11 @@ func raceOnce(t *testing.T, cs Changeset, write func(name, content string) error
 	}
 	defer os.RemoveAll(dir)
 	tree := treetest.Files{"other": "base"}
-	if cs.Changes[0].Op != Create {
+	if cs.Changes[0].Op != workspace.Create {
 		tree["f"] = "base"
 	}
 	treetest.Fill(t, dir, tree)
-	cs = Changeset{Changes: append([]Change{cs.Changes[0]}, modify("other", "base", "ours").Changes...)}
+	cs = workspace.Changeset{Changes: append([]workspace.Change{cs.Changes[0]}, modify("other", "base", "ours").Changes...)}
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, func(j *journal) { j.tree.Plain = plain })
 	if err != nil {
 		t.Fatal(err)

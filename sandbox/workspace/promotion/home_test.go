@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
+
 	"agent/sandbox/workspace/internal/treetest"
 
 	"golang.org/x/sys/unix"
@@ -19,8 +21,8 @@ import (
 // deletes g.
 func planted(id string, s state) treetest.Files {
 	plan, err := json.Marshal(&journal{ID: id, Items: []item{
-		{Path: "f", Slot: oldJournals + "/" + id + "/files/0", Before: &fileMeta{Digest: digest([]byte("x")), Mode: 0o644}, After: &fileMeta{Digest: digest([]byte("evil")), Mode: 0o644}},
-		{Path: "g", Slot: oldJournals + "/" + id + "/files/1", Before: &fileMeta{Digest: digest([]byte("y")), Mode: 0o644}},
+		{Path: "f", Slot: oldJournals + "/" + id + "/files/0", Before: &fileMeta{Digest: workspace.Digest([]byte("x")), Mode: 0o644}, After: &fileMeta{Digest: workspace.Digest([]byte("evil")), Mode: 0o644}},
+		{Path: "g", Slot: oldJournals + "/" + id + "/files/1", Before: &fileMeta{Digest: workspace.Digest([]byte("y")), Mode: 0o644}},
 	}})
 	if err != nil {
 		panic(err)
@@ -65,7 +67,7 @@ func TestAJournalThatAWorkspaceBringsIsNotCarriedOut(t *testing.T) {
 // changeset could not.
 func TestAJournalThatThisUserDidNotWriteIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
-	meta := &fileMeta{Digest: digest([]byte("x")), Mode: 0o644}
+	meta := &fileMeta{Digest: workspace.Digest([]byte("x")), Mode: 0o644}
 	slot := stages + "/bad/0"
 	ok := item{Path: "f", Slot: slot, Before: meta}
 	for what, j := range map[string]*journal{
@@ -132,7 +134,7 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 		// The plan knows the staged file by its inode number.
 		plan := &journal{}
 		name := filepath.Join(dir, oldJournals, "run-1", "journal.json")
-		if err := json.Unmarshal([]byte(content(t, name)), plan); err != nil {
+		if err := json.Unmarshal([]byte(treetest.Content(t, name)), plan); err != nil {
 			t.Fatal(err)
 		}
 		st, err := newHandle(t, dir).Stat(plan.Items[0].Slot)
@@ -201,7 +203,7 @@ func TestAMovedWorkspaceIsSettledWhereItIsNow(t *testing.T) {
 	if err := list[0].Discard(); err != nil {
 		t.Error(err)
 	}
-	if got := content(t, filepath.Join(moved, "mod")); got != "2" {
+	if got := treetest.Content(t, filepath.Join(moved, "mod")); got != "2" {
 		t.Errorf("mod is %q", got)
 	}
 	if got := journalsOf(t, moved); len(got) > 0 {
@@ -308,7 +310,7 @@ func TestThePlaceOfTheJournalsMustBePrivateAndElsewhere(t *testing.T) {
 			} else {
 				t.Log(err)
 			}
-			if got := content(t, filepath.Join(dir, "f")); got != "1" {
+			if got := treetest.Content(t, filepath.Join(dir, "f")); got != "1" {
 				t.Errorf("f is %q", got)
 			}
 		})

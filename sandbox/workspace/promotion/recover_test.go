@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
+
 	"agent/sandbox/workspace/internal/treetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +18,7 @@ import (
 )
 
 // interrupted returns a workspace whose promotion died at the named step, the n-th of that name.
-func interrupted(t *testing.T, tree treetest.Files, cs Changeset, step string, n int) (dir string) {
+func interrupted(t *testing.T, tree treetest.Files, cs workspace.Changeset, step string, n int) (dir string) {
 	t.Helper()
 	dir = treetest.Memory(t, tree)
 	defer func() {
@@ -43,12 +45,12 @@ func interrupted(t *testing.T, tree treetest.Files, cs Changeset, step string, n
 }
 
 // threeFiles is a modification, a creation and a deletion.
-func threeFiles() (treetest.Files, Changeset) {
-	return treetest.Files{"mod": "1", "del": "1", "other": "1"}, Changeset{Changes: []Change{
-		{Op: Delete, Path: "del", Before: []byte("1"), Mode: 0o644},
-		{Op: Modify, Path: "mod", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
-		{Op: Create, Path: "new/file", After: []byte("2"), Mode: 0o644},
-		{Op: Modify, Path: "other", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
+func threeFiles() (treetest.Files, workspace.Changeset) {
+	return treetest.Files{"mod": "1", "del": "1", "other": "1"}, workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Delete, Path: "del", Before: []byte("1"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "mod", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
+		{Op: workspace.Create, Path: "new/file", After: []byte("2"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "other", Before: []byte("1"), After: []byte("2"), Mode: 0o644},
 	}}
 }
 
@@ -138,10 +140,10 @@ func TestRecoverGivesBackWhatAKilledCommitDisplaced(t *testing.T) {
 		if err := list[0].Discard(); err != nil {
 			t.Error(err)
 		}
-		if got := content(t, filepath.Join(dir, name)); got != "mine" {
+		if got := treetest.Content(t, filepath.Join(dir, name)); got != "mine" {
 			t.Errorf("%s: %s is %q", step, name, got)
 		}
-		if got := content(t, filepath.Join(dir, "other")); got != "1" {
+		if got := treetest.Content(t, filepath.Join(dir, "other")); got != "1" {
 			t.Errorf("%s: other is %q", step, got)
 		}
 	}
@@ -212,7 +214,7 @@ func TestDebrisOfAFinishedPromotionIsSweptWithoutAWord(t *testing.T) {
 }
 
 // interruptedClose promotes cs and dies while the journal is removed.
-func interruptedClose(t *testing.T, dir string, cs Changeset) {
+func interruptedClose(t *testing.T, dir string, cs workspace.Changeset) {
 	t.Helper()
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
 	if err != nil {

@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"agent/sandbox/workspace"
 
 	"agent/sandbox/workspace/internal/dirfd"
 
@@ -45,29 +47,29 @@ func scenarioTree() treetest.Files {
 }
 
 // scenario changes scenarioTree in every way that a changeset can.
-func scenario() Changeset {
+func scenario() workspace.Changeset {
 	b := func(s string) []byte { return []byte(s) }
-	return Changeset{Changes: []Change{
-		{Op: Rename, Path: "a.txt", From: "b.txt", Before: b("B\n"), After: b("B\n"), Mode: 0o755},
-		{Op: Rename, Path: "b.txt", From: "a.txt", Before: b("A\n"), After: b("A changed\n"), Mode: 0o644},
-		{Op: Modify, Path: "crlf.txt", Before: b("a\r\nb"), After: b("a\r\nb\x00\xff"), Mode: 0o644},
-		{Op: Delete, Path: "del.txt", Before: b("bye\n"), Mode: 0o644},
-		{Op: Modify, Path: "empty.txt", Before: nil, After: b("full\n"), Mode: 0o644},
-		{Op: Modify, Path: "flip.sh", Before: b("echo\n"), After: b("echo\n"), Mode: 0o755, OldMode: 0o644},
-		{Op: Modify, Path: "mod.txt", Before: b("one\n"), After: b("two\n"), Mode: 0o644},
-		{Op: Create, Path: "new/deep/file.txt", After: b("new\n"), Mode: 0o777},
-		{Op: Create, Path: "new/nothing", After: nil, Mode: 0o644},
-		{Op: Modify, Path: "private.txt", Before: b("mine\n"), After: b("still mine\n"), Mode: 0o644},
-		{Op: Rename, Path: "moved/ren2.txt", From: "ren.txt", Before: b("name\n"), After: b("name 2\n"), Mode: 0o644},
-		{Op: Delete, Path: "room/only.txt", Before: b("alone\n"), Mode: 0o644},
-		{Op: Modify, Path: "run.sh", Before: b("#!/bin/sh\n"), After: b("#!/bin/sh\nexit\n"), Mode: 0o755},
-		{Op: Delete, Path: "todir", Before: b("d\n"), Mode: 0o644},
-		{Op: Create, Path: "todir/inner/f", After: b("inner\n"), Mode: 0o644},
-		{Op: Create, Path: "tofile", After: b("file now\n"), Mode: 0o644},
-		{Op: Delete, Path: "tofile/x", Before: b("x\n"), Mode: 0o644},
-		{Op: Delete, Path: "tofile/y/z", Before: b("z\n"), Mode: 0o644},
-		{Op: Create, Path: "vacated/new.txt", After: b("2\n"), Mode: 0o644},
-		{Op: Delete, Path: "vacated/one.txt", Before: b("1\n"), Mode: 0o644},
+	return workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Rename, Path: "a.txt", From: "b.txt", Before: b("B\n"), After: b("B\n"), Mode: 0o755},
+		{Op: workspace.Rename, Path: "b.txt", From: "a.txt", Before: b("A\n"), After: b("A changed\n"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "crlf.txt", Before: b("a\r\nb"), After: b("a\r\nb\x00\xff"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "del.txt", Before: b("bye\n"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "empty.txt", Before: nil, After: b("full\n"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "flip.sh", Before: b("echo\n"), After: b("echo\n"), Mode: 0o755, OldMode: 0o644},
+		{Op: workspace.Modify, Path: "mod.txt", Before: b("one\n"), After: b("two\n"), Mode: 0o644},
+		{Op: workspace.Create, Path: "new/deep/file.txt", After: b("new\n"), Mode: 0o777},
+		{Op: workspace.Create, Path: "new/nothing", After: nil, Mode: 0o644},
+		{Op: workspace.Modify, Path: "private.txt", Before: b("mine\n"), After: b("still mine\n"), Mode: 0o644},
+		{Op: workspace.Rename, Path: "moved/ren2.txt", From: "ren.txt", Before: b("name\n"), After: b("name 2\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "room/only.txt", Before: b("alone\n"), Mode: 0o644},
+		{Op: workspace.Modify, Path: "run.sh", Before: b("#!/bin/sh\n"), After: b("#!/bin/sh\nexit\n"), Mode: 0o755},
+		{Op: workspace.Delete, Path: "todir", Before: b("d\n"), Mode: 0o644},
+		{Op: workspace.Create, Path: "todir/inner/f", After: b("inner\n"), Mode: 0o644},
+		{Op: workspace.Create, Path: "tofile", After: b("file now\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "tofile/x", Before: b("x\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "tofile/y/z", Before: b("z\n"), Mode: 0o644},
+		{Op: workspace.Create, Path: "vacated/new.txt", After: b("2\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "vacated/one.txt", Before: b("1\n"), Mode: 0o644},
 	}}
 }
 

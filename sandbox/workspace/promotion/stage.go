@@ -1,4 +1,4 @@
-package workspace
+package promotion
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 
+	"agent/sandbox/workspace"
+
 	"agent/sandbox/workspace/internal/dirfd"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +22,8 @@ import (
 //
 // Files that differ are collected before any is reported, so that a person sees
 // at once what stands in the way. Anything else ends the plan where it is met.
-func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files [][]byte, err error) {
-	changes, err := cs.flatten()
+func (j *journal) plan(ctx context.Context, cs workspace.Changeset, base *workspace.Manifest) (files [][]byte, err error) {
+	changes, err := cs.Flatten()
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +39,9 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 		if err != nil {
 			return nil, err
 		}
-		hosts[c.path] = host
+		hosts[c.Path] = host
 		if !host.fits(c) || !knows(base, c, host) {
-			conflicts = append(conflicts, c.path)
+			conflicts = append(conflicts, c.Path)
 		}
 	}
 	if len(conflicts) > 0 {
@@ -51,25 +53,25 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 		return nil, err
 	}
 	for _, c := range changes {
-		it := item{Path: c.path}
-		host := hosts[c.path]
-		if c.existed {
+		it := item{Path: c.Path}
+		host := hosts[c.Path]
+		if c.Existed {
 			it.Before = &host.meta
 		}
-		if c.exists {
-			if it.After, err = j.metaAfter(c, host, hosts[c.keep]); err != nil {
+		if c.Exists {
+			if it.After, err = j.metaAfter(c, host, hosts[c.Keep]); err != nil {
 				return nil, err
 			}
 		}
-		if c.existed && c.exists && host.is(it.After) {
+		if c.Existed && c.Exists && host.is(it.After) {
 			// Bytes and bits come out as they were, so nothing would be written.
 			continue // nothing is to be done
 		}
-		if it.Slot, err = j.slotFor(len(j.Items), c.path, stageMount); err != nil {
+		if it.Slot, err = j.slotFor(len(j.Items), c.Path, stageMount); err != nil {
 			return nil, err
 		}
 		j.Items = append(j.Items, it)
-		files = append(files, c.after)
+		files = append(files, c.After)
 	}
 	return files, j.planDirs(changes)
 }
@@ -79,9 +81,9 @@ func (j *journal) plan(ctx context.Context, cs Changeset, base *Manifest) (files
 //
 // Only content decides. A file that was written again with the same bytes is the
 // same file to whoever made the change.
-func (f found) fits(c pathChange) bool {
-	if c.existed {
-		return f.plain && f.meta.Digest == digest(c.before)
+func (f found) fits(c workspace.PathChange) bool {
+	if c.Existed {
+		return f.plain && f.meta.Digest == workspace.Digest(c.Before)
 	}
 	return f.absent
 }
@@ -90,12 +92,12 @@ func (f found) fits(c pathChange) bool {
 //
 // Without a base, and for a path that base leaves out, nothing is known of the
 // bits, and they cannot have changed.
-func knows(base *Manifest, c pathChange, host found) bool {
+func knows(base *workspace.Manifest, c workspace.PathChange, host found) bool {
 	// Somebody who made a file private since the snapshot has edited it, too.
-	if base == nil || !c.existed {
+	if base == nil || !c.Existed {
 		return true
 	}
-	e, ok := base.Lookup(c.path)
+	e, ok := base.Lookup(c.Path)
 	return !ok || uint32(e.Mode) == host.meta.Mode
 }
 
@@ -104,20 +106,20 @@ func knows(base *Manifest, c pathChange, host found) bool {
 //
 // It only looks, except that it notes in the journal which directories would have
 // to go for a file to take their place.
-func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
+func (j *journal) inspect(c workspace.PathChange, changes []workspace.PathChange) (found, error) {
 	refuse := func(format string, args ...any) (found, error) {
-		return found{}, &PathError{Path: c.path, Reason: fmt.Sprintf(format, args...)}
+		return found{}, &workspace.PathError{Path: c.Path, Reason: fmt.Sprintf(format, args...)}
 	}
 	// Each directory on the way is looked at by itself. The kernel would
 	// refuse a link too, at the time of the rename, but with less to say about
 	// it.
-	for i, r := range c.path {
+	for i, r := range c.Path {
 		if r != '/' {
 			continue
 		}
 		// From the root down: the first thing that is no directory decides, and
 		// below it there is nothing to look at.
-		dir := c.path[:i]
+		dir := c.Path[:i]
 		st, err := j.tree.Stat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return found{absent: true}, nil
@@ -125,13 +127,13 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 		if err != nil {
 			return found{}, err
 		}
-		kind, special := kindOf(st.Mode)
+		kind, special := workspace.KindOf(st.Mode)
 		switch {
-		case kind == Symlink:
+		case kind == workspace.Symlink:
 			return refuse("%s is a symbolic link on the host: name the file by its real path", dir)
-		case kind == Dir:
-		case kind == File:
-			if there, ok := lookup(changes, dir); ok && there.existed && !there.exists {
+		case kind == workspace.Dir:
+		case kind == workspace.File:
+			if there, ok := workspace.FindChange(changes, dir); ok && there.Existed && !there.Exists {
 				return found{absent: true}, nil // the file gives way to a directory
 			}
 			return refuse("%s is a file on the host, so nothing can be below it", dir)
@@ -139,29 +141,29 @@ func (j *journal) inspect(c pathChange, changes []pathChange) (found, error) {
 			return refuse("%s is a %s on the host", dir, special)
 		}
 	}
-	st, err := j.tree.Stat(c.path)
+	st, err := j.tree.Stat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{absent: true}, nil
 	}
 	if err != nil {
 		return found{}, err
 	}
-	switch kind, special := kindOf(st.Mode); {
-	case kind == Symlink:
+	switch kind, special := workspace.KindOf(st.Mode); {
+	case kind == workspace.Symlink:
 		return refuse("it is a symbolic link on the host, and only files are changed")
-	case kind == Dir && (c.existed || !c.exists):
+	case kind == workspace.Dir && (c.Existed || !c.Exists):
 		return refuse("it is a directory on the host, and only files are changed")
-	case kind == Dir:
-		return found{absent: true}, j.clear(c.path, changes)
+	case kind == workspace.Dir:
+		return found{absent: true}, j.clear(c.Path, changes)
 	case special != "":
 		return refuse("it is a %s on the host, and only files are changed", special)
 	}
-	return look(j.tree, c.path)
+	return look(j.tree, c.Path)
 }
 
 // clear plans to remove the directory name, which gives way to a file: cs must
 // delete everything in it.
-func (j *journal) clear(name string, changes []pathChange) error {
+func (j *journal) clear(name string, changes []workspace.PathChange) error {
 	names, err := j.tree.Names(name)
 	if err != nil {
 		return err
@@ -174,11 +176,11 @@ func (j *journal) clear(name string, changes []pathChange) error {
 		if err != nil {
 			return err
 		}
-		if kind, _ := kindOf(st.Mode); kind == Dir {
+		if kind, _ := workspace.KindOf(st.Mode); kind == workspace.Dir {
 			if err := j.clear(child, changes); err != nil {
 				return err
 			}
-		} else if c, ok := lookup(changes, child); !ok || c.exists {
+		} else if c, ok := workspace.FindChange(changes, child); !ok || c.Exists {
 			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file and holds more than the changeset deletes"}
 		}
 	}
@@ -200,8 +202,8 @@ func (j *journal) dirMeta(name string) (dirMeta, error) {
 
 // metaAfter says what the file of c is to be: the bits and owner of the file
 // it continues or replaces, else the owner of the directory it comes into.
-func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
-	m := &fileMeta{Digest: digest(c.after), Mode: uint32(c.finalMode(fs.FileMode(keep.meta.Mode)))}
+func (j *journal) metaAfter(c workspace.PathChange, host, keep found) (*fileMeta, error) {
+	m := &fileMeta{Digest: workspace.Digest(c.After), Mode: uint32(c.FinalMode(fs.FileMode(keep.meta.Mode)))}
 	for _, f := range []found{keep, host} {
 		if f.plain {
 			m.UID, m.GID = f.meta.UID, f.meta.GID
@@ -210,7 +212,7 @@ func (j *journal) metaAfter(c pathChange, host, keep found) (*fileMeta, error) {
 	}
 	// There is nothing to take the owner from but the place. Who may not give
 	// files away keeps them, see own.
-	st, err := j.tree.Stat(j.existing(path.Dir(c.path)))
+	st, err := j.tree.Stat(j.existing(path.Dir(c.Path)))
 	m.UID, m.GID = int(st.Uid), int(st.Gid)
 	return m, err
 }
@@ -239,7 +241,7 @@ func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, err
 	if err != nil || mount == stageMount {
 		return j.slot(i), err
 	}
-	return path.Join(dir, fmt.Sprintf("%s%s-%d", slotPrefix, j.ID, i)), nil
+	return path.Join(dir, fmt.Sprintf("%s%s-%d", workspace.SlotPrefix, j.ID, i)), nil
 }
 
 // planDirs lists the directories that the changes need and those that they
@@ -248,11 +250,11 @@ func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, err
 // Parents come first among those to be made and last among those to be removed.
 // Which of the directories are really empty in the end only the host can say, and
 // others may put files there meanwhile.
-func (j *journal) planDirs(changes []pathChange) error {
+func (j *journal) planDirs(changes []workspace.PathChange) error {
 	makes, removes := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
-		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
-			if c.exists {
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			if c.Exists {
 				makes[dir] = true
 			} else {
 				removes[dir] = true
@@ -367,7 +369,7 @@ func own(f *os.File, uid, gid int) error {
 // A parent that has gone since the plan is a conflict: somebody removes what the
 // changeset wants to write into.
 func (j *journal) makeDir(name string) error {
-	err := j.tree.Mkdir(name, newDirMode)
+	err := j.tree.Mkdir(name, workspace.NewDirMode)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		if dirfd.Gone(err) {
 			return &ConflictError{Paths: []string{name}}
@@ -381,7 +383,7 @@ func (j *journal) makeDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = j.dressDir(dirMeta{Path: name, Mode: newDirMode, UID: int(parent.Uid), GID: int(parent.Gid)})
+	err = j.dressDir(dirMeta{Path: name, Mode: workspace.NewDirMode, UID: int(parent.Uid), GID: int(parent.Gid)})
 	if dirfd.Gone(err) {
 		return &ConflictError{Paths: []string{name}}
 	}
