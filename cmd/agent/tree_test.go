@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
-	"sandbox/workspace":    {"sandbox/workspace/internal/dirfd"},
+	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
 	"orchestrator/selfbuild":  {"images", "sandbox"},
 
-	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/internal/dirfd"},
+	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 }
 
 // only says which single package may import a library that everything else

@@ -3,7 +3,6 @@ package workspace
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,35 +107,6 @@ func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 	treetest.Same(t, ".git after the scan", before, treetest.OnDisk(t, filepath.Join(dir, ".git")))
 	if _, ok := m.Lookup("a.py"); !ok || skipped(m)["a.log"] != "ignored by git" {
 		t.Errorf("the scan went wrong: %q", paths(m))
-	}
-}
-
-// A repository's own protocol.ext.allow outranks a protocol.allow of the command line.
-func TestGitTalksToNoRemote(t *testing.T) {
-	t.Parallel()
-	dir, proof := treetest.Repo(t), filepath.Join(t.TempDir(), "proof")
-	treetest.Git(t, dir, "config", "protocol.ext.allow", "always")
-	treetest.Git(t, dir, "config", "remote.origin.url", "ext::touch "+proof)
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, ok := findRepo(dir)
-	if !ok {
-		t.Fatal("no repository")
-	}
-	if out, err := output(neutralGit(t.Context(), bin, r.dir, r, "ls-remote", "origin")); err == nil || !strings.Contains(err.Error(), "not allowed") {
-		t.Errorf("git asked the remote: %q, %v", out, err)
-	}
-	if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the remote of the repository was run")
-	}
-	// The trap is one: git itself runs it.
-	cmd := exec.CommandContext(t.Context(), bin, "ls-remote", "origin")
-	cmd.Dir = dir
-	_ = cmd.Run()
-	if _, err := os.Stat(proof); err != nil {
-		t.Errorf("git does not run the remote either: %v", err)
 	}
 }
 

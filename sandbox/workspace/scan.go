@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agent/sandbox/workspace/git"
+
 	"agent/sandbox/workspace/internal/dirfd"
 
 	"github.com/moby/patternmatcher"
@@ -142,7 +144,7 @@ type scanner struct {
 	lim     Limits
 	m       *Manifest
 	exclude *patternmatcher.PatternMatcher
-	ignored ignored
+	ignored git.Ignored
 	// Excluded directories, which enter when something in them does.
 	held map[string]Entry
 	// Directories still to read.
@@ -185,8 +187,8 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 	}
 	// Read before the files: a branch that is switched during the walk then
 	// differs from the Head noted here, and is noticed on promoting.
-	if repo, ok := findRepo(root); ok {
-		s.m.Head = repo.head()
+	if repo, ok := git.Find(root); ok {
+		s.m.Head = repo.Head()
 	}
 	if err := s.prepare(ctx, c); err != nil {
 		return nil, err
@@ -219,7 +221,7 @@ func (s *scanner) prepare(ctx context.Context, c cache) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(answered)
-		return s.ignored.load(ctx, s.m.Root, ".")
+		return s.ignored.Load(ctx, s.m.Root, ".")
 	})
 	group.Go(func() error {
 		s.was = c.load()
@@ -252,7 +254,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 			return err
 		}
 	}
-	if err := s.ignored.enter(ctx, s.m.Root, rel, l.names); err != nil {
+	if err := s.ignored.Enter(ctx, s.m.Root, rel, l.names); err != nil {
 		return err
 	}
 	for _, c := range l.found {
@@ -309,7 +311,7 @@ func (s *scanner) child(c *listed) error {
 		s.skip(rel, why, true)
 	case isSecret(rel) && !(kind == Dir && path.Base(rel) == ".env"):
 		s.skip(rel, "secret", false)
-	case s.ignored.has(rel, kind == Dir):
+	case s.ignored.Has(rel, kind == Dir):
 		s.skip(rel, "ignored by git", true)
 	case excluded && (kind != Dir || !s.exclude.Exclusions()):
 		s.skip(rel, "excluded", true)

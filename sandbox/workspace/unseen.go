@@ -1,17 +1,16 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/git"
 )
 
 // An Unseen is a path of a changeset that a later scan would not have, or the rules in
@@ -34,7 +33,7 @@ type Unseen struct {
 // as Scan asks it. What git gives no answer about is listed too.
 func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	// Each repository knows its own; a nested one is asked about itself.
-	inside := map[repo][]string{}
+	inside := map[git.Repo][]string{}
 	for _, c := range cs.Sorted() {
 		if _, known := m.Lookup(c.Path); known || c.Op == Delete {
 			continue
@@ -44,13 +43,13 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	}
 	for r, names := range inside {
 		dir, places := m.Root, make([]string, len(names))
-		if strings.HasPrefix(r.top, m.Root+string(filepath.Separator)) {
-			dir = r.top
+		if strings.HasPrefix(r.Top, m.Root+string(filepath.Separator)) {
+			dir = r.Top
 		}
 		for i, name := range names {
 			places[i] = m.host(name)
 		}
-		ignored, err := askIgnored(ctx, r, dir, places)
+		ignored, err := r.Ignoring(ctx, dir, places)
 		for _, name := range names {
 			if err != nil || slices.Contains(ignored, m.host(name)) {
 				list = append(list, Unseen{Path: name, Err: err})
@@ -63,10 +62,10 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 }
 
 // repoOf is the repository that a path of the workspace belongs to.
-func (m *Manifest) repoOf(name string) repo {
-	r, ok := findRepo(filepath.Dir(m.host(name)))
+func (m *Manifest) repoOf(name string) git.Repo {
+	r, ok := git.Find(filepath.Dir(m.host(name)))
 	if !ok {
-		r = repo{top: m.Root}
+		r = git.Repo{Top: m.Root}
 	}
 	return r
 }
@@ -81,7 +80,7 @@ func (m *Manifest) hiding(ctx context.Context, cs Changeset) (list []Unseen) {
 			files[e.Path], _ = m.ReadFile(e.Path) // what changed meanwhile is a conflict later
 		}
 	}
-	asked := map[repo]string{} // to the .gitignore that is asked about
+	asked := map[git.Repo]string{} // to the .gitignore that is asked about
 	for _, c := range cs.Sorted() {
 		delete(files, c.From)
 		if files[c.Path] = c.After; c.Op == Delete {
@@ -107,7 +106,7 @@ const gitignore = ".gitignore"
 
 // askPatched returns which of the files, those of one repository, git ignores by
 // the rules among them: in a directory with nothing but these.
-func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]byte) (list []string, err error) {
+func (m *Manifest) askPatched(ctx context.Context, r git.Repo, files map[string][]byte) (list []string, err error) {
 	top, err := os.MkdirTemp("", "agent-rules-")
 	if err != nil {
 		return nil, err
@@ -116,9 +115,9 @@ func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]by
 	var names []string
 	rules := map[string][]byte{} // by their place on the host
 	// Those of the repository above the workspace hold there too.
-	for dir := m.Root; dir != r.top && strings.HasPrefix(dir, r.top); {
+	for dir := m.Root; dir != r.Top && strings.HasPrefix(dir, r.Top); {
 		dir = filepath.Dir(dir)
-		if f, err := regular(filepath.Join(dir, gitignore)); err == nil {
+		if f, err := git.Regular(filepath.Join(dir, gitignore)); err == nil {
 			text, err := io.ReadAll(f)
 			f.Close()
 			if rules[f.Name()] = text; err != nil {
@@ -130,46 +129,21 @@ func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]by
 		if m.repoOf(name) != r {
 			continue
 		}
-		names = append(names, filepath.Join(top, strings.TrimPrefix(m.host(name), r.top)))
+		names = append(names, filepath.Join(top, strings.TrimPrefix(m.host(name), r.Top)))
 		if path.Base(name) == gitignore {
 			rules[m.host(name)] = text
 		}
 	}
 	for name, text := range rules {
-		place := filepath.Join(top, strings.TrimPrefix(name, r.top))
+		place := filepath.Join(top, strings.TrimPrefix(name, r.Top))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o700), os.WriteFile(place, text, 0o600)); err != nil {
 			return nil, err
 		}
 	}
-	r.top = top
-	list, err = askIgnored(ctx, r, top, names)
+	r.Top = top
+	list, err = r.Ignoring(ctx, top, names)
 	for i := range list {
 		list[i] = strings.TrimPrefix(list[i], top+string(filepath.Separator))
-	}
-	return list, err
-}
-
-// askIgnored returns which of the places, below one repository, git ignores.
-// Without git, rules that it would read were refused by the scan.
-func askIgnored(ctx context.Context, r repo, dir string, places []string) ([]string, error) {
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	var in bytes.Buffer
-	for _, place := range places {
-		fmt.Fprintf(&in, "%s\x00", place)
-	}
-	args := []string{"check-ignore", "-z", "--stdin"}
-	if exclude, ok := r.exclude(); ok {
-		args = append([]string{"-c", "core.excludesFile=" + exclude}, args...)
-	}
-	list, err := listGit(ctx, bin, r, dir, args, in.Bytes())
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil, nil // none of them: git-check-ignore(1)
 	}
 	return list, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"agent/sandbox/workspace"
 
+	"agent/sandbox/workspace/git"
 	"agent/sandbox/workspace/internal/dirfd"
 )
 
@@ -207,13 +208,13 @@ func checkGit(root string, base *workspace.Manifest) error {
 	if err != nil {
 		return err
 	}
-	if file, what := workspace.GitHalfway(root); file != "" {
+	if file, what := git.Halfway(root); file != "" {
 		return &ConflictError{Paths: []string{file}, Reason: what + ": finish it, then run again"}
 	}
 	if base == nil {
 		return nil
 	}
-	head := workspace.GitHead(root)
+	head := git.Head(root)
 	if base.Head == head {
 		return nil
 	}

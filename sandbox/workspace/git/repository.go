@@ -1,4 +1,11 @@
-package workspace
+// Package git says what git knows of a directory: the repository that it is in, what is
+// checked out there, what is half done, and what is ignored.
+//
+// A repository is not trusted. Of its files only HEAD, references, packed-refs, the index and
+// info/exclude are read, and never its configuration; the git program is asked with a
+// neutral one, so that no hook, filter or monitor runs and no remote is asked. Nothing is
+// written.
+package git
 
 import (
 	"bufio"
@@ -12,50 +19,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A repo is where git keeps its things. Nothing here runs git or reads its
+// A Repo is where git keeps its things. Nothing here runs git or reads its
 // configuration.
-type repo struct {
+type Repo struct {
 	// The work tree.
-	top string
+	Top string
 	// The git directory: top/.git, or where that file points.
 	dir string
 	// The git directory of the main work tree.
 	common string
 }
 
-// findRepo finds the repository that dir is in: its own, or one around it.
-func findRepo(dir string) (repo, bool) {
+// Find finds the repository that dir is in: its own, or one around it.
+func Find(dir string) (Repo, bool) {
 	for top := dir; ; top = filepath.Dir(top) {
 		if r, ok := repoAt(top); ok {
 			return r, true
 		}
 		if top == filepath.Dir(top) {
-			return repo{}, false
+			return Repo{}, false
 		}
 	}
 }
 
 // repoAt reads top/.git, a directory or, in a further work tree or a
 // submodule, a file that names the directory.
-func repoAt(top string) (repo, bool) {
+func repoAt(top string) (Repo, bool) {
 	dir := filepath.Join(top, ".git")
 	if info, err := os.Stat(dir); err != nil {
-		return repo{}, false
+		return Repo{}, false
 	} else if !info.IsDir() {
 		// See gitrepository-layout(5). The path may lead out of the workspace;
 		// only an index and references are read there, never a configuration.
 		line, ok := strings.CutPrefix(firstLine(dir), "gitdir: ")
 		if !ok {
-			return repo{}, false
+			return Repo{}, false
 		}
 		dir = absolute(top, line)
 	}
 	// An empty directory called .git, or one that holds something else, is no
 	// repository to git either: it goes on looking upwards.
 	if firstLine(filepath.Join(dir, "HEAD")) == "" {
-		return repo{}, false
+		return Repo{}, false
 	}
-	r := repo{top: top, dir: dir, common: dir}
+	r := Repo{Top: top, dir: dir, common: dir}
 	if line := firstLine(filepath.Join(dir, "commondir")); line != "" {
 		r.common = absolute(dir, line)
 	}
@@ -71,8 +78,8 @@ func absolute(base, name string) string {
 	return filepath.Join(base, name)
 }
 
-// regular opens a file that git wrote, and nothing that could block.
-func regular(name string) (*os.File, error) {
+// Regular opens a file that git wrote, and nothing that could block. The caller closes it.
+func Regular(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -86,7 +93,7 @@ func regular(name string) (*os.File, error) {
 
 // firstLine is the first line of a small file, "" when there is none.
 func firstLine(name string) string {
-	f, err := regular(name)
+	f, err := Regular(name)
 	if err != nil {
 		return ""
 	}
@@ -99,8 +106,8 @@ func firstLine(name string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// head is what HEAD says and, where that is a branch, the commit it is at.
-func (r repo) head() string {
+// Head is what HEAD says and, where that is a branch, the commit it is at.
+func (r Repo) Head() string {
 	head := firstLine(filepath.Join(r.dir, "HEAD"))
 	ref, ok := strings.CutPrefix(head, "ref: ")
 	if !ok {
@@ -112,7 +119,7 @@ func (r repo) head() string {
 	// A reference that has not moved since "git pack-refs" has no file of its
 	// own. Each line of packed-refs is "commit name"; comments begin with #
 	// and peeled tags with ^, and neither can match.
-	f, err := regular(filepath.Join(r.common, "packed-refs"))
+	f, err := Regular(filepath.Join(r.common, "packed-refs"))
 	if err != nil {
 		return head
 	}
@@ -126,16 +133,16 @@ func (r repo) head() string {
 }
 
 // headIf is head, "" when there is no repository.
-func (r repo) headIf(ok bool) string {
+func (r Repo) headIf(ok bool) string {
 	if !ok {
 		return ""
 	}
-	return r.head()
+	return r.Head()
 }
 
 // halfway names what git, or a person with git, has not finished; "" when
 // nothing.
-func (r repo) halfway() (file, what string) {
+func (r Repo) halfway() (file, what string) {
 	// The names are those that git's own prompt script looks for to show what
 	// a repository is in the middle of (contrib/completion/git-prompt.sh).
 	for _, sign := range []struct{ file, what string }{
@@ -153,18 +160,18 @@ func (r repo) halfway() (file, what string) {
 	return "", ""
 }
 
-// GitHead is what git has checked out in the repository that the directory dir is in, as
+// Head is what git has checked out in the repository that the directory dir is in, as
 // Manifest.Head has it; "" when dir is in none. dir is a path without links.
-func GitHead(dir string) string {
-	r, ok := findRepo(dir)
+func Head(dir string) string {
+	r, ok := Find(dir)
 	return r.headIf(ok)
 }
 
-// GitHalfway names the file by which git, or a person with git, shows that a merge, a
+// Halfway names the file by which git, or a person with git, shows that a merge, a
 // rebase or the like in the repository of dir is not finished, and says what it is; ""
 // when there is nothing of that sort. dir is a path without links.
-func GitHalfway(dir string) (file, what string) {
-	if r, ok := findRepo(dir); ok {
+func Halfway(dir string) (file, what string) {
+	if r, ok := Find(dir); ok {
 		return r.halfway()
 	}
 	return "", ""

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -18,24 +18,24 @@ import (
 // gitTime is the most that one question to git may take.
 const gitTime = time.Minute
 
-// ignored is what git ignores in a workspace, as git itself tells: its rules
+// An Ignored is what git ignores in a workspace, as git itself tells: its rules
 // are too many to repeat them.
-type ignored struct {
+type Ignored struct {
 	// True for a directory ignored as a whole.
 	paths map[string]bool
 	// Git is not installed.
 	noGit bool
 }
 
-// has reports whether git ignores rel.
-func (g *ignored) has(rel string, dir bool) bool {
+// Has reports whether git ignores rel, slash-separated and relative to the root.
+func (g *Ignored) Has(rel string, dir bool) bool {
 	whole, ok := g.paths[rel]
 	return ok && whole == dir
 }
 
-// enter is told each directory and its names: a nested repository has rules of
+// Enter is told each directory and its names: a nested repository has rules of
 // its own, and rules that nobody can read must not be passed over.
-func (g *ignored) enter(ctx context.Context, root, rel string, names []string) error {
+func (g *Ignored) Enter(ctx context.Context, root, rel string, names []string) error {
 	// The root was asked about before the walk.
 	nested := rel != "." && slices.Contains(names, ".git")
 	if g.noGit && (slices.Contains(names, ".git") || slices.Contains(names, ".gitignore")) {
@@ -45,11 +45,11 @@ func (g *ignored) enter(ctx context.Context, root, rel string, names []string) e
 	if !nested {
 		return nil
 	}
-	return g.load(ctx, root, rel)
+	return g.Load(ctx, root, rel)
 }
 
-// load asks git about the directory rel of the workspace.
-func (g *ignored) load(ctx context.Context, root, rel string) error {
+// Load asks git about the directory rel of the workspace.
+func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 	if g.paths == nil {
 		g.paths = map[string]bool{}
 	}
@@ -85,9 +85,9 @@ func (g *ignored) load(ctx context.Context, root, rel string) error {
 // listIgnored returns what git ignores below dir, directories with a final
 // slash, sorted.
 func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
-	r, inRepo := findRepo(dir)
+	r, inRepo := Find(dir)
 	if !inRepo {
-		r = repo{top: dir}
+		r = Repo{Top: dir}
 	}
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}
 	if exclude, ok := r.exclude(); ok {
@@ -97,12 +97,12 @@ func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
 }
 
 // exclude is the repository's own file of what it ignores, if it has one.
-func (r repo) exclude() (file string, ok bool) {
+func (r Repo) exclude() (file string, ok bool) {
 	if r.common == "" {
 		return "", false
 	}
 	file = filepath.Join(r.common, "info", "exclude")
-	f, err := regular(file)
+	f, err := Regular(file)
 	if err != nil {
 		return "", false
 	}
@@ -112,7 +112,7 @@ func (r repo) exclude() (file string, ok bool) {
 
 // listGit asks git one question about dir whose answer is a list of names, and
 // returns it sorted.
-func listGit(ctx context.Context, bin string, r repo, dir string, args []string, in []byte) ([]string, error) {
+func listGit(ctx context.Context, bin string, r Repo, dir string, args []string, in []byte) ([]string, error) {
 	neutral, err := os.MkdirTemp("", "agent-git-")
 	if err != nil {
 		return nil, err
@@ -138,16 +138,16 @@ func listGit(ctx context.Context, bin string, r repo, dir string, args []string,
 
 // askGit runs one question about dir. Git has no answer below a directory that
 // it ignores; dir is then a project of its own. in is its standard input.
-func askGit(ctx context.Context, bin, neutral string, r repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
+func askGit(ctx context.Context, bin, neutral string, r Repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
 	if err := prepareNeutral(neutral, r, sha256); err != nil {
 		return nil, err
 	}
-	if r.top != dir {
+	if r.Top != dir {
 		_, err := output(neutralGit(ctx, bin, neutral, r, "check-ignore", "-q", "--", dir))
 		var exit *exec.ExitError
 		switch {
 		case err == nil:
-			r = repo{top: dir}
+			r = Repo{Top: dir}
 		case !errors.As(err, &exit) || exit.ExitCode() != 1:
 			return nil, err
 		}
@@ -170,7 +170,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 // prepareNeutral writes a git directory that holds nothing but the form of
 // object names, and the parts of a split index, which git looks for beside its
 // own.
-func prepareNeutral(neutral string, r repo, sha256 bool) error {
+func prepareNeutral(neutral string, r Repo, sha256 bool) error {
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	if sha256 {
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n"
@@ -203,7 +203,7 @@ func escapeGlob(name string) string {
 
 // neutralGit is a git command on the work tree of r that reads no
 // configuration but ours, starts no hook or monitor and takes no lock.
-func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string) *exec.Cmd {
+func neutralGit(ctx context.Context, bin, neutral string, r Repo, args ...string) *exec.Cmd {
 	args = append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
 		"-c", "core.untrackedCache=false",
@@ -213,12 +213,12 @@ func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string
 	// as GIT_CONFIG_COUNT or GIT_TRACE would make git do what somebody else
 	// wants. The last group of settings keeps it from writing, asking and
 	// reading what belongs to the machine.
-	cmd.Dir = r.top
+	cmd.Dir = r.Top
 	// A child that outlives git must not keep us waiting for its output.
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + neutral, "LC_ALL=C",
-		"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.top,
+		"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.Top,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
 		// Set to nothing it allows no protocol at all, whatever protocol.NAME.allow of
@@ -230,7 +230,7 @@ func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string
 	}
 	// Without an index every file counts as untracked, which is true before
 	// the first "git add".
-	if f, err := regular(filepath.Join(r.dir, "index")); err == nil {
+	if f, err := Regular(filepath.Join(r.dir, "index")); err == nil {
 		f.Close()
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.Join(r.dir, "index"))
 	}
@@ -239,4 +239,30 @@ func neutralGit(ctx context.Context, bin, neutral string, r repo, args ...string
 		cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(r.common, "objects"))
 	}
 	return cmd
+}
+
+// Ignoring returns which of the places, below dir in the repository, git ignores, as git
+// names them. Without the git program there are none: rules that it would read were refused
+// by the scan.
+func (r Repo) Ignoring(ctx context.Context, dir string, places []string) ([]string, error) {
+	bin, err := exec.LookPath("git")
+	if err != nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	var in bytes.Buffer
+	for _, place := range places {
+		fmt.Fprintf(&in, "%s\x00", place)
+	}
+	args := []string{"check-ignore", "-z", "--stdin"}
+	if exclude, ok := r.exclude(); ok {
+		args = append([]string{"-c", "core.excludesFile=" + exclude}, args...)
+	}
+	list, err := listGit(ctx, bin, r, dir, args, in.Bytes())
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil, nil // none of them: git-check-ignore(1)
+	}
+	return list, err
 }

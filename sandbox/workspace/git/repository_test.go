@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"os"
@@ -32,26 +32,26 @@ func TestFindRepoFollowsWhatGitWrites(t *testing.T) {
 	treetest.FIFO(t, filepath.Join(dir, "fifo/.git/HEAD"))
 	at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	for name, want := range map[string]struct {
-		repo repo
+		repo Repo
 		head string
 	}{
-		"plain":     {repo{at("plain"), at("plain/.git"), at("plain/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
-		"plain/a/b": {repo{at("plain"), at("plain/.git"), at("plain/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
-		"relative":  {repo{at("relative"), at("other"), at("plain/.git")}, "ref: refs/heads/x\n2222222222222222222222222222222222222222"},
-		"absolute":  {repo{at("absolute"), at("other"), at("plain/.git")}, "ref: refs/heads/x\n2222222222222222222222222222222222222222"},
-		"linked":    {repo{at("linked"), at("linked/.git"), at("linked/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
-		"packed":    {repo{at("packed"), at("packed/.git"), at("plain/.git")}, "ref: refs/heads/packed\n3333333333333333333333333333333333333333"},
+		"plain":     {Repo{at("plain"), at("plain/.git"), at("plain/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
+		"plain/a/b": {Repo{at("plain"), at("plain/.git"), at("plain/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
+		"relative":  {Repo{at("relative"), at("other"), at("plain/.git")}, "ref: refs/heads/x\n2222222222222222222222222222222222222222"},
+		"absolute":  {Repo{at("absolute"), at("other"), at("plain/.git")}, "ref: refs/heads/x\n2222222222222222222222222222222222222222"},
+		"linked":    {Repo{at("linked"), at("linked/.git"), at("linked/.git")}, "ref: refs/heads/main\n1111111111111111111111111111111111111111"},
+		"packed":    {Repo{at("packed"), at("packed/.git"), at("plain/.git")}, "ref: refs/heads/packed\n3333333333333333333333333333333333333333"},
 	} {
-		got, ok := findRepo(at(name))
+		got, ok := Find(at(name))
 		if !ok || got != want.repo {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, want.repo)
 		}
-		if head := got.head(); head != want.head {
+		if head := got.Head(); head != want.head {
 			t.Errorf("%s: HEAD %q, want %q", name, head, want.head)
 		}
 	}
 	for _, name := range []string{"broken", "nowhere", "none/sub", "fifo"} {
-		if got, ok := findRepo(at(name)); ok {
+		if got, ok := Find(at(name)); ok {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestHalfwayNamesWhatGitHasNotFinished(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
 		dir := treetest.New(t, treetest.Files{".git/HEAD": "x\n"})
-		r, ok := findRepo(dir)
+		r, ok := Find(dir)
 		if !ok {
 			t.Fatal("no repository")
 		}
