@@ -31,21 +31,28 @@
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
-//	sandbox/workspace             all that touches the user's directory: scan and promotion
+//	sandbox/workspace             the user's directory: what is read from it and what may be written to it
+//	sandbox/workspace/deps        what manifests and lock files of packages list; pure
+//	sandbox/workspace/git         the repository that a directory is in, and what git ignores there
+//	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
+//	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
+//	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	verify                        the gates, the baseline and the verdict
+//	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
-// orchestrator/llm/llmtest, orchestrator/store/storetest and sandbox/boxtest.
+// orchestrator/llm/llmtest, orchestrator/store/storetest, sandbox/boxtest,
+// sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: workspace, images, migrations, llm, agent and
-// forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
-// knows guest and workspace; verify knows sandbox; run knows all of these but
-// the store, which implements the interfaces that run declares. Only cmd sees
-// everything. The Docker client is imported by sandbox alone and BuildKit's by
-// images alone.
+// in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm,
+// agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
+// policy know workspace; edit knows workspace; blame knows edit; sandbox knows guest and
+// workspace; verify knows sandbox; run knows all of these but the store, which implements
+// the interfaces that run declares. Only cmd sees everything. The Docker client is imported
+// by sandbox alone and BuildKit's by images alone.
 //
 // The rules that everything obeys:
 //

@@ -3,7 +3,7 @@
 // snapshot, and gives one verdict. It owns the gates' commands, the reading of
 // their output, the baseline, the proof that a gate works, and the verdict. It
 // does not make snapshots (package images), start containers (package
-// sandbox), decide on paths that need approval (workspace.Changeset.Holds) or
+// sandbox), decide on paths that need approval (package policy) or
 // write to the host.
 //
 // # Gates

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // A configuration is rarely one file: it extends others, whose names say nothing. What
@@ -73,7 +74,7 @@ func extended(base, cand view) map[string]string {
 				c.packages[about.Name] = path.Dir(p)
 			}
 		}
-		if workspace.ConfiguresTools(p) {
+		if policy.ConfiguresTools(p) {
 			c.todo = append(c.todo, p)
 		}
 	}
@@ -181,7 +182,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.has(p) && !c.cand.has(p) || workspace.HeldByName(p) || len(c.named) >= mostModules {
+			if c.named[p] != "" || !c.base.has(p) && !c.cand.has(p) || policy.HeldByName(p) || len(c.named) >= mostModules {
 				continue
 			}
 			c.named[p] = from
@@ -293,12 +294,12 @@ func isNamePart(c byte) bool {
 }
 
 // extendedHolds holds the changes of cs to files that configuration names.
-func extendedHolds(before, after view, cs workspace.Changeset, held []string) (holds []workspace.Hold) {
+func extendedHolds(before, after view, cs workspace.Changeset, held []string) (holds []policy.Hold) {
 	named := extended(before, after)
 	own, _ := splitChanges(cs, func(p string) bool { return named[p] != "" && !slices.Contains(held, p) })
 	for _, c := range own.Changes {
-		holds = append(holds, workspace.Hold{
-			Path: c.Path, Kind: "tooling", Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", shorten(named[c.Path])),
+		holds = append(holds, policy.Hold{
+			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", shorten(named[c.Path])),
 		})
 	}
 	return holds

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // gamed is a workspace with all that tests are made of: a helper, data, a
@@ -67,7 +68,7 @@ type gaming struct {
 	name  string
 	files map[string]string
 	want  Verdict
-	rule  string // that some finding has, or kindChangedTest for a hold; "" for none
+	rule  string // that some finding has, or policy.ChangedTest for a hold; "" for none
 }
 
 func gamings() []gaming {
@@ -120,9 +121,9 @@ func gamings() []gaming {
 		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), Fail, ruleTestFailed},
 
 		// The tests are made to say what the program does.
-		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, kindChangedTest},
+		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, policy.ChangedTest},
 
-		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, kindChangedTest},
+		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, policy.ChangedTest},
 
 		// Nobody is accused who only works on tests.
 		{"new fixture and its test", map[string]string{
@@ -166,7 +167,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 }
 
 // judged is what the tests gate says of a patch.
-func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []workspace.Hold) {
+func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []policy.Hold) {
 	t.Helper()
 	cand := r.with(t, cs, r.def.run)
 	d := newDiff(cs, newView(r.base, cs))
@@ -174,7 +175,7 @@ func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, [
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
 	}
-	var holds []workspace.Hold
+	var holds []policy.Hold
 	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != Fail {
 		out := r.with(t, program, r.def.run)
 		tried := &trial{aids: aids, out: &out}
@@ -194,10 +195,10 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	}
 	for _, c := range gamings() {
 		g, holds := r.judged(t, before, change(t, base, c.files))
-		if held := slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == kindChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == kindChangedTest) {
+		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == policy.ChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
-		if c.rule == kindChangedTest {
+		if c.rule == policy.ChangedTest {
 			c.rule = ""
 		}
 		ruled := slices.ContainsFunc(g.Findings, func(f Finding) bool { return f.Rule == c.rule })

@@ -3,7 +3,7 @@ package verify
 import (
 	"encoding/json"
 
-	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // Gates are judged by what tools really wrote, and only then are the configured secrets
@@ -76,11 +76,11 @@ func (r Report) hidden(hide func(string) string) Report {
 
 // HiddenHolds returns a copy of holds with their reasons as hide returns them, nil for
 // nil. The paths are left: they name what is written.
-func HiddenHolds(holds []workspace.Hold, hide func(string) string) []workspace.Hold {
+func HiddenHolds(holds []policy.Hold, hide func(string) string) []policy.Hold {
 	if holds == nil || hide == nil {
 		return holds
 	}
-	hidden := make([]workspace.Hold, len(holds))
+	hidden := make([]policy.Hold, len(holds))
 	for i, h := range holds {
 		h.Reason = hide(h.Reason)
 		hidden[i] = h

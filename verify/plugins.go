@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // The configuration of mypy and of pytest may name code of the workspace that
@@ -153,7 +154,7 @@ func (v view) module(dir, name string) (file string, ok bool) {
 // it, to the files that their configuration names, and to what a package.json says of
 // them, and the stubs that hide a module from type checkers. The judgement itself is made with that code as base has it; from the
 // next run on it would be what the patch made of it.
-func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.Hold) {
+func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hold) {
 	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
 	inside := slices.Concat(typePlugins(before, after), testPlugins(before, after))
 	for _, l := range packageLinters() {
@@ -161,16 +162,16 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []workspace.
 	}
 	own, _ := splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
-		holds = append(holds, workspace.Hold{
-			Path: c.Path, Kind: "tooling", Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
+		holds = append(holds, policy.Hold{
+			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
 		})
 	}
 	holds = append(holds, extendedHolds(before, after, cs, inside)...)
 	holds = append(holds, stubHolds(before, after, cs)...)
 	keys := changedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
-		holds = append(holds, workspace.Hold{
-			Path: p, Kind: "tooling", Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
+		holds = append(holds, policy.Hold{
+			Path: p, Kind: policy.Tooling, Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
 		})
 	}
 	return holds

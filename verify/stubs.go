@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // stubEnds are the ends of files that only declare types, with those of the modules that
@@ -32,7 +33,7 @@ var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
 func stubDirs(base view) []string {
 	dirs := []string{"typings", "stubs"}
 	for _, p := range base.paths() {
-		if !workspace.ConfiguresTools(p) {
+		if !policy.ConfiguresTools(p) {
 			continue
 		}
 		for _, m := range stubPaths.FindAllStringSubmatch(base.text(p), mostModules) {
@@ -49,7 +50,7 @@ func stubDirs(base view) []string {
 // stubHolds holds the stubs that cs brings and that take the place of a module of the
 // workspace, before a type checker: what the module does is not looked at any more. Stubs
 // of what is installed are none of them.
-func stubHolds(before, after view, cs workspace.Changeset) (holds []workspace.Hold) {
+func stubHolds(before, after view, cs workspace.Changeset) (holds []policy.Hold) {
 	var dirs []string // read when a stub is there to be looked at
 	for _, c := range cs.Changes {
 		if c.Op == workspace.Delete || before.has(c.Path) {
@@ -70,8 +71,8 @@ func stubHolds(before, after view, cs workspace.Changeset) (holds []workspace.Ho
 			if module == "" {
 				continue
 			}
-			holds = append(holds, workspace.Hold{
-				Path: c.Path, Kind: "weaker-type", Block: true,
+			holds = append(holds, policy.Hold{
+				Path: c.Path, Kind: policy.WeakerType, Block: true,
 				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", shorten(module)),
 			})
 		}

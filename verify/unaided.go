@@ -10,15 +10,11 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // ruleTestHelper is the rule of a test that needs the patch's own helpers.
 const ruleTestHelper = "test-helper"
-
-// kindChangedTest is the kind of hold for tests that a patch rewrote and that
-// fail as they were. That may be what the patch is for, or the way in which it
-// passes: a person knows.
-const kindChangedTest = "changed-test"
 
 // A trial is the tests of a check run once more, with the program as the patch
 // leaves it, and the tests and all that they are made of as they were before. A
@@ -29,7 +25,7 @@ type trial struct {
 	// Nil until the box is done.
 	out *outcome
 	// What it tells and no judgement hangs on.
-	holds []workspace.Hold
+	holds []policy.Hold
 }
 
 // aidNames are files that a test runner reads by itself, wherever they lie.
@@ -202,8 +198,8 @@ func (t *trial) changed(id string, r testResult) {
 		return
 	}
 	file, _, _ := strings.Cut(id, "::")
-	t.holds = append(t.holds, workspace.Hold{
-		Path: file, Kind: kindChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
+	t.holds = append(t.holds, policy.Hold{
+		Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
 	})
 }
 

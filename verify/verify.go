@@ -7,6 +7,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // A Verdict is how a gate, a candidate or a run was judged.
@@ -91,7 +92,7 @@ type Report struct {
 	Changeset workspace.Changeset
 	// What a person should see although every gate passed: tests that the patch
 	// rewrote, and that fail on it as they were.
-	Holds []workspace.Hold
+	Holds []policy.Hold
 	// What no gate judged; empty, not nil, when all was.
 	Unproven []Unproven
 

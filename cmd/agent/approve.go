@@ -11,8 +11,8 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // previewLines is how much of a diff the question shows.
@@ -59,16 +59,16 @@ func unattended(why string) run.Answer { return run.Answer{Decision: run.Unatten
 
 // open returns the holds that need an approval of their own and have
 // none.
-func (a *approver) open(holds []workspace.Hold) []workspace.Hold {
+func (a *approver) open(holds []policy.Hold) []policy.Hold {
 	// A hold that does not block is worth a look and no more: its
 	// change acts inside the box only, and passed there.
-	return slices.DeleteFunc(slices.Clone(holds), func(h workspace.Hold) bool {
+	return slices.DeleteFunc(slices.Clone(holds), func(h policy.Hold) bool {
 		return !h.Block || slices.Contains(a.allow, h.Kind)
 	})
 }
 
 // listHolds names the paths of holds on one line.
-func listHolds(holds []workspace.Hold) string {
+func listHolds(holds []policy.Hold) string {
 	// The kind goes with each path: it is what --allow takes.
 	var parts []string
 	for _, h := range holds {

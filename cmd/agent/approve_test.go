@@ -17,36 +17,37 @@ import (
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // aProposal is a proven candidate whose diff is longer than the preview.
-func aProposal(holds ...workspace.Hold) run.Proposal {
+func aProposal(holds ...policy.Hold) run.Proposal {
 	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Candidate: run.Candidate{
 		Verdict: verify.Pass, Holds: holds, Diff: termtest.Diff + strings.Repeat(" context\n", 20) + "+the very last line\n",
 		Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.2}, {Name: "smoke", Verdict: verify.Pass, Seconds: 10}},
 	}}
 }
 
-var ciHold = workspace.Hold{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "It runs on the build server.", Block: true}
+var ciHold = policy.Hold{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "It runs on the build server.", Block: true}
 
 func TestWithoutAPersonThePolicyDecides(t *testing.T) {
 	t.Parallel()
-	noted := workspace.Hold{Path: "Makefile", Kind: "tooling", Reason: "It runs whenever the project is built."}
+	noted := policy.Hold{Path: "Makefile", Kind: "tooling", Reason: "It runs whenever the project is built."}
 	for _, c := range []struct {
 		name  string
 		yes   bool
 		allow []string
-		holds []workspace.Hold
+		holds []policy.Hold
 		want  run.Decision
 		by    string
 	}{
 		{"nothing said", false, nil, nil, run.Unattended, "no terminal and no --yes"},
 		{"--yes", true, nil, nil, run.Apply, "--yes"},
-		{"--yes and a change to look at", true, nil, []workspace.Hold{noted}, run.Apply, "--yes"},
-		{"--yes and a held change", true, nil, []workspace.Hold{noted, ciHold}, run.Unattended, ".github/workflows/ci.yml (ci)"},
-		{"--yes --allow ci", true, []string{"git", "ci"}, []workspace.Hold{ciHold}, run.Apply, "--yes"},
-		{"--allow of another kind", true, []string{"git"}, []workspace.Hold{ciHold}, run.Unattended, "(ci)"},
-		{"--allow without --yes", false, []string{"ci"}, []workspace.Hold{ciHold}, run.Unattended, "no --yes"},
+		{"--yes and a change to look at", true, nil, []policy.Hold{noted}, run.Apply, "--yes"},
+		{"--yes and a held change", true, nil, []policy.Hold{noted, ciHold}, run.Unattended, ".github/workflows/ci.yml (ci)"},
+		{"--yes --allow ci", true, []string{"git", "ci"}, []policy.Hold{ciHold}, run.Apply, "--yes"},
+		{"--allow of another kind", true, []string{"git"}, []policy.Hold{ciHold}, run.Unattended, "(ci)"},
+		{"--allow without --yes", false, []string{"ci"}, []policy.Hold{ciHold}, run.Unattended, "no --yes"},
 	} {
 		cmd := newCmdline(func(string) string { return "" }, strings.NewReader("a\n"), io.Discard, io.Discard)
 		a := &approver{cmdline: cmd, yes: c.yes, allow: c.allow, board: cmd.NewBoard(0)}

@@ -18,6 +18,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // anEditor is a program that puts one text in the place of another in every
@@ -108,13 +109,13 @@ func TestAnEditorThatChangesNothingAsksAgain(t *testing.T) {
 func TestTheCountdownFollowsThePolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		holds []workspace.Hold
+		holds []policy.Hold
 		stop  bool
 		want  run.Decision
 		by    string
 	}{
 		"nothing held":   {nil, false, run.Apply, "countdown"},
-		"something held": {[]workspace.Hold{ciHold}, false, run.Unattended, ".github/workflows/ci.yml"},
+		"something held": {[]policy.Hold{ciHold}, false, run.Unattended, ".github/workflows/ci.yml"},
 		"told to stop":   {nil, true, run.Unattended, "the countdown ended"},
 	} {
 		p := aPerson(t, map[string]string{"TERM": "xterm"})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"agent/cmd/agent/internal/config"
+	"agent/verify/policy"
 )
 
 // completeCommand is the hidden word after which the shells' scripts
@@ -98,7 +98,7 @@ func (c *cmdline) complete(app *cli.App, words []string) {
 	var candidates []string
 	switch {
 	case expects == "allow":
-		candidates = config.HoldKinds()
+		candidates = policy.Kinds()
 	case expects != "":
 	case strings.HasPrefix(last, "-"):
 		candidates = flagNames(flags)

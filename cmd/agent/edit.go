@@ -12,7 +12,9 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // editCommand applies a response with no gate behind it. It needs neither
@@ -116,14 +118,14 @@ type editing struct {
 	exclude []string // patterns of what is left out, as for a run
 	patch   []byte
 	target  string // the file that a block without a name means
-	protect *workspace.Protection
+	protect *policy.Protection
 	hide    func(string) string // takes the configured secrets out of what is shown
 	allow   []string            // kinds of hold that were approved in advance
 	write   bool
 	json    bool
 	// The workspace, held open; nil where another process holds it and this one
 	// only looks.
-	lock *workspace.Lock
+	lock *promotion.Lock
 	// What was found out, filled in as far as the editing came.
 	doc editDocument
 }
@@ -196,7 +198,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
-	for _, holds := range [][]workspace.Hold{cs.Holds(), e.protect.Holds(cs), verify.Holds(base, cs), base.Unseen(ctx, cs)} {
+	for _, holds := range [][]policy.Hold{policy.Review(cs, e.protect), verify.Holds(base, cs), policy.Hidden(ctx, base, cs)} {
 		e.doc.Holds = append(e.doc.Holds, holds...)
 	}
 	for name, other := range base.Collisions(cs) {

@@ -12,6 +12,7 @@ import (
 	"agent/orchestrator/edit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // An editDocument is what `agent edit --json` prints. Lists are never null;
@@ -26,9 +27,9 @@ type editDocument struct {
 	Edits []edit.Applied     `json:"edits"`
 	Files []run.DocumentFile `json:"files"`
 	// Digest is that of the changeset, "" for none.
-	Digest string           `json:"digest"`
-	Diff   string           `json:"diff"`
-	Holds  []workspace.Hold `json:"holds"`
+	Digest string        `json:"digest"`
+	Diff   string        `json:"diff"`
+	Holds  []policy.Hold `json:"holds"`
 	// Refusal says block by block why the patch does not apply.
 	Refusal *edit.Refusal `json:"refusal"`
 	// Error is whatever else than 0 the command exits with.
@@ -38,7 +39,7 @@ type editDocument struct {
 // newEditDocument returns the document of an edit that has come to nothing
 // yet.
 func newEditDocument(dir string) editDocument {
-	return editDocument{Workspace: dir, Edits: []edit.Applied{}, Files: []run.DocumentFile{}, Holds: []workspace.Hold{}}
+	return editDocument{Workspace: dir, Edits: []edit.Applied{}, Files: []run.DocumentFile{}, Holds: []policy.Hold{}}
 }
 
 // report prints how the editing ended and gives the error to exit with.

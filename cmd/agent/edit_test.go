@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agent/cmd/agent/internal/term/termtest"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 )
 
 // The scripts of `agent edit` have no engine and no database: it needs neither.
@@ -31,7 +31,7 @@ func TestEditScripts(t *testing.T) {
 
 // locked holds a workspace until the script ends.
 func locked(ts *testscript.TestScript, _ bool, args []string) {
-	lock, err := workspace.Acquire(ts.MkAbs(args[0]))
+	lock, err := promotion.Acquire(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Defer(func() { lock.Release() })
 }

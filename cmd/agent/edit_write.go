@@ -15,6 +15,8 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
+	"agent/verify/policy"
 )
 
 // editJournal begins the name of every journal that `agent edit` writes.
@@ -26,12 +28,12 @@ const editJournal = "edit-"
 // locked can still be read: a file that changes under the reader is found
 // out by its digest.
 func (e *editing) hold(ctx context.Context) (release func(), err error) {
-	lock, err := workspace.Acquire(e.dir)
+	lock, err := promotion.Acquire(e.dir)
 	switch {
 	// A run holds its workspace for minutes; who only looks need not wait.
-	case errors.Is(err, workspace.ErrLocked) && !e.write:
+	case errors.Is(err, promotion.ErrLocked) && !e.write:
 		return func() {}, nil
-	case errors.Is(err, workspace.ErrLocked):
+	case errors.Is(err, promotion.ErrLocked):
 		return nil, &fault.Error{
 			Exit: run.ExitConflict, Kind: "conflict", Err: err,
 			Next: "wait for it to end, or stop that process, then run the same command again",
@@ -81,7 +83,7 @@ func (e *editing) settle(ctx context.Context) error {
 // saved beside their file: worth a line, and no trouble. Any other error
 // comes back.
 func (e *editing) note(err error) error {
-	var kept *workspace.KeptError
+	var kept *promotion.KeptError
 	if errors.As(err, &kept) {
 		fmt.Fprintln(e.Stderr, "note: "+term.Clean(kept.Error()))
 		return nil
@@ -129,7 +131,7 @@ func (e *editing) approve(ctx context.Context) error {
 }
 
 // allowing spells the flags that approve holds.
-func allowing(holds []workspace.Hold) string {
+func allowing(holds []policy.Hold) string {
 	// One flag a kind, however many files are of it.
 	var flags []string
 	for _, h := range holds {
@@ -165,7 +167,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 
 // unplaced is the fault of a changeset that was not written.
 func (e *editing) unplaced(err error) error {
-	var conflict *workspace.ConflictError
+	var conflict *promotion.ConflictError
 	if errors.As(err, &conflict) {
 		return &fault.Error{
 			Exit: run.ExitConflict, Kind: "conflict", Err: conflict,

@@ -13,6 +13,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 )
 
 // editKills is how many random instants of a write are tried.
@@ -82,7 +83,7 @@ func leftJournal(t *testing.T, id string) (dir string) {
 	dir = t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.txt": "one\n"})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "b.txt", After: []byte("b\n"), Mode: 0o644}}}
-	lock, err := workspace.Acquire(dir)
+	lock, err := promotion.Acquire(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

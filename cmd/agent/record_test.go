@@ -21,6 +21,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A history is a record with runs in it, and the workspace they ran on. No
@@ -75,7 +76,7 @@ func newHistory(t *testing.T) history {
 		Verdict: verify.Fail, Digest: "abc", Diff: termtest.Diff,
 		Gates:   []verify.Gate{{Name: "types", Verdict: verify.Fail, Seconds: 1.5, Findings: []verify.Finding{{File: "shop.py", Line: 3, Rule: "arg-type", Message: "wrong \x1b[31mtype"}}}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
-		Holds:   []workspace.Hold{ciHold},
+		Holds:   []policy.Hold{ciHold},
 	})
 	h.end(t, rejectedRun, run.Ending{
 		State: run.Rejected, Verdict: verify.Fail, Exit: run.ExitFail,

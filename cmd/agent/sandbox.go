@@ -23,7 +23,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/images"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 )
 
 // maxPatch is the largest patch that is read, in bytes.
@@ -36,11 +36,11 @@ const keptSnapshots = 1
 // snapshotsKept is how many of the snapshots of a workspace stay: none where that is
 // gone, and all where a run is at work, which may have found any of them.
 func snapshotsKept(root string) int {
-	lock, err := workspace.Acquire(root)
+	lock, err := promotion.Acquire(root)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0
-	case errors.Is(err, workspace.ErrLocked):
+	case errors.Is(err, promotion.ErrLocked):
 		return math.MaxInt
 	case err == nil:
 		lock.Release() // nothing was written

@@ -11,7 +11,7 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +22,7 @@ func TestSnapshotsOfAWorkspaceAtWorkStay(t *testing.T) {
 	if free, gone := snapshotsKept(dir), snapshotsKept(filepath.Join(dir, "gone")); free != keptSnapshots || gone != 0 {
 		t.Errorf("%d of one where nobody works, %d of one that is gone", free, gone)
 	}
-	lock, err := workspace.Acquire(dir)
+	lock, err := promotion.Acquire(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

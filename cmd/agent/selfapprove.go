@@ -6,7 +6,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
-	"agent/sandbox/workspace"
+	"agent/verify/policy"
 )
 
 // A selfApprover decides at the checkpoint of a rebuild: it asks, as for every run, and then has the new image built and
@@ -54,8 +54,8 @@ func (a *selfApprover) Approve(ctx context.Context, p run.Proposal) (run.Answer,
 		for _, path := range held {
 			// A hold that blocks keeps Enter and the countdown from applying: see choose and
 			// expired.
-			p.Candidate.Holds = append(p.Candidate.Holds, workspace.Hold{
-				Path: path, Kind: "self", Block: true, Reason: "it judges, builds or takes back the agent itself",
+			p.Candidate.Holds = append(p.Candidate.Holds, policy.Hold{
+				Path: path, Kind: policy.Self, Block: true, Reason: "it judges, builds or takes back the agent itself",
 			})
 		}
 		person.yes, person.allow = false, nil

@@ -15,6 +15,7 @@ import (
 	"agent/orchestrator/store"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
@@ -394,7 +395,7 @@ func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Create, Path: "stray.py", After: []byte("s = 1\n"), Mode: 0o644,
 	}}}
-	lock, err := workspace.Acquire(b.dir)
+	lock, err := promotion.Acquire(b.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // ran reports whether a gate runs the workspace's code, and so has a log and a
@@ -59,7 +60,7 @@ func notInstalled(name string) string {
 
 // lacking adds to the ending of a candidate that failed for want of a package
 // which one it is.
-func lacking(end Ending, name string, holds []workspace.Hold) Ending {
+func lacking(end Ending, name string, holds []policy.Hold) Ending {
 	if name == "" || end.Error == nil {
 		return end
 	}

@@ -10,14 +10,12 @@ import (
 	"agent/images"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
-// holdDependencies is the kind of hold of a change to what is installed.
-const holdDependencies = "dependencies"
-
 // touchesDependencies reports whether one of the holds is of that kind.
-func touchesDependencies(holds []workspace.Hold) bool {
-	return slices.ContainsFunc(holds, func(h workspace.Hold) bool { return h.Kind == holdDependencies })
+func touchesDependencies(holds []policy.Hold) bool {
+	return slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies })
 }
 
 // DependenciesOf reads what a workspace wants to have installed; of req only what says whether and how counts.
@@ -70,7 +68,7 @@ func (st *stage) build(ctx context.Context, builder Snapshotter, req Request, te
 // installed is the patch's fault, when its registry answers: ok is then false, and
 // the candidate judged.
 func (f *flight) reinstall(ctx context.Context, req Request, st stage, cand *Candidate) (layer verify.Layer, ok bool, err error) {
-	if !touchesDependencies(cand.Holds) || !slices.Contains(req.Allow, holdDependencies) {
+	if !touchesDependencies(cand.Holds) || !slices.Contains(req.Allow, policy.Dependencies) {
 		return layer, true, nil
 	}
 	// Most patches to a manifest leave what is installed as it is: scripts,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"agent/orchestrator/edit"
-	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // Document returns the candidate as --json prints it: lists are never null.
@@ -13,7 +13,7 @@ func (c Candidate) Document() DocumentCandidate {
 	d := DocumentCandidate{
 		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff, Thought: c.Thought,
 		Gates: make([]verify.Gate, 0, len(c.Gates)), Skipped: append([]verify.Skip{}, c.Skipped...),
-		Holds: append([]workspace.Hold{}, c.Holds...), Edits: append([]edit.Applied{}, c.Edits...),
+		Holds: append([]policy.Hold{}, c.Holds...), Edits: append([]edit.Applied{}, c.Edits...),
 		Unproven: append([]verify.Unproven{}, c.Unproven...),
 	}
 	for _, g := range c.Gates {

@@ -10,6 +10,7 @@ import (
 	"agent/orchestrator/edit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
@@ -87,7 +88,7 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 	case ctx.Err() != nil:
 		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
 	case errors.As(err, &moving):
-		return conflicted(&workspace.ConflictError{Paths: []string{moving.Path}}, "")
+		return conflicted(&promotion.ConflictError{Paths: []string{moving.Path}}, "")
 	case errors.As(err, &gone):
 		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
 	case errors.As(err, &lacking):
@@ -123,7 +124,7 @@ func forbidden(err error) *Problem {
 
 // conflicted is the problem of files that the user changed meanwhile. run is the name of
 // the run whose proven diff can still be had, "" when there is none yet.
-func conflicted(c *workspace.ConflictError, run string) *Problem {
+func conflicted(c *promotion.ConflictError, run string) *Problem {
 	p := &Problem{
 		Kind: "conflict", Message: c.Error(),
 		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",

@@ -11,7 +11,9 @@ import (
 	"agent/orchestrator/edit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
@@ -116,7 +118,7 @@ func TestTheReasonNamesTheGatesThatDecided(t *testing.T) {
 }
 
 func TestOnlyBlockingHoldsAskForAFlagOfTheirOwn(t *testing.T) {
-	holds := []workspace.Hold{
+	holds := []policy.Hold{
 		{Path: "a", Kind: "ci", Block: true},
 		{Path: "b", Kind: "ci", Block: true},
 		{Path: "c", Kind: "tooling"},
@@ -132,14 +134,14 @@ func TestOnlyBlockingHoldsAskForAFlagOfTheirOwn(t *testing.T) {
 
 func TestWhatAJournalSaysOfADeadRun(t *testing.T) {
 	for _, c := range []struct {
-		in     workspace.Recovery
+		in     promotion.Recovery
 		state  State
 		status PromotionStatus
 		exit   int
 	}{
-		{workspace.Recovery{Outcome: workspace.Completed}, Promoted, Committed, 0},
-		{workspace.Recovery{Outcome: workspace.RolledBack}, Failed, RolledBack, ExitInfra},
-		{workspace.Recovery{Outcome: workspace.Conflicted, Kept: []string{"a.py"}}, Conflicted, RolledBack, ExitConflict},
+		{promotion.Recovery{Outcome: promotion.Completed}, Promoted, Committed, 0},
+		{promotion.Recovery{Outcome: promotion.RolledBack}, Failed, RolledBack, ExitInfra},
+		{promotion.Recovery{Outcome: promotion.Conflicted, Kept: []string{"a.py"}}, Conflicted, RolledBack, ExitConflict},
 	} {
 		end, status := outcome(c.in)
 		if end.State != c.state || status != c.status || end.Exit != c.exit {

@@ -12,6 +12,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // An Evidence is all that is recorded of a run which decided its verdict, so that it can
@@ -54,9 +55,9 @@ type Settings struct {
 
 // An Exhibit is a recorded candidate.
 type Exhibit struct {
-	Verdict verify.Verdict   `json:"verdict"`
-	Gates   []verify.Gate    `json:"gates"`
-	Holds   []workspace.Hold `json:"holds"`
+	Verdict verify.Verdict `json:"verdict"`
+	Gates   []verify.Gate  `json:"gates"`
+	Holds   []policy.Hold  `json:"holds"`
 	// Unproven is null in archives of runs from before it was kept.
 	Unproven []verify.Unproven `json:"unproven"`
 	// Digest is that of the changeset as it was judged, Files what it changed.

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
+	"agent/sandbox/workspace/secret"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 const (
@@ -35,9 +37,9 @@ type flight struct {
 	rec Record
 	doc Document
 	// The workspace, locked and held open; nil before that.
-	lock *workspace.Lock
+	lock *promotion.Lock
 	// What the request protects.
-	protect *workspace.Protection
+	protect *policy.Protection
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
 	// What no gate judged of the candidate that decides, or came last.
@@ -121,8 +123,8 @@ func (f *flight) follow(ctx context.Context) {
 
 // locked runs fly with the workspace's lock held and old journals settled.
 func (f *flight) locked(ctx context.Context, fly func(context.Context, *flight) Ending) Ending {
-	lock, err := workspace.Acquire(f.rec.Workspace)
-	if errors.Is(err, workspace.ErrLocked) {
+	lock, err := promotion.Acquire(f.rec.Workspace)
+	if errors.Is(err, promotion.ErrLocked) {
 		return endWith(Conflicted, &Problem{
 			Kind: "conflict", Message: f.holder(ctx),
 			Next: "wait for it to end, or stop that process, then run the same command again",
@@ -151,7 +153,7 @@ func OldJournalNote(paths []string) string {
 
 // settleJournals brings promotions that a dead process left in the workspace to
 // an end, for journals whose run the store does not know any more.
-func settleJournals(ctx context.Context, lock *workspace.Lock) error {
+func settleJournals(ctx context.Context, lock *promotion.Lock) error {
 	found, err := lock.Recover(ctx)
 	if err != nil {
 		return err
@@ -166,9 +168,9 @@ func settleJournals(ctx context.Context, lock *workspace.Lock) error {
 
 // discard removes the journal of a settled promotion. Bytes that somebody wrote
 // at the last moment and that were saved beside their file are no trouble.
-func discard(rec workspace.Recovery) error {
+func discard(rec promotion.Recovery) error {
 	err := rec.Discard()
-	var kept *workspace.KeptError
+	var kept *promotion.KeptError
 	if errors.As(err, &kept) {
 		return nil
 	}
@@ -232,7 +234,7 @@ func (f *flight) enter(ctx context.Context, to State, note string) error {
 // refused, since that explains why a test fails.
 func (f *flight) request(ctx context.Context, e verify.Event) error {
 	logRequest(ctx, e)
-	note, _ := workspace.HideSecrets(f.hide(e.Gate + ": " + e.Request.String()))
+	note, _ := secret.Hide(f.hide(e.Gate + ": " + e.Request.String()))
 	if !e.Request.Allowed {
 		f.emit(Event{Note: note})
 	}

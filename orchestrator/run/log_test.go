@@ -15,8 +15,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/guest"
-	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // log returns the events of a run, each as its kind, actor and subject.
@@ -50,7 +50,7 @@ func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Eve
 	emit(verify.Event{Gate: "smoke"})
 	emit(verify.Event{Gate: "tests", Request: &egress.Request{Method: "GET", Host: "a.example", Port: 80, End: "not on the list"}})
 	report, err := says(verify.Pass)(ctx, req)
-	report.Holds = []workspace.Hold{{Path: "ci.yml", Kind: "ci", Reason: "It runs with keys.", Block: true}}
+	report.Holds = []policy.Hold{{Path: "ci.yml", Kind: "ci", Reason: "It runs with keys.", Block: true}}
 	return report, err
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // checkpoint asks whether the proven candidate is promoted, and does it. No
@@ -101,12 +103,12 @@ func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manif
 	if len(paths) == 0 {
 		return nil
 	}
-	end := endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: paths}, f.rec.ID))
+	end := endWith(Conflicted, conflicted(&promotion.ConflictError{Paths: paths}, f.rec.ID))
 	return &end
 }
 
 // scan reads the workspace by its path, which must name the locked directory
-// before and after: else a *workspace.ConflictError.
+// before and after: else a *promotion.ConflictError.
 func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
 	if err := f.lock.InPlace(); err != nil {
 		return nil, err
@@ -120,7 +122,7 @@ func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, er
 
 // unread is the ending of a run that could not read the workspace.
 func (f *flight) unread(ctx context.Context, act string, err error) Ending {
-	var moved *workspace.ConflictError
+	var moved *promotion.ConflictError
 	if errors.As(err, &moved) {
 		return endWith(Conflicted, conflicted(moved, ""))
 	}
@@ -145,8 +147,8 @@ func changed(base, now *workspace.Manifest) []string {
 
 // unapproved returns the holds that block a promotion and were not approved in
 // advance.
-func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
-	return slices.DeleteFunc(slices.Clone(holds), func(h workspace.Hold) bool {
+func unapproved(holds []policy.Hold, allow []string) []policy.Hold {
+	return slices.DeleteFunc(slices.Clone(holds), func(h policy.Hold) bool {
 		return !h.Block || slices.Contains(allow, h.Kind)
 	})
 }
@@ -155,7 +157,7 @@ func unapproved(holds []workspace.Hold, allow []string) []workspace.Hold {
 //
 // Each kind is named once, in the order of the holds, for a person to copy. Holds
 // that do not block need no flag.
-func allowFlags(holds []workspace.Hold) string {
+func allowFlags(holds []policy.Hold) string {
 	text, seen := "", map[string]bool{}
 	for _, h := range holds {
 		if h.Block && !seen[h.Kind] {
@@ -221,7 +223,7 @@ func (f *flight) record(ctx context.Context, p Promotion) error {
 // unprepared ends a promotion whose row could not be written before any file was. A
 // call that was cancelled, or whose answer was lost, may have written it all the same,
 // and the row would say Prepared for good.
-func (f *flight) unprepared(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+func (f *flight) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
 	defer cancel()
@@ -237,7 +239,7 @@ func (f *flight) unprepared(ctx context.Context, prepared *workspace.Promotion, 
 //
 // The journal stays where the files could not be taken back either. The next
 // command finds it, and settles files and record together.
-func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p Promotion, cause error) Ending {
+func (f *flight) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
 	if err := prepared.Rollback(ctx); err != nil {
 		end.Error.Message += "; and taking it back: " + err.Error()
@@ -253,7 +255,7 @@ func (f *flight) takeBack(ctx context.Context, prepared *workspace.Promotion, p 
 
 // abandon removes the journal. One that stays is settled by the next command,
 // so that is a note and not another ending.
-func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
+func (f *flight) abandon(p *promotion.Promotion, end Ending) Ending {
 	if err := p.Close(); err != nil {
 		f.emit(Event{Note: "remove the journal: " + err.Error()})
 	}
@@ -266,7 +268,7 @@ func (f *flight) abandon(p *workspace.Promotion, end Ending) Ending {
 // can settle, and a path may be forbidden by what lies on the host by now;
 // anything else is the machine's.
 func (f *flight) unplaced(ctx context.Context, err error) Ending {
-	var conflict *workspace.ConflictError
+	var conflict *promotion.ConflictError
 	var path *workspace.PathError
 	switch {
 	case errors.As(err, &conflict):

@@ -17,6 +17,7 @@ import (
 	"agent/orchestrator/edit"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // Run takes one patch through the gate. The document is complete whatever
@@ -226,7 +227,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	// What only the whole workspace tells is asked of what may be promoted.
 	cand.Holds = append(cand.Holds, report.Holds...)
 	cand.Holds = append(cand.Holds, verify.Holds(st.base, report.Changeset)...)
-	cand.Holds = append(cand.Holds, st.base.Unseen(ctx, report.Changeset)...)
+	cand.Holds = append(cand.Holds, policy.Hidden(ctx, st.base, report.Changeset)...)
 	return ctx.Err()
 }
 
@@ -287,7 +288,7 @@ func (f *flight) made(base *workspace.Manifest, response []byte, target string) 
 // Whoever changes one goes through here.
 func (f *flight) seal(cand *Candidate, cs workspace.Changeset) {
 	cand.Changeset, cand.Digest, cand.Diff = cs, cs.Digest(), cs.Diff()
-	cand.Holds = append(cs.Holds(), f.protect.Holds(cs)...)
+	cand.Holds = policy.Review(cs, f.protect)
 }
 
 // reject records a candidate that never reached a box.

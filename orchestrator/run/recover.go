@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
@@ -36,7 +36,7 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 			continue
 		}
 		done, err := settle(ctx, s, rec, r)
-		if errors.Is(err, ErrFenced) || errors.Is(err, workspace.ErrLocked) || errors.Is(err, errForeign) {
+		if errors.Is(err, ErrFenced) || errors.Is(err, promotion.ErrLocked) || errors.Is(err, errForeign) {
 			continue // somebody else is at it, or will be
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ var errForeign = errors.New("the journal is another user's")
 func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
 	// The lock before the claim: a run that is alive holds it, and then nothing
 	// of its record may be taken from it.
-	lock, err := workspace.Acquire(r.Workspace)
+	lock, err := promotion.Acquire(r.Workspace)
 	if errors.Is(err, fs.ErrNotExist) {
 		lock, err = nil, nil // the workspace is gone: there is nothing to put right in it
 	}
@@ -110,7 +110,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 
 // settleFiles replays the journals of r's workspace, which is locked, and
 // returns the ending that r's own journal asks for, or end when it left none.
-func settleFiles(ctx context.Context, s Store, lock *workspace.Lock, r Record, end Ending) (Ending, error) {
+func settleFiles(ctx context.Context, s Store, lock *promotion.Lock, r Record, end Ending) (Ending, error) {
 	found, err := journals(ctx, lock, r)
 	if err != nil {
 		return end, err
@@ -142,7 +142,7 @@ func settleFiles(ctx context.Context, s Store, lock *workspace.Lock, r Record, e
 // journals settles the promotions that dead processes left in the workspace of
 // r. One of an earlier version, which kept its journal in the workspace, counts
 // only where the record says that r was promoting.
-func journals(ctx context.Context, lock *workspace.Lock, r Record) ([]workspace.Recovery, error) {
+func journals(ctx context.Context, lock *promotion.Lock, r Record) ([]promotion.Recovery, error) {
 	found, err := lock.Recover(ctx)
 	if err != nil || r.State != Promoting && r.State != Promoted {
 		return found, err
@@ -158,12 +158,12 @@ func journals(ctx context.Context, lock *workspace.Lock, r Record) ([]workspace.
 //
 // A conflict means that some files were neither as before nor as after: a person
 // changed them since, and they were kept as that person left them.
-func outcome(j workspace.Recovery) (Ending, PromotionStatus) {
+func outcome(j promotion.Recovery) (Ending, PromotionStatus) {
 	switch j.Outcome {
-	case workspace.Completed:
+	case promotion.Completed:
 		return Ending{State: Promoted, Verdict: verify.Pass}, Committed
-	case workspace.Conflicted:
-		return endWith(Conflicted, conflicted(&workspace.ConflictError{Paths: j.Kept}, "")), RolledBack
+	case promotion.Conflicted:
+		return endWith(Conflicted, conflicted(&promotion.ConflictError{Paths: j.Kept}, "")), RolledBack
 	}
 	return endWith(Failed, &Problem{
 		Kind: "infra", Message: "the process died while it promoted; every file was put back",

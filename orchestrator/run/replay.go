@@ -12,6 +12,7 @@ import (
 	"agent/images"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A Difference is one thing that a replay found otherwise than recorded.
@@ -133,7 +134,7 @@ func (rep *replay) run(ctx context.Context, r *Runner) (err error) {
 	quiet.Store = unwritten{}
 	f := &flight{Runner: &quiet, rec: Record{ID: newID(time.Now()), Workspace: rep.base.Root}}
 	s := rep.evidence.Settings
-	if f.protect, err = workspace.Protect(s.Protect); err != nil {
+	if f.protect, err = policy.Protect(s.Protect); err != nil {
 		return &UnfitError{rep.Run, err.Error()}
 	}
 	req := Request{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts}
@@ -396,7 +397,7 @@ func found(list []verify.Finding) []string {
 }
 
 // heldBack words holds, but for those that need the repository, which is not kept.
-func heldBack(holds []workspace.Hold) []string {
+func heldBack(holds []policy.Hold) []string {
 	var words []string
 	for _, h := range holds {
 		if h.Kind != "unseen" {

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A State is where a run stands.
@@ -113,7 +114,7 @@ type Candidate struct {
 	Edits   []edit.Applied
 	Gates   []verify.Gate
 	Skipped []verify.Skip
-	Holds   []workspace.Hold
+	Holds   []policy.Hold
 	// Unproven is what no gate judged; nil where no gate was asked, or in a record of
 	// before it was kept.
 	Unproven  []verify.Unproven
@@ -327,7 +328,7 @@ type Request struct {
 	Exclude []string
 	// Protect names the paths that need an approval of their own, as the
 	// configuration said before the run; nil for none.
-	Protect *workspace.Protection
+	Protect *policy.Protection
 	// Allow are the kinds of Hold that were approved in advance.
 	Allow []string
 	// NoInstall leaves out what the workspace depends on; InstallScripts lets
@@ -366,10 +367,10 @@ type Document struct {
 
 // A DocumentCandidate is a candidate in a Document.
 type DocumentCandidate struct {
-	Verdict verify.Verdict   `json:"verdict"`
-	Gates   []verify.Gate    `json:"gates"`
-	Skipped []verify.Skip    `json:"skipped"`
-	Holds   []workspace.Hold `json:"holds"`
+	Verdict verify.Verdict `json:"verdict"`
+	Gates   []verify.Gate  `json:"gates"`
+	Skipped []verify.Skip  `json:"skipped"`
+	Holds   []policy.Hold  `json:"holds"`
 	// Unproven is what no gate judged.
 	Unproven []verify.Unproven `json:"unproven"`
 	Edits    []edit.Applied    `json:"edits"`

@@ -17,6 +17,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
@@ -609,7 +610,7 @@ func (b *bench) leaveJournal(t *testing.T, id string, commit bool) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644,
 	}}}
-	lock, err := workspace.Acquire(b.dir)
+	lock, err := promotion.Acquire(b.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

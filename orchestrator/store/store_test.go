@@ -18,6 +18,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // record is a run as a process begins it.
@@ -291,7 +292,7 @@ func candidate() run.Candidate {
 		Verdict: verify.Fail, Digest: "d1", Diff: "--- a\n+++ b\n", Thought: "this is right",
 		Edits:   []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: edit.Exact, Line: 12}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
-		Holds:   []workspace.Hold{{Path: "Makefile", Kind: "tooling", Reason: "it runs on the host"}},
+		Holds:   []policy.Hold{{Path: "Makefile", Kind: "tooling", Reason: "it runs on the host"}},
 		Gates: []verify.Gate{
 			{Name: "format", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.1"},
 			{
@@ -351,7 +352,7 @@ func TestAnyBytesCanBeRecorded(t *testing.T) {
 	must(t, db.Advance(t.Context(), "01run", 1, run.Verifying, dirty, ""))
 	must(t, db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{
 		Verdict: verify.Fail, Diff: dirty, Thought: dirty, Edits: []edit.Applied{{Path: dirty}},
-		Skipped: []verify.Skip{{Name: dirty, Reason: dirty}}, Holds: []workspace.Hold{{Path: dirty, Reason: dirty}},
+		Skipped: []verify.Skip{{Name: dirty, Reason: dirty}}, Holds: []policy.Hold{{Path: dirty, Reason: dirty}},
 		Gates: []verify.Gate{{
 			Name: dirty, Verdict: verify.Fail, Detail: dirty, Output: dirty, Tool: dirty,
 			Findings: []verify.Finding{{File: dirty, Rule: dirty, Message: dirty, Source: dirty, Help: dirty}},

@@ -16,6 +16,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A past is a history that tests make by the store's own calls; only the
@@ -150,7 +151,7 @@ func operated(t *testing.T) past {
 	held.Findings = []verify.Finding{{File: "t.py", Rule: "test-removed", Message: "it is gone"}}
 	held.OldFindings = []verify.Finding{{File: "t.py", Rule: "test-failed", Message: "no rule of the patch's"}}
 	must(t, p.db.SaveCandidate(t.Context(), "04held", 1, run.Candidate{
-		Verdict: verify.Policy, Gates: []verify.Gate{held}, Holds: []workspace.Hold{{Path: "ci.yml", Kind: "ci", Reason: "it runs elsewhere", Block: true}},
+		Verdict: verify.Policy, Gates: []verify.Gate{held}, Holds: []policy.Hold{{Path: "ci.yml", Kind: "ci", Reason: "it runs elsewhere", Block: true}},
 	}))
 	p.ended("04held", run.Rejected, verify.Policy, "policy")
 	// Trouble: out of memory twice, and no box at all.

@@ -10,8 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"agent/sandbox/workspace/internal/dirfd"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,19 +83,12 @@ func cacheIn(dir, root string) cache {
 		return cache{}
 	}
 	info, err := os.Lstat(dir)
-	if err != nil || !private(info) || strings.HasPrefix(dir+"/", strings.TrimSuffix(root, "/")+"/") {
+	if err != nil || !dirfd.Private(info) || strings.HasPrefix(dir+"/", strings.TrimSuffix(root, "/")+"/") {
 		return cache{}
 	}
 	h := fnv.New32a()
 	io.WriteString(h, root)
 	return cache{root: root, file: filepath.Join(dir, fmt.Sprintf("%02x", h.Sum32()%cacheSlots)), least: cacheLeast, clock: time.Now}
-}
-
-// private reports whether nobody but this user can read or write the file that
-// info is about.
-func private(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
 // time is the time of day, which the file system's stamps are compared with.
@@ -125,7 +119,7 @@ func unseal(file string) string {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !private(info) || info.Size() > cacheMost {
+	if err != nil || !info.Mode().IsRegular() || !dirfd.Private(info) || info.Size() > cacheMost {
 		return ""
 	}
 	head := make([]byte, len(cacheHeader)+sha256.Size)

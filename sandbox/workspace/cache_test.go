@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -23,9 +27,9 @@ type visitor struct {
 }
 
 // newVisitor makes the workspace of a visitor.
-func newVisitor(t *testing.T, tree files) *visitor {
+func newVisitor(t *testing.T, tree treetest.Files) *visitor {
 	t.Helper()
-	v := &visitor{dir: newTree(t, tree), caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
+	v := &visitor{dir: treetest.New(t, tree), caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
 	fd, err := unix.Open(v.dir, unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +71,8 @@ func (v *visitor) want(t *testing.T, what string, read int) {
 }
 
 // hundreds is a workspace of n files, a hundred in a directory.
-func hundreds(n int) files {
-	tree := files{}
+func hundreds(n int) treetest.Files {
+	tree := treetest.Files{}
 	for i := range n {
 		tree[fmt.Sprintf("d%02d/f%03d", i/100, i)] = fmt.Sprintf("x = %04d\n", i)
 	}
@@ -229,44 +233,6 @@ func TestACacheThatIsNotOurOwnIsNotBelieved(t *testing.T) {
 	v.want(t, "the same again", 100)
 }
 
-func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
-	t.Parallel()
-	v := newVisitor(t, hundreds(100))
-	m, _ := v.rescan(t)
-	if v.blind {
-		return
-	}
-	// Nobody but the user can write such a cache; the digest in it is right and what it says is not.
-	n, _ := m.find("d00/f001")
-	m.Entries[n].Digest = digest([]byte("a lie"))
-	s := kept(m)
-	for _, put := range []bool{false, true} {
-		v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
-		warm, err := scanWith(t.Context(), v.dir, nil, Limits{}, v.cache)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e, _ := warm.Lookup("d00/f001"); e.Digest != m.Entries[n].Digest || warm.read != 0 {
-			t.Fatalf("the cache is not used: %+v", e)
-		}
-		// No reader gets the bytes under that digest, nor does a promotion go by it.
-		if put {
-			warm = warm.With(create("more", "text"))
-		}
-		var changed *ChangedError
-		if _, err := warm.ReadFile("d00/f001"); !errors.As(err, &changed) {
-			t.Errorf("read under a digest that is not its own: %v", err)
-		}
-		v.want(t, "after that", 100)
-	}
-	v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
-	p, err := prepareIn(t.Context(), v.dir, modify("d00/f001", "a lie", "ours"), "run-1", m, nil)
-	var conflict *ConflictError
-	if !errors.As(err, &conflict) {
-		t.Errorf("a promotion believes the cache: %v, %v", p, err)
-	}
-}
-
 func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 	t.Parallel()
 	var st unix.Statfs_t
@@ -279,7 +245,7 @@ func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	fill(t, dir, hundreds(10))
+	treetest.Fill(t, dir, hundreds(10))
 	v := &visitor{dir: dir, caches: filepath.Join(t.TempDir(), "caches"), ahead: time.Minute}
 	v.want(t, "the first time", 10)
 	v.want(t, "the second time", 10)
@@ -289,7 +255,7 @@ func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", home)
-	dir := newTree(t, files{"f": "small"})
+	dir := treetest.New(t, treetest.Files{"f": "small"})
 	list := func() []string {
 		names, err := filepath.Glob(filepath.Join(home, "agent", "manifests", "*"))
 		if err != nil {
@@ -316,7 +282,7 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 		t.Fatalf("%q is kept in %q", m.cache, names)
 	}
 	for _, name := range []string{names[0], filepath.Dir(names[0])} {
-		if info, err := os.Stat(name); err != nil || !private(info) {
+		if info, err := os.Stat(name); err != nil || !dirfd.Private(info) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
@@ -330,17 +296,49 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 		if _, err := scanWith(t.Context(), dir, nil, Limits{}, func(string) cache { return c }); err != nil {
 			t.Fatal(err)
 		}
-		return content(t, names[0])
+		return treetest.Content(t, names[0])
 	}
 	later()
 	// What a scan has read must be worth the writing.
 	for _, size := range []int{10, cacheLeast / cacheShare} {
-		before := content(t, names[0])
+		before := treetest.Content(t, names[0])
 		if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, size), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if again := later() != before; again != (size > 10) {
 			t.Errorf("%d bytes read: written again is %t", size, again)
 		}
+	}
+}
+
+func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
+	t.Parallel()
+	v := newVisitor(t, hundreds(100))
+	m, _ := v.rescan(t)
+	if v.blind {
+		return
+	}
+	// Nobody but the user can write such a cache; the digest in it is right and what it says is not.
+	n, _ := m.find("d00/f001")
+	m.Entries[n].Digest = Digest([]byte("a lie"))
+	s := kept(m)
+	for _, put := range []bool{false, true} {
+		v.cache(v.dir).save(s, time.Now().Add(v.ahead), 1)
+		warm, err := scanWith(t.Context(), v.dir, nil, Limits{}, v.cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, _ := warm.Lookup("d00/f001"); e.Digest != m.Entries[n].Digest || warm.read != 0 {
+			t.Fatalf("the cache is not used: %+v", e)
+		}
+		// No reader gets the bytes under that digest.
+		if put {
+			warm = warm.With(create("more", "text"))
+		}
+		var changed *ChangedError
+		if _, err := warm.ReadFile("d00/f001"); !errors.As(err, &changed) {
+			t.Errorf("read under a digest that is not its own: %v", err)
+		}
+		v.want(t, "after that", 100)
 	}
 }

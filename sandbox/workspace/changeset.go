@@ -51,7 +51,7 @@ func (c Change) BeforeDigest() string {
 	if c.Op == Create {
 		return ""
 	}
-	return digest(c.Before)
+	return Digest(c.Before)
 }
 
 // AfterDigest returns the hex SHA-256 of After, "" for Delete.
@@ -59,7 +59,7 @@ func (c Change) AfterDigest() string {
 	if c.Op == Delete {
 		return ""
 	}
-	return digest(c.After)
+	return Digest(c.After)
 }
 
 // A Changeset is a set of changes that is applied whole or not at all: at most
@@ -74,15 +74,15 @@ type Changeset struct {
 func (cs Changeset) Digest() string {
 	h := sha256.New()
 	io.WriteString(h, "changeset 1\n")
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%o\x00%o\x00%s\x00%s\x00",
 			c.Op, c.Path, c.From, c.Mode.Perm(), c.OldMode.Perm(), c.BeforeDigest(), c.AfterDigest())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sorted returns the changes in the order of their paths.
-func (cs Changeset) sorted() []Change {
+// Sorted returns the changes in the order of their paths.
+func (cs Changeset) Sorted() []Change {
 	return slices.SortedFunc(slices.Values(cs.Changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 }
 
@@ -109,7 +109,7 @@ func (cs Changeset) Reverse() Changeset {
 		}
 		back.Changes = append(back.Changes, c)
 	}
-	back.Changes = back.sorted()
+	back.Changes = back.Sorted()
 	return back
 }
 
@@ -125,25 +125,25 @@ func (cs Changeset) Check() error {
 			return err
 		}
 	}
-	changes, err := cs.flatten()
+	changes, err := cs.Flatten()
 	if err != nil {
 		return err
 	}
 	// Renaming readme to README is fine: what goes is not compared.
 	folded := map[string]string{}
 	for _, c := range changes {
-		if !c.exists {
+		if !c.Exists {
 			continue
 		}
-		for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
-			if parent, ok := lookup(changes, dir); ok && parent.exists {
-				return &PathError{Path: c.path, Reason: "the changeset makes " + dir + " a file, so nothing can be below it"}
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			if parent, ok := FindChange(changes, dir); ok && parent.Exists {
+				return &PathError{Path: c.Path, Reason: "the changeset makes " + dir + " a file, so nothing can be below it"}
 			}
 		}
-		if other, ok := folded[fold(c.path)]; ok {
-			return &PathError{Path: c.path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
+		if other, ok := folded[Fold(c.Path)]; ok {
+			return &PathError{Path: c.Path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
 		}
-		folded[fold(c.path)] = c.path
+		folded[Fold(c.Path)] = c.Path
 	}
 	return newRepositories(changes).refusal()
 }
@@ -178,8 +178,9 @@ func (c Change) check() error {
 	return nil
 }
 
-// fold brings names together that some file system takes for the same.
-func fold(name string) string {
+// Fold brings paths together that some file system takes for the same: capital and
+// small letters, and the forms of Unicode. What it returns names no file.
+func Fold(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
@@ -187,110 +188,110 @@ func fold(name string) string {
 // file systems take for the same, as README beside readme: each with that
 // other.
 func (m *Manifest) Collisions(cs Changeset) map[string]string {
-	changes, err := cs.flatten()
+	changes, err := cs.Flatten()
 	if err != nil {
 		return nil
 	}
 	here := map[string]string{}
 	// A path that the changeset takes away collides with nothing.
 	for _, e := range m.Entries {
-		if c, ok := lookup(changes, e.Path); !ok || c.exists {
-			here[fold(e.Path)] = e.Path
+		if c, ok := FindChange(changes, e.Path); !ok || c.Exists {
+			here[Fold(e.Path)] = e.Path
 		}
 	}
 	clash := map[string]string{}
 	for _, c := range changes {
-		if !c.exists {
+		if !c.Exists {
 			continue
 		}
 		// A directory of the path may be the one that collides.
-		for p := c.path; p != "."; p = path.Dir(p) {
-			if other, ok := here[fold(p)]; ok && other != p {
-				clash[c.path] = other
+		for p := c.Path; p != "."; p = path.Dir(p) {
+			if other, ok := here[Fold(p)]; ok && other != p {
+				clash[c.Path] = other
 			}
 		}
 	}
 	return clash
 }
 
-// A pathChange is what a changeset does to one path, renames taken apart.
-type pathChange struct {
-	path string
-	// There is a file before, with the content before.
-	existed bool
-	// There is a file after, with the content after.
-	exists bool
-	before []byte
-	after  []byte
+// A PathChange is what a changeset does to one path, renames taken apart.
+type PathChange struct {
+	Path string
+	// There is a file before, with the content Before.
+	Existed bool
+	// There is a file after, with the content After.
+	Exists bool
+	Before []byte
+	After  []byte
 	// As in Change.
-	mode fs.FileMode
+	Mode fs.FileMode
 	// As in Change.
-	oldMode fs.FileMode
-	// The path whose permission bits the file has after; "" for mode.
-	keep string
+	OldMode fs.FileMode
+	// The path whose permission bits the file has after; "" for Mode.
+	Keep string
 }
 
-// lookup finds the change of one path.
-func lookup(changes []pathChange, name string) (pathChange, bool) {
-	i, ok := slices.BinarySearchFunc(changes, name, func(c pathChange, p string) int { return cmp.Compare(c.path, p) })
+// FindChange finds the change of one path among those of Flatten; ok is false when it has none.
+func FindChange(changes []PathChange, name string) (c PathChange, ok bool) {
+	i, ok := slices.BinarySearchFunc(changes, name, func(c PathChange, p string) int { return cmp.Compare(c.Path, p) })
 	if !ok {
-		return pathChange{}, false
+		return PathChange{}, false
 	}
 	return changes[i], true
 }
 
-// flatten returns what cs does to each path, sorted. A path may be left by a
+// Flatten returns what cs does to each path, sorted. A path may be left by a
 // rename and taken by another change, else there is one change a path.
-func (cs Changeset) flatten() ([]pathChange, error) {
-	byPath := map[string]*pathChange{}
-	at := func(name string) *pathChange {
+func (cs Changeset) Flatten() ([]PathChange, error) {
+	byPath := map[string]*PathChange{}
+	at := func(name string) *PathChange {
 		if byPath[name] == nil {
-			byPath[name] = &pathChange{path: name}
+			byPath[name] = &PathChange{Path: name}
 		}
 		return byPath[name]
 	}
 	// Path is named once by all changes together. That it is also somebody's
-	// From is no second change: the two halves meet in one pathChange.
+	// From is no second change: the two halves meet in one PathChange.
 	named := map[string]bool{}
 	for _, c := range cs.Changes {
 		twice := named[c.Path]
 		named[c.Path] = true
 		if c.Op != Create {
 			old := at(cmp.Or(c.From, c.Path))
-			twice = twice || old.existed
-			old.existed, old.before = true, c.Before
+			twice = twice || old.Existed
+			old.Existed, old.Before = true, c.Before
 		}
 		if c.Op != Delete {
 			now := at(c.Path)
-			twice = twice || now.exists
-			now.exists, now.after, now.mode, now.oldMode = true, c.After, c.Mode, c.OldMode
+			twice = twice || now.Exists
+			now.Exists, now.After, now.Mode, now.OldMode = true, c.After, c.Mode, c.OldMode
 			if c.Op != Create {
-				now.keep = cmp.Or(c.From, c.Path)
+				now.Keep = cmp.Or(c.From, c.Path)
 			}
 		}
 		if twice {
 			return nil, &PathError{Path: c.Path, Reason: "the changeset changes it twice"}
 		}
 	}
-	list := make([]pathChange, 0, len(byPath))
+	list := make([]PathChange, 0, len(byPath))
 	for _, c := range byPath {
 		list = append(list, *c)
 	}
-	slices.SortFunc(list, func(a, b pathChange) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(list, func(a, b PathChange) int { return cmp.Compare(a.Path, b.Path) })
 	return list, nil
 }
 
-// finalMode is the permission bits of the file after the change; host is those
-// of keep.
-func (c pathChange) finalMode(host fs.FileMode) fs.FileMode {
-	if c.keep == "" {
-		return createMode(c.mode)
+// FinalMode is the permission bits of the file after the change; host is those
+// of Keep.
+func (c PathChange) FinalMode(host fs.FileMode) fs.FileMode {
+	if c.Keep == "" {
+		return createMode(c.Mode)
 	}
 	host = host.Perm()
 	switch {
-	case c.oldMode == 0 || c.oldMode&0o111 == c.mode&0o111:
+	case c.OldMode == 0 || c.OldMode&0o111 == c.Mode&0o111:
 		return host
-	case c.mode&0o111 == 0:
+	case c.Mode&0o111 == 0:
 		return host &^ 0o111
 	}
 	return host | host&0o444>>2 // who may read may execute

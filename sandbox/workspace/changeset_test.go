@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -57,13 +59,13 @@ func TestChangesetDigestDependsOnEveryPart(t *testing.T) {
 
 func TestReverseOfReverseIsTheChangeset(t *testing.T) {
 	t.Parallel()
-	cs := scenario()
-	want := Changeset{Changes: cs.sorted()}
+	cs := everything()
+	want := Changeset{Changes: cs.Sorted()}
 	if diff := cmp.Diff(want, cs.Reverse().Reverse()); diff != "" {
 		t.Error(diff)
 	}
 	back := cs.Reverse()
-	for i, c := range back.sorted() {
+	for i, c := range back.Sorted() {
 		if c.Path != back.Changes[i].Path {
 			t.Fatal("the reverse is not sorted")
 		}
@@ -115,7 +117,7 @@ func TestCheckTakesWhatIsFine(t *testing.T) {
 	t.Parallel()
 	for what, cs := range map[string]Changeset{
 		"nothing":             {},
-		"one of everything":   scenario(),
+		"one of everything":   everything(),
 		"as much as may be":   create("f", strings.Repeat("x", MaxContent)),
 		"a big file deleted":  remove("f", strings.Repeat("x", MaxContent+1)),
 		"a public key":        create("ca.pem", "-----BEGIN CERTIFICATE-----"),
@@ -131,7 +133,7 @@ func TestCheckTakesWhatIsFine(t *testing.T) {
 // C15.
 func TestCollisionsWithWhatIsThere(t *testing.T) {
 	t.Parallel()
-	m := scan(t, newTree(t, files{"readme.md": "", "Docs/a": "", "Makefile": "x", "caf\u00e9": ""}))
+	m := scan(t, treetest.New(t, treetest.Files{"readme.md": "", "Docs/a": "", "Makefile": "x", "caf\u00e9": ""}))
 	cs := Changeset{Changes: []Change{
 		{Op: Create, Path: "README.md"},
 		{Op: Create, Path: "docs/b"},
@@ -149,26 +151,26 @@ func TestCollisionsWithWhatIsThere(t *testing.T) {
 func TestModeOfTheFileAfter(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		change pathChange
+		change PathChange
 		host   fs.FileMode
 		want   fs.FileMode
 	}{
-		{pathChange{mode: 0o644}, 0, 0o644},
-		{pathChange{mode: 0o755}, 0, 0o755},
-		{pathChange{mode: 0o777}, 0, 0o755},
-		{pathChange{mode: 0o666}, 0, 0o644},
-		{pathChange{mode: 0o600}, 0, 0o600},
-		{pathChange{mode: 0o775}, 0, 0o775},
-		{pathChange{mode: 0}, 0, 0o644},
-		{pathChange{mode: fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755}, 0, 0o755},
-		{pathChange{keep: "f", mode: 0o644}, 0o600, 0o600},
-		{pathChange{keep: "f", mode: 0o755}, 0o664, 0o664},
-		{pathChange{keep: "f", mode: 0o755}, fs.ModeSetuid | 0o755, 0o755},
-		{pathChange{keep: "f", mode: 0o755, oldMode: 0o644}, 0o640, 0o750},
-		{pathChange{keep: "f", mode: 0o644, oldMode: 0o755}, 0o775, 0o664},
-		{pathChange{keep: "f", mode: 0o644, oldMode: 0o644}, 0o775, 0o775},
+		{PathChange{Mode: 0o644}, 0, 0o644},
+		{PathChange{Mode: 0o755}, 0, 0o755},
+		{PathChange{Mode: 0o777}, 0, 0o755},
+		{PathChange{Mode: 0o666}, 0, 0o644},
+		{PathChange{Mode: 0o600}, 0, 0o600},
+		{PathChange{Mode: 0o775}, 0, 0o775},
+		{PathChange{Mode: 0}, 0, 0o644},
+		{PathChange{Mode: fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755}, 0, 0o755},
+		{PathChange{Keep: "f", Mode: 0o644}, 0o600, 0o600},
+		{PathChange{Keep: "f", Mode: 0o755}, 0o664, 0o664},
+		{PathChange{Keep: "f", Mode: 0o755}, fs.ModeSetuid | 0o755, 0o755},
+		{PathChange{Keep: "f", Mode: 0o755, OldMode: 0o644}, 0o640, 0o750},
+		{PathChange{Keep: "f", Mode: 0o644, OldMode: 0o755}, 0o775, 0o664},
+		{PathChange{Keep: "f", Mode: 0o644, OldMode: 0o644}, 0o775, 0o775},
 	} {
-		if got := test.change.finalMode(test.host); got != test.want {
+		if got := test.change.FinalMode(test.host); got != test.want {
 			t.Errorf("%+v on %v: %v, want %v", test.change, test.host, got, test.want)
 		}
 	}
@@ -183,4 +185,31 @@ func TestAChangeAsJSONHoldsNoContent(t *testing.T) {
 	if want := `{"op":"modify","path":"f","mode":420}`; string(text) != want || bytes.Contains(text, []byte("secret")) {
 		t.Errorf("got %s, want %s", text, want)
 	}
+}
+
+// everything is a changeset with one of everything.
+func everything() Changeset {
+	b := func(s string) []byte { return []byte(s) }
+	return Changeset{Changes: []Change{
+		{Op: Rename, Path: "a.txt", From: "b.txt", Before: b("B\n"), After: b("B\n"), Mode: 0o755},
+		{Op: Rename, Path: "b.txt", From: "a.txt", Before: b("A\n"), After: b("A changed\n"), Mode: 0o644},
+		{Op: Modify, Path: "crlf.txt", Before: b("a\r\nb"), After: b("a\r\nb\x00\xff"), Mode: 0o644},
+		{Op: Delete, Path: "del.txt", Before: b("bye\n"), Mode: 0o644},
+		{Op: Modify, Path: "empty.txt", Before: nil, After: b("full\n"), Mode: 0o644},
+		{Op: Modify, Path: "flip.sh", Before: b("echo\n"), After: b("echo\n"), Mode: 0o755, OldMode: 0o644},
+		{Op: Modify, Path: "mod.txt", Before: b("one\n"), After: b("two\n"), Mode: 0o644},
+		{Op: Create, Path: "new/deep/file.txt", After: b("new\n"), Mode: 0o777},
+		{Op: Create, Path: "new/nothing", After: nil, Mode: 0o644},
+		{Op: Modify, Path: "private.txt", Before: b("mine\n"), After: b("still mine\n"), Mode: 0o644},
+		{Op: Rename, Path: "moved/ren2.txt", From: "ren.txt", Before: b("name\n"), After: b("name 2\n"), Mode: 0o644},
+		{Op: Delete, Path: "room/only.txt", Before: b("alone\n"), Mode: 0o644},
+		{Op: Modify, Path: "run.sh", Before: b("#!/bin/sh\n"), After: b("#!/bin/sh\nexit\n"), Mode: 0o755},
+		{Op: Delete, Path: "todir", Before: b("d\n"), Mode: 0o644},
+		{Op: Create, Path: "todir/inner/f", After: b("inner\n"), Mode: 0o644},
+		{Op: Create, Path: "tofile", After: b("file now\n"), Mode: 0o644},
+		{Op: Delete, Path: "tofile/x", Before: b("x\n"), Mode: 0o644},
+		{Op: Delete, Path: "tofile/y/z", Before: b("z\n"), Mode: 0o644},
+		{Op: Create, Path: "vacated/new.txt", After: b("2\n"), Mode: 0o644},
+		{Op: Delete, Path: "vacated/one.txt", Before: b("1\n"), Mode: 0o644},
+	}}
 }

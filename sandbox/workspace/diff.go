@@ -15,7 +15,7 @@ import (
 // git apply takes it. Binary content is named, not shown.
 func (cs Changeset) Diff() string {
 	var b strings.Builder
-	for _, c := range cs.sorted() {
+	for _, c := range cs.Sorted() {
 		c.diff(&b)
 	}
 	return b.String()

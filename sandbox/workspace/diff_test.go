@@ -1,28 +1,8 @@
 package workspace
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
-
-// applied runs git apply with a diff on a tree and returns what is then on disk.
-func applied(t testing.TB, tree files, diff string) map[string]string {
-	t.Helper()
-	dir := memoryTree(t, tree)
-	cmd := exec.CommandContext(t.Context(), "git", "apply", "--whitespace=nowarn", "-")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-	cmd.Stdin = strings.NewReader(diff)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git apply: %v: %s\n%s", err, out, diff)
-	}
-	return onDisk(t, dir)
-}
 
 func TestDiffIsThatOfGit(t *testing.T) {
 	t.Parallel()
@@ -93,29 +73,5 @@ rename to to2
 	}
 	if got := (Changeset{}).Diff(); got != "" {
 		t.Errorf("the empty changeset: %q", got)
-	}
-}
-
-func TestGitAppliesTheDiffOfEveryKindOfChange(t *testing.T) {
-	t.Parallel()
-	cs, tree := scenario(), scenarioTree()
-	// Binary content is only named, and git leaves the modes of others alone.
-	for i := range cs.Changes {
-		if cs.Changes[i].Path == "crlf.txt" {
-			cs.Changes[i].After = []byte("a\r\nb\r\nc")
-		}
-		if cs.Changes[i].Path == "new/deep/file.txt" {
-			cs.Changes[i].Mode = 0o755
-		}
-	}
-	tree["flip.sh"], tree["private.txt"] = "echo\n", "mine\n"
-	delete(tree, ".git/HEAD")
-	delete(tree, ".git/objects/")
-	dir := memoryTree(t, tree)
-	promote(t, dir, cs)
-	same(t, "promoted (-) and applied by git (+)", onDisk(t, dir), applied(t, tree, cs.Diff()))
-	parsed, _, err := gitdiff.Parse(strings.NewReader(cs.Diff()))
-	if err != nil || len(parsed) != len(cs.Changes) {
-		t.Errorf("read back: %d of %d files, %v", len(parsed), len(cs.Changes), err)
 	}
 }

@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestWhatWasFrozenIsKnownUntilItsFileIsSpoilt(t *testing.T) {
 	t.Parallel()
 	tree := hundreds(100)
-	dir := newTree(t, tree)
+	dir := treetest.New(t, tree)
 	if err := errors.Join(os.Symlink("d00", filepath.Join(dir, "link")), os.Mkdir(filepath.Join(dir, "empty"), 0o750)); err != nil {
 		t.Fatal(err)
 	}

@@ -3,24 +3,15 @@ package workspace
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-// repoTree is a workspace with every sort of ignore rule.
-func repoTree() files {
-	return files{
-		".gitignore": "*.log\n/out/\nlogs/\nforced/\n!keep.log\n", "sub/.gitignore": "local\n",
-		"a.py": "", "a.log": "", "keep.log": "", "out/x": "", "src/out/x": "", "logs/1": "", "some/only.log": "",
-		"forced/in.txt": "", "forced/out.txt": "", "sub/local": "", "sub/other": "", "local": "",
-		"star*.txt": "", "-dash.log": "",
-	}
-}
 
 func repoWant() []string {
 	return []string{
@@ -29,20 +20,9 @@ func repoWant() []string {
 	}
 }
 
-// newRepo makes a repository of repoTree in which an ignored file is tracked.
-func newRepo(t *testing.T, initArgs ...string) string {
-	t.Helper()
-	dir := newTree(t, repoTree())
-	git(t, dir, append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
-	git(t, dir, "add", ".")
-	git(t, dir, "add", "-f", "forced/in.txt")
-	git(t, dir, "commit", "-q", "-m", "first")
-	return dir
-}
-
 func TestScanLeavesOutWhatGitIgnoresButNotWhatItTracks(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	check := func(what, dir string, want []string) {
 		t.Helper()
 		if got := paths(scan(t, dir)); !slices.Equal(got, want) {
@@ -51,33 +31,33 @@ func TestScanLeavesOutWhatGitIgnoresButNotWhatItTracks(t *testing.T) {
 	}
 	check("repository", dir, repoWant())
 
-	fill(t, dir, files{".git/info/exclude": "private.txt\n", "private.txt": ""})
+	treetest.Fill(t, dir, treetest.Files{".git/info/exclude": "private.txt\n", "private.txt": ""})
 	check("repository with an exclude file", dir, repoWant())
 
-	git(t, dir, "worktree", "add", "-q", filepath.Join(dir+"-tree"))
+	treetest.Git(t, dir, "worktree", "add", "-q", filepath.Join(dir+"-tree"))
 	t.Cleanup(func() { os.RemoveAll(dir + "-tree") })
-	fill(t, dir+"-tree", files{"x.log": "", "private.txt": "", "forced/out.txt": ""})
+	treetest.Fill(t, dir+"-tree", treetest.Files{"x.log": "", "private.txt": "", "forced/out.txt": ""})
 	check("further work tree", dir+"-tree", []string{
 		".gitignore", "a.py", "forced", "forced/in.txt", "keep.log", "local", "src", "src/out", "src/out/x", "star*.txt",
 		"sub", "sub/.gitignore", "sub/other",
 	})
 
-	git(t, dir, "update-index", "--split-index")
+	treetest.Git(t, dir, "update-index", "--split-index")
 	check("repository with a split index", dir, repoWant())
-	check("repository with long object names", newRepo(t, "--object-format=sha256"), repoWant())
+	check("repository with long object names", treetest.Repo(t, "--object-format=sha256"), repoWant())
 
-	plain := newTree(t, repoTree())
+	plain := treetest.New(t, treetest.RepoFiles())
 	check("no repository", plain, slices.DeleteFunc(repoWant(), func(s string) bool { return strings.HasPrefix(s, "forced") }))
 }
 
 func TestScanOfADirectoryInsideARepositoryKnowsTheRulesAround(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{
+	dir := treetest.New(t, treetest.Files{
 		".gitignore": "*.log\n/service/tmp\nvendored/\n", "service/a.py": "", "service/a.log": "", "service/tmp": "", "service/forced.log": "",
 		"vendored/project/x.log": "", "vendored/project/y": "",
 	})
-	git(t, dir, "init", "-q")
-	git(t, dir, "add", "-f", "service/forced.log")
+	treetest.Git(t, dir, "init", "-q")
+	treetest.Git(t, dir, "add", "-f", "service/forced.log")
 	if got, want := paths(scan(t, filepath.Join(dir, "service"))), []string{"a.py", "forced.log"}; !slices.Equal(got, want) {
 		t.Errorf("paths %q, want %q", got, want)
 	}
@@ -89,10 +69,10 @@ func TestScanOfADirectoryInsideARepositoryKnowsTheRulesAround(t *testing.T) {
 
 func TestScanAsksANestedRepositoryAboutItself(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{".gitignore": "*.log\n", "lib/.gitignore": "*.o\n", "lib/a.o": "", "lib/b.o": "", "lib/c": "", "lib/d.log": "", "e.o": ""})
-	git(t, dir, "init", "-q")
-	git(t, filepath.Join(dir, "lib"), "init", "-q")
-	git(t, filepath.Join(dir, "lib"), "add", "-f", "b.o")
+	dir := treetest.New(t, treetest.Files{".gitignore": "*.log\n", "lib/.gitignore": "*.o\n", "lib/a.o": "", "lib/b.o": "", "lib/c": "", "lib/d.log": "", "e.o": ""})
+	treetest.Git(t, dir, "init", "-q")
+	treetest.Git(t, filepath.Join(dir, "lib"), "init", "-q")
+	treetest.Git(t, filepath.Join(dir, "lib"), "add", "-f", "b.o")
 	want := []string{".gitignore", "e.o", "lib", "lib/.gitignore", "lib/b.o", "lib/c", "lib/d.log"}
 	if got := paths(scan(t, dir)); !slices.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
@@ -102,10 +82,10 @@ func TestScanAsksANestedRepositoryAboutItself(t *testing.T) {
 // C11.
 func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
+	dir := treetest.Repo(t)
 	proof := filepath.Join(t.TempDir(), "ran")
 	script := filepath.Join(dir, "evil.sh")
-	fill(t, dir, files{
+	treetest.Fill(t, dir, treetest.Files{
 		"evil.sh":                      "0755 #!/bin/sh\ntouch " + proof + "\n",
 		".gitattributes":               "* filter=evil diff=evil\n",
 		"included":                     "[core]\n\tfsmonitor = " + script + "\n",
@@ -117,55 +97,26 @@ func TestScanRunsNothingThatTheRepositoryConfigures(t *testing.T) {
 		"alias.ls-files": "!" + script, "core.excludesFile": filepath.Join(dir, "star*.txt"), "core.worktree": "/",
 		"include.path": filepath.Join(dir, "included"), "submodule.evil.url": "--upload-pack=" + script, "protocol.ext.allow": "always",
 	} {
-		git(t, dir, "config", "--file", filepath.Join(dir, ".git/config"), key, value)
+		treetest.Git(t, dir, "config", "--file", filepath.Join(dir, ".git/config"), key, value)
 	}
-	before := onDisk(t, filepath.Join(dir, ".git"))
+	before := treetest.OnDisk(t, filepath.Join(dir, ".git"))
 	m := scan(t, dir)
 	if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the scan ran a program of the workspace")
 	}
-	same(t, ".git after the scan", before, onDisk(t, filepath.Join(dir, ".git")))
+	treetest.Same(t, ".git after the scan", before, treetest.OnDisk(t, filepath.Join(dir, ".git")))
 	if _, ok := m.Lookup("a.py"); !ok || skipped(m)["a.log"] != "ignored by git" {
 		t.Errorf("the scan went wrong: %q", paths(m))
 	}
 }
 
-// A repository's own protocol.ext.allow outranks a protocol.allow of the command line.
-func TestGitTalksToNoRemote(t *testing.T) {
-	t.Parallel()
-	dir, proof := newRepo(t), filepath.Join(t.TempDir(), "proof")
-	git(t, dir, "config", "protocol.ext.allow", "always")
-	git(t, dir, "config", "remote.origin.url", "ext::touch "+proof)
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, ok := findRepo(dir)
-	if !ok {
-		t.Fatal("no repository")
-	}
-	if out, err := output(neutralGit(t.Context(), bin, r.dir, r, "ls-remote", "origin")); err == nil || !strings.Contains(err.Error(), "not allowed") {
-		t.Errorf("git asked the remote: %q, %v", out, err)
-	}
-	if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the remote of the repository was run")
-	}
-	// The trap is one: git itself runs it.
-	cmd := exec.CommandContext(t.Context(), bin, "ls-remote", "origin")
-	cmd.Dir = dir
-	_ = cmd.Run()
-	if _, err := os.Stat(proof); err != nil {
-		t.Errorf("git does not run the remote either: %v", err)
-	}
-}
-
 func TestScanWithoutGitIsRefusedOnlyWhereGitMatters(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if got := paths(scan(t, newTree(t, files{"a": "", "b/c": ""}))); !slices.Equal(got, []string{"a", "b", "b/c"}) {
+	if got := paths(scan(t, treetest.New(t, treetest.Files{"a": "", "b/c": ""}))); !slices.Equal(got, []string{"a", "b", "b/c"}) {
 		t.Errorf("paths %q", got)
 	}
-	for _, tree := range []files{{".gitignore": "x"}, {"sub/.gitignore": "x"}, {".git/HEAD": "ref: refs/heads/main\n"}} {
-		if _, err := Scan(t.Context(), newTree(t, tree), nil, Limits{}); err == nil || !strings.Contains(err.Error(), "install git") {
+	for _, tree := range []treetest.Files{{".gitignore": "x"}, {"sub/.gitignore": "x"}, {".git/HEAD": "ref: refs/heads/main\n"}} {
+		if _, err := Scan(t.Context(), treetest.New(t, tree), nil, Limits{}); err == nil || !strings.Contains(err.Error(), "install git") {
 			t.Errorf("%v: %v", tree, err)
 		}
 	}
@@ -173,30 +124,30 @@ func TestScanWithoutGitIsRefusedOnlyWhereGitMatters(t *testing.T) {
 
 func TestHeadNamesBranchAndCommit(t *testing.T) {
 	t.Parallel()
-	dir := newRepo(t)
-	commit := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	dir := treetest.Repo(t)
+	commit := strings.TrimSpace(treetest.Git(t, dir, "rev-parse", "HEAD"))
 	head := func() string { return scan(t, dir).Head }
 	if got, want := head(), "ref: refs/heads/main\n"+commit; got != want {
 		t.Errorf("on a branch: %q, want %q", got, want)
 	}
-	git(t, dir, "pack-refs", "--all")
+	treetest.Git(t, dir, "pack-refs", "--all")
 	if got, want := head(), "ref: refs/heads/main\n"+commit; got != want {
 		t.Errorf("with packed references: %q, want %q", got, want)
 	}
-	git(t, dir, "checkout", "-q", "--detach")
+	treetest.Git(t, dir, "checkout", "-q", "--detach")
 	if got := head(); got != commit {
 		t.Errorf("detached: %q, want %q", got, commit)
 	}
-	git(t, dir, "checkout", "-q", "--orphan", "fresh")
+	treetest.Git(t, dir, "checkout", "-q", "--orphan", "fresh")
 	if got, want := head(), "ref: refs/heads/fresh"; got != want {
 		t.Errorf("before the first commit: %q, want %q", got, want)
 	}
-	git(t, dir, "worktree", "add", "-q", dir+"-tree", "main")
+	treetest.Git(t, dir, "worktree", "add", "-q", dir+"-tree", "main")
 	t.Cleanup(func() { os.RemoveAll(dir + "-tree") })
 	if got, want := scan(t, dir+"-tree").Head, "ref: refs/heads/main\n"+commit; got != want {
 		t.Errorf("in a further work tree: %q, want %q", got, want)
 	}
-	if got := scan(t, newTree(t, nil)).Head; got != "" {
+	if got := scan(t, treetest.New(t, nil)).Head; got != "" {
 		t.Errorf("outside a repository: %q", got)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -20,10 +22,7 @@ import (
 const rereads = 8
 
 // Digest is the hex SHA-256 of content, by which manifests and records name it.
-func Digest(content []byte) string { return digest(content) }
-
-// digest is Digest.
-func digest(content []byte) string {
+func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
@@ -88,10 +87,10 @@ type reading struct {
 // hashFile digests one file and sets what the entry says about it to what was
 // true before and after. A file that somebody has open for writing is read
 // twice.
-func hashFile(ctx context.Context, t *tree, e *Entry, buf []byte) (reading, error) {
+func hashFile(ctx context.Context, t *dirfd.Tree, e *Entry, buf []byte) (reading, error) {
 	var last string
 	for range rereads {
-		f, err := t.open(e.Path, unix.O_RDONLY, 0)
+		f, err := t.Open(e.Path, unix.O_RDONLY, 0)
 		if err != nil {
 			return reading{}, explain(e.Path, err)
 		}
@@ -121,7 +120,7 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading,
 	}
 	// Asked between the stamp and the reading: without a writer here, whoever
 	// changes the file from now on gives it a new stamp.
-	r.shared = !unwritten(f)
+	r.shared = !dirfd.Unwritten(f)
 	if wait := unrest(&before, r.shared, time.Now()); wait > 0 {
 		return r, pause(ctx, wait)
 	}

@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
+
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -50,13 +54,13 @@ func TestNoReadingMixesTheStatesOfAFile(t *testing.T) {
 	const lanes = 32
 	var group errgroup.Group
 	for lane := range lanes {
-		dir := newTree(t, files{"f": ""})
+		dir := treetest.New(t, treetest.Files{"f": ""})
 		group.Go(func() error {
-			tr, err := openTree(dir)
+			tr, err := dirfd.Open(dir)
 			for round := range rounds / lanes {
 				err = errors.Join(err, readAndWrite(tr, ways[lane%len(ways)], round))
 			}
-			return errors.Join(err, tr.close())
+			return errors.Join(err, tr.Close())
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -82,9 +86,9 @@ func coldCopy(name string, text []byte) ([]byte, error) {
 }
 
 // readAndWrite is one reading of a file with a writer beside it. The digest must be that of a whole state.
-func readAndWrite(t *tree, write func(name string, text []byte) error, round int) error {
+func readAndWrite(t *dirfd.Tree, write func(name string, text []byte) error, round int) error {
 	const size = 256 << 10
-	name := filepath.Join(t.root, "f")
+	name := filepath.Join(t.Root, "f")
 	states := [][]byte{bytes.Repeat([]byte("A"), size), bytes.Repeat([]byte("B"), size), nil}
 	was, is := states[round%2], states[1-round%2]
 	if err := os.WriteFile(name, was, 0o644); err != nil {
@@ -109,7 +113,7 @@ func readAndWrite(t *tree, write func(name string, text []byte) error, round int
 		return err
 	}
 	for _, state := range states {
-		if e.Digest == "" || e.Digest == digest(state) {
+		if e.Digest == "" || e.Digest == Digest(state) {
 			return nil
 		}
 	}

@@ -162,7 +162,7 @@ func (e line) refusal() string {
 		return "a scan leaves it out"
 	case e.Mode&^fs.ModePerm != 0, e.Size < 0, e.Size > 0 && e.Kind != File:
 		return "its mode or size is none"
-	case e.Kind == File && hex, e.Kind == Dir && e.Digest == "", e.Kind == Symlink && e.Digest == digest([]byte(e.Target)):
+	case e.Kind == File && hex, e.Kind == Dir && e.Digest == "", e.Kind == Symlink && e.Digest == Digest([]byte(e.Target)):
 		return ""
 	}
 	return fmt.Sprintf("its digest %q is none of a %s", e.Digest, e.Kind)
@@ -183,7 +183,7 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 	if err != nil {
 		return err
 	}
-	if int64(len(data)) != e.Size || digest(data) != e.Digest {
+	if int64(len(data)) != e.Size || Digest(data) != e.Digest {
 		return errors.New("its content is not that of its digest")
 	}
 	f, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

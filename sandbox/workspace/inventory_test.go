@@ -55,7 +55,7 @@ func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 	if err != nil || len(digests) != 2 {
 		t.Fatalf("the contents are %v, %v", digests, err)
 	}
-	kept := map[string][]byte{digest([]byte("a")): []byte("a"), digest([]byte("b")): []byte("b")}
+	kept := map[string][]byte{Digest([]byte("a")): []byte("a"), Digest([]byte("b")): []byte("b")}
 	to := t.TempDir()
 	again, err := Rebuild(to, text, func(d string) ([]byte, error) { return kept[d], nil })
 	if err != nil {
@@ -73,7 +73,7 @@ func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 			t.Errorf("%s is %v, %v", e.Path, info, err)
 		}
 	}
-	if !slices.Equal(again.Skipped, m.Skipped) || !again.leavesOut("x.log") || strings.Contains(string(text), digest([]byte("KEY=1"))) {
+	if !slices.Equal(again.Skipped, m.Skipped) || !again.leavesOut("x.log") || strings.Contains(string(text), Digest([]byte("KEY=1"))) {
 		t.Errorf("left out is %v, want %v", again.Skipped, m.Skipped)
 	}
 	if _, err := Rebuild(t.TempDir(), text, func(string) ([]byte, error) { return []byte("c"), nil }); err == nil || !strings.Contains(err.Error(), "is not that of its digest") {
@@ -92,15 +92,15 @@ func must[T any](v T, err error) T {
 // Whoever writes an inventory by hand writes nothing outside of the directory.
 func TestAHostileInventoryIsRefused(t *testing.T) {
 	t.Parallel()
-	file := `"kind":"file","mode":420,"size":1,"sha256":"` + digest([]byte("x")) + `"}`
+	file := `"kind":"file","mode":420,"size":1,"sha256":"` + Digest([]byte("x")) + `"}`
 	for _, entries := range []string{
 		`{"path":"../x",` + file, `{"path":"/x",` + file, `{"path":"a/../x",` + file, `{"path":".",` + file, `{"path":"",` + file, `{"path":"a\u0000",` + file,
 		`{"path":"x",` + file + `,{"path":"x",` + file, `{"path":"y",` + file + `,{"path":"x",` + file, `{"path":"d/x",` + file,
-		`{"path":"l","kind":"symlink","mode":511,"target":"/tmp","sha256":"` + digest([]byte("/tmp")) + `"},{"path":"l/x",` + file,
-		`{"path":"l","kind":"symlink","mode":511,"target":"/tmp","sha256":"` + digest([]byte("/")) + `"}`,
+		`{"path":"l","kind":"symlink","mode":511,"target":"/tmp","sha256":"` + Digest([]byte("/tmp")) + `"},{"path":"l/x",` + file,
+		`{"path":"l","kind":"symlink","mode":511,"target":"/tmp","sha256":"` + Digest([]byte("/")) + `"}`,
 		`{"path":".git","kind":"dir","mode":493}`, `{"path":"a","kind":"dir","mode":493},{"path":"a/.GIT","kind":"dir","mode":493}`, `{"path":".agent","kind":"dir","mode":493}`,
-		`{"path":"x","kind":"file","mode":2541,"size":1,"sha256":"` + digest([]byte("x")) + `"}`, `{"path":"x","kind":"file","mode":420,"size":-1,"sha256":"` + digest([]byte("x")) + `"}`,
-		`{"path":"x","kind":"file","mode":420,"size":9999999999,"sha256":"` + digest([]byte("x")) + `"}`,
+		`{"path":"x","kind":"file","mode":2541,"size":1,"sha256":"` + Digest([]byte("x")) + `"}`, `{"path":"x","kind":"file","mode":420,"size":-1,"sha256":"` + Digest([]byte("x")) + `"}`,
+		`{"path":"x","kind":"file","mode":420,"size":9999999999,"sha256":"` + Digest([]byte("x")) + `"}`,
 		`{"path":"x","kind":"fifo","mode":420}`, `{"path":"x","kind":"file","mode":420,"sha256":"../x"}`, `{`,
 	} {
 		top := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"github.com/moby/patternmatcher"
 )
 
-// slotPrefix begins the name of a staged file that must lie beside its target,
+// SlotPrefix begins the name of a staged file that must lie beside its target,
 // because the target is on another mount than the journal.
-const slotPrefix = ".agent-slot-"
+const SlotPrefix = ".agent-slot-"
 
 // leftDirs are directories that hold nothing a person wrote: installed
 // dependencies, caches, and what editors keep for themselves.
@@ -33,8 +33,16 @@ var leftDirs = []string{
 
 // leftFiles are files of the same sort; a * at one end stands for anything.
 var leftFiles = []string{
-	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", slotPrefix + "*",
+	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", SlotPrefix + "*",
 }
+
+// LeftDirs lists the names of directories that a scan leaves out whatever they hold:
+// installed dependencies, caches, editors.
+func LeftDirs() []string { return slices.Clone(leftDirs) }
+
+// LeftFiles lists the names of files that a scan leaves out whatever they hold; a * at
+// one end stands for anything.
+func LeftFiles() []string { return slices.Clone(leftFiles) }
 
 // leftOut tells why an entry of the name rel is left out whatever it holds, ""
 // to keep it.

@@ -30,7 +30,7 @@ var errStopped = errors.New("stopped")
 // list reads the directory rel and asks about each name in it, until stop is
 // closed; nil never is.
 func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) {
-	fd, err := s.tree.dir(rel)
+	fd, err := s.tree.Dir(rel)
 	if err != nil {
 		return l, explain(rel, &fs.PathError{Op: "read directory", Path: rel, Err: err})
 	}
@@ -81,7 +81,7 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		return l
 	}
 	var kind Kind
-	kind, l.special = kindOf(st.Mode)
+	kind, l.special = KindOf(st.Mode)
 	l.Entry = entryOf(rel, kind, st)
 	if kind != Symlink {
 		return l
@@ -93,7 +93,7 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		return l
 	}
 	l.Mode = 0o777 // what Linux says, and other systems do not
-	l.Target, l.Digest = string(target[:n]), digest(target[:n])
+	l.Target, l.Digest = string(target[:n]), Digest(target[:n])
 	return l
 }
 

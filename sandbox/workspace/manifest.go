@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -137,14 +139,14 @@ func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 	if content, ok := m.content[path]; ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}
-	t, err := openTree(m.Root)
+	t, err := dirfd.Open(m.Root)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	f, err := t.open(path, unix.O_RDONLY, 0)
+	defer t.Close()
+	f, err := t.Open(path, unix.O_RDONLY, 0)
 	if err != nil {
-		if gone(err) {
+		if dirfd.Gone(err) {
 			err = &ChangedError{Path: path}
 		}
 		return nil, err
@@ -215,4 +217,26 @@ type ChangedError struct{ Path string }
 // Error says which file it is and what to do.
 func (e *ChangedError) Error() string {
 	return e.Path + " changed while it was read: run again when nothing writes to the workspace"
+}
+
+// KindOf names what is not a regular file, directory or link: "" for those
+// three.
+//
+// The kernel tells more kinds of things than a snapshot can carry. A device or
+// socket means something only on the machine where it is, and reading a FIFO
+// would wait for a writer, so none of them is opened at all.
+func KindOf(mode uint32) (Kind, string) {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return File, ""
+	case unix.S_IFDIR:
+		return Dir, ""
+	case unix.S_IFLNK:
+		return Symlink, ""
+	case unix.S_IFIFO:
+		return "", "fifo"
+	case unix.S_IFSOCK:
+		return "", "socket"
+	}
+	return "", "device"
 }

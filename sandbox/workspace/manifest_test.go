@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 )
 
 func TestReadFileGivesTheScannedBytesOrAnError(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "content", "d/": "", "l": "->f", "empty": ""})
+	dir := treetest.New(t, treetest.Files{"f": "content", "d/": "", "l": "->f", "empty": ""})
 	m := scan(t, dir)
 	if got, err := m.ReadFile("f"); string(got) != "content" || err != nil {
 		t.Errorf("got %q, %v", got, err)
@@ -33,7 +34,7 @@ func TestReadFileGivesTheScannedBytesOrAnError(t *testing.T) {
 
 func TestReadingNoticesEveryChangeSinceTheScan(t *testing.T) {
 	t.Parallel()
-	victim := filepath.Join(newTree(t, files{"v": "content"}), "v")
+	victim := filepath.Join(treetest.New(t, treetest.Files{"v": "content"}), "v")
 	for what, change := range map[string]func(name string) error{
 		"other bytes": func(name string) error { return os.WriteFile(name, []byte("CONTENT"), 0o644) },
 		"fewer bytes": func(name string) error { return os.Truncate(name, 3) },
@@ -44,9 +45,9 @@ func TestReadingNoticesEveryChangeSinceTheScan(t *testing.T) {
 		"a parent link": func(name string) error {
 			return errors.Join(os.RemoveAll(filepath.Dir(name)), os.Symlink(filepath.Dir(victim), filepath.Dir(name)))
 		},
-		"a FIFO": func(name string) error { fifo(t, name+"2"); return os.Rename(name+"2", name) },
+		"a FIFO": func(name string) error { treetest.FIFO(t, name+"2"); return os.Rename(name+"2", name) },
 	} {
-		dir := newTree(t, files{"d/v": "content"})
+		dir := treetest.New(t, treetest.Files{"d/v": "content"})
 		m := scan(t, dir)
 		if err := change(filepath.Join(dir, "d/v")); err != nil {
 			t.Fatal(err)
@@ -60,7 +61,7 @@ func TestReadingNoticesEveryChangeSinceTheScan(t *testing.T) {
 
 func TestTheReaderEndsInAChangedErrorAndNeverInEOF(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": strings.Repeat("x", 10_000)})
+	dir := treetest.New(t, treetest.Files{"f": strings.Repeat("x", 10_000)})
 	m := scan(t, dir)
 	r, err := m.Open("f")
 	if err != nil {
@@ -79,46 +80,9 @@ func TestTheReaderEndsInAChangedErrorAndNeverInEOF(t *testing.T) {
 	}
 }
 
-func TestWithForeseesThePromotion(t *testing.T) {
-	t.Parallel()
-	tree := files{
-		"a/b/only": "x", "a/b2/keep": "", "c/only": "x", "c/__pycache__/only.pyc": "", "d/only": "x", "d/sub/": "", "e/f": "0600 x", "g/old.pyc": "x", "g/h": "x",
-	}
-	dir := newTree(t, tree)
-	m := scan(t, dir)
-	before := m.Digest()
-	cs := Changeset{Changes: []Change{
-		{Op: Delete, Path: "a/b/only", Before: []byte("x")},
-		{Op: Delete, Path: "c/only", Before: []byte("x")},
-		{Op: Delete, Path: "d/only", Before: []byte("x")},
-		{Op: Rename, Path: "n/e/w", From: "e/f", Before: []byte("x"), After: []byte("y"), Mode: 0o644},
-		{Op: Delete, Path: "g/h", Before: []byte("x")},
-		{Op: Create, Path: "g/new.pyc", After: []byte("z"), Mode: 0o644},
-	}}
-	w := m.With(cs)
-	promote(t, dir, cs)
-	now := scan(t, dir)
-	want := []string{"a", "a/b2", "a/b2/keep", "c", "d", "d/sub", "g", "n", "n/e", "n/e/w"}
-	if got := paths(w); !slices.Equal(got, want) || !slices.Equal(paths(now), want) {
-		t.Errorf("foreseen %q, found %q, want %q", got, paths(now), want)
-	}
-	if w.Digest() != now.Digest() {
-		t.Error("the digest is not the one foreseen")
-	}
-	if e, _ := w.Lookup("n/e/w"); e.Mode != 0o600 || e.MTime != 0 || e.CTime != 0 || e.Inode != 0 {
-		t.Errorf("entry: %+v", e)
-	}
-	if m.Digest() != before {
-		t.Error("With changed the manifest that it was asked of")
-	}
-	if w := m.With(create("../x", "")); w != m {
-		t.Error("a changeset that may not be is foreseen")
-	}
-}
-
 func TestTheManifestAfterAChangesetServesItsContent(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "old", "g": "same", "h": "gone"})
+	dir := treetest.New(t, treetest.Files{"f": "old", "g": "same", "h": "gone"})
 	m := scan(t, dir)
 	w := m.With(modify("f", "old", "new")).With(create("n", "fresh")).With(remove("h", "gone"))
 	for name, want := range map[string]string{"f": "new", "g": "same", "n": "fresh"} {

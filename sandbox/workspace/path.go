@@ -83,8 +83,8 @@ func partRefusal(part string) string {
 		return "it is in .git, which is git's own"
 	case strings.HasPrefix(lower, ".wh."):
 		return "its name starts with .wh., which deletes files in container layers"
-	case strings.HasPrefix(lower, slotPrefix):
-		return "its name starts with " + slotPrefix + ", which is the agent's own"
+	case strings.HasPrefix(lower, SlotPrefix):
+		return "its name starts with " + SlotPrefix + ", which is the agent's own"
 	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || strings.HasPrefix(part, " "):
 		return "a part begins or ends with a space or ends with a dot, which some systems drop"
 	case strings.Contains(part, ":"):

@@ -1,14 +1,13 @@
 package workspace
 
 import (
-	"errors"
 	"maps"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/internal/treetest"
 
 	"pgregory.net/rapid"
 )
@@ -73,65 +72,15 @@ func drawChanges(t *rapid.T, before, after map[string]string) Changeset {
 	for _, name := range fresh {
 		cs.Changes = append(cs.Changes, create(name, after[name]).Changes...)
 	}
-	cs.Changes = cs.sorted()
+	cs.Changes = cs.Sorted()
 	return cs
 }
 
 // drop removes a directory of a property's round at its end.
 func roundTree(t *rapid.T, tb testing.TB, tree map[string]string) string {
-	dir := memoryTree(tb, files(tree))
+	dir := treetest.Memory(tb, treetest.Files(tree))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
-}
-
-// C17, C18.
-func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		text := rapid.SampledFrom([]string{"", "1", "2", "3\n"})
-		before, after := drawTree(rt, "before", text), drawTree(rt, "after", text)
-		cs := drawChanges(rt, before, after)
-		dir := roundTree(rt, t, before)
-		// Things that a scan leaves out, and empty directories, keep a directory from going.
-		dirs := map[string]bool{}
-		for name := range before {
-			dirs[path.Dir(name)] = true
-		}
-		for _, d := range slices.Sorted(maps.Keys(dirs)) {
-			if rapid.IntRange(0, 4).Draw(rt, "extra") == 0 {
-				fill(t, dir, files{d + "/" + rapid.SampledFrom([]string{"x.pyc", "nothing/", "__pycache__/y"}).Draw(rt, "what"): ""})
-			}
-		}
-		m, disk := scan(t, dir), onDisk(t, dir)
-		p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)
-		var conflict *ConflictError
-		if errors.As(err, &conflict) && strings.Contains(conflict.Reason, "directory is to become a file") {
-			same(t, "after a refusal", disk, onDisk(t, dir))
-			return
-		}
-		if err == nil {
-			err = errors.Join(p.Commit(t.Context()), p.Close())
-		}
-		if err != nil {
-			rt.Fatalf("%v: %v", cs.Diff(), err)
-		}
-		now := scan(t, dir)
-		if m.With(cs).Digest() != now.Digest() {
-			rt.Fatalf("foreseen %q, found %q, after\n%s", paths(m.With(cs)), paths(now), cs.Diff())
-		}
-		for name, want := range after {
-			if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil {
-				rt.Fatalf("%s: %q, %v, want %q", name, got, err, want)
-			}
-		}
-		promote(t, dir, cs.Reverse())
-		// A changeset knows no empty directories.
-		isDir := func(_, text string) bool { return strings.HasPrefix(text, "d") }
-		undone := onDisk(t, dir)
-		maps.DeleteFunc(disk, isDir)
-		maps.DeleteFunc(undone, isDir)
-		same(t, "after the undo of\n"+cs.Diff(), disk, undone)
-	})
 }
 
 func TestPropertyGitAppliesTheDiff(t *testing.T) {
@@ -142,9 +91,9 @@ func TestPropertyGitAppliesTheDiff(t *testing.T) {
 		if cs.Empty() {
 			return
 		}
-		got := applied(t, files(before), cs.Diff())
+		got := treetest.Applied(t, treetest.Files(before), cs.Diff())
 		dir := roundTree(rt, t, after)
-		for name, want := range onDisk(t, dir) {
+		for name, want := range treetest.OnDisk(t, dir) {
 			if got[name] != want {
 				rt.Fatalf("%s is %s, not %s, after\n%s", name, got[name], want, cs.Diff())
 			}

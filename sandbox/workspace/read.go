@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,17 +28,17 @@ func ReadFile(root, name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
 		return nil, refuse("not a plain path inside the workspace")
 	}
-	t, err := openTree(root)
+	t, err := dirfd.Open(root)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	if name == "." {
 		return nil, refuse("is a directory")
 	}
 	// It does not wait, so that a pipe without a writer hangs nobody: what it is is asked of the open file, and not of
 	// the name, which may mean another by then.
-	f, err := t.open(name, unix.O_RDONLY, 0)
+	f, err := t.Open(name, unix.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP):
 		return nil, refuse("is a symbolic link, which is not followed")
@@ -50,7 +52,7 @@ func ReadFile(root, name string) ([]byte, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	if kind, other := kindOf(st.Mode); kind == Dir {
+	if kind, other := KindOf(st.Mode); kind == Dir {
 		return nil, refuse("is a directory")
 	} else if kind != File {
 		return nil, refuse("is a " + other)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -84,18 +86,18 @@ type folder struct {
 // repositories looks for repositories among the folders of a changeset. To
 // what the changeset says comes what lies there already.
 type repositories struct {
-	changes []pathChange
+	changes []PathChange
 	root    folder
 	// Those with a change, in the order of their changes.
 	changed []*folder
 }
 
 // newRepositories takes in the changes, sorted.
-func newRepositories(changes []pathChange) *repositories {
+func newRepositories(changes []PathChange) *repositories {
 	r := &repositories{changes: changes}
 	for _, c := range changes {
 		// Folding keeps slashes: no other character becomes or joins with one.
-		parts := strings.Split(fold(c.path), "/")
+		parts := strings.Split(Fold(c.Path), "/")
 		deepest := len(parts) - 1
 		for deepest >= 0 && !isGitFile(parts[deepest]) {
 			deepest--
@@ -115,7 +117,7 @@ func newRepositories(changes []pathChange) *repositories {
 				at.below[parts[i]] = &folder{}
 			}
 			at = at.below[parts[i]]
-			length += 1 + strings.IndexByte(c.path[length:], '/')
+			length += 1 + strings.IndexByte(c.Path[length:], '/')
 		}
 	}
 	return r
@@ -124,25 +126,25 @@ func newRepositories(changes []pathChange) *repositories {
 // note takes in that c writes at or below name, which is git's, in f. The
 // directory is the first length bytes of the path of c; last says that name is
 // the file itself.
-func (r *repositories) note(f *folder, c pathChange, name string, last bool, length int) {
+func (r *repositories) note(f *folder, c PathChange, name string, last bool, length int) {
 	if f.change == "" {
-		f.change, f.dir = c.path, strings.TrimSuffix(c.path[:length], "/")
+		f.change, f.dir = c.Path, strings.TrimSuffix(c.Path[:length], "/")
 		r.changed = append(r.changed, f)
 	}
-	if c.existed {
-		f.before.add(name, last && isHead(c.before))
+	if c.Existed {
+		f.before.add(name, last && isHead(c.Before))
 	}
-	if c.exists {
-		f.after.add(name, last && isHead(c.after))
+	if c.Exists {
+		f.after.add(name, last && isHead(c.After))
 	}
 }
 
 // found takes in that the path name lies in f already. What the changeset does
 // to that very path is known.
 func (r *repositories) found(f *folder, name string, head bool) {
-	folded := fold(path.Base(name))
+	folded := Fold(path.Base(name))
 	f.before.add(folded, head)
-	if _, ok := lookup(r.changes, name); !ok {
+	if _, ok := FindChange(r.changes, name); !ok {
 		f.after.add(folded, head)
 	}
 }
@@ -154,12 +156,12 @@ func (r *repositories) addManifest(m *Manifest) {
 		return
 	}
 	for _, e := range m.Entries {
-		if !isLayout(fold(path.Base(e.Path))) {
+		if !isLayout(Fold(path.Base(e.Path))) {
 			continue
 		}
 		f := &r.root
 		if dir := path.Dir(e.Path); dir != "." {
-			for part := range strings.SplitSeq(fold(dir), "/") {
+			for part := range strings.SplitSeq(Fold(dir), "/") {
 				if f = f.below[part]; f == nil {
 					break
 				}
@@ -186,7 +188,7 @@ func (m *Manifest) holdsHead(e Entry) bool {
 }
 
 // addTree takes in what lies on the host, whether a scan sees it or not.
-func (r *repositories) addTree(t *tree) error {
+func (r *repositories) addTree(t *dirfd.Tree) error {
 	if len(r.changed) == 0 {
 		return nil
 	}
@@ -194,20 +196,20 @@ func (r *repositories) addTree(t *tree) error {
 }
 
 // walk takes in the directories dirs, which are f, and what f has below.
-func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
+func (r *repositories) walk(t *dirfd.Tree, f *folder, dirs []string) error {
 	below := map[string][]string{}
 	for _, dir := range dirs {
-		names, err := t.names(dir)
-		if gone(err) { // or a link or a file, below which nothing is written
+		names, err := t.Names(dir)
+		if dirfd.Gone(err) { // or a link or a file, below which nothing is written
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		for _, base := range names {
-			folded, name := fold(base), path.Join(dir, base)
+			folded, name := Fold(base), path.Join(dir, base)
 			if isLayout(folded) {
-				r.found(f, name, t.holdsHead(name, folded))
+				r.found(f, name, treeHoldsHead(t, name, folded))
 			}
 			if f.below[folded] != nil {
 				below[folded] = append(below[folded], name)
@@ -222,20 +224,20 @@ func (r *repositories) walk(t *tree, f *folder, dirs []string) error {
 	return nil
 }
 
-// holdsHead reports whether name on the host could be a valid HEAD. What
+// treeHoldsHead reports whether name on the host could be a valid HEAD. What
 // cannot be read could, and so could a link: git does not follow it.
-func (t *tree) holdsHead(name, folded string) bool {
+func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	if folded != "head" {
 		return false
 	}
-	st, err := t.stat(name)
+	st, err := t.Stat(name)
 	if err != nil {
-		return !gone(err)
+		return !dirfd.Gone(err)
 	}
-	if kind, _ := kindOf(st.Mode); kind != File {
+	if kind, _ := KindOf(st.Mode); kind != File {
 		return kind == Symlink
 	}
-	file, err := t.open(name, unix.O_RDONLY, 0)
+	file, err := t.Open(name, unix.O_RDONLY, 0)
 	if err != nil {
 		return true
 	}
@@ -266,28 +268,29 @@ func (r *repositories) refusal() error {
 // configuration and hooks name. It looks at cs, at m and at the host, where
 // also files count that the scan has left out.
 func (m *Manifest) CheckRepositories(cs Changeset) error {
-	changes, err := cs.flatten()
+	changes, err := cs.Flatten()
 	if err != nil {
 		return err
 	}
 	r := newRepositories(changes)
 	r.addManifest(m)
 	// Where the host cannot be read, Prepare comes to that again, and fails.
-	if t, err := openTree(m.Root); err == nil {
+	if t, err := dirfd.Open(m.Root); err == nil {
 		_ = r.addTree(t)
-		t.close()
+		t.Close()
 	}
 	return r.refusal()
 }
 
-// checkRepositories is CheckRepositories on the host alone.
-func (j *journal) checkRepositories(cs Changeset) error {
-	changes, err := cs.flatten()
+// CheckRepositoriesIn is CheckRepositories of the files in t alone, whether a scan sees
+// them or not. What cannot be read is an error.
+func CheckRepositoriesIn(t *dirfd.Tree, cs Changeset) error {
+	changes, err := cs.Flatten()
 	if err != nil {
 		return err
 	}
 	r := newRepositories(changes)
-	if err := r.addTree(j.tree); err != nil {
+	if err := r.addTree(t); err != nil {
 		return err
 	}
 	return r.refusal()

@@ -14,6 +14,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agent/sandbox/workspace/git"
+
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"github.com/moby/patternmatcher"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -123,18 +127,12 @@ type vanishedError struct{ path string }
 // it.
 func (e *vanishedError) Error() string { return e.path + " went away" }
 
-// gone reports that a path, or a directory on the way to it, is there no more
-// or is something else.
-func gone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO)
-}
-
 // explain turns the error of reading rel into one that says what to do.
 func explain(rel string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: make it readable (chmod u+r) or add %q to exclude in agent.toml", err, rel)
-	case gone(err):
+	case dirfd.Gone(err):
 		return &vanishedError{path: rel}
 	}
 	return err
@@ -142,11 +140,11 @@ func explain(rel string, err error) error {
 
 // A scanner is one walk.
 type scanner struct {
-	tree    *tree
+	tree    *dirfd.Tree
 	lim     Limits
 	m       *Manifest
 	exclude *patternmatcher.PatternMatcher
-	ignored ignored
+	ignored git.Ignored
 	// Excluded directories, which enter when something in them does.
 	held map[string]Entry
 	// Directories still to read.
@@ -174,11 +172,11 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 		return nil, err
 	}
 	began := c.time()
-	t, err := openTree(root)
+	t, err := dirfd.Open(root)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	s := &scanner{
 		tree: t, lim: lim, m: &Manifest{Root: root, exclude: slices.Clone(exclude)},
 		held: map[string]Entry{}, usage: map[string]*Usage{}, todo: []string{"."}, stamped: map[uint64]bool{}, shared: map[string]bool{},
@@ -189,8 +187,8 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 	}
 	// Read before the files: a branch that is switched during the walk then
 	// differs from the Head noted here, and is noticed on promoting.
-	if repo, ok := findRepo(root); ok {
-		s.m.Head = repo.head()
+	if repo, ok := git.Find(root); ok {
+		s.m.Head = repo.Head()
 	}
 	if err := s.prepare(ctx, c); err != nil {
 		return nil, err
@@ -223,7 +221,7 @@ func (s *scanner) prepare(ctx context.Context, c cache) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(answered)
-		return s.ignored.load(ctx, s.m.Root, ".")
+		return s.ignored.Load(ctx, s.m.Root, ".")
 	})
 	group.Go(func() error {
 		s.was = c.load()
@@ -256,7 +254,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 			return err
 		}
 	}
-	if err := s.ignored.enter(ctx, s.m.Root, rel, l.names); err != nil {
+	if err := s.ignored.Enter(ctx, s.m.Root, rel, l.names); err != nil {
 		return err
 	}
 	for _, c := range l.found {
@@ -269,7 +267,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 
 // isVenv recognises Python's virtual environments by what they hold, so that a
 // source directory called env stays.
-func isVenv(t *tree, rel string, names []string) bool {
+func isVenv(t *dirfd.Tree, rel string, names []string) bool {
 	if slices.Contains(names, "pyvenv.cfg") {
 		return true
 	}
@@ -277,7 +275,7 @@ func isVenv(t *tree, rel string, names []string) bool {
 		return false
 	}
 	for _, activate := range []string{"bin/activate", "Scripts/activate"} {
-		if _, err := t.stat(path.Join(rel, activate)); err == nil {
+		if _, err := t.Stat(path.Join(rel, activate)); err == nil {
 			return true
 		}
 	}
@@ -313,7 +311,7 @@ func (s *scanner) child(c *listed) error {
 		s.skip(rel, why, true)
 	case isSecret(rel) && !(kind == Dir && path.Base(rel) == ".env"):
 		s.skip(rel, "secret", false)
-	case s.ignored.has(rel, kind == Dir):
+	case s.ignored.Has(rel, kind == Dir):
 		s.skip(rel, "ignored by git", true)
 	case excluded && (kind != Dir || !s.exclude.Exclusions()):
 		s.skip(rel, "excluded", true)

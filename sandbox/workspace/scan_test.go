@@ -14,6 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"agent/sandbox/workspace/internal/treetest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -31,7 +35,7 @@ func skipped(m *Manifest) map[string]string {
 
 func TestScanListsFilesDirectoriesAndLinks(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{
+	dir := treetest.New(t, treetest.Files{
 		"b.txt": "0640 bee\n", "a/x.sh": "0755 #!", "a/b/": "0700 ", "a.txt": "", "to-b": "->b.txt", "é": "accent",
 		"loop": "->loop", "up": "->..", "dangling": "->nowhere/at all",
 	})
@@ -52,11 +56,11 @@ func TestScanListsFilesDirectoriesAndLinks(t *testing.T) {
 		Path: "b.txt", Kind: File, Mode: 0o640, Size: 4, MTime: info.ModTime().UnixNano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
 		Digest: "85bc2efb6d25ff2fd1f6da31d0d3e4d4953ae5d4d52b3f95ca4bdae6a4cf1e4e",
 	}
-	wantFile.Digest = digest([]byte("bee\n"))
+	wantFile.Digest = Digest([]byte("bee\n"))
 	if got, _ := m.Lookup("b.txt"); got != wantFile {
 		t.Errorf("file: %s", cmp.Diff(wantFile, got))
 	}
-	if got, _ := m.Lookup("dangling"); got.Kind != Symlink || got.Target != "nowhere/at all" || got.Digest != digest([]byte("nowhere/at all")) {
+	if got, _ := m.Lookup("dangling"); got.Kind != Symlink || got.Target != "nowhere/at all" || got.Digest != Digest([]byte("nowhere/at all")) {
 		t.Errorf("link: %+v", got)
 	}
 	if got, _ := m.Lookup("a/b"); got.Kind != Dir || got.Mode != 0o700 || got.Digest != "" || got.Size != 0 {
@@ -69,7 +73,7 @@ func TestScanListsFilesDirectoriesAndLinks(t *testing.T) {
 
 func TestScanLeavesOutWhatNobodyWrote(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{
+	dir := treetest.New(t, treetest.Files{
 		"src/main.py": "", ".git/config": "", "sub/.git": "gitdir: elsewhere\n", "sub/f": "",
 		".agent/HISTORY.md": "", "deep/.agent/stays": "",
 		"node_modules/x/index.js": "", "web/node_modules/y": "", "src/__pycache__/main.pyc": "", "src/old.pyc": "",
@@ -103,7 +107,7 @@ func TestScanNeverTakesSecretsIn(t *testing.T) {
 		".env", ".env.production", "app/.env.local", ".netrc", "_netrc", ".pypirc", ".pgpass", ".git-credentials", "id_rsa", "k/id_ed25519",
 		"cert.p12", "cert.PFX", "store.jks", "a.keystore", ".ssh", ".aws", "x/.gnupg", ".kube", ".docker/config.json", ".npmrc", "tls/server.pem", "tls/server.key",
 	}
-	tree := files{
+	tree := treetest.Files{
 		".ssh/known_hosts": "h", ".aws/credentials": "c", "x/.gnupg/ring": "r", ".kube/config": "c",
 		".npmrc":         "//registry.example.com/:_authToken=abc\n",
 		"tls/server.pem": "-----BEGIN CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\n", "tls/server.key": "-----BEGIN PRIVATE KEY-----\n",
@@ -115,7 +119,7 @@ func TestScanNeverTakesSecretsIn(t *testing.T) {
 			tree[name] = "secret"
 		}
 	}
-	m := scan(t, newTree(t, tree))
+	m := scan(t, treetest.New(t, tree))
 	got := skipped(m)
 	slices.Sort(secret)
 	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, secret) {
@@ -136,9 +140,9 @@ func TestScanNeverTakesSecretsIn(t *testing.T) {
 // C08.
 func TestScanSkipsSpecialFilesAndOddNamesWithoutBlocking(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"ok": "", "d/ok": ""})
-	fifo(t, filepath.Join(dir, "pipe"))
-	fifo(t, filepath.Join(dir, "d", "key.pem"))
+	dir := treetest.New(t, treetest.Files{"ok": "", "d/ok": ""})
+	treetest.FIFO(t, filepath.Join(dir, "pipe"))
+	treetest.FIFO(t, filepath.Join(dir, "d", "key.pem"))
 	l, err := net.Listen("unix", filepath.Join(dir, "s"))
 	if err != nil {
 		t.Fatal(err)
@@ -162,14 +166,14 @@ func TestScanSkipsSpecialFilesAndOddNamesWithoutBlocking(t *testing.T) {
 
 func TestScanExcludesByPatternWithExceptions(t *testing.T) {
 	t.Parallel()
-	tree := files{"data/big/1": "", "data/big/keep.txt": "", "data/2": "", "src/a.gen.py": "", "src/a.py": "", "other/big/1": ""}
+	tree := treetest.Files{"data/big/1": "", "data/big/keep.txt": "", "data/2": "", "src/a.gen.py": "", "src/a.py": "", "other/big/1": ""}
 	for _, test := range []struct{ patterns, want []string }{
 		{nil, []string{"data", "data/2", "data/big", "data/big/1", "data/big/keep.txt", "other", "other/big", "other/big/1", "src", "src/a.gen.py", "src/a.py"}},
 		{[]string{"data"}, []string{"other", "other/big", "other/big/1", "src", "src/a.gen.py", "src/a.py"}},
 		{[]string{"**/big", "**/*.gen.py"}, []string{"data", "data/2", "other", "src", "src/a.py"}},
 		{[]string{"data", "other", "!data/big/keep.txt"}, []string{"data", "data/big", "data/big/keep.txt", "src", "src/a.gen.py", "src/a.py"}},
 	} {
-		m := scan(t, newTree(t, tree), test.patterns...)
+		m := scan(t, treetest.New(t, tree), test.patterns...)
 		if got := paths(m); !slices.Equal(got, test.want) {
 			t.Errorf("exclude %q: %s", test.patterns, cmp.Diff(test.want, got))
 		}
@@ -180,7 +184,7 @@ func TestScanExcludesByPatternWithExceptions(t *testing.T) {
 			t.Errorf("exclude %q: nothing is said to be skipped", test.patterns)
 		}
 	}
-	if _, err := Scan(t.Context(), newTree(t, tree), []string{"[a"}, Limits{}); err == nil || !strings.Contains(err.Error(), "agent.toml") {
+	if _, err := Scan(t.Context(), treetest.New(t, tree), []string{"[a"}, Limits{}); err == nil || !strings.Contains(err.Error(), "agent.toml") {
 		t.Errorf("a bad pattern: %v", err)
 	}
 }
@@ -188,11 +192,11 @@ func TestScanExcludesByPatternWithExceptions(t *testing.T) {
 // C19.
 func TestScanBeyondTheLimitsNamesTheLargestDirectories(t *testing.T) {
 	t.Parallel()
-	tree := files{"a.txt": "1"}
+	tree := treetest.Files{"a.txt": "1"}
 	for i := range 30 {
 		tree[fmt.Sprintf("data/raw/%02d", i)] = strings.Repeat("x", 1000)
 	}
-	dir := newTree(t, tree)
+	dir := treetest.New(t, tree)
 	_, err := Scan(t.Context(), dir, nil, Limits{Files: 20})
 	var big *TooLargeError
 	if !errors.As(err, &big) || big.Files != 21 || big.Largest[0].Path != "data/raw" {
@@ -212,14 +216,14 @@ func TestScanBeyondTheLimitsNamesTheLargestDirectories(t *testing.T) {
 
 func TestScanRefusesWhatIsNoDirectory(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": ""})
+	dir := treetest.New(t, treetest.Files{"f": ""})
 	for _, name := range []string{"f", "none"} {
 		_, err := Scan(t.Context(), filepath.Join(dir, name), nil, Limits{})
 		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if m := scan(t, newTree(t, nil)); len(m.Entries) != 0 {
+	if m := scan(t, treetest.New(t, nil)); len(m.Entries) != 0 {
 		t.Errorf("an empty workspace has %v", m.Entries)
 	}
 	if err := os.Symlink(dir, dir+".link"); err != nil {
@@ -233,13 +237,13 @@ func TestScanRefusesWhatIsNoDirectory(t *testing.T) {
 
 func TestScanOfAnUnreadableFileSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	for name, tree := range map[string]files{
+	for name, tree := range map[string]treetest.Files{
 		"a/shut.txt": {"a/shut.txt": "0000 x"},
 		"a/shut":     {"a/shut/": "0000 "},
 	} {
-		dir := newTree(t, tree)
-		openParents(t, dir)
-		out, err := asNobody(second(t, "scan", dir, 0)).CombinedOutput()
+		dir := treetest.New(t, tree)
+		treetest.OpenParents(t, dir)
+		out, err := treetest.AsNobody(second(t, dir)).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), name) || !strings.Contains(string(out), "chmod") || !strings.Contains(string(out), "agent.toml") {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
@@ -250,17 +254,17 @@ func TestScanStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Scan(ctx, newTree(t, files{"f": ""}), nil, Limits{}); !errors.Is(err, context.Canceled) {
+	if _, err := Scan(ctx, treetest.New(t, treetest.Files{"f": ""}), nil, Limits{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDigestDependsOnContentAlone(t *testing.T) {
 	t.Parallel()
-	tree := files{"a": "1", "b/c": "0755 2", "l": "->a"}
-	dir := newTree(t, tree)
+	tree := treetest.Files{"a": "1", "b/c": "0755 2", "l": "->a"}
+	dir := treetest.New(t, tree)
 	first := scan(t, dir).Digest()
-	if other := scan(t, newTree(t, tree)).Digest(); other != first {
+	if other := scan(t, treetest.New(t, tree)).Digest(); other != first {
 		t.Error("an equal tree elsewhere has another digest")
 	}
 	then := time.Unix(1, 0)
@@ -271,7 +275,7 @@ func TestDigestDependsOnContentAlone(t *testing.T) {
 		t.Error("a touch changes the digest")
 	}
 	seen := map[string]string{first: "the tree"}
-	for _, tree := range []files{
+	for _, tree := range []treetest.Files{
 		{"a": "2", "b/c": "0755 2", "l": "->a"},
 		{"a": "1", "b/c": "2", "l": "->a"},
 		{"a": "1", "b/c": "0755 2", "l": "->b"},
@@ -280,7 +284,7 @@ func TestDigestDependsOnContentAlone(t *testing.T) {
 		{"a": "1", "b/c": "0755 2", "l": "->a", "d/": ""},
 		{"a": "1", "b/c": "0755 2", "l": "->a", "b/": "0700 "},
 	} {
-		d := scan(t, newTree(t, tree)).Digest()
+		d := scan(t, treetest.New(t, tree)).Digest()
 		if seen[d] != "" {
 			t.Errorf("%v has the digest of %s", tree, seen[d])
 		}
@@ -290,7 +294,7 @@ func TestDigestDependsOnContentAlone(t *testing.T) {
 
 func TestScanSeesAnEditOfEqualSizeWithTheOldTime(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": "before"})
+	dir := treetest.New(t, treetest.Files{"f": "before"})
 	name := filepath.Join(dir, "f")
 	m := scan(t, dir)
 	e, _ := m.Lookup("f")
@@ -308,12 +312,12 @@ func TestScanSeesAnEditOfEqualSizeWithTheOldTime(t *testing.T) {
 
 func TestAFileThatChangesUnderTheReaderIsReadAgainThenRefused(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": strings.Repeat("x", 100)})
-	tr, err := openTree(dir)
+	dir := treetest.New(t, treetest.Files{"f": strings.Repeat("x", 100)})
+	tr, err := dirfd.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tr.close()
+	defer tr.Close()
 	// The context is asked at each read, so it serves as a writer that comes in between.
 	ctx := &meddler{Context: t.Context(), name: filepath.Join(dir, "f"), times: 3}
 	e := Entry{Path: "f", Kind: File}
@@ -324,7 +328,7 @@ func TestAFileThatChangesUnderTheReaderIsReadAgainThenRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Digest != digest(content) || e.Size != int64(len(content)) {
+	if e.Digest != Digest(content) || e.Size != int64(len(content)) {
 		t.Errorf("the digest is not that of the last content: %+v", e)
 	}
 	ctx = &meddler{Context: t.Context(), name: ctx.name, times: 1000}
@@ -336,7 +340,7 @@ func TestAFileThatChangesUnderTheReaderIsReadAgainThenRefused(t *testing.T) {
 
 func TestAnOverwriteOfEqualSizeUnderTheReaderIsNoticed(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"f": strings.Repeat("x", 100)})
+	dir := treetest.New(t, treetest.Files{"f": strings.Repeat("x", 100)})
 	name := filepath.Join(dir, "f")
 	// The clock of the file system may be coarse: the file is from long ago, so that any write shows.
 	then := time.Unix(1, 0)
@@ -355,7 +359,7 @@ func TestAnOverwriteOfEqualSizeUnderTheReaderIsNoticed(t *testing.T) {
 	if _, err := hashFile(ctx, newHandle(t, dir), &e, make([]byte, 64)); err != nil {
 		t.Fatal(err)
 	}
-	if want := digest([]byte(content(t, name))); e.Digest != want {
+	if want := Digest([]byte(treetest.Content(t, name))); e.Digest != want {
 		t.Errorf("the digest is %s, that of the content is %s", e.Digest, want)
 	}
 }
@@ -377,7 +381,7 @@ func (a *acting) Err() error {
 
 func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"gone": "x", "d/x": "y"})
+	dir := treetest.New(t, treetest.Files{"gone": "x", "d/x": "y"})
 	// Asked first of all and before each directory: by the third time the root has been listed.
 	ctx := &acting{Context: t.Context(), act: map[int]func() error{3: func() error { return os.Remove(filepath.Join(dir, "gone")) }}}
 	m, err := Scan(ctx, dir, nil, Limits{})
@@ -419,7 +423,7 @@ func (m *meddler) Err() error {
 
 func TestAFileThatVanishesDuringTheScanIsNotAnError(t *testing.T) {
 	t.Parallel()
-	dir := newTree(t, files{"stays": ""})
+	dir := treetest.New(t, treetest.Files{"stays": ""})
 	stop := make(chan struct{})
 	done := make(chan error)
 	go func() {
@@ -453,11 +457,11 @@ func TestAFileThatVanishesDuringTheScanIsNotAnError(t *testing.T) {
 }
 
 func BenchmarkScan10000SmallFiles(b *testing.B) {
-	tree := files{}
+	tree := treetest.Files{}
 	for i := range 10_000 {
 		tree[fmt.Sprintf("d%02d/e%d/f%d.py", i%50, i%7, i)] = strings.Repeat("line of code\n", 40+i%100)
 	}
-	dir := newTree(b, tree)
+	dir := treetest.New(b, tree)
 	for b.Loop() {
 		scan(b, dir)
 	}

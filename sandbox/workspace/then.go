@@ -15,18 +15,18 @@ import (
 // error means that next does not fit: it changes a file that is not there
 // after cs, or with another content.
 func (cs Changeset) Then(next Changeset) (Changeset, error) {
-	first, err := cs.flatten()
+	first, err := cs.Flatten()
 	if err != nil {
 		return Changeset{}, err
 	}
-	second, err := next.flatten()
+	second, err := next.Flatten()
 	if err != nil {
 		return Changeset{}, err
 	}
 	out := Changeset{}
 	touched := map[string]bool{}
 	for _, c := range second {
-		touched[c.path] = true
+		touched[c.Path] = true
 	}
 	spoken := map[string]bool{} // paths that a rename that stays speaks for
 	for _, c := range cs.Changes {
@@ -43,7 +43,7 @@ func (cs Changeset) Then(next Changeset) (Changeset, error) {
 			out.Changes = append(out.Changes, change)
 		}
 	}
-	out.Changes = out.sorted()
+	out.Changes = out.Sorted()
 	return out, nil
 }
 
@@ -67,14 +67,14 @@ func only(cs Changeset, r Change) bool {
 // side that does not touch it is nil.
 type composed struct {
 	path          string
-	first, second *pathChange
+	first, second *PathChange
 }
 
 // merge pairs the changes of two changesets by path.
 //
 // Sorted by path, so that the same two changesets give the same third one each
 // time.
-func merge(first, second []pathChange) []composed {
+func merge(first, second []PathChange) []composed {
 	byPath := map[string]*composed{}
 	at := func(name string) *composed {
 		if byPath[name] == nil {
@@ -83,10 +83,10 @@ func merge(first, second []pathChange) []composed {
 		return byPath[name]
 	}
 	for i := range first {
-		at(first[i].path).first = &first[i]
+		at(first[i].Path).first = &first[i]
 	}
 	for i := range second {
-		at(second[i].path).second = &second[i]
+		at(second[i].Path).second = &second[i]
 	}
 	var out []composed
 	for _, c := range byPath {
@@ -104,7 +104,7 @@ func (c composed) fits() error {
 	if c.first == nil || c.second == nil {
 		return nil
 	}
-	if c.first.exists != c.second.existed || string(c.first.after) != string(c.second.before) {
+	if c.first.Exists != c.second.Existed || string(c.first.After) != string(c.second.Before) {
 		return &PathError{Path: c.path, Reason: "the second change was not made from the result of the first"}
 	}
 	return nil
@@ -123,9 +123,9 @@ func (c composed) change() (Change, bool) {
 	if to == nil {
 		to = from
 	}
-	out := Change{Path: c.path, Before: from.before, After: to.after, Mode: c.mode(), OldMode: c.oldMode()}
+	out := Change{Path: c.path, Before: from.Before, After: to.After, Mode: c.mode(), OldMode: c.oldMode()}
 	switch {
-	case from.existed && to.exists:
+	case from.Existed && to.Exists:
 		out.Op = Modify
 		if out.OldMode == out.Mode {
 			out.OldMode = 0
@@ -133,9 +133,9 @@ func (c composed) change() (Change, bool) {
 		if string(out.Before) == string(out.After) && out.OldMode == 0 {
 			return Change{}, false
 		}
-	case from.existed:
+	case from.Existed:
 		out.Op, out.After, out.OldMode = Delete, nil, 0
-	case to.exists:
+	case to.Exists:
 		out.Op, out.Before, out.OldMode = Create, nil, 0
 	default:
 		return Change{}, false
@@ -149,18 +149,18 @@ func (c composed) mode() fs.FileMode {
 	first, second := c.first, c.second
 	switch {
 	case second == nil:
-		return first.mode
-	case first != nil && first.exists && second.existed && second.oldMode == 0:
-		return first.mode
+		return first.Mode
+	case first != nil && first.Exists && second.Existed && second.OldMode == 0:
+		return first.Mode
 	}
-	return second.mode
+	return second.Mode
 }
 
 // oldMode returns the bits before both, 0 when neither alters any.
 func (c composed) oldMode() fs.FileMode {
-	for _, p := range []*pathChange{c.first, c.second} {
-		if p != nil && p.oldMode != 0 {
-			return p.oldMode
+	for _, p := range []*PathChange{c.first, c.second} {
+		if p != nil && p.OldMode != 0 {
+			return p.OldMode
 		}
 	}
 	return 0

@@ -51,7 +51,7 @@ func TestThenDoesBoth(t *testing.T) {
 				t.Fatalf("%s is listed and not changed", ch.Path)
 			}
 		}
-		if _, err := both.flatten(); err != nil {
+		if _, err := both.Flatten(); err != nil {
 			t.Fatal(err)
 		}
 	})

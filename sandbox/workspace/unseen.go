@@ -1,104 +1,87 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/git"
 )
 
-// kindUnseen is the kind of hold for files that the next scan would pass over.
-const kindUnseen = "unseen"
-
-// unseenRule holds what lies where no scan looks: among installed
-// dependencies, byte code and caches. A tool may believe it, and nobody who
-// reads the project later will see it.
-var unseenRule = holdRule{
-	kindUnseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
-	slices.Concat(unseenNames(leftDirs, "/"), unseenNames(leftFiles, ""), []string{
-		".venv/", "site-packages/", "pyvenv.cfg", "activate", "*.egg-link", "*.pth",
-	}),
-}
-
-// unseenNames makes patterns of a holdRule of names, but for the directories of
-// editors, which have a rule that says more.
-func unseenNames(names []string, end string) (list []string) {
-	for _, name := range names {
-		if name != ".vscode" && name != ".idea" {
-			list = append(list, strings.ToLower(name)+end)
-		}
-	}
-	return list
+// An Unseen is a path of a changeset that a later scan would not have, or the rules in
+// it that hide others from one.
+type Unseen struct {
+	// Slash-separated, relative to the workspace.
+	Path string
+	// Path is a .gitignore that hides files, or may; else git ignores Path itself.
+	Rules bool
+	// The files that Rules hide, relative to the repository of Path; at least one
+	// where there is no Err.
+	Hidden []string
+	// What git said in place of an answer.
+	Err error
 }
 
 // Unseen lists the files that cs puts where git ignores them, as the rules are
 // in m: they would be part of no later snapshot and of no commit. A .gitignore
-// of cs that does the same to files is held itself. Git is asked
-// as Scan asks it. What git gives no answer about is held too.
-func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (holds []Hold) {
+// of cs that does the same to files is listed itself. Git is asked
+// as Scan asks it. What git gives no answer about is listed too.
+func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	// Each repository knows its own; a nested one is asked about itself.
-	inside := map[repo][]string{}
-	for _, c := range cs.sorted() {
+	inside := map[git.Repo][]string{}
+	for _, c := range cs.Sorted() {
 		if _, known := m.Lookup(c.Path); known || c.Op == Delete {
 			continue
 		}
 		r := m.repoOf(c.Path)
 		inside[r] = append(inside[r], c.Path)
 	}
-	hold := func(name, reason string) {
-		holds = append(holds, Hold{Path: name, Kind: kindUnseen, Reason: reason, Block: true})
-	}
 	for r, names := range inside {
 		dir, places := m.Root, make([]string, len(names))
-		if strings.HasPrefix(r.top, m.Root+string(filepath.Separator)) {
-			dir = r.top
+		if strings.HasPrefix(r.Top, m.Root+string(filepath.Separator)) {
+			dir = r.Top
 		}
 		for i, name := range names {
 			places[i] = m.host(name)
 		}
-		list, err := askIgnored(ctx, r, dir, places)
+		ignored, err := r.Ignoring(ctx, dir, places)
 		for _, name := range names {
-			switch {
-			case err != nil:
-				hold(name, "Git does not say whether it ignores it: "+quote(err.Error()))
-			case slices.Contains(list, m.host(name)):
-				hold(name, "Git ignores it, so no later run and no commit has it.")
+			if err != nil || slices.Contains(ignored, m.host(name)) {
+				list = append(list, Unseen{Path: name, Err: err})
 			}
 		}
 	}
-	holds = append(holds, m.hidden(ctx, cs)...)
-	slices.SortFunc(holds, func(a, b Hold) int { return strings.Compare(a.Path, b.Path) })
-	return holds
+	list = append(list, m.hiding(ctx, cs)...)
+	slices.SortFunc(list, func(a, b Unseen) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 // repoOf is the repository that a path of the workspace belongs to.
-func (m *Manifest) repoOf(name string) repo {
-	r, ok := findRepo(filepath.Dir(m.host(name)))
+func (m *Manifest) repoOf(name string) git.Repo {
+	r, ok := git.Find(filepath.Dir(m.host(name)))
 	if !ok {
-		r = repo{top: m.Root}
+		r = git.Repo{Top: m.Root}
 	}
 	return r
 }
 
-// hidden holds each .gitignore of cs whose repository has files that git ignores
+// hiding lists each .gitignore of cs whose repository has files that git ignores
 // as soon as the rules are those of cs. Files that git tracks are none of them: the
 // next scan has them all the same.
-func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
+func (m *Manifest) hiding(ctx context.Context, cs Changeset) (list []Unseen) {
 	files := map[string][]byte{} // what there is after the patch, with the text of rules
 	for _, e := range m.Entries {
 		if files[e.Path] = nil; path.Base(e.Path) == gitignore && e.Kind == File {
 			files[e.Path], _ = m.ReadFile(e.Path) // what changed meanwhile is a conflict later
 		}
 	}
-	asked := map[repo]string{} // to the .gitignore that is asked about
-	for _, c := range cs.sorted() {
+	asked := map[git.Repo]string{} // to the .gitignore that is asked about
+	for _, c := range cs.Sorted() {
 		delete(files, c.From)
 		if files[c.Path] = c.After; c.Op == Delete {
 			delete(files, c.Path)
@@ -110,16 +93,12 @@ func (m *Manifest) hidden(ctx context.Context, cs Changeset) (holds []Hold) {
 		}
 	}
 	for r, rules := range asked {
-		list, err := m.askPatched(ctx, r, files)
-		switch {
-		case err != nil:
-			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: "Git does not say what it ignores then: " + quote(err.Error())})
-		case len(list) > 0:
-			holds = append(holds, Hold{Path: rules, Kind: kindUnseen, Block: true, Reason: fmt.Sprintf(
-				"Git ignores files of the workspace then (%d of them, as %s), which no later run and no commit has.", len(list), quote(list[0]))})
+		hidden, err := m.askPatched(ctx, r, files)
+		if err != nil || len(hidden) > 0 {
+			list = append(list, Unseen{Path: rules, Rules: true, Hidden: hidden, Err: err})
 		}
 	}
-	return holds
+	return list
 }
 
 // gitignore is the name of the files with git's rules.
@@ -127,7 +106,7 @@ const gitignore = ".gitignore"
 
 // askPatched returns which of the files, those of one repository, git ignores by
 // the rules among them: in a directory with nothing but these.
-func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]byte) (list []string, err error) {
+func (m *Manifest) askPatched(ctx context.Context, r git.Repo, files map[string][]byte) (list []string, err error) {
 	top, err := os.MkdirTemp("", "agent-rules-")
 	if err != nil {
 		return nil, err
@@ -136,9 +115,9 @@ func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]by
 	var names []string
 	rules := map[string][]byte{} // by their place on the host
 	// Those of the repository above the workspace hold there too.
-	for dir := m.Root; dir != r.top && strings.HasPrefix(dir, r.top); {
+	for dir := m.Root; dir != r.Top && strings.HasPrefix(dir, r.Top); {
 		dir = filepath.Dir(dir)
-		if f, err := regular(filepath.Join(dir, gitignore)); err == nil {
+		if f, err := git.Regular(filepath.Join(dir, gitignore)); err == nil {
 			text, err := io.ReadAll(f)
 			f.Close()
 			if rules[f.Name()] = text; err != nil {
@@ -150,46 +129,21 @@ func (m *Manifest) askPatched(ctx context.Context, r repo, files map[string][]by
 		if m.repoOf(name) != r {
 			continue
 		}
-		names = append(names, filepath.Join(top, strings.TrimPrefix(m.host(name), r.top)))
+		names = append(names, filepath.Join(top, strings.TrimPrefix(m.host(name), r.Top)))
 		if path.Base(name) == gitignore {
 			rules[m.host(name)] = text
 		}
 	}
 	for name, text := range rules {
-		place := filepath.Join(top, strings.TrimPrefix(name, r.top))
+		place := filepath.Join(top, strings.TrimPrefix(name, r.Top))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o700), os.WriteFile(place, text, 0o600)); err != nil {
 			return nil, err
 		}
 	}
-	r.top = top
-	list, err = askIgnored(ctx, r, top, names)
+	r.Top = top
+	list, err = r.Ignoring(ctx, top, names)
 	for i := range list {
 		list[i] = strings.TrimPrefix(list[i], top+string(filepath.Separator))
-	}
-	return list, err
-}
-
-// askIgnored returns which of the places, below one repository, git ignores.
-// Without git, rules that it would read were refused by the scan.
-func askIgnored(ctx context.Context, r repo, dir string, places []string) ([]string, error) {
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	var in bytes.Buffer
-	for _, place := range places {
-		fmt.Fprintf(&in, "%s\x00", place)
-	}
-	args := []string{"check-ignore", "-z", "--stdin"}
-	if exclude, ok := r.exclude(); ok {
-		args = append([]string{"-c", "core.excludesFile=" + exclude}, args...)
-	}
-	list, err := listGit(ctx, bin, r, dir, args, in.Bytes())
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil, nil // none of them: git-check-ignore(1)
 	}
 	return list, err
 }

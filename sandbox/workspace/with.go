@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// newDirMode is the mode of a directory that a changeset needs.
-const newDirMode = 0o755
+// NewDirMode is the mode of a directory that a changeset needs.
+const NewDirMode = 0o755
 
 // With returns the manifest of the workspace after cs: the same root, the
 // entries changed, times zero where cs touches. Its Digest is that which Scan
@@ -20,7 +20,7 @@ const newDirMode = 0o755
 // serves what cs changes from cs. It returns m itself when cs does not pass
 // Check.
 func (m *Manifest) With(cs Changeset) *Manifest {
-	changes, err := cs.flatten()
+	changes, err := cs.Flatten()
 	if err != nil || cs.Check() != nil {
 		return m
 	}
@@ -32,16 +32,16 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 	// directories left empty.
 	left := map[string]bool{}
 	for _, c := range changes {
-		if !c.exists {
-			w.drop(c.path)
-			delete(w.content, c.path)
-			for dir := path.Dir(c.path); dir != "." && !left[dir]; dir = path.Dir(dir) {
+		if !c.Exists {
+			w.drop(c.Path)
+			delete(w.content, c.Path)
+			for dir := path.Dir(c.Path); dir != "." && !left[dir]; dir = path.Dir(dir) {
 				left[dir] = true
 			}
 		}
 	}
 	for _, c := range changes {
-		if c.exists && !m.leavesOut(c.path) {
+		if c.Exists && !m.leavesOut(c.Path) {
 			w.write(c)
 		}
 	}
@@ -94,33 +94,33 @@ func (w *after) below(dir string) []Entry {
 
 // write puts the file of c in place, over a directory too, and makes its
 // parents.
-func (w *after) write(c pathChange) {
-	if w.kind(c.path) == Dir {
-		for _, e := range w.below(c.path) {
+func (w *after) write(c PathChange) {
+	if w.kind(c.Path) == Dir {
+		for _, e := range w.below(c.Path) {
 			w.drop(e.Path)
 		}
 		for name := range w.touched {
-			if strings.HasPrefix(name, c.path+"/") {
+			if strings.HasPrefix(name, c.Path+"/") {
 				w.drop(name)
 			}
 		}
 	}
-	for dir := path.Dir(c.path); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
 		if w.kind(dir) != Dir {
-			w.touched[dir] = &Entry{Path: dir, Kind: Dir, Mode: newDirMode}
+			w.touched[dir] = &Entry{Path: dir, Kind: Dir, Mode: NewDirMode}
 		}
 	}
 	// A path that the manifest does not know counts as one without any bits;
 	// Prepare will find the difference.
 	var host fs.FileMode
-	if e, ok := w.base.Lookup(c.keep); ok {
+	if e, ok := w.base.Lookup(c.Keep); ok {
 		host = e.Mode
 	}
-	w.touched[c.path] = &Entry{
-		Path: c.path, Kind: File, Mode: c.finalMode(host), Size: int64(len(c.after)), Digest: digest(c.after),
+	w.touched[c.Path] = &Entry{
+		Path: c.Path, Kind: File, Mode: c.FinalMode(host), Size: int64(len(c.After)), Digest: Digest(c.After),
 	}
 	// Cloned, since nobody promises that the changeset stays as it is.
-	w.content[c.path] = bytes.Clone(c.after)
+	w.content[c.Path] = bytes.Clone(c.After)
 }
 
 // prune removes a directory that is empty. What a scan leaves out lies on the disk all

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/secret"
 )
 
 // secretVariables are the variables of an environment that hold secrets and
@@ -51,7 +51,7 @@ func (s Settings) LogMasker(getenv func(string) string, password string) func(st
 	return func(text string) string {
 		// Known ones first, by their name: as something that looks like a credential they
 		// would be replaced by a number, which tells nobody which key leaked.
-		text, _ = workspace.HideSecrets(mask(text))
+		text, _ = secret.Hide(mask(text))
 		return llm.Line(text)
 	}
 }

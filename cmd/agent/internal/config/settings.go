@@ -22,8 +22,8 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
-	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A Key is one value that can be configured. It can be set by the flag
@@ -436,11 +436,6 @@ func (s Settings) On(name string) bool {
 	return err == nil && v
 }
 
-// HoldKinds are the kinds of change that may be approved in advance.
-func HoldKinds() []string {
-	return []string{"ci", "git", "dependencies", "tooling", "agent", "secret", "suppression", "weaker-test", "weaker-type", "changed-test", "unseen", "protected"}
-}
-
 // Recording says what of a workspace is kept for replays. A record is read by more people
 // than the user's own file, so what that gives to programs does not get there.
 func (s Settings) Recording() (run.Keep, error) {
@@ -456,9 +451,9 @@ func (s Settings) Recording() (run.Keep, error) {
 }
 
 // Protection returns what the configuration protects.
-func (s Settings) Protection() (*workspace.Protection, error) {
+func (s Settings) Protection() (*policy.Protection, error) {
 	v := s["protect.paths"]
-	p, err := workspace.Protect(ParseList(v.Text))
+	p, err := policy.Protect(ParseList(v.Text))
 	if err != nil {
 		return nil, fault.Usage("mend that pattern", "protect.paths (%s): %w", v.Origin, err)
 	}
@@ -469,8 +464,8 @@ func (s Settings) Protection() (*workspace.Protection, error) {
 func (s Settings) AllowKinds() ([]string, error) {
 	kinds := ParseList(s["allow"].Text)
 	for _, k := range kinds {
-		if !slices.Contains(HoldKinds(), k) {
-			return nil, fault.Usage("the kinds are "+strings.Join(HoldKinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].Origin, k)
+		if !slices.Contains(policy.Kinds(), k) {
+			return nil, fault.Usage("the kinds are "+strings.Join(policy.Kinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].Origin, k)
 		}
 	}
 	return kinds, nil

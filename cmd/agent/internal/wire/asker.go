@@ -9,7 +9,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/secret"
 )
 
 // An asker asks the questions of one run of a chain of models. It is an
@@ -62,7 +62,7 @@ func HideSecrets(q agent.Question) (hidden agent.Question, restore func(string) 
 	// Hidden together, so that one mark means one credential in both; no
 	// text holds NUL.
 	const between = "\x00"
-	text, restore := workspace.HideSecrets(q.System + between + q.Text)
+	text, restore := secret.Hide(q.System + between + q.Text)
 	q.System, q.Text, _ = strings.Cut(text, between)
 	return q, restore
 }

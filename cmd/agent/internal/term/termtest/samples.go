@@ -8,6 +8,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // Diff is a diff of two files with what is hard to show: a text over two lines, a tab,
@@ -71,7 +72,7 @@ func Rejected() run.Document {
 				},
 			},
 			Skipped: []verify.Skip{{Name: "tests", Reason: "the workspace has none"}},
-			Holds:   []workspace.Hold{{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "it defines what CI runs"}},
+			Holds:   []policy.Hold{{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "it defines what CI runs"}},
 			Diff:    Diff,
 		}},
 		Error: &run.Problem{Kind: "patch", Message: "the patch failed: types: 2 findings", Next: "mend the patch and run again"},

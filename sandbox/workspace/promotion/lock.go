@@ -1,0 +1,101 @@
+package promotion
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Lock is the exclusive right to change one workspace. It is an flock on the
+// directory itself: the kernel drops it when the process dies, and it leaves
+// no file behind. The directory is held open, and everything that is written
+// goes to that directory, whatever its path names by then.
+type Lock struct{ tree *dirfd.Tree }
+
+// ErrLocked means that another process is changing the workspace.
+var ErrLocked = errors.New("the workspace is locked by another process")
+
+// Acquire takes the lock of the workspace at root, without waiting. It returns
+// ErrLocked, wrapped with the holder's process number where the system tells
+// it, when another process (or another Acquire in this one) has it.
+func Acquire(root string) (*Lock, error) {
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	t, err := dirfd.Open(real)
+	if err != nil {
+		return nil, err
+	}
+	// A lock file would have to be kept out of snapshots and removed at the
+	// right moment, which nobody has ever got right. The directory is there
+	// anyway.
+	err = unix.Flock(t.FD, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrLocked
+		if pid := holder(t.FD); pid != "" {
+			err = fmt.Errorf("%w: process %s has it", ErrLocked, pid)
+		}
+	}
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("lock %s: %w", root, err)
+	}
+	return &Lock{tree: t}, nil
+}
+
+// InPlace gives a *ConflictError when the path of the workspace does not name
+// the locked directory any more. Whoever reads the workspace by its path asks
+// before and after.
+func (l *Lock) InPlace() error { return inPlace(l.tree) }
+
+// inPlace gives a *ConflictError when the directory is not at its path any more.
+func inPlace(t *dirfd.Tree) error {
+	is, err := t.InPlace()
+	if err == nil && !is {
+		err = &ConflictError{
+			Paths: []string{t.Root}, Reason: "the workspace was moved, or replaced by another directory, since the command began",
+			Next: "name the directory that is meant with --workspace, then run again",
+		}
+	}
+	return err
+}
+
+// holder finds who holds the flock of fd in the kernel's list, "" when it is
+// not there: the list leaves out processes of other containers.
+func holder(fd int) string {
+	var st unix.Stat_t
+	f, err := os.Open("/proc/locks")
+	if err != nil || unix.Fstat(fd, &st) != nil {
+		return ""
+	}
+	defer f.Close()
+	// The list names files by device and inode, in hexadecimal and decimal.
+	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		// As "1: FLOCK  ADVISORY  WRITE 4711 fe:00:131 0 EOF".
+		col := strings.Fields(lines.Text())
+		if len(col) > 5 && col[1] == "FLOCK" && col[5] == want {
+			return col[4]
+		}
+	}
+	return ""
+}
+
+// Release gives the lock back. It may be called twice.
+func (l *Lock) Release() error {
+	if err := l.tree.Close(); err != nil {
+		return fmt.Errorf("release the lock: %w", err)
+	}
+	return nil
+}

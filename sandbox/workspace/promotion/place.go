@@ -1,0 +1,356 @@
+package promotion
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+
+	"agent/sandbox/workspace"
+
+	"agent/sandbox/workspace/internal/dirfd"
+
+	"golang.org/x/sys/unix"
+)
+
+// How one path is changed, and how a later process tells how far that came.
+//
+// Each path of a promotion has one slot, a name outside the user's sight.
+// What lies in the slot is the only record of progress; nothing is written
+// down besides. With N for the staged file, known by its inode number, and O
+// for the file that was there before:
+//
+//	operation   slot before   rename                 slot after
+//	create      N             slot to path           empty
+//	modify      N             slot and path change   O
+//	delete      empty         path to slot           O
+//
+// So apply and revert start by looking into the slot, and do nothing when the
+// rename they are for has happened. Where the file system knows no exchange,
+// modify takes three renames by way of a third name, and settle finishes or
+// undoes them first.
+//
+// A look at a path followed by a rename leaves a moment in which the user can
+// write. Therefore every rename that takes something away is followed by a
+// look at what it took, and reversed when that is not what the plan means;
+// every rename that puts something in place needs a free name, or exchanges.
+// No call in this file can destroy bytes that it has not looked at.
+
+// swapSuffix ends the third name that a swap needs where the file system
+// cannot exchange two.
+const swapSuffix = ".swap"
+
+// A found is what lies at a path at the moment.
+type found struct {
+	absent bool
+	dir    bool
+	// A regular file; the rest is only set for one.
+	plain bool
+	meta  fileMeta
+	inode uint64
+	// Some process has it open for writing.
+	busy bool
+}
+
+// is reports whether the file found is the one that want describes; nil means
+// that no file is there, though a directory may be.
+func (f found) is(want *fileMeta) bool {
+	if want == nil {
+		return f.absent || f.dir
+	}
+	return f.plain && f.meta.Digest == want.Digest && f.meta.Mode == want.Mode
+}
+
+// look tells what lies at rel. A directory, link or device is found, but not
+// read.
+func look(t *dirfd.Tree, rel string) (found, error) {
+	f, err := t.Open(rel, unix.O_RDONLY, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		return found{absent: true}, nil
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO):
+		return found{}, nil // a link, a socket
+	case err != nil:
+		return found{}, err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return found{}, &fs.PathError{Op: "stat", Path: rel, Err: err}
+	}
+	if kind, _ := workspace.KindOf(st.Mode); kind != workspace.File {
+		return found{dir: kind == workspace.Dir}, nil
+	}
+	h := sha256.New()
+	// The lease is asked for after the reading: a writer that came and went in
+	// between has changed the digest, one that is still there is seen.
+	if _, err := io.Copy(h, f); err != nil {
+		return found{}, err
+	}
+	return found{plain: true, inode: st.Ino, busy: dirfd.Writing(f), meta: fileMeta{
+		Digest: hex.EncodeToString(h.Sum(nil)), Mode: st.Mode & 0o777, UID: int(st.Uid), GID: int(st.Gid),
+	}}, nil
+}
+
+// away takes whatever is at a name into a slot, which is free. It is one
+// rename, so that it never removes anything but what it takes.
+func (j *journal) away(from, to string) error { return j.tree.Rename(from, to, 0) }
+
+// put gives the file in a slot a name in the workspace, which must be free:
+// fs.ErrExist when it is not.
+func (j *journal) put(from, to string) error {
+	t := j.tree
+	err := t.Rename(from, to, unix.RENAME_NOREPLACE)
+	if !noFlags(err) {
+		return err
+	}
+	// A hard link never replaces anything either. For a moment the file has
+	// both names: see settle.
+	if err = t.Link(from, to); err == nil {
+		j.at("linked")
+		return t.Unlink(from)
+	}
+	if !errors.Is(err, unix.EPERM) && !noFlags(err) {
+		return err
+	}
+	if _, err := t.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	return t.Rename(from, to, 0)
+}
+
+// noFlags reports that a file system does not know the flags of renameat2.
+func noFlags(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// swap exchanges the files at slot and name, at once where the file system
+// can. Elsewhere name is away for a moment; settle tells what to do after a
+// kill there.
+func (j *journal) swap(slot, name string) error {
+	err := j.tree.Rename(slot, name, unix.RENAME_EXCHANGE)
+	if err == nil {
+		j.at("exchanged")
+	}
+	if !noFlags(err) {
+		return err
+	}
+	if err := j.away(name, slot+swapSuffix); err != nil {
+		return err
+	}
+	j.at("swap: taken away")
+	if err := j.put(slot, name); err != nil {
+		return errors.Join(err, j.settle(slot, name))
+	}
+	j.at("swap: put in place")
+	return j.away(slot+swapSuffix, slot)
+}
+
+// settle brings a move or swap that was cut off to one of its ends.
+func (j *journal) settle(slot, name string) error {
+	// A file that put left with two names keeps the one in the workspace.
+	for _, pair := range [][2]string{{slot + swapSuffix, name}, {slot, name}} {
+		a, err := j.tree.Stat(pair[0])
+		b, berr := j.tree.Stat(pair[1])
+		if err == nil && berr == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+			if err := j.tree.Unlink(pair[0]); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := j.tree.Stat(slot + swapSuffix); err != nil {
+		return nil
+	}
+	if _, err := j.tree.Stat(slot); errors.Is(err, fs.ErrNotExist) {
+		return j.away(slot+swapSuffix, slot)
+	}
+	// Nothing was put in place yet. Should the name be taken by now, then by
+	// the user, and the file taken away stays under its third name: Close
+	// saves it.
+	if err := j.put(slot+swapSuffix, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// errConflict says that the host's file is not the one that the plan means.
+var errConflict = errors.New("changed on the host")
+
+// apply brings one item to its state after. It repeats nothing: an item that
+// is there already stays. errConflict means that the user's file is in place.
+func (j *journal) apply(it item) error {
+	if err := j.settle(it.Slot, it.Path); err != nil {
+		return err
+	}
+	slot, err := look(j.tree, it.Slot)
+	if err != nil {
+		return err
+	}
+	if it.placed(slot) {
+		// An earlier process may have died before it looked at what it
+		// displaced.
+		switch {
+		case it.Before == nil || slot.is(it.Before) && !slot.busy:
+			return nil
+		case it.After == nil:
+			return j.giveBack(it)
+		}
+		return j.unswap(it)
+	}
+	// This look only saves a rename there and back in the common case of a
+	// conflict. What decides is the look at what was displaced.
+	now, err := look(j.tree, it.Path)
+	j.at("looked")
+	switch {
+	case err != nil:
+		return err
+	case !now.is(it.Before) || now.busy:
+		return errConflict
+	case it.Before == nil:
+		err = j.put(it.Slot, it.Path)
+		j.at("created")
+	case it.After == nil:
+		return j.take(it)
+	default:
+		return j.exchange(it)
+	}
+	if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
+		return errConflict // taken since the look, or its directory is there no more
+	}
+	return err
+}
+
+// placed tells from what lies in the slot whether the item is in its state
+// after.
+func (it item) placed(slot found) bool {
+	if it.After == nil {
+		return !slot.absent // the deleted file
+	}
+	return slot.absent || slot.inode != it.Inode // the staged file has left
+}
+
+// take moves a file that is to be deleted into its slot, and back when it was
+// not the one meant.
+func (j *journal) take(it item) error {
+	if err := j.away(it.Path, it.Slot); err != nil {
+		if dirfd.Gone(err) {
+			return errConflict
+		}
+		return err
+	}
+	j.at("taken")
+	slot, err := look(j.tree, it.Slot)
+	if err != nil || slot.is(it.Before) && !slot.busy {
+		return err
+	}
+	return j.giveBack(it)
+}
+
+// giveBack puts a file back that was to be deleted and is not the one meant.
+// It returns errConflict when that is done. Should the name be taken by now,
+// the file stays in the slot, where Close finds and saves it.
+func (j *journal) giveBack(it item) error {
+	if err := j.put(it.Slot, it.Path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return errConflict
+}
+
+// exchange puts the staged file in the place of the old one and judges what it
+// displaced.
+func (j *journal) exchange(it item) error {
+	err := j.swap(it.Slot, it.Path)
+	if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
+		return errConflict // deleted, or made anew, between the look and the swap
+	}
+	if err != nil {
+		return err
+	}
+	slot, err := look(j.tree, it.Slot)
+	if err != nil || slot.is(it.Before) && !slot.busy {
+		return err
+	}
+	return j.unswap(it)
+}
+
+// unswap gives a file that the user wrote in the last moment its name back. It
+// returns errConflict when that is done.
+func (j *journal) unswap(it item) error {
+	if err := j.swap(it.Slot, it.Path); err != nil {
+		if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
+			return errConflict // the user's newest wish stands; what is in the slot is saved by Close
+		}
+		return err
+	}
+	slot, err := look(j.tree, it.Slot)
+	if err != nil {
+		return err
+	}
+	if !it.ours(slot) {
+		// The user wrote to the new file in the meantime: that is the newest.
+		if err := j.swap(it.Slot, it.Path); err != nil {
+			return err
+		}
+	}
+	return errConflict
+}
+
+// ours reports whether f is the staged file, as it was staged.
+func (it item) ours(f found) bool {
+	return it.After != nil && f.plain && f.inode == it.Inode && f.is(it.After) && !f.busy
+}
+
+// revert brings one item back to its state before, as far as the file in place
+// is still ours. It repeats nothing, like apply.
+func (j *journal) revert(it item) error {
+	if err := j.settle(it.Slot, it.Path); err != nil {
+		return err
+	}
+	slot, err := look(j.tree, it.Slot)
+	if err != nil || !it.placed(slot) {
+		return err
+	}
+	if it.After == nil {
+		err := j.put(it.Slot, it.Path)
+		j.at("given back")
+		if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
+			return nil // the user made the file anew, or removed its directory
+		}
+		return err
+	}
+	now, err := look(j.tree, it.Path)
+	if err != nil || !it.ours(now) {
+		return err // the user wrote over ours, or removed it
+	}
+	j.at("looked back")
+	if it.Before == nil {
+		return j.withdraw(it)
+	}
+	err = j.unswap(it)
+	j.at("swapped back")
+	if errors.Is(err, errConflict) {
+		return nil
+	}
+	return err
+}
+
+// withdraw takes a created file out again, and gives it back when the user
+// wrote to it.
+func (j *journal) withdraw(it item) error {
+	if err := j.away(it.Path, it.Slot); err != nil {
+		if dirfd.Gone(err) {
+			return nil // the user removed it first
+		}
+		return err
+	}
+	j.at("withdrawn")
+	slot, err := look(j.tree, it.Slot)
+	if err != nil || it.ours(slot) {
+		return err
+	}
+	if err := j.put(it.Slot, it.Path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}

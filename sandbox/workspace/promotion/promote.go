@@ -1,0 +1,484 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+
+	"agent/sandbox/workspace/git"
+	"agent/sandbox/workspace/internal/dirfd"
+)
+
+// A ConflictError says that the host is no longer what the changeset was made
+// from. Nothing was written.
+type ConflictError struct {
+	// The files in question; "" of them when it is about the workspace as a
+	// whole.
+	Paths []string
+	// "" when files changed; else a sentence without its full stop.
+	Reason string
+	// What the user should do; "" when that is to make the patch again.
+	Next string
+}
+
+// Error lists the first few paths and says what to do.
+func (e *ConflictError) Error() string {
+	// A screenful is enough; the whole list is in Paths.
+	const shown = 5
+	names := strings.Join(e.Paths[:min(shown, len(e.Paths))], ", ")
+	if more := len(e.Paths) - shown; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if e.Reason != "" {
+		return e.Reason + " (" + names + "); nothing was written"
+	}
+	return "changed on the host since the snapshot, or open for writing: " + names +
+		"; nothing was written: run again to start from what is there now"
+}
+
+// A KeptError says that somebody wrote to a file at the very moment when it
+// was replaced. The promotion is settled; the bytes are in new files beside.
+type KeptError struct{ Paths []string } // the new files
+
+// Error names the new files and says what to do with them.
+func (e *KeptError) Error() string {
+	return "what was written to a file while it was replaced is kept in " + strings.Join(e.Paths, ", ") +
+		": take over what you need and remove it"
+}
+
+// A Promotion is a changeset on its way to the host. The order is Prepare,
+// Commit, Close; a process that dies in between leaves a journal that Recover
+// settles. It is used by one goroutine.
+type Promotion struct {
+	j      *journal
+	home   *home
+	closed bool
+}
+
+// Prepare checks cs against the host, three-way: every path must still be as
+// Before says, creations must be absent, no parent may be a link, and where base
+// is not nil the host must also be at the commit and branch at which base was
+// scanned, and the files that cs touches must have the permission bits that base
+// knows. It writes the journal to the user's state directory, stages the new
+// bytes in .agent/staging/ID of the workspace, both with fsync, and changes
+// nothing else. id names the run. The caller has called Recover.
+//
+// The error is a *ConflictError when the host has changed, the workspace was
+// moved or replaced, or git is halfway through a merge or rebase; a *PathError
+// for a path that cannot be written.
+func (l *Lock) Prepare(ctx context.Context, cs workspace.Changeset, id string, base *workspace.Manifest) (*Promotion, error) {
+	return prepare(ctx, l.tree, cs, id, base, nil)
+}
+
+// prepare is Lock.Prepare with a hook for tests; it sets up what they need
+// before anything is written.
+func prepare(ctx context.Context, dir *dirfd.Tree, cs workspace.Changeset, id string, base *workspace.Manifest, hook func(*journal)) (*Promotion, error) {
+	if !validID.MatchString(id) {
+		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
+	}
+	if err := cs.Check(); err != nil {
+		return nil, err
+	}
+	t, err := dir.Again()
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(t, id)
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
+	}
+	if hook != nil {
+		hook(p.j)
+	}
+	if err := p.j.prepare(ctx, cs, base, p.home); err != nil {
+		if p.j.begun {
+			err = errors.Join(err, p.j.discard())
+		}
+		p.release()
+		return nil, fmt.Errorf("prepare promotion %s: %w", id, err)
+	}
+	return p, nil
+}
+
+// start is a promotion of which nothing is written yet.
+func start(t *dirfd.Tree, id string) (*Promotion, error) {
+	h, err := openHome(t, true)
+	if err != nil {
+		return nil, err
+	}
+	j, err := h.newJournal(t, id)
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return &Promotion{j: j, home: h}, nil
+}
+
+// release gives the directories back.
+func (p *Promotion) release() {
+	p.j.tree.Close()
+	p.home.close()
+}
+
+// prepare does the work of Prepare. What it has begun when an error comes up
+// is cleared away by its caller.
+func (j *journal) prepare(ctx context.Context, cs workspace.Changeset, base *workspace.Manifest, h *home) error {
+	if err := inPlace(j.tree); err != nil {
+		return err
+	}
+	// Half of another promotion is no ground to build on. The lock keeps a
+	// living one away, so what is found here is dead.
+	dead, err := h.journals(j.tree)
+	if err != nil {
+		return err
+	}
+	if len(dead) > 0 {
+		return fmt.Errorf("the interrupted promotion %s is to be settled first", dead[0].ID)
+	}
+	if err := unknownStage(j.tree, j.home.Root); err != nil {
+		return err
+	}
+	if err := checkGit(j.tree.Root, base); err != nil {
+		return err
+	}
+	if err := workspace.CheckRepositoriesIn(j.tree, cs); err != nil {
+		return err
+	}
+	files, err := j.plan(ctx, cs, base)
+	if err != nil {
+		return err
+	}
+	if err := j.check(j.ID); err != nil {
+		return err
+	}
+	j.begun = true
+	if err := j.create(); err != nil {
+		return err
+	}
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.createStage(); err != nil {
+		return err
+	}
+	if err := j.stageFiles(ctx, files); err != nil {
+		return err
+	}
+	// The plan is written again: now it knows the staged files by their inode
+	// numbers.
+	if err := j.save(); err != nil {
+		return err
+	}
+	return j.advance(ready)
+}
+
+// unknownStage refuses to write beside staged files of a promotion that the
+// journals in the directory home do not know: another user may have begun it,
+// and the workspace may be half after.
+func unknownStage(t *dirfd.Tree, home string) error {
+	names, err := t.Names(stages)
+	if dirfd.Gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		return &ConflictError{
+			Paths:  []string{path.Join(stages, name)},
+			Reason: "staged files of a promotion of which no journal is in " + home,
+			Next:   "if another user, or another XDG_STATE_HOME, began it, run agent once as that user; if they came with the workspace, remove them",
+		}
+	}
+	return nil
+}
+
+// checkGit refuses to write into the middle of somebody's work with git.
+func checkGit(root string, base *workspace.Manifest) error {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return err
+	}
+	if file, what := git.Halfway(root); file != "" {
+		return &ConflictError{Paths: []string{file}, Reason: what + ": finish it, then run again"}
+	}
+	if base == nil {
+		return nil
+	}
+	head := git.Head(root)
+	if base.Head == head {
+		return nil
+	}
+	was, _, _ := strings.Cut(base.Head, "\n")
+	is, _, _ := strings.Cut(head, "\n")
+	reason := fmt.Sprintf("git's HEAD was switched from %q to %q since the snapshot", was, is)
+	if was == is {
+		reason = fmt.Sprintf("the branch of %q is at another commit than at the snapshot", is)
+	}
+	return &ConflictError{Paths: []string{".git/HEAD"}, Reason: reason + ": run again to start from what is there now"}
+}
+
+// Commit moves the staged files into place. When one cannot be placed, or ctx
+// ends, all are put back and the error says why: a *ConflictError when the
+// host file changed in the meantime. When even that was not possible the
+// journal stays for Recover, and the error says so.
+func (p *Promotion) Commit(ctx context.Context) error {
+	j := p.j
+	if p.closed || j.state != ready {
+		return fmt.Errorf("commit promotion %s: it is not ready", j.ID)
+	}
+	if err := inPlace(j.tree); err != nil {
+		return fmt.Errorf("commit promotion %s: %w", j.ID, err)
+	}
+	err := j.advance(committing)
+	if err == nil {
+		err = j.forward(ctx)
+	}
+	if err == nil {
+		err = j.advance(committed)
+	}
+	if err == nil {
+		return nil
+	}
+	if berr := j.back(); berr != nil {
+		err = errors.Join(err, fmt.Errorf("roll back: %w: run agent again once the cause is mended", berr))
+	}
+	return fmt.Errorf("commit promotion %s: %w", j.ID, err)
+}
+
+// Close removes journal and staged files, and .agent when that leaves it empty. Call it
+// once the outcome is recorded elsewhere; without Commit it abandons the
+// promotion. It may be called twice. A *KeptError says that somebody's bytes
+// were saved in the last moment.
+func (p *Promotion) Close() error {
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	defer p.release()
+	// Without its journal such a workspace could never be put right.
+	if s := p.j.state; s == committing || s == rollingBack {
+		return fmt.Errorf("close promotion %s: it is neither done nor undone; the next run settles it", p.j.ID)
+	}
+	return p.j.finish()
+}
+
+// forward brings every path to its state after. In case of error some are and
+// some are not.
+func (j *journal) forward(ctx context.Context) error {
+	var conflicts []string
+	each := func(pick func(item) bool) error {
+		for _, it := range j.Items {
+			if !pick(it) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := j.apply(it)
+			if errors.Is(err, errConflict) {
+				conflicts = append(conflicts, it.Path)
+				return &ConflictError{Paths: conflicts}
+			}
+			if err != nil {
+				return fmt.Errorf("place %s: %w", it.Path, err)
+			}
+		}
+		return nil
+	}
+	// Deletions come first, since a new file or directory may need the name.
+	// Then directories give way, then directories are made, then files take
+	// their places. Directories left empty go last, when it is known that they
+	// are.
+	if err := each(func(it item) bool { return it.After == nil }); err != nil {
+		return err
+	}
+	for _, d := range j.Clear {
+		if err := j.tree.Rmdir(d.Path); err != nil && !dirfd.Gone(err) {
+			return &ConflictError{Paths: []string{d.Path}}
+		}
+		j.at("directory cleared")
+	}
+	for _, dir := range j.Make {
+		if err := j.makeDir(dir); err != nil {
+			return err
+		}
+	}
+	if err := each(func(it item) bool { return it.After != nil }); err != nil {
+		return err
+	}
+	for _, d := range j.Remove {
+		// It stays when it holds anything else; that is no conflict.
+		if err := j.tree.Rmdir(d.Path); err == nil {
+			j.at("directory removed")
+		}
+	}
+	if err := j.syncTouched(); err != nil {
+		return err
+	}
+	// An empty slot says that its file was placed, so without the slots nothing
+	// of the above is certain.
+	return j.lost()
+}
+
+// back brings every path to its state before, as far as it is not the user's
+// by now, and says so in the journal first: a process that dies here is
+// followed by one that goes on back.
+func (j *journal) back() error {
+	if j.state != rollingBack {
+		if err := j.advance(rollingBack); err != nil {
+			return err
+		}
+	}
+	if err := j.lost(); err != nil {
+		return err
+	}
+	// The reverse of forward, step by step.
+	for _, it := range slices.Backward(j.Items) {
+		if it.After == nil {
+			continue
+		}
+		if err := j.revert(it); err != nil {
+			return fmt.Errorf("put back %s: %w", it.Path, err)
+		}
+	}
+	for _, dir := range slices.Backward(j.Make) {
+		if err := j.tree.Rmdir(dir); err == nil {
+			j.at("directory unmade")
+		}
+	}
+	for _, d := range slices.Concat(reversed(j.Remove), reversed(j.Clear)) {
+		if err := j.restoreDir(d); err != nil {
+			return err
+		}
+	}
+	for _, it := range j.Items {
+		if it.After != nil {
+			continue
+		}
+		if err := j.revert(it); err != nil {
+			return fmt.Errorf("put back %s: %w", it.Path, err)
+		}
+	}
+	if err := j.syncTouched(); err != nil {
+		return err
+	}
+	// An empty slot says that its file has left it, so all of the above would
+	// have been wrong without the slots.
+	if err := j.lost(); err != nil {
+		return err
+	}
+	return j.advance(rolledBack)
+}
+
+// lost is an error when somebody has taken the staged files away.
+func (j *journal) lost() error {
+	if j.staged() {
+		return nil
+	}
+	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.Root, j.stage))
+}
+
+// reversed turns a list of directories round: what is removed children first
+// is made again parents first.
+func reversed(dirs []dirMeta) []dirMeta {
+	dirs = slices.Clone(dirs)
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// syncTouched makes all renames durable, in the directories that still exist.
+func (j *journal) syncTouched() error {
+	dirs := map[string]bool{j.stage: true}
+	for _, it := range j.Items {
+		dirs[path.Dir(it.Path)] = true
+		dirs[path.Dir(it.Slot)] = true
+	}
+	for _, dir := range j.Make {
+		dirs[path.Dir(dir)] = true
+	}
+	for _, d := range slices.Concat(j.Clear, j.Remove) {
+		dirs[path.Dir(d.Path)] = true
+	}
+	for dir := range dirs {
+		if err := j.tree.Sync(dir); err != nil && !dirfd.Gone(err) {
+			return err
+		}
+	}
+	j.at("synced")
+	return nil
+}
+
+// kept lists the paths that are not as before: after a roll back they are the
+// user's.
+func (j *journal) kept() ([]string, error) {
+	var list []string
+	for _, it := range j.Items {
+		now, err := look(j.tree, it.Path)
+		if err != nil {
+			return nil, err
+		}
+		if !now.is(it.Before) {
+			list = append(list, it.Path)
+		}
+	}
+	return list, nil
+}
+
+// finish removes the journal. Bytes in a slot that are neither the staged nor
+// the displaced ones were written through a descriptor that somebody held all
+// the while: they are given a name beside the file first.
+func (j *journal) finish() error {
+	var saved []string
+	items := j.Items
+	if !j.staged() {
+		items = nil // nothing of this promotion is there any more
+	}
+	for _, it := range items {
+		for _, slot := range []string{it.Slot, it.Slot + swapSuffix} {
+			f, err := look(j.tree, slot)
+			if err != nil {
+				return err
+			}
+			known := f.absent || f.is(it.Before) || f.plain && f.inode == it.Inode && f.is(it.After)
+			if known || j.state == staging || j.state == ready {
+				continue
+			}
+			name, err := j.rescue(slot, it.Path)
+			if err != nil {
+				return err
+			}
+			saved = append(saved, name)
+		}
+	}
+	if err := j.discard(); err != nil {
+		return fmt.Errorf("remove journal %s: %w", j.ID, err)
+	}
+	if len(saved) > 0 {
+		return &KeptError{Paths: saved}
+	}
+	return nil
+}
+
+// rescue gives the file in slot a free name beside the file that it was.
+func (j *journal) rescue(slot, name string) (string, error) {
+	base := path.Join(j.existing(path.Dir(name)), path.Base(name)+".kept-"+j.ID)
+	for i := 1; ; i++ {
+		free := base
+		if i > 1 {
+			free = fmt.Sprintf("%s-%d", base, i)
+		}
+		if err := j.put(slot, free); !errors.Is(err, fs.ErrExist) {
+			return free, err
+		}
+	}
+}

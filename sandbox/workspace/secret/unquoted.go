@@ -1,0 +1,234 @@
+package secret
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A textKind says how a value that nobody quoted is to be read.
+type textKind int
+
+const (
+	// unknownText is a log, a diff, prose: an unquoted value counts when it can be
+	// nothing else.
+	unknownText textKind = iota
+	// dataText is YAML, INI, an environment file, a shell script: what follows the name
+	// is the value.
+	dataText
+	// codeText is a programming language: what follows the name is an expression, and
+	// only quoted values count.
+	codeText
+)
+
+// dataNames and codeNames are the ends of file names, and base names, by kind. Shell
+// scripts are data here: an assignment in one quotes nothing.
+var (
+	dataNames = []string{
+		".yml", ".yaml", ".ini", ".cfg", ".conf", ".cnf", ".config", ".properties", ".env", ".envrc", ".toml", ".tfvars", ".sh", ".bash", ".zsh", ".ksh",
+		".service", ".json", ".jsonc", ".xml", ".plist", ".npmrc", ".pypirc", ".netrc", ".dockerfile", "dockerfile", "containerfile", "makefile", ".mk", ".hcl",
+	}
+	codeNames = []string{
+		".py", ".pyi", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts", ".scala", ".groovy",
+		".gradle", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".rb", ".php", ".swift", ".lua", ".pl", ".dart", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj",
+		".vue", ".svelte", ".astro", ".html", ".htm", ".css", ".scss", ".less", ".tf", ".proto", ".graphql",
+	}
+)
+
+// textKindOf tells the kind of a file's text by its name.
+func textKindOf(name string) textKind {
+	base := strings.ToLower(path.Base(name))
+	is := func(end string) bool { return strings.HasSuffix(base, end) }
+	switch {
+	case slices.ContainsFunc(codeNames, is):
+		return codeText
+	case slices.ContainsFunc(dataNames, is), strings.HasPrefix(base, ".env"), strings.HasPrefix(base, "dockerfile"):
+		return dataText
+	}
+	return unknownText
+}
+
+// An assignment is a form in which a name is given a secret. Group 1 is the name, where
+// there is one, and group 2 the value.
+type assignment struct {
+	// One of these is in every line that the expression matches, in lower case; nil
+	// means nameWords. The expression is tried on no other line.
+	marks []string
+	form  *regexp.Regexp
+	// It is the syntax of a language, and not only in data: "NAME=value" of a command, a
+	// tag, a header.
+	anywhere bool
+	quoted   bool
+	// The value is a password whatever the name says.
+	password bool
+}
+
+// secretWord ends the names of what is secret: "password_file" and "token_url" name
+// something else.
+const secretWord = `((?i:[\w.-]*(?:password|passwd|passwort|passphrase|kennwort|pwd|pass|secret|token|credentials?|api[_-]?key|access[_-]?key|` +
+	`private[_-]?key|auth[_-]?key|secret[_-]?key|account[_-]?key|shared[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|_auth)))`
+
+// assignments are tried on every line that has one of their marks. No value is longer than
+// a line that is written by hand.
+var assignments = []assignment{
+	// password: str = "x", password := 'x', "password": "x", Password => `x`.
+	{form: regexp.MustCompile(secretWord + "[\"'`]?\\]?(?:\\s*\\??:\\s*[A-Za-z][\\w.\\[\\]| ]{0,40}|\\s+string)?\\s*(?::=|=>|\\?=|=|:)\\s*[brfuBRFU]{0,2}(?:\"([^\"\\s]{4,})\"|'([^'\\s]{4,})'|`([^`\\s]{4,})`)"), anywhere: true, quoted: true},
+	// password: x, db.password = x, TOKEN=x, ENV TOKEN x, "- PASSWORD=x".
+	{form: regexp.MustCompile(`(?:^|[\s;,&?/:+{(\]"'-])["']?` + secretWord + "[\"']?(?:\\s*[:=]\\s*|\\s*\\?=\\s*)([^\\s\"'`#][^\\s\"'`]*)")},
+	// A passphrase may have spaces.
+	{form: regexp.MustCompile(`(?i)(?:^|[\s_.-])(passphrase)["']?\s*[:=]\s*["']?([^\s"'][^"'#]*[^\s"'#])["']?\s*$`)},
+	{form: regexp.MustCompile(`^\s*(?:ENV|ARG)\s+` + secretWord + `\s+["']?([^\s"'=]+)`)},
+	// A variable before a command, also within a string of a program.
+	{form: regexp.MustCompile("(?:^|[\\s;&|\"'`(])([A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|SECRET|TOKEN|KEY))=([^\\s\"'`;&|,)]+)"), anywhere: true},
+	{form: regexp.MustCompile("[\"'`]" + secretWord + "\\s*:\\s*([^\\s\"'`;,]{8,})[\"'`]"), anywhere: true}, // a header in a string
+	{form: regexp.MustCompile(`(?i)<((?:[\w.-]+:)?[\w.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))(?:\s[^<>]{0,200})?>\s*([^<>\s]+)\s*</`), anywhere: true},
+	{form: regexp.MustCompile(`(?i)\b(?:name|key|id)["']?\s*[:=]\s*["']?` + secretWord + `["']?[\s,;]+["']?value["']?\s*[:=]\s*["']?([^\s"'<>,]+)`), anywhere: true},
+	// What programs take on their command line.
+	{form: regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
+	{marks: []string{"curl", "wget", "http", "xh"}, form: regexp.MustCompile("\\b(?:curl|wget|http|https|xh)\\b.*?\\s(-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|[\"'],)\\s*[\"']?[^\\s:\"'`$<{]+:([^\\s\"'`\\],]+)"), anywhere: true, password: true},
+	{marks: []string{"-u", "--user"}, form: regexp.MustCompile("(?:^|[\\s\"'`])(-u|--user)(?:[ =]|[\"'],)\\s*[\"']?[A-Za-z][\\w.@+-]*:([^\\s\"'`\\],]{6,})"), anywhere: true},
+	{marks: []string{"sshpass"}, form: regexp.MustCompile("\\b(sshpass)\\s+-p\\s*[\"']?([^\\s\"'`]+)"), anywhere: true, password: true},
+	{marks: []string{"mysql", "mariadb"}, form: regexp.MustCompile("\\b(mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\\b.*?\\s-p[\"']?([^\\s\"'`-][^\\s\"'`]*)"), anywhere: true, password: true},
+	{marks: []string{"docker", "podman", "helm", "redis-cli", "az", "oc"}, form: regexp.MustCompile("\\b(docker|podman|helm|redis-cli|az|oc)\\s.*?(?:\\s-p|\\s-a)[ =][\"']?([^\\s\"'`:/]{6,})"), anywhere: true},
+	{marks: []string{"pass:"}, form: regexp.MustCompile("(?i)-(pass(?:in|out)?)\\s+pass:([^\\s\"'`]+)"), anywhere: true, password: true},
+	{marks: []string{"login", "machine"}, form: regexp.MustCompile(`(?i)\b(login|machine)\s+\S+\s+password\s+(\S+)`), anywhere: true, password: true},
+	{marks: []string{"identified", "password"}, form: regexp.MustCompile(`(?i)\b(identified\s+by|password)\s+'([^'\s]{6,})'`), anywhere: true, password: true},
+	{marks: []string{"authorization"}, form: regexp.MustCompile("(?i)\\b(authorization)[\"']?\\s*[:=,]\\s*[\"'`]?\\s*(?:bearer|basic|token|apikey)\\s+([A-Za-z0-9._~+/=-]{6,})"), anywhere: true},
+	{marks: []string{"bearer"}, form: regexp.MustCompile(`(?i)\b(bearer)\s+([A-Za-z0-9._~+/=-]{20,})`), anywhere: true},
+	{marks: []string{"://"}, form: regexp.MustCompile(`\b([a-z][a-z0-9+.-]*)://[^\s/:@'"<>{}$]*:([^\s/:@'"<>{}$][^\s/:@'"<>{}]*)@[^\s/'"]`), anywhere: true, password: true},
+}
+
+// nameWords are what the names of secrets hold, in lower case.
+var nameWords = []string{"pass", "pwd", "kennwort", "secret", "token", "key", "credential", "_auth", "pw"}
+
+// assignedSpans returns the values of secrets that a line of that kind gives to a name,
+// by their offsets in the line.
+func assignedSpans(line string, kind textKind) (found []span) {
+	lower := strings.ToLower(line)
+	has := func(w string) bool { return strings.Contains(lower, w) }
+	names := slices.ContainsFunc(nameWords, has) // asked once: most forms have these marks
+	for _, a := range assignments {
+		if kind == codeText && !a.anywhere || a.marks == nil && !names || a.marks != nil && !slices.ContainsFunc(a.marks, has) {
+			continue
+		}
+		for _, m := range a.form.FindAllStringSubmatchIndex(line, -1) {
+			name, at := line[m[2]:m[3]], m[4:]
+			for len(at) > 2 && at[0] < 0 { // the quotation mark that it is in
+				at = at[2:]
+			}
+			value := line[at[0]:at[1]]
+			if !a.quoted {
+				value = strings.TrimRight(value, `,;\)}]>|`)
+			}
+			if a.password {
+				name = "password"
+			}
+			if given(name, value, kind, a) {
+				found = append(found, span{at[0], at[0] + len(value)})
+			}
+		}
+	}
+	return found
+}
+
+// given reports whether a value is a secret itself, and not an expression that yields
+// one, a reference to where it is kept, a type, or an example.
+func given(name, value string, kind textKind, a assignment) bool {
+	if !a.password && otherName(name) || reference(value) || example(value) {
+		return false
+	}
+	if a.password {
+		return true
+	}
+	lower := strings.ToLower(name)
+	password := strings.Contains(lower, "passw") || strings.HasSuffix(lower, "pwd") || strings.HasSuffix(lower, "pass") || strings.HasSuffix(lower, "passphrase") || strings.HasSuffix(lower, "kennwort")
+	digits, letters := strings.ContainsAny(value, "0123456789"), strings.ContainsFunc(value, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' })
+	signs := strings.ContainsAny(value, "!@#%^&*+=~?")
+	switch {
+	case password && digits && !letters:
+		return len(value) >= 6 // a PIN; of others a number is a number
+	case password && kind == dataText && !a.quoted && !digits && !signs:
+		// A word in lower case may be a password here; "Passwort" is a translation.
+		return len(value) >= 8 && value == strings.ToLower(value)
+	case password:
+		return len(value) >= 6 && (digits || signs)
+	}
+	return len(value) >= 8 && letters && digits && !words(value) && random(value, 2.5)
+}
+
+// otherPass are ends of names that only look like that of a password.
+var otherPass = []string{"bypass", "compass", "surpass", "trespass", "overpass", "underpass", "multipass", "oldpwd"}
+
+// otherName reports whether a name only ends like one of a secret.
+func otherName(name string) bool {
+	return slices.ContainsFunc(otherPass, func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) })
+}
+
+// Expressions and references, as they begin or as a whole.
+var (
+	referenceForm = regexp.MustCompile(`^(?:[$%{<\[!@*&|>(\\]|\.{1,2}/|~/|(?i:https?|file|vault|ssm|op|env|arn|secret|aws|gcp|sops|keyring)[:]|ENC[\[(]|(?i:sha\d+|md5|bcrypt|argon2\w*)[:$-])`)
+	expression    = regexp.MustCompile(`^(?:[A-Za-z_]\w*[\[(]|(?:[A-Za-z_]\w*\??(?:\.|::|->))+[A-Za-z_]\w*(?:[\[(].*)?$)`)
+	unixPath      = regexp.MustCompile(`^/[\w./-]*$`)
+	interpolated  = regexp.MustCompile(`\$\{|\$\(|\{\{|%\(|#\{|<[A-Za-z_ -]+>|\{\w*\}`)
+)
+
+// reference reports whether a value says where a secret comes from.
+func reference(value string) bool {
+	if referenceForm.MatchString(value) {
+		// A password may begin with a sign; then nothing that a language knows follows.
+		return !regexpSigns.MatchString(value)
+	}
+	return expression.MatchString(value) || unixPath.MatchString(value) || interpolated.MatchString(value)
+}
+
+// regexpSigns are values that begin with a sign and are no reference for all that.
+var regexpSigns = regexp.MustCompile(`^(?:[@!*&%][A-Za-z0-9]+[!@#%^&*+=~?0-9-][^\s{}()]*|\$[A-Za-z]*[0-9][A-Za-z0-9]*[!@#%^&*+?~][^\s{}()$/]*)$`)
+
+// plainWords are what stands in place of a value, and what values that are examples are
+// put together from.
+var plainWords = []string{
+	"undefined", "required", "please", "optional", "placeholder", "password", "passwort", "passphrase", "passwd", "changeme", "change", "example", "sample", "redacted",
+	"replace", "insert", "dummy", "string", "number", "boolean", "integer", "object", "unknown", "default", "postgres", "secret", "token", "hidden", "public",
+	"private", "enter", "false", "value", "local", "admin", "guest", "mysql", "redis", "empty", "never", "bytes", "your", "true", "null", "none", "test", "fake",
+	"mock", "user", "root", "here", "goes", "this", "todo", "pass", "auth", "name", "word", "text", "main", "demo", "with", "from", "none", "nil", "yes", "key",
+	"api", "app", "str", "int", "any", "foo", "bar", "baz", "dev", "the", "not", "set", "and", "off", "my", "me", "db", "on", "no", "is", "to", "a",
+}
+
+// example reports whether a value is made of words that stand for another value, and of
+// what goes between them: the model is told more by it than anybody could lose.
+func example(value string) bool {
+	rest := strings.ToLower(value)
+	seen := map[rune]bool{}
+	for _, r := range rest {
+		seen[r] = true
+	}
+	if len(value) > 3 && len(seen) <= 2 { // "********", "xxxx"
+		return true
+	}
+	for _, w := range plainWords {
+		rest = strings.ReplaceAll(rest, w, " ")
+	}
+	return strings.Contains(rest, " ") && strings.Trim(rest, " 0123456789_-./!:xX") == "" || strings.TrimFunc(value, func(r rune) bool { return strings.ContainsRune("0123456789.,;-_*", r) }) == "" && strings.Contains("12345678901234567890", strings.Trim(value, ".,;-_*"))
+}
+
+// words reports whether a value is made of words with a number here and there, as the
+// name of something is: "tls-cert-v2", "projects/app/versions/3".
+func words(value string) bool {
+	parts := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_./:@", r) })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool {
+		word := strings.TrimFunc(p, func(r rune) bool { return r >= '0' && r <= '9' })
+		return len(p)-len(word) > 4 || strings.ContainsAny(word, "0123456789+=!#%^&*~?") || mixed(word)
+	})
+}
+
+// mixed reports whether small and capital letters of a word take turns as in no name.
+func mixed(word string) bool {
+	turns := 0
+	for i := 1; i < len(word); i++ {
+		if (word[i] >= 'a') != (word[i-1] >= 'a') {
+			turns++
+		}
+	}
+	return turns > 4
+}

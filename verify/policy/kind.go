@@ -1,0 +1,56 @@
+package policy
+
+// The kinds of hold, as records and --allow have them.
+const (
+	CI           = "ci"
+	Git          = "git"
+	Dependencies = "dependencies"
+	Tooling      = "tooling"
+	Agent        = "agent"
+	Secret       = "secret"
+	Suppression  = "suppression"
+	WeakerTest   = "weaker-test"
+	WeakerType   = "weaker-type"
+	ChangedTest  = "changed-test"
+	Unseen       = "unseen"
+	Protected    = "protected"
+	Self         = "self"
+)
+
+// A kind is a row of the table of all kinds.
+type kind struct {
+	name string
+	// What is held, as a part of a sentence.
+	what string
+	// It may be approved before a change of the kind is seen.
+	inAdvance bool
+}
+
+// kinds are all there are: a hold of another kind is a fault of the program.
+var kinds = []kind{
+	{CI, "what runs on a build server, with its secrets", true},
+	{Git, "what git does with the repository, or who must review", true},
+	{Dependencies, "what is installed, or runs on installing", true},
+	{Tooling, "what configures or starts tools, on this machine or in a gate", true},
+	{Agent, "the configuration of the agent itself", true},
+	{Secret, "a line with a credential that was not there before", true},
+	{Suppression, "a comment or attribute that keeps a tool from reporting", true},
+	{WeakerTest, "a test that tests less than before", true},
+	{WeakerType, "a type or a handler that lets everything through", true},
+	// It may be what the patch is for, or the way in which it passes: a person knows.
+	{ChangedTest, "a test that the patch rewrote, and that fails as it was", true},
+	{Unseen, "a file that no later run and no commit has", true},
+	{Protected, "a path that the project protects itself", true},
+	{Self, "what judges, builds or takes back the agent itself; a person decides", false},
+}
+
+// Kinds lists the kinds that may be approved before a change of the kind is seen, in the
+// order in which they are shown.
+func Kinds() (names []string) {
+	for _, k := range kinds {
+		if k.inAdvance {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}

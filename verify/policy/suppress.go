@@ -1,0 +1,199 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A suppression is a comment or attribute that keeps a tool from reporting
+// something. Group 1 of form is what it keeps it from; without, everything.
+//
+// family is what a person knows it by: the forms of one family are counted
+// together, so that one may take the place of another without a hold.
+type suppression struct {
+	langs  []language
+	family string
+	form   *regexp.Regexp
+	// It counts for more than one line.
+	wide bool
+	// It stands in the code, not in a comment.
+	code bool
+}
+
+// Most tools demand that a comment begins with their word, so that prose which
+// mentions it has no effect; the forms are anchored likewise.
+var suppressions = slices.Concat(
+	suppressing([]language{python}, false, [][2]string{
+		{"noqa", `(?i)^noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
+		{"type: ignore", `^type:\s*ignore\b(?:\[([^\]]*)\])?`},
+		{"type: ignore", `^(?:pyright|ty|pyrefly):\s*ignore\b(?:\[([^\]]*)\])?`},
+		{"type: ignore", `^pyre-(?:ignore|fixme)\b(?:\[([^\]]*)\])?`},
+		{"pylint", `(?:^|\s)pylint:\s*disable(?:-next)?\s*=\s*([\w, -]+)`},
+		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
+		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
+	}),
+	suppressing([]language{python}, true, [][2]string{
+		{"noqa", `(?i)^(?:ruff|flake8)\s*:\s*noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
+		{"type: ignore", `^mypy:\s*ignore[-_]errors\b`},
+		{"type: ignore", `^mypy:\s*disable[-_]error[-_]code\s*=\s*(.*)`},
+		{"type: ignore", `^pyright:\s*(?:basic|standard)\b`},
+		{"type: ignore", `^(?:pyre-ignore-all-errors|pyrefly:\s*ignore-errors)\b`},
+		{"type: ignore", `^pyright:\s*(\w+)\s*=\s*(?:false|none)\b`},
+		{"pylint", `(?:^|\s)pylint:\s*skip-file`},
+	}),
+	suppressing([]language{script, markup}, false, [][2]string{
+		{"eslint", `^(?:eslint|oxlint)-disable-(?:next-)?line\b(.*)`},
+		{"tslint", `^tslint:disable-(?:next-)?line\b(.*)`},
+		{"deno-lint", `^deno-lint-ignore(?:\s(.*)|$)`},
+		{"typescript", `^@ts-(?:ignore|expect-error)\b`},
+		{"biome", `^biome-ignore\s+([^\s:]+)`},
+		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(next|if|else)\b`},
+	}),
+	suppressing([]language{script, markup}, true, [][2]string{
+		{"eslint", `^(?:eslint|oxlint)-disable(?:\s(.*)|$|\*/)`},
+		{"eslint", `^eslint\s+([\w@/-]+)\s*:\s*["']?(?:0|off)\b`},
+		{"tslint", `^tslint:disable(?:\s|:|$|\*/)`},
+		{"deno-lint", `^deno-lint-ignore-file(?:\s(.*)|$)`},
+		{"typescript", `^@ts-nocheck\b`},
+		{"biome", `^biome-ignore-(?:all|start)\s+([^\s:]+)`},
+		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(?:file|start)\b`},
+	}),
+	suppressing([]language{golang}, false, [][2]string{
+		{"nolint", `^nolint\b(?:\s*:\s*([\w,-]+))?`},
+		{"staticcheck", `^lint:ignore\s+(\S+)`},
+		{"nosec", `^#?nosec\b[:\s]*((?:G[0-9]+[,\s]*)*)`},
+		{"revive", `^revive:disable-(?:next-)?line\b(.*)`},
+	}),
+	suppressing([]language{golang}, true, [][2]string{
+		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
+		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
+	}),
+	suppressing([]language{shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
+	suppressing([]language{css, markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
+	suppressing([]language{css, markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
+	suppressing([]language{markup}, false, [][2]string{{"html-validate", `^\[?html-validate-disable-next\b(.*)`}}),
+	suppressing([]language{markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
+	[]suppression{
+		{[]language{python}, "type: ignore", regexp.MustCompile(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
+		{[]language{rust}, "allow", regexp.MustCompile(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
+		{[]language{rust}, "allow", regexp.MustCompile(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
+		{[]language{java}, "SuppressWarnings", regexp.MustCompile(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
+		{[]language{java}, "SuppressWarnings", regexp.MustCompile(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
+	},
+)
+
+// suppressing makes the rows of forms that stand in comments: pairs of a
+// family and an expression.
+//
+// The expressions are compiled once, when the program starts; one that is
+// malformed ends it there and not in a run.
+func suppressing(langs []language, wide bool, forms [][2]string) (list []suppression) {
+	for _, f := range forms {
+		list = append(list, suppression{langs, f[0], regexp.MustCompile(f[1]), wide, false})
+	}
+	return list
+}
+
+// suppressionMarks are what every suppression holds one of, in lower case: a
+// search for them spares most lines the expressions.
+var suppressionMarks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint"}
+
+// suppressionsIn returns the suppressions of a file.
+func suppressionsIn(f sourceFile) (list []mark) {
+	for i, line := range f.lines {
+		// Most files have few comments, and most comments none of the words.
+		if len(line.notes) == 0 && !strings.ContainsAny(line.code, "@#") {
+			continue
+		}
+		lower := strings.ToLower(line.raw)
+		if !slices.ContainsFunc(suppressionMarks, func(m string) bool { return strings.Contains(lower, m) }) {
+			continue
+		}
+		for _, s := range suppressions {
+			if !slices.Contains(s.langs, f.lang) {
+				continue
+			}
+			for _, codes := range s.find(f.lang, line) {
+				list = append(list, f.mark(i, s.family, codes, s.wide))
+			}
+		}
+	}
+	return list
+}
+
+// find returns the codes of each time that a line holds the suppression.
+//
+// A line may hold several: for several tools, or the same in several comments.
+func (s suppression) find(lang language, line sourceLine) (found []string) {
+	if s.code {
+		// Codes may be strings, which the code of a line no longer has.
+		if s.form.MatchString(line.code) {
+			if m := s.form.FindStringSubmatch(line.raw); m != nil {
+				found = append(found, codesOf(m[1:]))
+			}
+		}
+		return found
+	}
+	for _, note := range line.notes {
+		for _, body := range bodies(lang, note) {
+			if m := s.form.FindStringSubmatch(body); m != nil {
+				found = append(found, codesOf(m[1:]))
+			}
+			// So many on one line are one to whoever looks.
+			if len(found) == mostCodes {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// bodies returns what may be a directive in a comment, without the marks.
+//
+// In Python each part after a "#" may be one; elsewhere a comment is one
+// directive or none.
+func bodies(lang language, note string) []string {
+	switch {
+	case lang == python:
+		// One comment often serves several tools: # type: ignore # noqa
+		parts := strings.Split(note, "#")
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		return parts
+	case strings.HasPrefix(note, "<!--"):
+		return []string{strings.TrimSpace(note[4:])}
+	case strings.HasPrefix(note, "/"), strings.HasPrefix(note, "#"):
+		return []string{strings.Trim(note, "/*!# \t")}
+	}
+	// Of what stands deeper in a comment only TypeScript's is heeded.
+	if body := strings.TrimLeft(note, "* \t"); strings.HasPrefix(body, "@ts-") {
+		return []string{body}
+	}
+	return nil
+}
+
+// mostCodes bounds the codes of one suppression; with more, it is taken for
+// one of everything.
+const mostCodes = 64
+
+// codesOf brings the codes of a suppression into one form: sorted, joined by
+// spaces; "" for all.
+func codesOf(groups []string) string {
+	text := strings.Join(groups, "")
+	// What follows is a reason or the end of the comment.
+	for _, end := range []string{"--", "*/", "]", "//"} {
+		text, _, _ = strings.Cut(text, end)
+	}
+	codes := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\"'{}()=", r) })
+	for i, c := range codes {
+		codes[i] = strings.ToLower(c)
+	}
+	slices.Sort(codes)
+	codes = slices.Compact(codes)
+	if len(codes) > mostCodes || slices.ContainsFunc(codes, func(c string) bool { return c == "all" || c == "*" }) {
+		return ""
+	}
+	return strings.Join(codes, " ")
+}

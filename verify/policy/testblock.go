@@ -1,0 +1,236 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A block is a function of a file of tests, or a call that takes one.
+type block struct {
+	file sourceFile
+	// The names of what it stands in and its own, and its own alone.
+	name, short string
+	test        bool
+	from        int // its first line, from 0
+	// How deep it stands: in columns for Python, else in brackets.
+	depth int
+	// Its lines that hold code, of nested functions too; no more than a few,
+	// by which an empty one is known.
+	code []string
+	// What it asserts itself, and all else that it does.
+	assertions []statement
+	others     []statement
+}
+
+// A statement is one statement of a line of code, without space around it.
+type statement struct {
+	line int
+	code string
+}
+
+// mostLines bounds the lines that a block keeps.
+const mostLines = 4
+
+var (
+	pythonBlock = regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`)
+	goBlock     = regexp.MustCompile(`^func\s+(?:\([^)]*\)\s*)?(\w+)`)
+	scriptTest  = regexp.MustCompile(`(?:^|[^\w.$])(it|test|specify|describe|context|suite|xit|xtest|xdescribe|fit|fdescribe)(?:\.\w+)*\s*\(`)
+	scriptBlock = regexp.MustCompile(`^\s*(?:export\s+)?(?:async\s+)?(?:function\s*\*?\s*(\w+)|(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\([^)]*\)[^=]*=>|\w+\s*=>))`)
+	scriptTitle = regexp.MustCompile("(?:it|test|specify|describe|context|suite)(?:\\.\\w+)*\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)")
+	goSubtest   = regexp.MustCompile(`^Test(?:[^a-z]|$)`)
+)
+
+// blocksOf returns the functions of a file. It goes by indentation and by
+// brackets: what it takes wrongly for the end of a function is at worst
+// compared with its own like.
+func blocksOf(f sourceFile) (all []*block) {
+	var open []*block
+	depth := 0
+	for i, line := range f.lines {
+		code := strings.TrimSpace(line.code)
+		if code == "" {
+			continue
+		}
+		if f.lang == python {
+			// Within a string, and before a closing bracket, indentation
+			// means nothing.
+			if !line.inside && !strings.ContainsRune(")]}", rune(code[0])) {
+				depth = indentOf(line.code)
+				open = closed(open, depth)
+			}
+		}
+		b := opened(f, i, depth)
+		if b != nil {
+			b.name = b.short
+			if n := len(open); n > 0 && n < mostNested {
+				b.name = open[len(open)-1].name + "\x00" + b.short
+			}
+			all, open = append(all, b), append(open, b)
+		}
+		record(open, f, i, code)
+		if f.lang != python {
+			depth += strings.Count(code, "{") + strings.Count(code, "(") - strings.Count(code, "}") - strings.Count(code, ")")
+			open = closed(open, depth)
+		}
+	}
+	return all
+}
+
+// closed drops the blocks that do not reach deeper than depth.
+func closed(open []*block, depth int) []*block {
+	for len(open) > 0 && open[len(open)-1].depth >= depth {
+		open = open[:len(open)-1]
+	}
+	return open
+}
+
+// indentOf counts the columns before the code of a line.
+func indentOf(code string) (n int) {
+	for _, c := range code {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// mostNested bounds the depth of blocks that are told apart, as names repeat
+// those of what is around them.
+const mostNested = 20
+
+// opened returns the block that a line opens, or nil.
+func opened(f sourceFile, i, depth int) *block {
+	line := f.lines[i]
+	b := &block{file: f, from: i, depth: depth}
+	switch f.lang {
+	case python:
+		if m := pythonBlock.FindStringSubmatch(line.code); m != nil && !line.inside {
+			b.short, b.test = m[1], strings.HasPrefix(m[1], "test") && !strings.Contains(m[0], "class ")
+			return b
+		}
+	case golang:
+		if m := goBlock.FindStringSubmatch(line.code); m != nil {
+			b.short, b.test = m[1], goSubtest.MatchString(m[1])
+			return b
+		}
+	case script:
+		if m := scriptTest.FindStringSubmatch(line.code); m != nil {
+			b.test = strings.HasSuffix(m[1], "it") && m[1] != "suit" || strings.HasSuffix(m[1], "test") || m[1] == "specify"
+			b.short = titleOf(f, i)
+			return b
+		}
+		if m := scriptBlock.FindStringSubmatch(line.code); m != nil {
+			b.short = m[1] + m[2]
+			return b
+		}
+	}
+	return nil
+}
+
+// titleOf returns the title of a test that is a string on its line or the next.
+func titleOf(f sourceFile, i int) string {
+	raw := f.lines[i].raw
+	if i+1 < len(f.lines) && strings.HasSuffix(strings.TrimSpace(raw), "(") {
+		raw += strings.TrimSpace(f.lines[i+1].raw)
+	}
+	if m := scriptTitle.FindStringSubmatch(raw); m != nil {
+		return m[1] + m[2] + m[3]
+	}
+	return strings.TrimSpace(raw)
+}
+
+// record adds a line to the blocks that it stands in: as text to all, as a statement to the
+// innermost test, or else the innermost function.
+func record(open []*block, f sourceFile, i int, code string) {
+	if len(open) == 0 {
+		return
+	}
+	owner := open[len(open)-1]
+	for k := len(open) - 1; k >= max(0, len(open)-mostNested); k-- {
+		b := open[k]
+		if len(b.code) < mostLines {
+			b.code = append(b.code, code)
+		}
+		if b.test && !owner.test {
+			owner = b
+		}
+	}
+	// The line that opens a test may hold all of it.
+	for part := range strings.SplitSeq(code, ";") {
+		part = strings.TrimSpace(part)
+		if testForms[f.lang].assertion.MatchString(part) {
+			owner.assertions = append(owner.assertions, statement{i, part})
+		} else if part != "" {
+			owner.others = append(owner.others, statement{i, part})
+		}
+	}
+}
+
+// asserting are the words that names of assertions of a project's own begin
+// with.
+var asserting = regexp.MustCompile(`\b_?(?i:assert|check|expect|verify|require|ensure|must|should|validate)\w*\s*\(`)
+
+// goHelper is a call that is given the test, and so can make it fail.
+var goHelper = regexp.MustCompile(`\b\w+\(t\b`)
+
+// calls finds what a statement calls.
+var calls = regexp.MustCompile(`(\w+)\s*\(`)
+
+// callsHelper reports whether a test calls a function that asserts something,
+// and did not do so before. Those that are at hand are looked into, others
+// known by their name.
+func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
+	known := map[string]bool{}
+	for _, s := range before.others {
+		known[s.code] = true
+	}
+	for _, s := range b.others {
+		code := s.code
+		if known[code] {
+			continue
+		}
+		byName := asserting.MatchString(code) || b.file.lang == golang && goHelper.MatchString(code)
+		for _, m := range calls.FindAllStringSubmatch(code, -1) {
+			asserts, here := helpers[m[1]]
+			if asserts {
+				return true
+			}
+			if here {
+				byName = false
+			}
+		}
+		if byName {
+			return true
+		}
+	}
+	return false
+}
+
+// trivial reports whether an assertion is only about an error that was not
+// expected: it goes with the error, when a function no longer returns one.
+func (a statement) trivial(lang language) bool {
+	words := wordsOf(a.code)
+	return lang == golang && len(words) == 1 && words[0] == "err"
+}
+
+// names finds words.
+var names = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// assertionWords are what assertions are made of, in contrast to what they
+// speak of.
+var assertionWords = regexp.MustCompile(`^(?:assert\w*|expect|self|t|b|is|qt|require|not|in|and|or|None|True|False|true|false|null|nil|undefined|pytest|raises|with|as|if|to[A-Z]\w*|be|resolves|rejects|await|Error|Errorf|Fatal|Fatalf|Fail|FailNow|Equal|NoError|Nil|NotNil|len|equal|strictEqual|deepEqual|ok)$`)
+
+// wordsOf returns the names that a line of code speaks of.
+func wordsOf(code string) (list []string) {
+	for _, w := range names.FindAllString(code, -1) {
+		if !assertionWords.MatchString(w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}

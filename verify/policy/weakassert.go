@@ -1,0 +1,256 @@
+package policy
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// goCondition begins the text of an assertion of Go that is a condition and a call.
+const goCondition = "if "
+
+// Bounds of what is read of one assertion, in lines and in bytes, and of what one
+// function asserts. Whoever writes more than that has it compared as far as it goes.
+const (
+	longestAssertion = 40
+	largestAssertion = 2 << 10
+	mostClauses      = 500
+)
+
+// whole is an assertion with the lines that it goes on to, as code and as it stands.
+func (f sourceFile) whole(a statement) (code, raw string) {
+	if f.lang == golang {
+		if cond := f.guard(a.line); cond != "" {
+			return goCondition + cond, goCondition + cond
+		}
+	}
+	code, depth := a.code, balance(a.code)
+	raw = strings.TrimSpace(f.lines[a.line].raw)
+	for i := a.line + 1; i < min(len(f.lines), a.line+longestAssertion) && len(raw) < largestAssertion; i++ {
+		next := strings.TrimSpace(f.lines[i].code)
+		if depth <= 0 && !strings.HasPrefix(next, ".") || testForms[f.lang].assertion.MatchString(next) {
+			break
+		}
+		code, raw = code+" "+next, raw+" "+strings.TrimSpace(f.lines[i].raw)
+		depth += balance(next)
+	}
+	return code[:min(len(code), largestAssertion)], raw[:min(len(raw), largestAssertion)]
+}
+
+// balance counts the brackets that a text leaves open.
+func balance(code string) int {
+	return strings.Count(code, "(") + strings.Count(code, "[") - strings.Count(code, ")") - strings.Count(code, "]")
+}
+
+// goIf matches a condition of Go, without what is declared before it.
+var goIf = regexp.MustCompile(`^(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.*?)\s*\{$`)
+
+// guard is the condition under which a line of Go is reached, "" for none.
+func (f sourceFile) guard(line int) string {
+	if !goFailing.MatchString(f.lines[line].code) {
+		return ""
+	}
+	indent := indentOf(f.lines[line].code)
+	for i := line - 1; i >= max(0, line-longestAssertion); i-- {
+		code := f.lines[i].code
+		if strings.TrimSpace(code) == "" || indentOf(code) >= indent {
+			continue
+		}
+		if m := goIf.FindStringSubmatch(strings.TrimSpace(code)); m != nil {
+			return m[1]
+		}
+		return ""
+	}
+	return ""
+}
+
+// goFailing matches a call that makes a test of Go fail.
+var goFailing = regexp.MustCompile(`\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`)
+
+// clauses lists what a function asserts, part by part.
+func (b *block) clauses() (list []clause) {
+	for _, a := range b.assertions {
+		if len(list) >= mostClauses {
+			break
+		}
+		code, raw := b.file.whole(a)
+		list = append(list, clausesIn(b.file.lang, code, raw, a.line)...)
+	}
+	return list
+}
+
+// softened returns the assertions that tests and their helpers still make and that ask
+// less than before: in the same function something that asks more went, and what came
+// asks less. An expected value that is another one asks as much.
+func (s *suite) softened(old suite) (list []mark) {
+	was, is := old.byName(), s.byName()
+	gone := map[string]int{} // by text, how many fewer there are in the changeset
+	blocks := map[*block][]clause{}
+	for side, of := range []*suite{&old, s} {
+		for _, b := range of.blocks {
+			blocks[b] = b.clauses()
+			for _, c := range blocks[b] {
+				gone[c.key()] += 1 - 2*side
+			}
+		}
+	}
+	words, helpers := s.fresh(old), s.helpers()
+	for _, b := range old.blocks {
+		if len(is[b.name]) != 1 || len(was[b.name]) != 1 {
+			continue
+		}
+		now := is[b.name][0]
+		if now.test != b.test || now.callsHelper(b, helpers) {
+			continue
+		}
+		removed, added := difference(blocks[b], blocks[now])
+		removed = slices.DeleteFunc(removed, func(c clause) bool {
+			if gone[c.key()]--; gone[c.key()] >= 0 {
+				return false
+			}
+			gone[c.key()]++
+			return true // it moved
+		})
+		weaker, lost := weakerOf(removed, added, words)
+		for _, c := range weaker {
+			list = append(list, now.file.mark(c.line, "softened", "", false))
+		}
+		// One of several conditions that is gone has no line of its own.
+		for _, c := range lost {
+			if len(b.assertions) == len(now.assertions) && (len(added) == 0 || !restated(c.text, words)) {
+				list = append(list, now.file.mark(now.near(c.line-b.from), "softened", "", false))
+			}
+		}
+	}
+	return list
+}
+
+// near is the line of the assertion that stands closest to so many lines into a function.
+func (b *block) near(lines int) int {
+	best := b.from
+	for _, a := range b.assertions {
+		if abs(a.line-b.from-lines) < abs(best-b.from-lines) || best == b.from {
+			best = a.line
+		}
+	}
+	return best
+}
+
+// abs is the size of a number.
+func abs(n int) int { return max(n, -n) }
+
+// difference returns the clauses that only one of two lists has.
+func difference(old, now []clause) (removed, added []clause) {
+	count := map[string]int{}
+	for _, c := range old {
+		count[c.key()]++
+	}
+	for _, c := range now {
+		if count[c.key()]--; count[c.key()] < 0 {
+			added = append(added, c)
+		}
+	}
+	for _, c := range now {
+		count[c.key()] = max(count[c.key()], 0)
+	}
+	for _, c := range slices.Backward(old) {
+		if count[c.key()] > 0 {
+			count[c.key()]--
+			removed = append(removed, c)
+		}
+	}
+	return removed, added
+}
+
+// key is what makes two clauses the same.
+func (c clause) key() string { return c.text + "\x00" + strings.Repeat("!", c.level) }
+
+// weakerOf returns those of added that took the place of something in removed and ask
+// less, and those of removed that nothing took the place of. Each that asks as much makes
+// up for one, or for all that it restates.
+func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []clause) {
+	closest := func(r clause) (most int) {
+		for _, a := range added {
+			if a.covers(r) {
+				most = max(most, common(a, r))
+			}
+		}
+		return most
+	}
+	slices.SortStableFunc(removed, func(a, b clause) int {
+		return cmp.Or(cmp.Compare(b.asks(), a.asks()), cmp.Compare(min(closest(b), 1), min(closest(a), 1)))
+	})
+	used := make([]bool, len(added))
+	for _, r := range removed {
+		// Those closest to it come first.
+		best, weak := -1, -1
+		for i, a := range added {
+			switch {
+			case a.covers(r) && (best < 0 || used[best] && !used[i] || !used[i] && common(a, r) > common(added[best], r)):
+				best = i
+			case !a.covers(r) && !used[i] && (weak < 0 || common(a, r) > common(added[weak], r)):
+				weak = i
+			}
+		}
+		// It may have been split, and joined with others.
+		if best >= 0 && (!used[best] || speaksOf(added[best], r)) {
+			used[best] = true
+			continue
+		}
+		if weak < 0 {
+			lost = append(lost, r)
+			continue
+		}
+		// What speaks of something else took the place of nothing, unless it is alone.
+		if common(added[weak], r) == 0 && len(r.words) > 0 && len(added) > 1 && restated(r.text, words) {
+			continue
+		}
+		used[weak] = true
+		weaker = append(weaker, added[weak])
+	}
+	return weaker, lost
+}
+
+// asks is how much a clause asked that is gone: what is not known counts for little.
+func (c clause) asks() int {
+	if c.level == asksUnknown {
+		return asksTruth
+	}
+	return c.level
+}
+
+// covers reports whether c asks as much as r did.
+func (c clause) covers(r clause) bool {
+	if c.slack > usualSlack && c.slack > r.slack && r.level >= asksPart {
+		return false
+	}
+	for _, pair := range strict {
+		if pair[0].MatchString(r.raw) && pair[1].MatchString(c.raw) && !pair[0].MatchString(c.raw) {
+			return false
+		}
+	}
+	// "== []" and "not x" are two ways of saying it.
+	if r.falsy && c.level == asksTruth && negated.MatchString(c.raw) && common(c, r) > 0 {
+		return true
+	}
+	return c.level >= r.asks()
+}
+
+// negated matches an assertion that something counts as false.
+var negated = regexp.MustCompile(`^assert\s*\(?not\b|\.assertFalse\(|\.toBeFalsy\(|\(\s*!|\.be\.false|\bis (?:None|False)$`)
+
+// common counts the words that two clauses share.
+func common(a, b clause) (n int) {
+	for _, w := range a.words {
+		if slices.Contains(b.words, w) {
+			n++
+		}
+	}
+	return n
+}
+
+// speaksOf reports whether a clause speaks of all that another did.
+func speaksOf(c, r clause) bool {
+	return !slices.ContainsFunc(r.words, func(w string) bool { return !slices.Contains(c.words, w) })
+}

@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A deadForm is how a language keeps code from running.
+type deadForm struct {
+	// A condition that never holds, or a loop over nothing.
+	never *regexp.Regexp
+	// What leaves a function without a condition.
+	leave *regexp.Regexp
+	// A handler that takes a failed assertion, and one of which only the next line
+	// tells whether it goes on as if nothing had happened.
+	swallow, handler *regexp.Regexp
+}
+
+// deadForms are those that are known.
+var deadForms = map[language]deadForm{
+	python: {
+		never:   regexp.MustCompile(`^(?:if|elif|while)\s*\(?\s*(?:False|0|None|""|not\s+True|not\s+1|\[\]|\(\)|False\s+and\b.*|0\s+and\b.*|1\s*==\s*2)\s*\)?\s*:|^(?:async\s+)?for\s.*\sin\s+(?:\[\]|\(\)|\{\}|""|range\(0\))\s*:`),
+		leave:   regexp.MustCompile(`^(?:return(?:\s+None)?|raise\s+(?:\w+\.)?SkipTest\b.*)$`),
+		swallow: regexp.MustCompile(`\bsuppress\([^)]*\b(?:AssertionError|Exception)\b`),
+		handler: regexp.MustCompile(`^except\s*(?:\(?[\w., ]*\b(?:AssertionError|Exception|BaseException)\b[^:]*)?:\s*(.*)$`),
+	},
+	script: {
+		never: regexp.MustCompile(`\b(?:if|while)\s*\(\s*(?:false|0|null|undefined|!true|!1|false\s*&&.*|""\s*)\s*\)|\bfor\s*\(.*\sof\s+\[\]\s*\)`),
+		leave: regexp.MustCompile(`^return(?:\s+(?:null|undefined))?\s*;?$`),
+	},
+	golang: {
+		never: regexp.MustCompile(`^(?:if|for)\s+(?:false|!true|false\s*&&.*)\s*\{|^for\s.*\srange\s+(?:0|\[\]\w+\{\})\s*\{`),
+		leave: regexp.MustCompile(`^return$`),
+	},
+}
+
+// passes matches a handler that goes on.
+var passes = regexp.MustCompile(`^(?:pass|\.\.\.|continue|return(?:\s+None|\s+True)?)$`)
+
+// deadIn returns the lines of a file that keep assertions behind or in them from running,
+// and the handlers that take them.
+func deadIn(f sourceFile) (list []mark) {
+	form, forms := deadForms[f.lang], testForms[f.lang]
+	// The line that leaves, and its indentation; -1 for none.
+	left, indent := -1, 0
+	for i, line := range f.lines {
+		code := strings.TrimSpace(line.code)
+		if code == "" || line.inside {
+			continue
+		}
+		if form.never.MatchString(code) || form.swallow != nil && form.swallow.MatchString(code) {
+			list = append(list, f.mark(i, "dead", "", false))
+		}
+		if form.handler != nil {
+			if m := form.handler.FindStringSubmatch(code); m != nil && (passes.MatchString(m[1]) || m[1] == "" && passes.MatchString(f.codeAfter(i))) {
+				list = append(list, f.mark(i, "dead", "", false))
+			}
+		}
+		in := indentOf(line.code)
+		if left >= 0 && in < indent {
+			left = -1
+		}
+		switch {
+		case form.leave.MatchString(code) && left < 0:
+			left, indent = i, in
+		case left >= 0 && in >= indent && forms.assertion.MatchString(code):
+			list = append(list, f.mark(left, "dead", "", false))
+			left = -1
+		}
+	}
+	return list
+}

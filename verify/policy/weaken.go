@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/secret"
+)
+
+// A mark is one place that weakens a check.
+type mark struct {
+	path string
+	line int // from 1
+	// What places are compared by: those of one form that went make up for
+	// those that came.
+	form string
+	// Of a suppression: what it is for, sorted and joined by spaces; "" for all.
+	codes string
+	// Of a suppression: it counts for more than its own line.
+	wide bool
+	// The line, without the space around it.
+	text string
+}
+
+// A sourceFile is one side of a change, told apart.
+type sourceFile struct {
+	path  string
+	lang  language
+	test  bool
+	lines []sourceLine
+	// The file is new with the changeset.
+	created bool
+}
+
+// mark is the mark of a line, counted from 0.
+func (f sourceFile) mark(line int, form, codes string, wide bool) mark {
+	return mark{f.path, line + 1, form, codes, wide, strings.TrimSpace(f.lines[line].raw)}
+}
+
+// mostRead bounds what is read of the text before, in bytes. A file that is
+// larger counts as empty, so what it holds may be called new.
+const mostRead = 4 * workspace.MaxContent
+
+// sides tells the files of a changeset apart, before and after. A file is
+// named by its path after on both sides.
+func sides(cs workspace.Changeset) (before, after []sourceFile) {
+	side := func(c workspace.Change, name string, text []byte) []sourceFile {
+		s := string(text[:min(len(text), mostRead)])
+		lang := languageOf(name, s)
+		if lang == "" || len(text) > mostRead {
+			return nil
+		}
+		return []sourceFile{{c.Path, lang, isTestFile(name, lang), lex(lang, s), c.Op == workspace.Create}}
+	}
+	for _, c := range cs.Sorted() {
+		if from := cmp.Or(c.From, c.Path); c.Op != workspace.Create {
+			before = append(before, side(c, from, c.Before)...)
+		}
+		if c.Op != workspace.Delete {
+			after = append(after, side(c, c.Path, c.After)...)
+		}
+	}
+	return before, after
+}
+
+// weakHolds lists the places where cs weakens a check, so that each gate passes because it
+// was told to look away or has less to look at: suppressions, tests that
+// test less, and types and handlers that let everything through. It compares
+// sums over the changeset, so that moving is no weakening.
+func weakHolds(cs workspace.Changeset) []Hold {
+	before, after := sides(cs)
+	holds := holdsOf(Suppression, "adds a suppression", newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
+	holds = append(holds, testHolds(before, after)...)
+	return append(holds, typeHolds(before, after)...)
+}
+
+// each collects the marks of all files.
+func each(files []sourceFile, in func(sourceFile) []mark) (list []mark) {
+	for _, f := range files {
+		list = append(list, in(f)...)
+	}
+	return list
+}
+
+// surplus returns the marks of after that none of before makes up for, by each
+// key in turn. The first keys are the closest, so that what is left is what a
+// person would call new.
+func surplus(before, after []mark, keys ...func(mark) string) (rest, gone []mark) {
+	for _, key := range keys {
+		before, after = cancel(before, after, key)
+	}
+	return after, before
+}
+
+// cancel takes out of both lists what has the same key, one for one.
+func cancel(before, after []mark, key func(mark) string) (_, _ []mark) {
+	count := map[string]int{}
+	for _, m := range before {
+		count[key(m)]++
+	}
+	matched := map[string]int{}
+	after = slices.DeleteFunc(slices.Clone(after), func(m mark) bool {
+		k := key(m)
+		if count[k] == 0 {
+			return false
+		}
+		count[k]--
+		matched[k]++
+		return true
+	})
+	before = slices.DeleteFunc(slices.Clone(before), func(m mark) bool {
+		k := key(m)
+		matched[k]--
+		return matched[k] >= 0
+	})
+	return before, after
+}
+
+// byLine, byFile and byForm are keys of surplus, from close to loose.
+func byLine(m mark) string { return byForm(m) + "\x00" + m.text[:min(len(m.text), secret.MaxLine)] }
+func byFile(m mark) string { return byForm(m) + "\x00" + m.path }
+func byForm(m mark) string { return fmt.Sprint(m.form, "\x00", m.wide, "\x00", m.codes) }
+
+// mostCompared bounds the comparisons of codes, which are pairwise.
+const mostCompared = 100_000
+
+// newSuppressions returns the suppressions that are new or wider.
+func newSuppressions(before, after []mark) []mark {
+	after, before = surplus(before, after, byLine, byFile, byForm)
+	// One that named more before, or everything, was narrowed.
+	used, compared := make([]bool, len(before)), 0
+	return slices.DeleteFunc(after, func(m mark) bool {
+		for i, old := range before {
+			compared++
+			if compared > mostCompared {
+				return false
+			}
+			// One of the whole file makes up for any number of its lines.
+			local := old.wide && !m.wide && old.path == m.path
+			if (used[i] && !local) || old.form != m.form || old.wide != m.wide && !local || !covers(old.codes, m.codes) {
+				continue
+			}
+			used[i] = true
+			return true
+		}
+		return false
+	})
+}
+
+// covers reports whether codes hold all of others.
+func covers(codes, others string) bool {
+	if codes == "" || others == "" {
+		return codes == ""
+	}
+	list := strings.Fields(codes)
+	return !slices.ContainsFunc(strings.Fields(others), func(c string) bool { return !slices.Contains(list, c) })
+}
+
+// mostHolds bounds the holds of one kind and reason: who looks at ten of them
+// has seen enough to decide.
+const mostHolds = 10
+
+// holdsOf makes a hold of each mark, and of those over the bound one together.
+func holdsOf(kind, what string, marks []mark) (holds []Hold) {
+	slices.SortStableFunc(marks, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
+	})
+	marks = slices.CompactFunc(marks, func(a, b mark) bool { return a.path == b.path && a.line == b.line })
+	for i, m := range marks {
+		reason := fmt.Sprintf("Line %d %s: %s", m.line, what, quote(m.text))
+		if i == mostHolds {
+			reason = fmt.Sprintf("Line %d %s, and so do %d more in this and other files.", m.line, what, len(marks)-i-1)
+		}
+		holds = append(holds, Hold{Path: m.path, Kind: kind, Block: true, Reason: reason})
+		if i == mostHolds {
+			break
+		}
+	}
+	return holds
+}
+
+// mostQuoted is the most of a line that is shown, in characters.
+const mostQuoted = 80
+
+// quote is a line as a person may be shown it: clipped, without anything that
+// a terminal obeys or that looks like something else, and without a secret.
+func quote(line string) string {
+	if len(line) > secret.MaxLine {
+		return fmt.Sprintf("(a line of %d bytes)", len(line))
+	}
+	if rule, ok := secret.InLine(line); ok {
+		return "(not shown, for it holds what looks like " + rule + ")"
+	}
+	clean := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, line)
+	runes := []rune(strings.Join(strings.Fields(clean), " "))
+	// What weakens stands at either end.
+	if len(runes) > mostQuoted {
+		return string(runes[:mostQuoted/2]) + "…" + string(runes[len(runes)-mostQuoted/2:])
+	}
+	return string(runes)
+}
+
+// isTestFile reports whether a file holds tests, by the conventions of pytest,
+// unittest, Django, Go, and the runners of JavaScript. Whatever lies in a
+// directory of tests counts, since assertions are moved to helpers there.
+func isTestFile(name string, lang language) bool {
+	base := strings.ToLower(path.Base(name))
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	within := slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
+		return slices.Contains([]string{"test", "tests", "__tests__"}, dir)
+	})
+	switch lang {
+	case golang:
+		return strings.HasSuffix(stem, "_test")
+	case python:
+		return within || strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "tests"
+	case script:
+		return within || slices.ContainsFunc([]string{".test", ".spec", "-test", "_test"}, func(end string) bool { return strings.HasSuffix(stem, end) })
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+
+	"agent/sandbox/workspace/secret"
+)
+
+// A stub is believed: what it does not say is not checked anywhere.
+var (
+	stubDef    = regexp.MustCompile(`^\s*(?:async\s+)?def\s+(\w+)\s*\((.*)\)\s*(->)?`)
+	stubScope  = regexp.MustCompile(`^(\s*)(?:class|(?:async\s+)?def)\s+(\w+)`)
+	stubParam  = regexp.MustCompile(`^\s*(\*{0,2}\w+)\s*(:)?`)
+	anyMember  = regexp.MustCompile(`^\s*def\s+__getattr__\s*\(`)
+	stubsOfPyi = func(f sourceFile) bool { return strings.HasSuffix(strings.ToLower(f.path), ".pyi") }
+)
+
+// looseStubs returns the lines of stubs that were there before by which every name has
+// any type, or a function takes or gives any type where it was specific.
+func looseStubs(before, after []sourceFile) (list []mark) {
+	before, after = filter(before, stubsOfPyi), filter(after, stubsOfPyi)
+	names, _ := surplus(each(before, anyMembersIn), each(after, anyMembersIn), byLine, byFile, byForm)
+	old := map[string][]map[string]bool{}
+	for _, f := range before {
+		signaturesOf(f, func(key string, _ int, typed map[string]bool) { old[key] = append(old[key], typed) })
+	}
+	for _, f := range after {
+		seen := map[string]int{}
+		signaturesOf(f, func(key string, line int, typed map[string]bool) {
+			// Overloads are compared one by one.
+			n := seen[key]
+			if seen[key]++; n >= len(old[key]) {
+				return
+			}
+			if looser(old[key][n], typed) {
+				list = append(list, f.mark(line, "loose", "", false))
+			}
+		})
+	}
+	return append(names, list...)
+}
+
+// looser reports whether of a signature something has no type any more that had one, or
+// was replaced by whatever there may be.
+func looser(was, is map[string]bool) bool {
+	gone := false
+	for name, typed := range was {
+		now, there := is[name]
+		gone = gone || !there
+		if typed && there && !now {
+			return true
+		}
+	}
+	for _, name := range []string{"*args", "**kwargs"} {
+		_, before := was[name]
+		if typed, there := is[name]; gone && !before && there && !typed {
+			return true
+		}
+	}
+	return false
+}
+
+// anyMembersIn returns the functions of a stub that give it every name there is.
+func anyMembersIn(f sourceFile) (list []mark) {
+	for i, line := range f.lines {
+		if anyMember.MatchString(line.code) {
+			list = append(list, f.mark(i, "any member", "", false))
+		}
+	}
+	return list
+}
+
+// signaturesOf gives the functions of a stub that stand on one line, under the file, what
+// they stand in and their name: which of the parameters, and of what is returned, has
+// a type.
+func signaturesOf(f sourceFile, give func(key string, line int, typed map[string]bool)) {
+	scope := ""
+	for i, line := range f.lines {
+		if len(line.code) > secret.MaxLine {
+			continue
+		}
+		if m := stubScope.FindStringSubmatch(line.code); m != nil && m[1] == "" {
+			scope = m[2]
+		}
+		m := stubDef.FindStringSubmatch(line.code)
+		if m == nil {
+			continue
+		}
+		typed := map[string]bool{"return": m[3] != ""}
+		for _, part := range commas(m[2]) {
+			if p := stubParam.FindStringSubmatch(part); p != nil {
+				typed[p[1]] = p[2] != ""
+			}
+		}
+		give(f.path+"\x00"+scope+"\x00"+m[1], i, typed)
+	}
+}
+
+// commas cuts a text at the commas that stand in no brackets.
+func commas(text string) (parts []string) {
+	depth, from := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				parts, from = append(parts, text[from:i]), i+1
+			}
+		}
+	}
+	return append(parts, text[from:])
+}

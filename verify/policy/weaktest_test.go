@@ -1,0 +1,266 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+
+	"pgregory.net/rapid"
+)
+
+// A textChange is a row of the tables below: one file before and after.
+type textChange struct{ name, before, after string }
+
+// pyTest, jsTest and goTest are tests with a body.
+func pyTest(body string) string {
+	return "def test_total():\n    cart = Cart()\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
+}
+
+func jsTest(body string) string {
+	return "describe('cart', () => {\n  it('adds', () => {\n    const cart = make();\n    " + body + "\n  });\n});\n"
+}
+
+// skip is the call that leaves a test of Go out, in two parts: no test of this
+// repository may hold it.
+const skip = "t.Ski" + "p"
+
+func goTest(body string) string {
+	return "package cart\n\nfunc TestTotal(t *testing.T) {\n\tcart := New()\n\t" + body + "\n}\n"
+}
+
+// weakerTests are changes after which tests test less.
+var weakerTests = []textChange{
+	// An assertion goes.
+	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.count == 1"), pyTest("assert cart.count == 1")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("print(cart.total())")},
+	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.tax() == 2"), pyTest("assert cart is not None")},
+	{"test_a.py", "class TestA(TestCase):\n    def test_a(self):\n        self.assertEqual(total(1), 2)\n        self.assertTrue(tax(1))\n", "class TestA(TestCase):\n    def test_a(self):\n        self.assertTrue(tax(1))\n"},
+	{"test_a.py", pyTest("with pytest.raises(ValueError):\n    cart.add(None)"), pyTest("cart.add(1)")},
+	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.count == 1"), pyTest("check_nothing(cart)\nassert cart.count == 1") + "def check_nothing(cart):\n    pass\n"},
+	{"a.test.ts", jsTest("expect(cart.total()).toBe(3); expect(cart.tax()).toBe(1);"), jsTest("expect(cart.total()).toBe(3);")},
+	{"src/__tests__/a.js", jsTest("expect(cart.total()).toBe(3);"), jsTest("cart.total();")},
+	{"test/a.mjs", "test('a', () => {\n  assert.equal(f(1), 2);\n  assert.equal(g(1), 2);\n});\n", "test('a', () => {\n  assert.equal(g(1), 2);\n});\n"},
+	{"a_test.go", goTest("if cart.Total() != 3 {\n\t\tt.Errorf(\"got %d\", cart.Total())\n\t}\n\tif cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}"), goTest("if cart.Tax() != 1 {\n\t\tt.Error(\"tax\", cart.Tax())\n\t}")},
+	{"a_test.go", goTest("require.NoError(t, cart.Add(1))\n\tassert.Equal(t, 3, cart.Total())"), goTest("require.NoError(t, cart.Add(1))")},
+	{"a_test.go", goTest("if err := cart.Add(1); err != nil {\n\t\tt.Fatal(err)\n\t}"), goTest("cart.Add(1)")},
+	{"test_a.py", pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)\nassert g()"), pyTest("text = \"\"\"\na\n\"\"\"\nassert f(\n)")},
+	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
+	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
+	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
+	// One that is always true.
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert True")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1 == 1, \"why\"")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert cart.total() == 3 or True")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert (cart.count == 3, \"three\")")},
+	{"test_a.py", pyTest("self.assertEqual(cart.total(), 3)"), pyTest("self.assertTrue(True)")},
+	{"a.spec.js", jsTest("expect(cart.total()).toBe(3);"), jsTest("expect(true).toBe(true);")},
+	{"a.spec.js", jsTest("expect(cart.total()).toBe(3);"), jsTest("expect( true ).toBeTruthy();")},
+	{"a.spec.js", jsTest("assert(cart.total() === 3);"), jsTest("assert(true);")},
+	{"a.spec.js", jsTest("assert.equal(cart.total(), 3);"), jsTest("assert.ok(true, 'fine');")},
+	{"a_test.go", goTest("assert.Equal(t, 3, cart.Total())"), goTest("assert.True(t, true)")},
+	// A test that does not count.
+	{"test_a.py", pyTest("assert cart.total()"), "@pytest.mark.skip\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "@pytest.mark.skip(reason=\"slow\")\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "@pytest.mark.xfail\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "@pytest.mark.skipif(True, reason=\"\")\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "@unittest.skip(\"x\")\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "@unittest.expectedFailure\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "pytestmark = pytest.mark.skip\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), pyTest("pytest.skip(\"later\")\nassert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), pyTest("self.skipTest(\"later\")\nassert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "__test__ = False\n" + pyTest("assert cart.total()")},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "it.skip(", 1)},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "it.only(", 1)},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "xit(", 1)},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "describe(", "describe.skip(", 1)},
+	{"test_a.py", "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert cart.total()"), "@pytest.mark.skip\n" + pyTest("assert cart.total()")},
+	{"a.test.ts", "", "it.todo('adds');\n"},
+	{"a.test.ts", "test('a', () => { expect(f()).toBe(1) });\n", "test('a', { skip: true }, () => { expect(f()).toBe(1) });\n"},
+	{"a_test.go", goTest("cart.Check(t)"), goTest(skip + "(\"later\")\n\tcart.Check(t)")},
+	{"a_test.go", goTest("cart.Check(t)"), goTest(skip + "Now()\n\tcart.Check(t)")},
+	// A test of nothing.
+	{"test_a.py", "", "def test_a():\n    pass\n"},
+	{"test_a.py", "", "class TestA:\n    async def test_a(self):\n        \"\"\"Says much.\"\"\"\n\n    def test_b(self):\n        assert f()\n"},
+	{"test_a.py", "def test_a():\n    assert f()\n", "def test_a(): ...\n"},
+	{"a.test.ts", "", "it('adds', () => {});\n"},
+	{"a.test.ts", "", "it('adds', async () => {\n  // soon\n});\n"},
+	{"a.test.ts", "", "test('adds', function () {\n});\n"},
+	{"a_test.go", "package a\n", "package a\n\nfunc TestA(t *testing.T) {}\n"},
+	{"a_test.go", "package a\n", "package a\n\nfunc TestA(t *testing.T) {\n\t// soon\n}\n"},
+}
+
+// sameTests are changes after which tests test as much, or nobody can tell.
+var sameTests = []textChange{
+	// The test goes, or gets another name: the gate that runs them sees it.
+	{"test_a.py", pyTest("assert f() == 1") + "def test_b():\n    assert g()\n", "def test_b():\n    assert g()\n"},
+	{"test_a.py", pyTest("assert f() == 1"), strings.Replace(pyTest("print(1)"), "test_total", "test_other", 1)},
+	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n", "class TestB:\n    def test_x(self):\n        assert b()\n"},
+	// What is asserted changes, moves or is joined.
+	{"test_a.py", pyTest("assert f() == 1"), pyTest("assert f() == 2")},
+	{"test_a.py", pyTest("assert f() == 1"), pyTest("assert (\n    f() == 1\n)")},
+	{"test_a.py", pyTest("assert f() == 1\nassert g() == 2"), pyTest("assert (f(), g()) == (1, 2)")},
+	{"test_a.py", pyTest("assert f(1) == 1\nassert f(2) == 2\nassert f(3) == 3"), pyTest("for x in (1, 2, 3):\n    assert f(x) == x")},
+	{"test_a.py", "def test_a():\n    assert f(1) == 1\n    assert f(2) == 2\n", "@pytest.mark.parametrize(\"x\", [1, 2])\ndef test_a(x):\n    assert f(x) == x\n"},
+	{"test_a.py", pyTest("assert f() == 1\nassert g() == 2"), pyTest("assert f() == 1") + "\ndef test_g():\n    assert g() == 2\n"},
+	{"test_a.py", pyTest("assert cart.a == 1\nassert cart.b == 2"), pyTest("check_cart(cart)")},
+	{"test_a.py", pyTest("assert cart.a == 1\nassert cart.b == 2"), pyTest("same(cart)") + "def same(cart):\n    assert cart.a == 1\n    assert cart.b == 2\n"},
+	{"test_a.py", pyTest("self.assertEqual(f(), 1)"), pyTest("assert f() == 1")},
+	{"test_a.py", pyTest("assert f() == 1\nassert g()"), pyTest("assert g()\nassert f() == 1")},
+	{"a_test.go", goTest("x, err := cart.Total()\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n\tif x != 1 {\n\t\tt.Error(x)\n\t}"), goTest("x := cart.Total()\n\tif x != 1 {\n\t\tt.Error(x)\n\t}")},
+	{"a_test.go", goTest("if cart.A != 1 {\n\t\tt.Error(cart.A)\n\t}\n\tif cart.B != 1 {\n\t\tt.Error(cart.B)\n\t}"), goTest("same(t, cart)")},
+	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expect(cart).toEqual({ a: 1, b: 2 });")},
+	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expectCart(cart);")},
+	// Text that only looks like it.
+	{"test_a.py", pyTest("assert f()"), pyTest("assert f() == \"it.skip(\"")},
+	{"test_a.py", pyTest("assert f()"), "# @pytest.mark.skip\n" + pyTest("assert f()")},
+	{"test_a.py", pyTest("assert f()"), pyTest("assert True is f()")},
+	{"test_a.py", pyTest("assert f()"), pyTest("assert 1 in f()\nassert 1 + f()\nassert (f(), 2) == (1, 2)")},
+	{"test_a.py", pyTest("assert f()"), "def helper():\n    pass\n\n" + pyTest("assert f()")},
+	{"a.test.ts", jsTest("expect(f()).toBe(1);"), jsTest("expect(f(true)).toBe(true);\n    expect('it.only(').toBe(x.only);")},
+	{"a.test.ts", jsTest("expect(f()).toBe(1);"), jsTest("expect(f(() => {})).toBe(1); cart.skip(2); db.find({ skip: 10 });")},
+	{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)\n\tlexer.Skip(2)")},
+	// What was so before is not new.
+	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skip(reason=\"slow\")\n" + pyTest("assert f()")},
+	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert f()")},
+	{"a.test.ts", strings.Replace(jsTest("f();"), "it(", "it.skip(", 1), jsTest("f();")},
+	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
+	// No test.
+	{"src/a.py", "def test_total():\n    assert f()\n", "def test_total():\n    pass\n"},
+	{"src/a.ts", "assert(f());\n", "it.skip();\n"},
+	{"test_a.md", "", "@pytest.mark.skip\n"},
+}
+
+func TestATestThatTestsLessIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerTests {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) == 0 || !strings.HasPrefix(got[0], WeakerTest) {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+		// Foreign line ends and a directory change nothing.
+		name := "pkg/tests/" + c.name
+		if kinds := kindsOf(modify(name, c.before, strings.ReplaceAll(c.after, "\n", "\r\n"))); kinds != WeakerTest {
+			t.Errorf("%s: %q\nto %q: %q", name, c.before, c.after, kinds)
+		}
+	}
+}
+
+func TestATestThatTestsAsMuchIsNotHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range sameTests {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+	}
+}
+
+func TestTheOtherWayRoundATestIsStronger(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerTests {
+		// Where one assertion takes the place of another, each way loses one.
+		if strings.Contains(c.after, "assert cart is not None") || strings.Contains(c.after, "print") || strings.Contains(c.after, "cart.add(1)") {
+			continue
+		}
+		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.after, c.before, got)
+		}
+	}
+}
+
+func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"test_a.py": "@pytest.mark.skipif(sys.platform == \"win32\", reason=\"\")\n" + pyTest("assert f()"),
+		"test_b.py": "np = pytest.importorskip(\"numpy\")\n" + pyTest("assert f()"),
+		"a_test.go": goTest("if testing.Short() {\n\t\t" + skip + "(\"slow\")\n\t}\n\tt.Error(cart)"),
+	} {
+		if got := weakOf(create(name, text)); len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	more := textChange{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)") + strings.Replace(goTest(skip+"()"), "TestTotal", "TestMore", 1)}
+	py := textChange{"test_a.py", pyTest("assert f()"), pyTest("assert f()") + "@pytest.mark.skipif(x)\n@pytest.mark.slow\ndef test_more():\n    pytest.importorskip(\"a\")\n    assert f()\n"}
+	for _, c := range []textChange{more, py} {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+	if got := kindsOf(create("a.test.js", strings.Replace(jsTest("expect(f()).toBe(1)"), "it(", "it.only(", 1))); got != WeakerTest {
+		t.Errorf("a new test that keeps others from running: %q", got)
+	}
+}
+
+func TestAnAssertionMayMoveWithinTheChangeset(t *testing.T) {
+	t.Parallel()
+	both, one := pyTest("assert f()\nassert g()"), pyTest("assert f()")
+	cs := workspace.Changeset{Changes: slices.Concat(modify("test_a.py", both, one).Changes, create("test_b.py", "def test_g():\n    assert g()\n").Changes)}
+	if got := weakOf(cs); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+	got := weakOf(modify("test_a.py", both, one))
+	want := []string{"weaker-test test_a.py Line 4 was an assertion, and its test goes on without it: assert g()"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestMovingAndDeletingWeakensNothing draws changesets that spread the lines
+// of some files anew over others, and leave some out.
+func TestMovingAndDeletingWeakensNothing(t *testing.T) {
+	t.Parallel()
+	ends := []string{"py", "ts", "go", "sh"}
+	rapid.Check(t, func(t *rapid.T) {
+		end := rapid.SampledFrom(ends).Draw(t, "end")
+		line := rapid.SampledFrom(append([]string{"x", "", "y = 2"}, suppressed["a."+end]...))
+		paths := []string{"a." + end, "b." + end, "c/d." + end}
+		var lines []string
+		before, after := map[string]string{}, map[string]string{}
+		for _, p := range paths {
+			for range rapid.IntRange(0, 5).Draw(t, "lines") {
+				// Alone on its line each is what it is, wherever it stands.
+				l := strings.ReplaceAll(line.Draw(t, "line"), "\n", " ")
+				before[p] += l + "\n"
+				lines = append(lines, l)
+			}
+		}
+		lines = rapid.Permutation(lines).Draw(t, "order")
+		for _, l := range lines[:rapid.IntRange(0, len(lines)).Draw(t, "kept")] {
+			after[rapid.SampledFrom(paths).Draw(t, "to")] += l + "\n"
+		}
+		if got := weakOf(drawChanges(t, before, after)); len(got) > 0 {
+			t.Errorf("%q\nto %q: %q", before, after, got)
+		}
+	})
+}
+
+// drawChanges draws a changeset that turns the files before into those after, with some
+// of the deletions and creations joined to renames.
+func drawChanges(t *rapid.T, before, after map[string]string) (cs workspace.Changeset) {
+	var gone []string
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if now, ok := after[name]; !ok {
+			gone = append(gone, name)
+		} else if now != before[name] {
+			cs.Changes = append(cs.Changes, modify(name, before[name], now).Changes...)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, ok := before[name]; ok {
+			continue
+		}
+		c := create(name, after[name]).Changes[0]
+		if len(gone) > 0 && rapid.Bool().Draw(t, "rename") {
+			c.Op, c.From, c.Before = workspace.Rename, gone[0], []byte(before[gone[0]])
+			gone = gone[1:]
+		}
+		cs.Changes = append(cs.Changes, c)
+	}
+	for _, name := range gone {
+		cs.Changes = append(cs.Changes, remove(name, before[name]).Changes...)
+	}
+	cs.Changes = cs.Sorted()
+	return cs
+}

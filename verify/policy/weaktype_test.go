@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+)
+
+// weakerTypes are changes after which more is let through.
+var weakerTypes = []textChange{
+	{"a.py", "def f(x: int, y: str) -> str:\n    pass\n", "def f(x: Any, y: str) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x: int) -> Any:\n    pass\n"},
+	{"a.py", "def f(\n    x: dict[str, int],\n) -> str:\n    pass\n", "def f(\n    x: typing.Any,\n) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int = 1):\n    pass\n", "def f(x: Any = 1):\n    pass\n"},
+	{"a.py", "class A:\n    name: str = \"\"\n", "class A:\n    name: Any = \"\"\n"},
+	{"a.py", "x: list[int] = []\n", "x: Any = []\n"},
+	{"a.ts", "function f(x: string, y?: number): string {\n", "function f(x: any, y?: number): string {\n"},
+	{"a.ts", "function f(x: string): Promise<string> {\n", "function f(x: string): any {\n"},
+	{"a.ts", "interface A {\n  name?: string;\n}\n", "interface A {\n  name?: any;\n}\n"},
+	{"a.tsx", "const f = (x: Props) => x\n", "const f = (x: any) => x\n"},
+	{"a.ts", "const x: Map<string, number> = g();\n", "const x: any = g();\n"},
+	{"a.ts", "const y = save(user);\n", "const y = save(user as any);\n"},
+	{"a.ts", "return user;\n", "return user as unknown as Admin;\n"},
+	{"a.ts", "user.name = 1;\n", "(user as any).name = 1;\n"},
+	{"a.go", "func F(x int, y string) string {\n", "func F(x any, y string) string {\n"},
+	{"a.go", "func F(x int) string {\n", "func F(x int) interface{} {\n"},
+	{"a.go", "func (s *S) F(x *T) {\n", "func (s *S) F(x interface{}) {\n"},
+	{"a.go", "type T struct {\n\tName string `json:\"name\"`\n}\n", "type T struct {\n\tName any `json:\"name\"`\n}\n"},
+	{"a.py", "try:\n    f()\nexcept ValueError:\n    pass\n", "try:\n    f()\nexcept Exception:\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept:\n    # never mind\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept BaseException as e: ...\n"},
+	{"a.py", "f()\n", "with contextlib.suppress(Exception):\n    f()\n"},
+	{"a.ts", "f();\n", "try { f(); } catch {}\n"},
+	{"a.ts", "f();\n", "try {\n  f();\n} catch (e) {\n  // never mind\n}\n"},
+	{"a.ts", "try {\n  f();\n} catch (e) {\n  log(e);\n}\n", "try {\n  f();\n} catch (e) {\n}\n"},
+	{"a.ts", "await f();\n", "await f().catch(() => {});\n"},
+}
+
+// weakerStubs are changes of stubs after which these say less.
+var weakerStubs = []textChange{
+	{"a.pyi", "def f(x: int, y: str) -> str: ...\n", "def f(x, y: str) -> str: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int): ...\n"},
+	{"a.pyi", "def f(x: int, y: dict[str, int]) -> str: ...\n", "def f(*args, **kwargs) -> str: ...\n"},
+	{"a.pyi", "class A:\n    def f(self, x: int) -> str: ...\n", "class A:\n    def f(self, x) -> str: ...\n"},
+	{"a.pyi", "class A:\n    x: int\n", "class A:\n    x: int\n    def __getattr__(self, name: str): ...\n"},
+	{"a.pyi", "def f() -> int: ...\n", "def f() -> int: ...\ndef __getattr__(name: str) -> int: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\ndef f(x: str) -> int: ...\n", "def f(x: int) -> str: ...\ndef f(x) -> int: ...\n"},
+}
+
+// sameStubs are everyday changes of stubs.
+var sameStubs = []textChange{
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int, y: str = ...) -> str: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: str) -> bytes: ...\n"},
+	{"a.pyi", "def f(x: int) -> str: ...\n", "def g(x): ...\n"},
+	{"a.pyi", "def f(x): ...\n", "def f(x: int) -> str: ...\n"},
+	{"a.pyi", "class A:\n    def f(self, x: int) -> None: ...\n", "class A:\n    def f(self) -> None: ...\n"},
+	{"a.pyi", "def f(x: int, y: int) -> str: ...\n", "def f(x: int, *args: int) -> str: ...\n"},
+	{"a.pyi", "def __getattr__(name: str): ...\n", "import x\ndef __getattr__(name: str) -> int: ...\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x):\n    pass\n"},
+}
+
+func TestAStubThatSaysLessIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerStubs {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], WeakerType) {
+			t.Errorf("%q\nto %q: %q", c.before, c.after, got)
+		}
+		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
+			t.Errorf("%q\nto %q: %q", c.after, c.before, got)
+		}
+	}
+	for _, c := range sameStubs {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%q\nto %q: %q", c.before, c.after, got)
+		}
+	}
+}
+
+// sameTypes are changes after which no more is let through, or which are
+// everyday work.
+var sameTypes = []textChange{
+	{"a.py", "def f(x):\n    pass\n", "def f(x: Any):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def f(x: int, y: Any):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def f(x: object):\n    pass\n"},
+	{"a.py", "def f(x: dict):\n    pass\n", "def f(x: dict[str, Any]):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "def g(x: Any):\n    pass\n"},
+	{"a.py", "x = 1\n", "x = \"x: Any\"\n"},
+	{"a.py", "def f(x: int, y: Any):\n    pass\n", "def f(y: Any, x: int):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\ndef g(y: Any):\n    pass\n", "def g(y: Any):\n    pass\ndef f(x: int):\n    pass\n"},
+	{"a.py", "if x: pass\nelse: f()\n", "if x:\n    pass\nelse:\n    g(Any)\n"},
+	{"a.ts", "const y = save(user);\n", "const y = save(user as Admin);\n"},
+	{"a.ts", "const y = 1;\n", "const y = 1;\nconst z = f() as any;\n"},
+	{"a.ts", "function f(x: string) {\n", "function f(x: unknown) {\n"},
+	{"a.ts", "function f(x) {\n", "function f(x: any) {\n"},
+	{"a.test.ts", "const y = save(user);\n", "const y = save(user as any);\n"},
+	{"a.ts", "f(); // y\n", "f(); // as any, x: any\n"},
+	{"a.ts", "const x = any ? a : b;\n", "const x = c ? a : any;\n"},
+	{"a.go", "func F(x int) {\n", "func F(x int, opts ...any) {\n"},
+	{"a.go", "func F(x int) {\n", "func F[T any](x T) {\n"},
+	{"a.go", "return x\n", "return any(x)\n"},
+	{"a.py", "try:\n    f()\nexcept Exception:\n    pass\n", "try:\n    f()\n    g()\nexcept Exception:\n    pass\n"},
+	{"a.py", "try:\n    f()\nexcept Exception:\n    pass\n", "try:\n    f()\nexcept OSError:\n    pass\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept Exception as e:\n    log(e)\n"},
+	{"a.py", "f()\n", "try:\n    f()\nexcept KeyError:\n    pass\n"},
+	{"a.py", "f()\n", "x = \"\"\"\nexcept:\n    pass\n\"\"\"\n"},
+	{"a.ts", "f();\n", "try { f(); } catch (e) { log(e); }\n"},
+	{"a.ts", "f();\n", "try { f(); } catch { return null; }\n"},
+	{"a.ts", "f();\n", "f().catch(log);\n"},
+	{"a.go", "switch x.(type) {\ncase int:\n", "switch x.(type) {\ncase any:\n"},
+	{"a.py", "def f():\n    x: int = 1\n    x: Any = 2\n", "def f():\n    x: Any = 2\n    x: int = 1\n"},
+	{"a.md", "x: int\n", "x: Any\n"},
+}
+
+func TestAWiderTypeIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range weakerTypes {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) != 1 || !strings.HasPrefix(got[0], WeakerType) {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+		if got := weakOf(modify(c.name, c.after, c.before)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.after, c.before, got)
+		}
+		if got := weakOf(create(c.name, c.after)); len(got) > 0 {
+			t.Errorf("a new %s: %q: %q", c.name, c.after, got)
+		}
+	}
+}
+
+func TestEverydayTypesAreNotHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range sameTypes {
+		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
+			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
+		}
+	}
+}
+
+func TestAWiderTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	cs := workspace.Changeset{Changes: []workspace.Change{{
+		Op: workspace.Rename, From: "a.py", Path: "b.py", Before: []byte("def f(x: int):\n    pass\n"), After: []byte("import os\ndef f(x: Any):\n    pass\n"),
+	}}}
+	want := []string{"weaker-type b.py Line 2 lets any type through where it was specific: def f(x: Any):"}
+	if got := weakOf(cs); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
