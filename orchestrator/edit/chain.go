@@ -45,10 +45,10 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
-			text = next.splice(now)
+			text = next.merge(now)
 			break
 		}
-		text, done = next.splice(now), append(done, now...)
+		text, done = next.merge(now), append(done, now...)
 	}
 	d.cut()
 	return text, applied, notFoundAll(d, missing, missing, nil)
@@ -71,16 +71,17 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 		if d.work.spent() {
 			break
 		}
-		if op.hunk != nil || slices.ContainsFunc(strict, op.matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+		matched := func(m *match) bool { return m.op == op }
+		if op.hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
 			continue
 		}
 		if next == nil {
-			next = newDocument(d.path, d.splice(strict))
+			next = newDocument(d.path, d.merge(strict))
 			next.work = d.work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
 		if earlier && standsStrictly(next, op) {
-			found = slices.DeleteFunc(found, op.matched)
+			found = slices.DeleteFunc(found, matched)
 			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Block == op.block })
 			missing = append(missing, op)
 		}
@@ -93,9 +94,6 @@ func loosely(m *match) bool {
 	s := m.places[0].strategy
 	return s != Exact && s != Stripped
 }
-
-// matched reports whether m is the match of op.
-func (op *operation) matched(m *match) bool { return m.op == op }
 
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
 func standsStrictly(d *document, op *operation) bool {

@@ -454,3 +454,19 @@ func (p *diffParser) created(name string) error {
 	p.emit(op)
 	return nil
 }
+
+// lineEnds notes how the line of a hunk ends that was just taken: mark is its
+// first byte, and old and new are how many lines either side then has.
+func (h *hunk) lineEnds(mark byte, cr bool, old, new int) {
+	if !cr {
+		return
+	}
+	if mark == ' ' || mark == '-' {
+		h.oldCR = append(h.oldCR, make([]bool, old-len(h.oldCR))...)
+		h.oldCR[old-1] = true
+	}
+	if mark == ' ' || mark == '+' {
+		h.newCR = append(h.newCR, make([]bool, new-len(h.newCR))...)
+		h.newCR[new-1] = true
+	}
+}

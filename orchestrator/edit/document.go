@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// bom is the byte order mark that some editors put before UTF-8 text.
-const bom = "\ufeff"
-
 // A document is the text of one file, cut into lines without copying them.
 // It is built once a file; what the strategies look up is built when first asked for.
 //
@@ -226,3 +223,7 @@ func (d *document) findExact(s []string, limit int) []int {
 	}
 	return hits
 }
+
+// manyBlocks is how many blocks a file takes before an index of its lines
+// is cheaper than reading it through for each.
+const manyBlocks = 16

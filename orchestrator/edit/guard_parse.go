@@ -331,3 +331,25 @@ func settle(levels []int, n int, opened bool) (now []int, why string) {
 	}
 	return levels, ""
 }
+
+// maxTokens bounds the tokens of a text that is parsed: a tree of one costs
+// some hundred bytes a token, and some parsers more than linear time.
+const maxTokens = 1 << 16
+
+// parsable reports whether a text is short and simple enough to be parsed in
+// the process.
+func parsable(text string) bool {
+	if len(text) > maxParsed {
+		return false
+	}
+	n := 0
+	for at := 0; at < len(text) && n <= maxTokens; {
+		end := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		eachToken(text[at:end], func(string) { n++ })
+		at = end
+	}
+	return n <= maxTokens
+}

@@ -21,8 +21,8 @@ func (op *operation) choose(d *document, replace []string, f finding) finding {
 			f.places = nil
 		}
 	case len(f.ambiguous) > 0:
-		for _, hint := range []func(*document) []int{op.byLine, op.bySection, op.byEnding} {
-			if lines = hint(d); len(lines) == 1 {
+		for _, hint := range []func(*operation, *document) []int{(*operation).byLine, (*operation).bySection, (*operation).byEnding} {
+			if lines = hint(op, d); len(lines) == 1 {
 				break
 			}
 			lines = nil

@@ -164,12 +164,6 @@ func absolute(lang *language, pairs []depth, replace []string) bool {
 	return lang == pythonLanguage || lang == yamlLanguage // no line there is deeper than one that opens nothing
 }
 
-// lastByte returns the last byte of s without trailing space, as a string.
-func lastByte(s string) string {
-	s = trimSpace(s)
-	return s[max(0, len(s)-1):]
-}
-
 // indent returns the file's indentation for line j of REPLACE, s.
 func (in *indenter) indent(j int, s string) (string, bool) {
 	x := indent(s)
@@ -252,26 +246,6 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 	return t
 }
 
-// indented reports whether some line of the file is indented by just x.
-//
-// It tells a file's own mixture of tabs and spaces, such as the space before
-// the asterisks of a comment, from one that the block would bring in. Lines
-// of space alone have no indentation.
-func (d *document) indented(x string) bool {
-	for at := 0; !d.work.spent(); {
-		i := strings.Index(d.plain()[at:], "\n"+x)
-		if i < 0 {
-			d.work.add(len(d.text) - at)
-			return false
-		}
-		d.work.add(i)
-		if at += i + 1 + len(x); at < len(d.plain()) && strings.IndexByte(" \t\n", d.plain()[at]) < 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // fit returns the shift that all pairs obey, or nil.
 //
 // Two different depths give the ratio and the offset; every further pair
@@ -321,39 +295,6 @@ func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
 	return n%t.den == 0 && slices.Contains(d.levels(t.to), n/t.den)
 }
 
-// levels returns the same for the lines of the file, reading them once.
-func (d *document) levels(c byte) []int {
-	if d.steps[c] == nil {
-		d.work.add(workDepth * d.len())
-		lines := make([]string, d.len())
-		for i := range lines {
-			lines[i] = d.line(i)
-		}
-		if d.steps == nil {
-			d.steps = map[byte][]int{}
-		}
-		d.steps[c] = levels(lines, c)
-	}
-	return d.steps[c]
-}
-
-// levels returns what the width of a level may be in lines: what all their
-// depths share, and by how much a line is mostly deeper than the one before.
-func levels(lines []string, c byte) []int {
-	count, last, best := map[int]int{}, -1, 0
-	for _, s := range lines {
-		if x := indent(s); !blank(s) && only(x, c) {
-			if by := len(x) - last; last >= 0 && by > 0 {
-				if count[by]++; count[by] > count[best] || count[by] == count[best] && by < best {
-					best = by
-				}
-			}
-			last = len(x)
-		}
-	}
-	return []int{levelOf(lines, c), best}
-}
-
 // slope sets num and den: from two different depths when there are, else 1
 // for equal characters, else from the one depth or the step of the replacement.
 //
@@ -391,31 +332,6 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8
 }
 
-// levelOf returns the width of one level in lines: what all their indentations share.
-//
-// Two-space levels at depths 2, 4 and 8 share 2. It is only asked when no
-// matched line has an indentation that would tell.
-func levelOf(lines []string, c byte) int {
-	g := 0
-	for _, s := range lines {
-		if x := indent(s); !blank(s) && only(x, c) {
-			g = gcd(len(x), g)
-		}
-	}
-	return g
-}
-
-// gcd returns the greatest common divisor, the other number when one is 0.
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-// only reports whether s holds nothing but c.
-func only(s string, c byte) bool { return strings.Trim(s, string(c)) == "" }
-
 // charOf returns the first indentation character of the pairs, 0 for none.
 func charOf(pairs []depth, side func(depth) string) byte {
 	for _, p := range pairs {
@@ -434,16 +350,4 @@ func charOfLines(lines []string) byte {
 		}
 	}
 	return ' '
-}
-
-// indentChar returns the character that more lines of the file begin with,
-// ' ' when neither does.
-func (d *document) indentChar() byte {
-	if d.indentBy == 0 {
-		d.indentBy = ' '
-		if strings.Count(d.plain(), "\n\t") > strings.Count(d.plain(), "\n ") {
-			d.indentBy = '\t'
-		}
-	}
-	return d.indentBy
 }

@@ -39,9 +39,6 @@ type finding struct {
 	ambiguous []int // first lines, from 1
 }
 
-// most bounds how many ambiguous places are looked for and named.
-const most = 5
-
 // locate finds the one place that search means. The strategies run from the
 // strictest to the loosest; the first that finds anything decides, so that a
 // looser one never overrules a stricter one, and each must find one place only.
@@ -198,19 +195,6 @@ func widenGroups(p place, before, after int) []group {
 		out = append(out, group{s, s + 1, p.hi + i, p.hi + i + 1})
 	}
 	return out
-}
-
-// sameLines reports whether two bodies are the same.
-func sameLines(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // trimOuter removes up to before blank lines at the start and after at the

@@ -7,12 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuoted bounds the problems of one refusal that quote the file, and
-// maxPlaces the places that one of them quotes: more would not be read.
-const (
-	maxQuoted = 10
-	maxPlaces = 3
-)
+// maxPlaces bounds the places that one problem quotes: more would not be read.
+const maxPlaces = 3
 
 // staleScore is the resemblance from which on the file is taken to have
 // changed since its author read it, rather than never to have held the lines.
@@ -95,7 +91,7 @@ func (m makers) of(d *document, op *operation) int {
 func (op *operation) builtOn(d *document, n int, refused bool) Problem {
 	p := Problem{
 		Block: op.block, Path: d.path, Kind: kindNotFound, Advice: "send it again with the corrected blocks" + op.writeOut(),
-		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", op.stands(), op.pronoun(), n),
+		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", op.oldStands(), op.pronoun(), n),
 	}
 	if refused {
 		p.Reason += ", which was refused"
@@ -106,7 +102,7 @@ func (op *operation) builtOn(d *document, n int, refused bool) Problem {
 // nowhere is the problem of a block for which nothing in the file can be shown.
 func (op *operation) nowhere(d *document) Problem {
 	return Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.stands() + " nowhere in the file",
+		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.oldStands() + " nowhere in the file",
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + op.writeOut(),
 	}
 }

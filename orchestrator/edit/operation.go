@@ -114,20 +114,12 @@ func unfence(lines []string) ([]string, bool) {
 	return lines[lo+1 : hi-1], true
 }
 
-// outer returns the range of lines without the blank ones at either end.
-func outer(lines []string) (lo, hi int) {
-	hi = len(lines)
-	for lo < hi && blank(lines[lo]) {
-		lo++
+// joinLines makes a text of lines, each ended by a newline.
+//
+// No lines are the empty text; one empty line is "\n".
+func joinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
 	}
-	for hi > lo && blank(lines[hi-1]) {
-		hi--
-	}
-	return lo, hi
+	return strings.Join(lines, "\n") + "\n"
 }
-
-// blank reports whether a line holds nothing but space.
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// indent returns the space at the start of a line.
-func indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }

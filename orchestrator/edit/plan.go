@@ -5,26 +5,6 @@ import (
 	"slices"
 )
 
-// A match is an operation with its places in a file, ready to be applied.
-//
-// Most have one place and one splice. A block with elisions has a place for
-// each piece, and a block that changes lines at both ends of its context has
-// two splices in one place.
-type match struct {
-	op      *operation
-	places  []place
-	splices []splice
-	ends    *bool // whether the file then ends in a newline; nil when nothing says so
-}
-
-// strategy returns how the match is named to the caller.
-func (m *match) strategy() Strategy {
-	if m.op.hunk != nil {
-		return Hunk
-	}
-	return m.places[0].strategy
-}
-
 // applyToFile applies edits to the content of one file.
 //
 // The result must differ: a caller that asked for a change and got none
@@ -71,7 +51,7 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 		return nil, nil, notFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
-	after := d.splice(found)
+	after := d.merge(found)
 	if len(missing) > 0 {
 		var chained []Applied
 		after, chained, problems = chain(d, after, found, missing)
@@ -86,10 +66,6 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 	}
 	return after, applied, nil
 }
-
-// manyBlocks is how many blocks a file takes before an index of its lines
-// is cheaper than reading it through for each.
-const manyBlocks = 16
 
 // matchAll matches every operation against the original text.
 func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []Problem) {
@@ -150,49 +126,6 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 	return m, nil
 }
 
-// find locates an operation, setting aside a Markdown fence around the bodies
-// when SEARCH is not found with it.
-//
-// Fences are set aside only where they cannot be text: in a REPLACE for a
-// language without fences, and on both bodies when SEARCH stands nowhere
-// with them.
-func find(d *document, op *operation) finding {
-	search, replace := op.search, op.replace
-	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.fenced() {
-		replace, _ = unfence(replace) // code does not begin and end with a fence
-	}
-	f := locate(d, search, replace)
-	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
-		return op.choose(d, replace, f)
-	}
-	inner, ok := unfence(search)
-	if !ok || op.every {
-		return f
-	}
-	replace, both := unfence(replace)
-	if !both && d.lang.fenced() {
-		return f // SEARCH begins and ends with fences of the text
-	}
-	return locate(d, inner, replace)
-}
-
-// endings settles the newline at the end of the file for an operation that
-// reaches it: as the file had it, or as a diff says.
-//
-// A block that removes lines up to the end without leaving one of its own
-// says nothing about the line before them, which stays as it is.
-func (op *operation) endings(d *document, m *match) {
-	last := m.places[len(m.places)-1]
-	if last.hi != d.len() || len(last.replace) == 0 {
-		return // the last line is not the block's
-	}
-	ends := d.end(d.len()-1) != ""
-	if h := op.hunk; h != nil && (h.oldNoEOL || h.newNoEOL) {
-		ends = !h.newNoEOL
-	}
-	m.ends = &ends
-}
-
 // report tells the caller how each match was found.
 // The line is that of the original, from 1, also where blocks above it add or
 // remove lines: only that number means something to whoever has the old file.
@@ -202,75 +135,6 @@ func report(path string, found []*match) []Applied {
 		out = append(out, Applied{Block: m.op.block, Path: path, Strategy: m.strategy(), Line: m.places[0].lo + 1})
 	}
 	return out
-}
-
-// splice returns the text with all matches applied, the byte order mark included.
-//
-// Text between two splices is copied as one slice of the original, which is
-// why nothing outside them can change.
-func (d *document) splice(found []*match) []byte {
-	all := sorted(found)
-	size := len(d.mark) + len(d.text) + len(d.eol)
-	for _, s := range all {
-		size += len(s.text)
-	}
-	out := make([]byte, 0, size)
-	out = append(out, d.mark...)
-	at := 0
-	for _, s := range all {
-		out = append(out, d.text[d.off[at]:d.off[s.lo]]...)
-		if s.text != "" && s.lo > 0 && s.lo == d.len() && d.end(s.lo-1) == "" {
-			out = append(out, d.eol...) // lines added after a last line that had no newline
-		}
-		out = append(out, s.text...)
-		at = s.hi
-	}
-	out = append(out, d.text[d.off[at]:]...)
-	for _, m := range found {
-		if m.ends != nil {
-			out = d.endWith(out, *m.ends)
-		}
-	}
-	return out
-}
-
-// endWith returns the text with one newline at its end, or without.
-//
-// That the last line of a file has no newline is a property of the file, not
-// of the line: whatever line comes last inherits it.
-func (d *document) endWith(text []byte, newline bool) []byte {
-	has := len(text) > 0 && text[len(text)-1] == d.sep
-	switch {
-	case newline && !has && string(text) != d.mark:
-		return append(text, d.eol...)
-	case !newline && has && d.sep == '\n':
-		return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
-	case !newline && has:
-		return bytes.TrimSuffix(text, []byte("\r"))
-	}
-	return text
-}
-
-// sorted returns the splices of all matches in the order of the file.
-//
-// Of two that begin at one line, the shorter goes first: an insertion before a
-// line is written before the line's own replacement.
-func sorted(found []*match) []splice {
-	n := 0
-	for _, m := range found {
-		n += len(m.splices)
-	}
-	all := make([]splice, 0, n)
-	for _, m := range found {
-		all = append(all, m.splices...)
-	}
-	slices.SortStableFunc(all, func(a, b splice) int {
-		if a.lo != b.lo {
-			return a.lo - b.lo
-		}
-		return a.hi - b.hi
-	})
-	return all
 }
 
 // overlaps reports every match that changes a line which another match
@@ -334,4 +198,15 @@ func overlaps(d *document, found []*match) []Problem {
 		}
 	}
 	return out
+}
+
+// overworked refuses the blocks for a file that would have too much compared.
+//
+// It is a problem of them all: which of them is to blame nobody can say, and
+// those that were not looked at are not sound.
+func overworked(path string) []Problem {
+	return []Problem{{
+		Path: path, Kind: kindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
+		Advice: "send fewer and smaller blocks at a time, each with a line that stands seldom in the file",
+	}}
 }

@@ -153,7 +153,7 @@ func (p *planner) resolve(s *fileState, op *operation) {
 	switch op.kind {
 	case opEdit:
 		if allBlank(op.search) && len(s.before) == 0 {
-			op.fill(s.exists)
+			op.fillWhole(s.exists)
 		}
 	case opAppend, opPrepend:
 		if s.exists {
@@ -230,12 +230,12 @@ func (s *fileState) content() (d *document, lo, hi int) {
 	return s.doc, s.lo, s.hi
 }
 
-// fill turns an edit without SEARCH into what it means for a file that is
+// fillWhole turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
 //
 // An empty SEARCH in a file with lines has no such meaning: it stands between
 // any two of them, and is refused when the block is matched.
-func (op *operation) fill(exists bool) {
+func (op *operation) fillWhole(exists bool) {
 	op.kind = opCreate
 	if exists {
 		op.kind = opWhole
@@ -244,22 +244,6 @@ func (op *operation) fill(exists bool) {
 	if op.hunk != nil && op.hunk.newNoEOL {
 		op.text = strings.TrimSuffix(op.text, "\n")
 	}
-}
-
-// joinLines makes a text of lines, each ended by a newline.
-//
-// No lines are the empty text; one empty line is "\n".
-func joinLines(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
-// allBlank reports whether lines hold nothing but space.
-func allBlank(lines []string) bool {
-	lo, hi := outer(lines)
-	return lo == hi
 }
 
 // clash notes operations on one file that exclude each other.

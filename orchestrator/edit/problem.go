@@ -2,171 +2,8 @@ package edit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
-
-// A Refusal explains why a response was not applied.
-//
-// It is one structure for both readers. The text goes back to the model as
-// it is; a terminal shows the same; the JSON of a run holds the fields. It
-// can hold lines of the workspace, so whoever sends it on must be allowed to
-// see those.
-type Refusal struct {
-	Problems []Problem `json:"problems"`         // by block; those of the whole response first
-	Staged   []int     `json:"staged,omitempty"` // blocks that matched and would have been applied, to be sent again as they are
-}
-
-// Error lists every problem, with the nearest lines: text for a person and for
-// a model, of at most 16 KiB. Problems that would go beyond are told without
-// the lines, then only counted.
-//
-// The later problems are cut, not all of them a little: whoever corrects the
-// first ones from whole lines gets the others whole in the next round.
-func (r *Refusal) Error() string {
-	var b strings.Builder
-	b.WriteString("nothing was applied")
-	for i, p := range r.Problems {
-		text := p.text(true)
-		if b.Len()+len(text) > shownAll {
-			text = p.text(false)
-		}
-		if b.Len()+len(text) > shownAll {
-			fmt.Fprintf(&b, "\n%d more problems: correct these first", len(r.Problems)-i)
-			break
-		}
-		b.WriteString(text)
-	}
-	b.WriteString(clip(r.rest(), 512))
-	// A diff quotes paths byte by byte, so that one may be no text.
-	return strings.ToValidUTF8(b.String(), "\ufffd")
-}
-
-// Hidden returns a refusal with what it quotes of the files and of the response as hide
-// returns it.
-func (r *Refusal) Hidden(hide func(string) string) *Refusal {
-	hidden := *r
-	hidden.Problems = slices.Clone(r.Problems)
-	for i, p := range hidden.Problems {
-		p.Reason, p.Nearest, p.Differs, p.Advice = hide(p.Reason), hide(p.Nearest), hide(p.Differs), hide(p.Advice)
-		hidden.Problems[i] = p
-	}
-	return &hidden
-}
-
-// rest says what to do with the blocks that are sound, or that none are left.
-//
-// Without it an author may send sound blocks in other words the second time,
-// and trade one refusal for another. A block that is applied already or changes
-// nothing is no reason to send anything.
-func (r *Refusal) rest() string {
-	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != kindAlready && p.Kind != kindNoop })
-	switch {
-	case len(r.Staged) == 0 && open:
-		return ""
-	case len(r.Staged) == 0:
-		return "\nnothing is left to send"
-	}
-	end := ""
-	if open {
-		end = " with the corrected ones"
-	}
-	return fmt.Sprintf("\n%s as sent and would apply: repeat %s unchanged%s", count(r.Staged), plural(len(r.Staged), "it", "them"), end)
-}
-
-// text renders one problem: block, file, reason, the nearest lines and what
-// differs in them, advice. In short it leaves the lines out.
-//
-// "\nblock 2, a.py: not found: SEARCH stands nowhere in the file" comes first,
-// then the lines and differences as they are, then the advice behind an arrow.
-func (p Problem) text(whole bool) string {
-	var b strings.Builder
-	switch {
-	case p.Block > 0 && p.Path != "":
-		fmt.Fprintf(&b, "\nblock %d, %s: ", p.Block, p.Path)
-	case p.Block > 0:
-		fmt.Fprintf(&b, "\nblock %d: ", p.Block)
-	case p.Path != "":
-		fmt.Fprintf(&b, "\n%s: ", p.Path)
-	default:
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "%s: %s", strings.ReplaceAll(p.Kind, "_", " "), p.Reason)
-	if whole {
-		for _, part := range []string{p.Nearest, p.Differs} {
-			if part != "" {
-				b.WriteString("\n" + strings.TrimSuffix(part, "\n"))
-			}
-		}
-	}
-	if p.Advice != "" {
-		b.WriteString("\n  → " + p.Advice)
-	}
-	return b.String()
-}
-
-// count names blocks: "block 2 matches", "blocks 1, 3 to 9 match".
-// Only three or more in a row are drawn together: "1 to 2" is no shorter.
-func count(blocks []int) string {
-	var names []string
-	for i := 0; i < len(blocks); {
-		j := i + 1
-		for j < len(blocks) && blocks[j] == blocks[j-1]+1 {
-			j++
-		}
-		if j-i > 2 {
-			names = append(names, fmt.Sprintf("%d to %d", blocks[i], blocks[j-1]))
-			i = j
-			continue
-		}
-		names = append(names, fmt.Sprint(blocks[i]))
-		i++
-	}
-	return plural(len(blocks), "block ", "blocks ") + strings.Join(names, ", ") + plural(len(blocks), " matches", " match")
-}
-
-// plural chooses by number.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// refuse makes a refusal of the response as a whole.
-func refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
-
-// newRefusal sorts the problems by block and names the operations without one.
-//
-// A problem without a block is one of the whole response: then nothing is
-// known about the single blocks, and none is called sound. Nor is a block
-// that another is to be merged with.
-func newRefusal(ops []*operation, problems []Problem) *Refusal {
-	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Block - b.Block })
-	for i := range problems {
-		if i >= maxQuoted {
-			problems[i].Nearest, problems[i].Differs = "", ""
-		}
-	}
-	r := &Refusal{Problems: problems}
-	if slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == 0 }) {
-		return r
-	}
-	for _, op := range ops {
-		bad := slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == op.block || p.Other == op.block })
-		if !bad && !slices.Contains(r.Staged, op.block) {
-			r.Staged = append(r.Staged, op.block)
-		}
-	}
-	return r
-}
-
-// tooMany refuses a response of n operations.
-//
-// None of them is applied: the first few of many are a part of a change.
-func tooMany(n int) Problem {
-	return Problem{Kind: kindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
-}
 
 // unplaced explains a block that has no one place.
 //
@@ -213,7 +50,7 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	}
 	p := &Problem{
 		Block: op.block, Path: d.path, Kind: kindAmbiguous, Lines: lines,
-		Reason: fmt.Sprintf("%s at %d%s places, lines %s", op.stands(), len(lines), more, numbers(lines)),
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", op.oldStands(), len(lines), more, numbers(lines)),
 	}
 	search, out := op.search, op.writeOut()
 	if !d.explains() {
@@ -342,8 +179,8 @@ func overlapping(d *document, m, other *match) Problem {
 	}
 }
 
-// stands begins a sentence about where the lines to replace are.
-func (op *operation) stands() string {
+// oldStands begins a sentence about where the lines to replace are.
+func (op *operation) oldStands() string {
 	if op.hunk != nil {
 		return "the hunk's old lines stand"
 	}
@@ -358,7 +195,7 @@ func (op *operation) pronoun() string {
 	return "it"
 }
 
-// newStands is stands for the lines that would replace them.
+// newStands is oldStands for the lines that would replace them.
 func (op *operation) newStands() string {
 	if op.hunk != nil {
 		return "the hunk's new lines stand"

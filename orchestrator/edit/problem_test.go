@@ -107,8 +107,8 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
 	block, hunk := &operation{}, &operation{hunk: &hunk{}}
 	for _, c := range []struct{ name, got, want string }{
-		{"a block", block.stands(), "SEARCH stands"},
-		{"a hunk", hunk.stands(), "the hunk's old lines stand"},
+		{"a block", block.oldStands(), "SEARCH stands"},
+		{"a hunk", hunk.oldStands(), "the hunk's old lines stand"},
 		{"a block, again", block.pronoun(), "it"},
 		{"a hunk, again", hunk.pronoun(), "they"},
 		{"what a block brings", block.newStands(), "REPLACE stands"},

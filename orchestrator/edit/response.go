@@ -3,7 +3,6 @@ package edit
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxThought bounds what Thought returns.
@@ -198,13 +197,31 @@ func Thought(response []byte) string {
 	return ""
 }
 
-// clip cuts s to n bytes at most, between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+// Limits on what Apply reads. They bound the work, so that no response can
+// hold up a run; a person's patch is far below all of them.
+const (
+	MaxResponse = 16 << 20 // bytes of a response
+	MaxBlocks   = 2000     // operations of a response
+)
+
+// tooMany refuses a response of n operations.
+//
+// None of them is applied: the first few of many are a part of a change.
+func tooMany(n int) Problem {
+	return Problem{Kind: kindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }
+
+// crowdedResponse refuses a response of too many short lines before it is cut
+// into any; nil when it is not one. An end of a line in JSON counts as one.
+func crowdedResponse(lines, size int) error {
+	if !crowded(lines, size) {
+		return nil
+	}
+	return refuse(Problem{
+		Kind: kindRefused, Reason: fmt.Sprintf("the response has %d lines of %d bytes on average, more than are read at once", lines, size/lines),
+		Advice: "send the change in several responses",
+	})
+}
+
+// linesIn counts the line ends of a text, those that JSON escapes too.
+func linesIn(text string) int { return strings.Count(text, "\n") + strings.Count(text, `\n`) }

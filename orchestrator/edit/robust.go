@@ -1,15 +1,10 @@
 package edit
 
 import (
-	"math"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// trimSpace is strings.TrimSpace, named for what the strategies mean by it.
-func trimSpace(s string) string { return strings.TrimSpace(s) }
 
 // locateElided reads lines such as "# ... existing code ..." in SEARCH and
 // REPLACE as "these lines stay". Both must elide as often; every piece between
@@ -80,60 +75,12 @@ func pieces(lines []string) [][]string {
 	return append(out, lines[from:])
 }
 
-// A wordView is a range of a file's lines as tokens, for SEARCH lines that
-// were joined or broken differently.
-type wordView struct {
-	sequence
-	words []string // the token of each number
-	lo    int      // the first line
-	ends  []int32  // tokens up to and with each line
-}
-
-// line returns the line of the file that token t is on.
-func (w *wordView) line(t int) int {
-	i, _ := slices.BinarySearch(w.ends, int32(t)+1)
-	return w.lo + i
-}
-
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
 // together by chance.
 const (
 	minTokens = 6
 	minBytes  = 20
 )
-
-// wordView returns the tokens of the file, cutting it at the first call.
-// Many blocks may ask for it, and it is the dearest view of a file.
-func (d *document) wordView() *wordView {
-	if d.words == nil {
-		d.work.add(workLine * len(d.text))
-		d.words = d.cutWords(0, d.len())
-	}
-	return d.words
-}
-
-// cutWords returns the tokens of lines [lo, hi).
-//
-// They are counted first: a file of punctuation has as many tokens as bytes,
-// and an array that grows would take several times its size.
-func (d *document) cutWords(lo, hi int) *wordView {
-	n := 0
-	for i := lo; i < hi; i++ {
-		eachToken(d.line(i), func(string) { n++ })
-	}
-	w := &wordView{lo: lo, ends: make([]int32, 0, hi-lo)}
-	w.ids = make([]int32, 0, n)
-	w.keys = newTable(min(n, 1024), func(id int32) string { return w.words[id] })
-	for i := lo; i < hi; i++ {
-		eachToken(d.line(i), func(t string) {
-			if w.push(t); len(w.words) < len(w.count) {
-				w.words = append(w.words, t)
-			}
-		})
-		w.ends = append(w.ends, int32(len(w.ids)))
-	}
-	return w
-}
 
 // A shape is what is known of SEARCH as tokens before any are compared.
 type shape struct {
@@ -259,27 +206,6 @@ func leadsUp(text, want string) (start int, ok bool) {
 	return start, true
 }
 
-// wholeLines returns the places, as tokens, at which search stands, n tokens
-// long, that begin with a line's first token and end with a line's last.
-func (w *wordView) wholeLines(search []string, n int) []int {
-	ids, known := make([]int32, 0, n), true
-	for _, s := range search {
-		eachToken(s, func(t string) {
-			id, ok := w.number(t)
-			known = known && ok
-			ids = append(ids, id)
-		})
-		if !known {
-			return nil
-		}
-	}
-	return w.search(ids, math.MaxInt, func(t int) bool {
-		starts := t == 0 || w.line(t-1) != w.line(t)
-		stops := t+n == len(w.ids) || w.line(t+n-1) != w.line(t+n)
-		return starts && stops
-	})
-}
-
 // reflowGroups pairs the lines of search, of which line i ends before token
 // ends[i], with the lines of the file from token h on: a group closes
 // wherever both have a line end.
@@ -305,87 +231,4 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 		s0, t0, f0 = s+1, e, w.line(last)+1
 	}
 	return groups
-}
-
-// operators are the characters of which several make one operator.
-const operators = "+-*/%=<>!&|^~?:.@#\\"
-
-// eachToken calls yield for every token of a line: a word, a quoted string
-// that closes on the line, a run of operators, or one other character. Space
-// between tokens does not count, space inside a string or between operators does.
-//
-// It is no lexer of any language. It only has to cut two texts alike, and
-// never to take two different texts for the same: so strings stay whole,
-// names and numbers stay whole, and everything else is compared byte by
-// byte.
-func eachToken(s string, yield func(string)) {
-	open := "" // quotation marks that do not close: looking again would cost quadratic time
-	for s != "" {
-		n := 1
-		switch c := s[0]; {
-		case c == ' ' || '\t' <= c && c <= '\r':
-			s = s[1:]
-			continue
-		case (c == '"' || c == '\'' || c == '`') && strings.IndexByte(open, c) < 0:
-			if n = quoted(s); n == 1 {
-				open += s[:1]
-			}
-		case strings.IndexByte(operators, c) >= 0:
-			for n < len(s) && strings.IndexByte(operators, s[n]) >= 0 {
-				n++
-			}
-		case wordByte(c) || c >= utf8.RuneSelf:
-			var space bool
-			if n, space = wordLen(s); space {
-				s = s[n:]
-				continue
-			}
-		}
-		yield(s[:n])
-		s = s[n:]
-	}
-}
-
-// wordLen returns the length of the word at the start of s, or that of its
-// first character when it is none, and whether that character is space.
-func wordLen(s string) (n int, space bool) {
-	for n < len(s) && wordByte(s[n]) {
-		n++
-	}
-	for n < len(s) && s[n] >= utf8.RuneSelf {
-		r, m := utf8.DecodeRuneInString(s[n:])
-		if !word(r) {
-			if n == 0 {
-				return m, unicode.IsSpace(r)
-			}
-			break
-		}
-		for n += m; n < len(s) && wordByte(s[n]); n++ {
-		}
-	}
-	return n, false
-}
-
-// wordByte reports whether an ASCII character belongs to a name or number.
-func wordByte(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$'
-}
-
-// quoted returns the length of the string literal at the start of s, or 1
-// when it does not close.
-func quoted(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case s[0]:
-			return i + 1
-		}
-	}
-	return 1
-}
-
-// word reports whether r belongs to a name or number.
-func word(r rune) bool {
-	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }

@@ -37,7 +37,7 @@ func TestWhatMakesACommentAStandIn(t *testing.T) {
 		{"nothing", "", false},
 		{"space alone", "  \t", false},
 	} {
-		if got := stands(c.line); got != c.want {
+		if got := isStandIn(c.line); got != c.want {
 			t.Errorf("%s: %q: %v, want %v", c.name, c.line, got, c.want)
 		}
 	}

@@ -161,3 +161,6 @@ func searchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
 	}
 	return hits
 }
+
+// most bounds how many ambiguous places are looked for and named.
+const most = 5

@@ -10,22 +10,11 @@ import (
 // What a refusal quotes of the file at most. A SEARCH longer than that shows
 // its beginning and its end.
 const (
-	shown      = 100      // lines of the place that was probably meant
-	shownOther = 30       // lines of a place beside it
-	shownBytes = 6 << 10  // bytes of one place
-	shownWidth = 1000     // bytes of one line
-	shownAll   = 15 << 10 // bytes of a whole refusal, from which on it is told in short
+	shown      = 100     // lines of the place that was probably meant
+	shownOther = 30      // lines of a place beside it
+	shownBytes = 6 << 10 // bytes of one place
+	shownWidth = 1000    // bytes of one line
 )
-
-// quote shows a line with its space visible.
-//
-// It is for a sentence, hence quotation marks and escapes: a tab reads \t.
-func quote(s string) string {
-	if len(s) > 100 {
-		s = clip(s, 100) + "…"
-	}
-	return fmt.Sprintf("%q", strings.ToValidUTF8(s, "\ufffd"))
-}
 
 // excerpt shows lines [lo, hi) with their numbers, exactly as they stand
 // after the bar, so that they can be copied.

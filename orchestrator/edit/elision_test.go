@@ -9,7 +9,7 @@ func TestCommentsThatStandForCode(t *testing.T) {
 		"// \u2026 unchanged \u2026", "-- remaining code omitted for brevity", "// existing implementation stays the same", "# (rest of the class is unchanged)",
 		"// ---- rest of the code ----", "; original code here", "% rest of file", "/* ... unchanged ... */", "// keep the existing code as is here",
 	} {
-		if !stands(s) && !placeholder(s) {
+		if !isStandIn(s) && !placeholder(s) {
 			t.Errorf("%s is taken for code", s)
 		}
 		if line, ok := promised(slashLanguage, []string{"x", s}, []string{"y"}); !ok || line != s {
@@ -29,7 +29,7 @@ func TestCommentsThatSaySomething(t *testing.T) {
 		"# original code: 404", "#include <existing code>", "# noqa", "/* the code */", "rest of the file unchanged", "- existing code", "* unchanged",
 		"#unchanged_code", "// keys that are unchanged", "# previous", "<!-- the original file -->", "# existing",
 	} {
-		if stands(s) {
+		if isStandIn(s) {
 			t.Errorf("%s is taken for a placeholder", s)
 		}
 	}
