@@ -23,18 +23,18 @@ type spot struct {
 //
 // An author who repeats exactly these lines is understood, whatever else
 // resembles them: Exact is asked first, and finds one place.
-func (d *document) tellApart(lo, hi int) spot {
+func tellApart(d *document, lo, hi int) spot {
 	q := spot{lo: lo, hi: hi, from: lo, to: hi, alone: true}
-	others, all := d.repeats(lo, hi)
+	others, all := repeats(d, lo, hi)
 	if len(others) == 0 && all {
 		return q
 	}
 	for n := 1; n <= maxAdded && all; n++ {
-		if from := lo - n; from >= 0 && !blank(d.line(from)) && !d.anyEqual(from, lo, others, -n) {
+		if from := lo - n; from >= 0 && !blank(d.line(from)) && !anyEqual(d, from, lo, others, -n) {
 			q.from = from
 			return q
 		}
-		if to := hi + n; to <= d.len() && !blank(d.line(to-1)) && !d.anyEqual(hi, to, others, hi-lo) {
+		if to := hi + n; to <= d.len() && !blank(d.line(to-1)) && !anyEqual(d, hi, to, others, hi-lo) {
 			q.to = to
 			return q
 		}
@@ -44,9 +44,9 @@ func (d *document) tellApart(lo, hi int) spot {
 }
 
 // anyEqual reports whether lines [lo, hi) stand also at distance by from one of starts.
-func (d *document) anyEqual(lo, hi int, starts []int, by int) bool {
+func anyEqual(d *document, lo, hi int, starts []int, by int) bool {
 	for _, s := range starts {
-		if at := s + by; at >= 0 && at+hi-lo <= d.len() && d.equalRun(lo, hi, at) == hi-lo {
+		if at := s + by; at >= 0 && at+hi-lo <= d.len() && equalRun(d, lo, hi, at) == hi-lo {
 			return true
 		}
 	}
@@ -54,7 +54,7 @@ func (d *document) anyEqual(lo, hi int, starts []int, by int) bool {
 }
 
 // equalRun returns how many of the lines [lo, hi) stand also from line at on.
-func (d *document) equalRun(lo, hi, at int) int {
+func equalRun(d *document, lo, hi, at int) int {
 	for i := lo; i < hi; i++ {
 		if d.line(i) != d.line(at+i-lo) {
 			return i - lo
@@ -65,7 +65,7 @@ func (d *document) equalRun(lo, hi, at int) int {
 
 // repeats returns the other first lines at which lines [lo, hi) stand, and
 // whether those are all: it gives up in a file that repeats itself too much.
-func (d *document) repeats(lo, hi int) (others []int, all bool) {
+func repeats(d *document, lo, hi int) (others []int, all bool) {
 	key, work := lo, 0 // the longest line is the rarest, or near enough
 	for i := lo; i < hi; i++ {
 		if len(d.line(i)) > len(d.line(key)) {
@@ -78,7 +78,7 @@ func (d *document) repeats(lo, hi int) (others []int, all bool) {
 		if !strings.HasPrefix(d.raw(l), want) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != want {
 			continue
 		}
-		n := d.equalRun(lo, hi, at)
+		n := equalRun(d, lo, hi, at)
 		if n == hi-lo {
 			others = append(others, at)
 		}
@@ -95,10 +95,10 @@ func (d *document) repeats(lo, hi int) (others []int, all bool) {
 //
 // In the latter case each line of search is looked for after the one before
 // it; when one does not follow soon, the text is taken to be as long as search.
-func (d *document) extent(lo int, search []string) int {
+func extent(d *document, lo int, search []string) int {
 	from, to := outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
-		if d.standsAt(lo, s) {
+		if standsAt(d, lo, s) {
 			return lo + len(s)
 		}
 	}
@@ -121,7 +121,7 @@ func (d *document) extent(lo int, search []string) int {
 
 // standsAt reports whether the lines s stand from line at on, the space around
 // them and Unicode punctuation aside.
-func (d *document) standsAt(at int, s []string) bool {
+func standsAt(d *document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.len() {
 		return false
 	}

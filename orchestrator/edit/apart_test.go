@@ -26,11 +26,11 @@ func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 		{"nothing but repetition", strings.Repeat("x|", 40), 20, 21, "20 21 false"},
 	} {
 		d := newDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
-		q := d.tellApart(c.lo, c.hi)
+		q := tellApart(d, c.lo, c.hi)
 		if got := fmt.Sprint(q.from, q.to, q.alone); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if n, _ := d.repeats(q.from, q.to); q.alone && len(n) > 0 {
+		if n, _ := repeats(d, q.from, q.to); q.alone && len(n) > 0 {
 			t.Errorf("%s: stands also at %v", c.name, n)
 		}
 	}
@@ -39,10 +39,10 @@ func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 func TestAFileThatRepeatsItselfTooOftenIsGivenUp(t *testing.T) {
 	t.Parallel()
 	d := newDocument("", []byte(strings.Repeat("x = 1\n", 5000)))
-	if others, all := d.repeats(0, 1); all || len(others) != maxRepeats {
+	if others, all := repeats(d, 0, 1); all || len(others) != maxRepeats {
 		t.Errorf("%d other places, all: %v", len(others), all)
 	}
-	if _, all := d.repeats(0, 2500); all { // few places, but long ones
+	if _, all := repeats(d, 0, 2500); all { // few places, but long ones
 		t.Error("compared without bound")
 	}
 }
@@ -54,7 +54,7 @@ func TestThePlaceEndsWhereItsTextEnds(t *testing.T) {
 	for search, want := range map[string]int{
 		"a = 1|# why||b = 2": 4, "a = 1|b = 2": 4, "a = 1|# ...|c = 3": 5, "a = 1": 1, "|a = 1||": 1, "a = 1|# why": 2, "a = 1|z = 9": 2,
 	} {
-		if got := d.extent(0, bars(search)); got != want {
+		if got := extent(d, 0, bars(search)); got != want {
 			t.Errorf("%q ends at %d, want %d", search, got, want)
 		}
 	}

@@ -45,10 +45,10 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
-			text = next.merge(now)
+			text = merge(next, now)
 			break
 		}
-		text, done = next.merge(now), append(done, now...)
+		text, done = merge(next, now), append(done, now...)
 	}
 	d.cut()
 	return text, applied, notFoundAll(d, missing, missing, nil)
@@ -76,7 +76,7 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 			continue
 		}
 		if next == nil {
-			next = newDocument(d.path, d.merge(strict))
+			next = newDocument(d.path, merge(d, strict))
 			next.work = d.work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
@@ -120,7 +120,7 @@ func matchChained(next *document, op *operation, done []*match) *match {
 		return nil
 	}
 	m := &match{op: op, places: f.places, splices: s}
-	op.endings(next, m)
+	endings(op, next, m)
 	return m
 }
 

@@ -16,7 +16,7 @@ func endsIn(cr []bool, i int) string {
 // A program that compares files of mixed ends, or changes the ends, writes
 // them into its diff. Elsewhere new lines take the ends of the file, since few
 // authors know them.
-func (op *operation) verbatim(d *document, places []place) []splice {
+func verbatim(op *operation, d *document, places []place) []splice {
 	h := op.hunk
 	if h == nil || h.oldCR == nil && h.newCR == nil || len(places) != 1 || places[0].groups != nil || d.sep != '\n' {
 		return nil

@@ -56,7 +56,7 @@ func TestADocumentLosesNoByte(t *testing.T) {
 		if got != text {
 			t.Fatalf("%q came back as %q", text, got)
 		}
-		if s := string(d.merge(nil)); s != text {
+		if s := string(merge(d, nil)); s != text {
 			t.Fatalf("%q without splices became %q", text, s)
 		}
 	})

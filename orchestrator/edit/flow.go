@@ -12,7 +12,7 @@ import (
 // Equal tokens alone do not say so. "return" and "x" on two lines are two
 // statements in some languages, "- a" and "- b" joined are one item in YAML,
 // and a docstring with other breaks is another string.
-func (d *document) flows(search []string, groups []group) bool {
+func flows(d *document, search []string, groups []group) bool {
 	code := d.lang.code(search)
 	for _, g := range groups {
 		file := make([]string, 0, g.f1-g.f0)
@@ -23,7 +23,7 @@ func (d *document) flows(search []string, groups []group) bool {
 			continue
 		}
 		for i, s := range file {
-			if !d.outside(g.f0+i) || d.bare()[g.f0+i] != s || d.lang.peculiar(s) {
+			if !d.outside(g.f0+i) || d.bare()[g.f0+i] != s || peculiar(d.lang, s) {
 				return false
 			}
 		}
@@ -40,7 +40,7 @@ func sameLoosely(a, b string) bool { return loose.key(a) == loose.key(b) }
 // peculiar reports whether space means something in the line s though it
 // does not in the language as a whole: a directive of the C preprocessor, a
 // line of JavaScript that may hold a regular expression.
-func (l *language) peculiar(s string) bool {
+func peculiar(l *language, s string) bool {
 	switch l {
 	case cLanguage:
 		return strings.HasPrefix(trimSpace(s), "#") || lastByte(s) == `\`
@@ -63,7 +63,7 @@ func breaksMeanNothing(f flow, a, b []string) bool {
 		case ")", "]", "}":
 			open = open[:max(0, len(open)-1)]
 		}
-		if breaks[i+1] != others[i+1] && !f.bends(open) {
+		if breaks[i+1] != others[i+1] && !bends(f, open) {
 			return false
 		}
 	}
@@ -72,7 +72,7 @@ func breaksMeanNothing(f flow, a, b []string) bool {
 
 // bends reports whether a line may be broken within these open brackets, of
 // which the innermost decides: in "f(func() {" a line end ends a statement again.
-func (f flow) bends(open []byte) bool {
+func bends(f flow, open []byte) bool {
 	if f == free || len(open) == 0 {
 		return f == free
 	}

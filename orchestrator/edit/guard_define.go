@@ -76,7 +76,7 @@ func dropped(d *document, ops []*operation, g definition, line int, after string
 		}
 	}
 	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
-	p.Nearest = newDocument(d.path, []byte(after)).around(line)
+	p.Nearest = around(newDocument(d.path, []byte(after)), line)
 	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
 	return p
 }

@@ -64,7 +64,7 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {
 		d := newDocument(name, []byte(after))
-		after = d.mark + d.insert(placeOf(d, is, m, old, now), m.text)
+		after = d.mark + insert(d, placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
 		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
 		is, _ = newListing(strings.TrimPrefix(after, bom), lang)
@@ -95,7 +95,7 @@ func (l *listing) alone(m imported, all []imported) imported {
 //
 // Behind a last line without a line end the new line gets one before it and
 // none after it: whether the file ends in one is not for this edit to change.
-func (d *document) insert(at int, line string) string {
+func insert(d *document, at int, line string) string {
 	cut := d.off[at]
 	if at > 0 && at == d.len() && d.end(at-1) == "" {
 		return d.text + d.eol + line

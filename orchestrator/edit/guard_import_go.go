@@ -136,5 +136,5 @@ func addGoImport(text, line string) string {
 		}
 		break
 	}
-	return d.mark + d.insert(at, add)
+	return d.mark + insert(d, at, add)
 }

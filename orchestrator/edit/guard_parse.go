@@ -50,11 +50,11 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 		return nil
 	}
 	now := newDocument(d.path, []byte(text))
-	line, column := now.position(f.at)
+	line, column := position(now, f.at)
 	p := &Problem{
 		Path: d.path, Kind: kindRefused, Lines: []int{line},
 		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.why),
-		Nearest: now.around(line),
+		Nearest: around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
 	if len(ops) == 1 { // which of several is at fault nobody can tell
@@ -64,7 +64,7 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 }
 
 // position returns the line and the column, both from 1, of a byte of the text.
-func (d *document) position(at int) (line, column int) {
+func position(d *document, at int) (line, column int) {
 	at = min(max(at, 0), len(d.text))
 	for line < d.len()-1 && int(d.off[line+1]) <= at {
 		line++

@@ -121,7 +121,7 @@ func TestThePlaceIsALineAndAColumn(t *testing.T) {
 	t.Parallel()
 	d := newDocument("", []byte("ab\r\nc\n\nd"))
 	for at, want := range map[int]string{0: "1:1", 1: "1:2", 4: "2:1", 6: "3:1", 7: "4:1", 8: "4:2", 99: "4:2", -1: "1:1"} {
-		line, column := d.position(at)
+		line, column := position(d, at)
 		if got := fmt.Sprintf("%d:%d", line, column); got != want {
 			t.Errorf("%d: %s, want %s", at, got, want)
 		}

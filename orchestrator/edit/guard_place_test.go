@@ -76,7 +76,7 @@ func TestALineIsInsertedAtAnyPlace(t *testing.T) {
 		{"a\nb", 2, "a\nb\nx"},
 		{"a\r\nb", 2, "a\r\nb\r\nx"},
 	} {
-		if got := newDocument("", []byte(c.text)).insert(c.at, "x"); got != c.want {
+		if got := insert(newDocument("", []byte(c.text)), c.at, "x"); got != c.want {
 			t.Errorf("%q at %d: %q, want %q", c.text, c.at, got, c.want)
 		}
 	}

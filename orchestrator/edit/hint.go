@@ -13,15 +13,15 @@ import (
 // letter: numbers go stale, and models write wrong ones. A hint that fits
 // several places, or none, changes nothing, and the refusal stands. replace is
 // that of op without a fence that was set aside.
-func (op *operation) choose(d *document, replace []string, f finding) finding {
+func choose(op *operation, d *document, replace []string, f finding) finding {
 	var lines []int
 	switch {
 	case op.every:
-		if lines, f.ambiguous = op.everywhere(d, f.ambiguous); len(f.ambiguous) > 0 {
+		if lines, f.ambiguous = everywhere(op, d, f.ambiguous); len(f.ambiguous) > 0 {
 			f.places = nil
 		}
 	case len(f.ambiguous) > 0:
-		for _, hint := range []func(*operation, *document) []int{(*operation).byLine, (*operation).bySection, (*operation).byEnding} {
+		for _, hint := range []func(*operation, *document) []int{byLine, bySection, byEnding} {
 			if lines = hint(op, d); len(lines) == 1 {
 				break
 			}
@@ -44,7 +44,7 @@ func (op *operation) choose(d *document, replace []string, f finding) finding {
 // counts. Programs that make diffs write true numbers, and repetitive files
 // need them: a table of equal lines has no other context. Models write
 // numbers that are wrong, but then the counts mostly are too.
-func (op *operation) byLine(d *document) []int {
+func byLine(op *operation, d *document) []int {
 	lo := op.line - 1
 	if h := op.hunk; h != nil && h.trusted {
 		lo = h.line - 1
@@ -62,19 +62,19 @@ func (op *operation) byLine(d *document) []int {
 
 // byEnding returns the place at the end of the file, when the form says so
 // and search stands there.
-func (op *operation) byEnding(d *document) []int {
+func byEnding(op *operation, d *document) []int {
 	if !op.ending {
 		return nil
 	}
 	last := *op
 	last.line, last.hunk = d.len()-len(op.search)+1, nil
-	return last.byLine(d)
+	return byLine(&last, d)
 }
 
 // bySection returns the places in the section that the form names. Lines
 // that stand very often are not looked for.
-func (op *operation) bySection(d *document) []int {
-	lo, hi, ok := d.section(op.under)
+func bySection(op *operation, d *document) []int {
+	lo, hi, ok := section(d, op.under)
 	if !ok {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (op *operation) bySection(d *document) []int {
 //
 // A heading must stand once in the section of the one before it. Of two, only
 // the author knows which was meant.
-func (d *document) section(headings []string) (lo, hi int, ok bool) {
+func section(d *document, headings []string) (lo, hi int, ok bool) {
 	hi = d.len()
 	for _, h := range headings {
 		if d.work.spent() {
@@ -105,7 +105,7 @@ func (d *document) section(headings []string) (lo, hi int, ok bool) {
 			return 0, 0, false
 		}
 		at := places[0]
-		end, ok := d.bodyEnd(at)
+		end, ok := bodyEnd(d, at)
 		if !ok {
 			return 0, 0, false
 		}
@@ -121,7 +121,7 @@ const maxSection = 20000
 
 // bodyEnd returns the line behind the last that belongs to the block which
 // line at begins, at+1 when it begins none; ok is false when it is too long.
-func (d *document) bodyEnd(at int) (end int, ok bool) {
+func bodyEnd(d *document, at int) (end int, ok bool) {
 	depth, end := len(indent(d.line(at))), at+1
 	for i := at + 1; i < d.len(); i++ {
 		d.work.add(workLine)
@@ -147,7 +147,7 @@ func (d *document) bodyEnd(at int) (end int, ok bool) {
 // too, or did not know of them; to change some of the places would leave half
 // of a renaming. Then all of them are named, from 1, as for any block that
 // could mean several places; so are places that share lines, or are too many.
-func (op *operation) everywhere(d *document, ambiguous []int) (lines, several []int) {
+func everywhere(op *operation, d *document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.search, "\n")
 	d.work.add(4 * len(d.text)) // it is read for what to find, to count and to tell
 	if allBlank(op.search) || !strings.Contains(d.plain(), text) {
@@ -156,18 +156,18 @@ func (op *operation) everywhere(d *document, ambiguous []int) (lines, several []
 	lines = d.findExact(op.search, MaxBlocks+1)
 	for i := 1; i < len(lines); i++ {
 		if lines[i] < lines[i-1]+len(op.search) {
-			return nil, d.within(text)
+			return nil, within(d, text)
 		}
 	}
 	if len(lines) > MaxBlocks || strings.Count(d.plain(), text) != len(lines) {
-		return nil, d.within(text)
+		return nil, within(d, text)
 	}
 	return lines, nil
 }
 
 // within returns the first lines, from 1, at which a text stands, be it
 // within a line.
-func (d *document) within(text string) []int {
+func within(d *document, text string) []int {
 	var lines []int
 	body, line := d.plain(), 0
 	for len(lines) < most {

@@ -48,17 +48,17 @@ func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
 	} {
 		for _, ends := range []string{"\n", "\r\n"} {
 			d := newDocument("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
-			lo, hi, ok := d.section(strings.Split(c.headings, "|"))
+			lo, hi, ok := section(d, strings.Split(c.headings, "|"))
 			if ok != (c.lo > 0) || ok && (lo+1 != c.lo || hi != c.hi) {
 				t.Errorf("%s: lines %d to %d, %v; want %d to %d", c.headings, lo+1, hi, ok, c.lo, c.hi)
 			}
 		}
 	}
-	if _, _, ok := newDocument("x", []byte("a\n")).section(nil); ok {
+	if _, _, ok := section(newDocument("x", []byte("a\n")), nil); ok {
 		t.Error("no heading heads the whole file")
 	}
 	long := newDocument("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
-	if _, _, ok := long.section([]string{"a"}); ok {
+	if _, _, ok := section(long, []string{"a"}); ok {
 		t.Error("a section beyond the bound was taken")
 	}
 }

@@ -277,16 +277,16 @@ func TestAFileHoldsWholeLines(t *testing.T) {
 func TestTheLinesWithAText(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "one|two one|three|one one")
-	if got := d.linesWith("one"); !slices.Equal(got, []int{0, 1, 3, 3}) {
+	if got := linesWith(d, "one"); !slices.Equal(got, []int{0, 1, 3, 3}) {
 		t.Errorf("one: %v", got)
 	}
-	if got := d.linesWith("four"); got != nil {
+	if got := linesWith(d, "four"); got != nil {
 		t.Errorf("four: %v", got)
 	}
-	if got := newDocument("", []byte(strings.Repeat("x\n", mostHits))).linesWith("x"); len(got) != mostHits {
+	if got := linesWith(newDocument("", []byte(strings.Repeat("x\n", mostHits))), "x"); len(got) != mostHits {
 		t.Errorf("%d lines of %d", len(got), mostHits)
 	}
-	if got := newDocument("", []byte(strings.Repeat("x\n", mostHits+1))).linesWith("x"); got != nil {
+	if got := linesWith(newDocument("", []byte(strings.Repeat("x\n", mostHits+1))), "x"); got != nil {
 		t.Errorf("%d lines of a text that is too frequent", len(got))
 	}
 }

@@ -11,18 +11,18 @@ import (
 )
 
 // plain returns a value as encoding/json would decode it.
-func (v jsonValue) plain() any {
+func plain(v jsonValue) any {
 	switch v.kind {
 	case '{':
 		out := map[string]any{}
 		for i, name := range v.names {
-			out[name] = v.items[i].plain()
+			out[name] = plain(v.items[i])
 		}
 		return out
 	case '[':
 		out := []any{}
 		for _, item := range v.items {
-			out = append(out, item.plain())
+			out = append(out, plain(item))
 		}
 		return out
 	case '0':
@@ -74,7 +74,7 @@ func TestJSONIsReadAsTheStandardLibraryReadsIt(t *testing.T) {
 		if err := dec.Decode(&want); err != nil {
 			t.Fatal(err)
 		}
-		if got := v.plain(); !reflect.DeepEqual(got, want) {
+		if got := plain(v); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s: %#v instead of %#v", text, got, want)
 		}
 		for cut := range text {
@@ -123,7 +123,7 @@ func TestJSONIsRepairedWhereNothingCanBeLost(t *testing.T) {
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v.plain()); err != nil {
+		if err := enc.Encode(plain(v)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.TrimSpace(b.String()); got != want {
@@ -203,8 +203,8 @@ func FuzzJSONText(f *testing.F) {
 		var want any
 		dec := json.NewDecoder(strings.NewReader(text[:end]))
 		dec.UseNumber()
-		if utf8.ValidString(text) && dec.Decode(&want) == nil && dec.InputOffset() == int64(end) && !reflect.DeepEqual(v.plain(), want) {
-			t.Fatalf("%q: %#v instead of %#v", text, v.plain(), want)
+		if utf8.ValidString(text) && dec.Decode(&want) == nil && dec.InputOffset() == int64(end) && !reflect.DeepEqual(plain(v), want) {
+			t.Fatalf("%q: %#v instead of %#v", text, plain(v), want)
 		}
 	})
 }

@@ -17,7 +17,7 @@ const staleScore = 0.8
 
 // explains reports whether one more problem of the file is to be explained
 // with its lines: the first few are, the others only named.
-func (d *document) explains() bool {
+func explains(d *document) bool {
 	d.told++
 	return !d.work.tries() && d.told <= maxQuoted
 }
@@ -28,7 +28,7 @@ func (d *document) explains() bool {
 func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []Problem {
 	if d.work.tries() {
 		for _, op := range missing {
-			problems = append(problems, op.nowhere(d))
+			problems = append(problems, nowhere(op, d))
 		}
 		return problems
 	}
@@ -42,12 +42,12 @@ func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []P
 	}
 	makers := newMakers(ops)
 	for _, op := range missing {
-		p := op.nowhere(d)
-		if len(problems) < maxQuoted && d.explains() {
+		p := nowhere(op, d)
+		if len(problems) < maxQuoted && explains(d) {
 			p = notFound(d, op)
 		}
 		if n := makers.of(d, op); n > 0 && (p.Kind == kindNotFound || p.Kind == kindStale) {
-			p = op.builtOn(d, n, refused[n])
+			p = builtOn(op, d, n, refused[n])
 		}
 		problems = append(problems, p)
 	}
@@ -88,10 +88,10 @@ func (m makers) of(d *document, op *operation) int {
 // builtOn is the problem of a block that could only be looked for in the
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
-func (op *operation) builtOn(d *document, n int, refused bool) Problem {
+func builtOn(op *operation, d *document, n int, refused bool) Problem {
 	p := Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Advice: "send it again with the corrected blocks" + op.writeOut(),
-		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", op.oldStands(), op.pronoun(), n),
+		Block: op.block, Path: d.path, Kind: kindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
+		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", oldStands(op), pronoun(op), n),
 	}
 	if refused {
 		p.Reason += ", which was refused"
@@ -100,10 +100,10 @@ func (op *operation) builtOn(d *document, n int, refused bool) Problem {
 }
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
-func (op *operation) nowhere(d *document) Problem {
+func nowhere(op *operation, d *document) Problem {
 	return Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: op.oldStands() + " nowhere in the file",
-		Advice: "read the file and copy the lines to replace from it, or leave this block out" + op.writeOut(),
+		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: oldStands(op) + " nowhere in the file",
+		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
 
@@ -119,7 +119,7 @@ func notFound(d *document, op *operation) Problem {
 	if at, ok := standing(d, op.replace); ok {
 		return *already(d, op, at)
 	}
-	p := op.nowhere(d)
+	p := nowhere(op, d)
 	if d.len() == 0 {
 		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
 		return p
@@ -129,27 +129,27 @@ func notFound(d *document, op *operation) Problem {
 		return p
 	}
 	a := newAlignment(d, places[0], op.search)
-	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && d.standsAsIs(a.lo, op.replace[lo:hi]) {
+	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.replace[lo:hi]) {
 		return *already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
 		p.Kind = kindStale
 	}
-	q := d.tellApart(a.lo, a.hi)
+	q := tellApart(d, a.lo, a.hi)
 	p.Lines = []int{a.lo + 1}
 	p.Reason += "; nearest " + span(a.lo, a.hi)
-	p.Nearest = d.excerptIn(q, places[0].from, places[0].to)
+	p.Nearest = excerptIn(d, q, places[0].from, places[0].to)
 	var others strings.Builder
 	for _, n := range places[1:] {
 		p.Lines = append(p.Lines, n.lo+1)
-		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), d.excerptUpTo(shownOther, n.from, n.to))
+		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), excerptUpTo(d, shownOther, n.from, n.to))
 	}
 	p.Nearest += others.String()
 	if places[0].score < nearScore {
 		p.Advice = "none of these is like it: " + p.Advice
 		return p
 	}
-	p.Differs, p.Advice = a.differences(d), op.copyAdvice(d, q, a.shifted(d))
+	p.Differs, p.Advice = a.differences(d), copyAdvice(op, d, q, a.shifted(d))
 	if piece(d, places[0], op.search) {
 		p.Advice = pieceAdvice + p.Advice
 	}
@@ -184,16 +184,16 @@ func (a *alignment) shifted(d *document) bool {
 
 // copyAdvice says what to send so that the place q is replaced. It names
 // lines by number and holds whether they are shown or not.
-func (op *operation) copyAdvice(d *document, q spot, shifted bool) string {
+func copyAdvice(op *operation, d *document, q spot, shifted bool) string {
 	for i := q.from; i < q.to; i++ {
 		if !utf8.ValidString(d.line(i)) {
 			return fmt.Sprintf("line %d holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace", i+1)
 		}
 	}
-	old, new := op.bodies()
+	old, new := bodies(op)
 	lines := span(q.from, q.to)
 	advice := fmt.Sprintf("send %s as %s in the file", old, stand(lines))
-	if !d.legible(shown, q.from, q.to) {
+	if !legible(d, shown, q.from, q.to) {
 		advice = fmt.Sprintf("read the file, then send %s as %s there", old, stand(lines))
 	}
 	if !q.alone {
@@ -208,12 +208,12 @@ func (op *operation) copyAdvice(d *document, q spot, shifted bool) string {
 	if shifted {
 		advice += "; indent " + new + " alike"
 	}
-	return advice + op.writeOut()
+	return advice + writeOut(op)
 }
 
 // writeOut asks for the lines that a REPLACE only promises.
-func (op *operation) writeOut() string {
-	_, new := op.bodies()
+func writeOut(op *operation) string {
+	_, new := bodies(op)
 	if line, ok := promised(languageOf(op.path), op.replace, nil); ok {
 		return fmt.Sprintf("; write %s out in full, without %s", new, quote(line))
 	}
@@ -221,7 +221,7 @@ func (op *operation) writeOut() string {
 }
 
 // bodies names the lines to replace and the new ones in the form of the operation.
-func (op *operation) bodies() (old, new string) {
+func bodies(op *operation) (old, new string) {
 	if op.hunk != nil {
 		return "the hunk's old lines", "its new lines"
 	}
@@ -260,7 +260,7 @@ func standing(d *document, replace []string) (int, bool) {
 			break
 		}
 		l := d.lineAt(at)
-		if d.standsAsIs(l-longest, core) {
+		if standsAsIs(d, l-longest, core) {
 			return l - longest, true
 		}
 		at = int(d.off[l+1])
@@ -270,7 +270,7 @@ func standing(d *document, replace []string) (int, bool) {
 
 // standsAsIs reports whether the lines s stand from line at on, only the space
 // at their ends aside.
-func (d *document) standsAsIs(at int, s []string) bool {
+func standsAsIs(d *document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.len() {
 		return false
 	}
@@ -294,7 +294,7 @@ func alreadyAround(d *document, p place) bool {
 		return false
 	}
 	for at := max(0, p.hi-len(p.replace), p.lo-maxAround/len(p.replace)); at <= p.lo; at++ {
-		if d.standsAt(at, p.replace) {
+		if standsAt(d, at, p.replace) {
 			return true
 		}
 	}

@@ -133,7 +133,7 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
 	found := 0
 	for _, t := range words[:min(len(words), 4*probes)] {
-		at := d.linesWith(t)
+		at := linesWith(d, t)
 		for _, l := range at {
 			for _, i := range lines[t] {
 				votes = append(votes, vote{l - i, 0.2 / float64(len(at)*len(lines[t])), 0})
@@ -151,7 +151,7 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 
 // linesWith returns the lines, from 0, that hold the text s, none when it
 // stands more than mostHits times.
-func (d *document) linesWith(s string) (lines []int) {
+func linesWith(d *document, s string) (lines []int) {
 	for at := d.index(0, s); at >= 0; at = d.index(at+len(s), s) {
 		if len(lines) == mostHits {
 			return nil

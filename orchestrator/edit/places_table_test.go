@@ -167,7 +167,7 @@ func TestLinesAtWhichATextStands(t *testing.T) {
 		{"a\r\nb\r\na\r\nb\r\n", "a\nb", []int{1, 3}},
 		{strings.Repeat("a\n", most+3), "a", []int{1, 2, 3, 4, 5}}, // no more than are shown
 	} {
-		if got := newDocument("x", []byte(c.file)).within(c.text); !slices.Equal(got, c.want) {
+		if got := within(newDocument("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %q: lines %v, want %v", c.text, c.file, got, c.want)
 		}
 	}
@@ -191,7 +191,7 @@ func TestWhereABlockEnds(t *testing.T) {
 		{"x\n  a\n   b\n  c\n   d\n", 1, 3},
 		{"x\n  a\n   b\nc\n", 1, 3},
 	} {
-		if end, ok := newDocument("x", []byte(c.file)).bodyEnd(c.at); !ok || end != c.want {
+		if end, ok := bodyEnd(newDocument("x", []byte(c.file)), c.at); !ok || end != c.want {
 			t.Errorf("%q from %d: %d, %v, want %d", c.file, c.at, end, ok, c.want)
 		}
 	}
@@ -255,13 +255,13 @@ func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
 		op, d := taken(c.lines), newDocument("x", []byte(c.file))
 		at := place{lo: 0, hi: len(op.search), strategy: Exact, search: op.search, replace: op.replace}
 		got := ""
-		for _, s := range op.verbatim(d, []place{at}) {
+		for _, s := range verbatim(op, d, []place{at}) {
 			got = c.file[:d.off[s.lo]] + s.text + c.file[d.off[s.hi]:]
 		}
 		if got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.lines, c.file, got, c.want)
 		}
-		if op.verbatim(d, []place{at, at}) != nil || op.verbatim(d, nil) != nil {
+		if verbatim(op, d, []place{at, at}) != nil || verbatim(op, d, nil) != nil {
 			t.Errorf("%q: written to other than one place", c.lines)
 		}
 	}

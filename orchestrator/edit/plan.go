@@ -51,7 +51,7 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 		return nil, nil, notFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
-	after := d.merge(found)
+	after := merge(d, found)
 	if len(missing) > 0 {
 		var chained []Applied
 		after, chained, problems = chain(d, after, found, missing)
@@ -104,9 +104,9 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 	if len(f.places) == 0 {
 		return nil, nil
 	}
-	m := &match{op: op, places: f.places, splices: op.verbatim(d, f.places)}
+	m := &match{op: op, places: f.places, splices: verbatim(op, d, f.places)}
 	if m.splices != nil {
-		op.endings(d, m)
+		endings(op, d, m)
 		return m, nil
 	}
 	for _, p := range f.places {
@@ -117,12 +117,12 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 		if err != nil {
 			return nil, &Problem{
 				Block: op.block, Path: d.path, Kind: kindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
-				Nearest: d.excerpt(p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+				Nearest: excerpt(d, p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
 		m.splices = append(m.splices, s...)
 	}
-	op.endings(d, m)
+	endings(op, d, m)
 	return m, nil
 }
 

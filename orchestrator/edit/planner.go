@@ -153,7 +153,7 @@ func (p *planner) resolve(s *fileState, op *operation) {
 	switch op.kind {
 	case opEdit:
 		if allBlank(op.search) && len(s.before) == 0 {
-			op.fillWhole(s.exists)
+			fillWhole(op, s.exists)
 		}
 	case opAppend, opPrepend:
 		if s.exists {
@@ -235,7 +235,7 @@ func (s *fileState) content() (d *document, lo, hi int) {
 //
 // An empty SEARCH in a file with lines has no such meaning: it stands between
 // any two of them, and is refused when the block is matched.
-func (op *operation) fillWhole(exists bool) {
+func fillWhole(op *operation, exists bool) {
 	op.kind = opCreate
 	if exists {
 		op.kind = opWhole

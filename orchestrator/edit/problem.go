@@ -13,8 +13,8 @@ func unplaced(d *document, op *operation, f finding) *Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
 	}
-	p := op.nowhere(d)
-	if d.explains() {
+	p := nowhere(op, d)
+	if explains(d) {
 		p = notFound(d, op)
 	}
 	return &p
@@ -26,7 +26,7 @@ func asksNothing(d *document, op *operation) *Problem {
 	if !sameLines(op.search, op.replace) {
 		return nil
 	}
-	old, new := op.bodies()
+	old, new := bodies(op)
 	return &Problem{
 		Block: op.block, Path: d.path, Kind: kindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
 		Advice: "leave this block out",
@@ -50,10 +50,10 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	}
 	p := &Problem{
 		Block: op.block, Path: d.path, Kind: kindAmbiguous, Lines: lines,
-		Reason: fmt.Sprintf("%s at %d%s places, lines %s", op.oldStands(), len(lines), more, numbers(lines)),
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", oldStands(op), len(lines), more, numbers(lines)),
 	}
-	search, out := op.search, op.writeOut()
-	if !d.explains() {
+	search, out := op.search, writeOut(op)
+	if !explains(d) {
 		p.Advice = numberedAdvice + out
 		return p
 	}
@@ -63,18 +63,18 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	var b strings.Builder
 	alone := 0
 	for _, l := range lines[:min(len(lines), maxPlaces)] {
-		q := d.tellApart(l-1, d.extent(l-1, search))
+		q := tellApart(d, l-1, extent(d, l-1, search))
 		if q.alone {
 			alone++
 		}
-		b.WriteString("  " + q.header() + "\n" + d.excerptUpTo(shownOther, q.from, q.to))
+		b.WriteString("  " + q.header() + "\n" + excerptUpTo(d, shownOther, q.from, q.to))
 	}
 	p.Nearest = b.String()
 	if alone == 0 {
 		p.Advice = numberedAdvice + out
 		return p
 	}
-	old, new := op.bodies()
+	old, new := bodies(op)
 	p.Advice += fmt.Sprintf("choose the place that is meant: send %s as its lines above, and repeat the lines that tell it apart in %s", old, new)
 	if alone < min(len(lines), maxPlaces) {
 		p.Advice += "; for a place that is not told apart, send a unified diff with its true line number"
@@ -116,7 +116,7 @@ func (q spot) header() string {
 func pieceAt(d *document, search []string, at int) []string {
 	all := pieces(search)
 	for _, s := range all {
-		if len(all) > 1 && len(s) > 0 && d.standsAt(at, s) {
+		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
 			return s
 		}
 	}
@@ -158,8 +158,8 @@ func already(d *document, op *operation, at int) *Problem {
 	lo, hi := outer(op.replace)
 	return &Problem{
 		Block: op.block, Path: d.path, Kind: kindAlready, Lines: []int{at + 1},
-		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", op.newStands(), at+1),
-		Nearest: d.excerptUpTo(shownOther, at, at+hi-lo), Advice: "leave this block out",
+		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),
+		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
 }
 
@@ -174,13 +174,13 @@ func overlapping(d *document, m, other *match) Problem {
 	first, second := min(m.op.block, other.op.block), max(m.op.block, other.op.block)
 	return Problem{
 		Block: m.op.block, Path: d.path, Kind: kindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
-		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: d.excerpt(lo, hi),
+		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}
 }
 
 // oldStands begins a sentence about where the lines to replace are.
-func (op *operation) oldStands() string {
+func oldStands(op *operation) string {
 	if op.hunk != nil {
 		return "the hunk's old lines stand"
 	}
@@ -188,7 +188,7 @@ func (op *operation) oldStands() string {
 }
 
 // pronoun stands for the lines to replace in such a sentence.
-func (op *operation) pronoun() string {
+func pronoun(op *operation) string {
 	if op.hunk != nil {
 		return "they"
 	}
@@ -196,7 +196,7 @@ func (op *operation) pronoun() string {
 }
 
 // newStands is oldStands for the lines that would replace them.
-func (op *operation) newStands() string {
+func newStands(op *operation) string {
 	if op.hunk != nil {
 		return "the hunk's new lines stand"
 	}

@@ -107,12 +107,12 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
 	block, hunk := &operation{}, &operation{hunk: &hunk{}}
 	for _, c := range []struct{ name, got, want string }{
-		{"a block", block.oldStands(), "SEARCH stands"},
-		{"a hunk", hunk.oldStands(), "the hunk's old lines stand"},
-		{"a block, again", block.pronoun(), "it"},
-		{"a hunk, again", hunk.pronoun(), "they"},
-		{"what a block brings", block.newStands(), "REPLACE stands"},
-		{"what a hunk brings", hunk.newStands(), "the hunk's new lines stand"},
+		{"a block", oldStands(block), "SEARCH stands"},
+		{"a hunk", oldStands(hunk), "the hunk's old lines stand"},
+		{"a block, again", pronoun(block), "it"},
+		{"a hunk, again", pronoun(hunk), "they"},
+		{"what a block brings", newStands(block), "REPLACE stands"},
+		{"what a hunk brings", newStands(hunk), "the hunk's new lines stand"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
@@ -165,7 +165,7 @@ func TestTheLinesAroundOne(t *testing.T) {
 		4: "     2 : b\n     3 : c\n     4 | d\n     5 : e\n",
 		5: "     3 : c\n     4 : d\n     5 | e\n",
 	} {
-		if got := d.around(line); got != want {
+		if got := around(d, line); got != want {
 			t.Errorf("line %d:\n%swant\n%s", line, got, want)
 		}
 	}

@@ -93,10 +93,10 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 	}
 	d, op := linesOf("a.py", "a = 1"), pairs("b = 2>c = 3")[0]
 	want := "SEARCH stands nowhere in the file as it is; it may stand in the result of block 4"
-	if p := op.builtOn(d, 4, false); p.Reason != want || p.Kind != kindNotFound || p.Nearest != "" {
+	if p := builtOn(op, d, 4, false); p.Reason != want || p.Kind != kindNotFound || p.Nearest != "" {
 		t.Errorf("%+v", p)
 	}
-	if p := op.builtOn(d, 4, true); p.Reason != want+", which was refused" {
+	if p := builtOn(op, d, 4, true); p.Reason != want+", which was refused" {
 		t.Errorf("%q", p.Reason)
 	}
 }
@@ -126,13 +126,13 @@ func TestTheAdviceToCopyLines(t *testing.T) {
 		{"no text", spot{3, 5, 3, 5, true}, false, "line 5 holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace"},
 		{"too wide to be shown", spot{5, 6, 5, 6, true}, false, "read the file, then send SEARCH as line 6 stands there"},
 	} {
-		if got := pairs("x>y")[0].copyAdvice(d, c.q, c.shifted); got != c.want {
+		if got := copyAdvice(pairs("x>y")[0], d, c.q, c.shifted); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 	hunked := pairs("x>y")[0]
 	hunked.hunk = &hunk{}
-	if got, want := hunked.copyAdvice(d, spot{1, 2, 0, 2, true}, true), "send the hunk's old lines as lines 1 to 2 stand in the file; begin its new lines with line 1; indent its new lines alike"; got != want {
+	if got, want := copyAdvice(hunked, d, spot{1, 2, 0, 2, true}, true), "send the hunk's old lines as lines 1 to 2 stand in the file; begin its new lines with line 1; indent its new lines alike"; got != want {
 		t.Errorf("a hunk: %q, want %q", got, want)
 	}
 }
@@ -182,10 +182,10 @@ func TestStandingStrictlyAndLoosely(t *testing.T) {
 		{-1, "a", false, false},
 		{3, "c", false, false},
 	} {
-		if got := d.standsAt(c.at, bars(c.lines)); got != c.loose {
+		if got := standsAt(d, c.at, bars(c.lines)); got != c.loose {
 			t.Errorf("%q at %d: %v, want %v", c.lines, c.at, got, c.loose)
 		}
-		if got := d.standsAsIs(c.at, bars(c.lines)); got != c.strict {
+		if got := standsAsIs(d, c.at, bars(c.lines)); got != c.strict {
 			t.Errorf("%q as is at %d: %v, want %v", c.lines, c.at, got, c.strict)
 		}
 	}
@@ -198,7 +198,7 @@ func TestPromisedLinesAreAskedFor(t *testing.T) {
 		"x = 1":                         "",
 		"x = 1|# ... existing code ...": "; write REPLACE out in full, without \"# ... existing code ...\"",
 	} {
-		if got := pairs("a>" + replace)[0].writeOut(); got != want {
+		if got := writeOut(pairs("a>" + replace)[0]); got != want {
 			t.Errorf("%q: %q, want %q", replace, got, want)
 		}
 	}
@@ -285,7 +285,7 @@ func TestWhatFitsInAnExcerpt(t *testing.T) {
 		{"nothing", short, 4, 4, 5, 4, 4},
 		{"by bytes", wide, 0, 20, 20, 3, 17},
 	} {
-		if head, tail := c.d.fitting(c.lo, c.hi, c.most); head != c.head || tail != c.tail {
+		if head, tail := fitting(c.d, c.lo, c.hi, c.most); head != c.head || tail != c.tail {
 			t.Errorf("%s: without [%d, %d), want [%d, %d)", c.name, head, tail, c.head, c.tail)
 		}
 	}
@@ -297,7 +297,7 @@ func TestEqualRuns(t *testing.T) {
 	t.Parallel()
 	d := linesOf("", "a|b|c|a|b|d")
 	for _, c := range []struct{ lo, hi, at, want int }{{0, 3, 3, 2}, {0, 2, 3, 2}, {0, 2, 1, 0}, {2, 2, 0, 0}} {
-		if got := d.equalRun(c.lo, c.hi, c.at); got != c.want {
+		if got := equalRun(d, c.lo, c.hi, c.at); got != c.want {
 			t.Errorf("lines [%d, %d) from line %d on: %d, want %d", c.lo, c.hi, c.at, got, c.want)
 		}
 	}
@@ -313,7 +313,7 @@ func TestEqualRuns(t *testing.T) {
 		{4, 6, []int{4}, 1, false},
 		{0, 1, nil, 0, false},
 	} {
-		if got := d.anyEqual(c.lo, c.hi, c.starts, c.by); got != c.want {
+		if got := anyEqual(d, c.lo, c.hi, c.starts, c.by); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

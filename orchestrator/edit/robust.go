@@ -122,7 +122,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	}
 	var lines []int
 	var p place
-	for _, w := range d.reflowRegions(search, h) {
+	for _, w := range reflowRegions(d, search, h) {
 		d.work.add(workLine * len(w.ids))
 		for _, t := range w.wholeLines(search, h.tokens) {
 			if n := len(lines); n > 0 && lines[n-1] >= w.line(t) {
@@ -135,7 +135,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 			lines = append(lines, w.line(t))
 		}
 	}
-	if len(lines) == 0 || len(lines) == 1 && !d.flows(search, p.groups) {
+	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
 		return finding{}, false
 	}
 	return one(lines, p), true
@@ -150,7 +150,7 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 // there tokens to compare. Where that could take longer than to cut the file,
 // because the name is frequent and SEARCH long, and for many blocks, the file
 // is cut once.
-func (d *document) reflowRegions(search []string, h shape) []*wordView {
+func reflowRegions(d *document, search []string, h shape) []*wordView {
 	if d.busy || d.words != nil || h.longest == "" {
 		return []*wordView{d.wordView()}
 	}

@@ -77,7 +77,7 @@ func TestWhereALineMayBeBroken(t *testing.T) {
 		"{(": {false, true, true, true},
 	} {
 		for i, f := range flows {
-			if got := f.bends([]byte(open)); got != want[i] {
+			if got := bends(f, []byte(open)); got != want[i] {
 				t.Errorf("flow %d within %q: %v, want %v", f, open, got, want[i])
 			}
 		}
@@ -142,7 +142,7 @@ func TestLinesThatArePeculiar(t *testing.T) {
 		{"a.go", "a / b \\", false},
 		{"a.py", "# a", false},
 	} {
-		if got := languageOf(c.path).peculiar(c.line); got != c.want {
+		if got := peculiar(languageOf(c.path), c.line); got != c.want {
 			t.Errorf("%q in %s: %v, want %v", c.line, c.path, got, c.want)
 		}
 	}

@@ -18,32 +18,32 @@ const (
 
 // excerpt shows lines [lo, hi) with their numbers, exactly as they stand
 // after the bar, so that they can be copied.
-func (d *document) excerpt(lo, hi int) string { return d.excerptUpTo(shown, lo, hi) }
+func excerpt(d *document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
 // excerptUpTo is excerpt with a bound on the lines. A long range loses its
 // middle, a long line its end.
-func (d *document) excerptUpTo(most, lo, hi int) string {
+func excerptUpTo(d *document, most, lo, hi int) string {
 	lo, hi = max(0, lo), min(d.len(), hi)
 	var b strings.Builder
-	head, tail := d.fitting(lo, hi, most)
-	d.writeLines(&b, lo, head, '|')
+	head, tail := fitting(d, lo, hi, most)
+	writeLines(d, &b, lo, head, '|')
 	if head < tail {
 		fmt.Fprintf(&b, "%6s | … %d more lines\n", "", tail-head)
 	}
-	d.writeLines(&b, tail, hi, '|')
+	writeLines(d, &b, tail, hi, '|')
 	return b.String()
 }
 
 // excerptIn is the excerpt of a spot with its surroundings, lines [lo, hi):
 // those around it have a colon for the bar.
-func (d *document) excerptIn(q spot, lo, hi int) string {
+func excerptIn(d *document, q spot, lo, hi int) string {
 	var b strings.Builder
 	if lo < q.from {
-		d.writeLines(&b, max(lo, q.from-shownOther), q.from, ':')
+		writeLines(d, &b, max(lo, q.from-shownOther), q.from, ':')
 	}
-	b.WriteString(d.excerpt(q.from, q.to))
+	b.WriteString(excerpt(d, q.from, q.to))
 	if q.to < hi {
-		d.writeLines(&b, q.to, min(hi, q.to+shownOther), ':')
+		writeLines(d, &b, q.to, min(hi, q.to+shownOther), ':')
 	}
 	return b.String()
 }
@@ -51,14 +51,14 @@ func (d *document) excerptIn(q spot, lo, hi int) string {
 // around is the excerpt of one line, from 1, with the two before it and the
 // one after: enough to see what a parser stumbled over, which mostly stands
 // before the place that it names.
-func (d *document) around(line int) string {
-	return d.excerptIn(spot{from: line - 1, to: line}, max(0, line-3), min(d.len(), line+1))
+func around(d *document, line int) string {
+	return excerptIn(d, spot{from: line - 1, to: line}, max(0, line-3), min(d.len(), line+1))
 }
 
 // writeLines writes lines [lo, hi) with their numbers before a bar.
 // The bar has one space after it, whatever the line begins with: what is right
 // of it can be copied as a column.
-func (d *document) writeLines(b *strings.Builder, lo, hi int, bar rune) {
+func writeLines(d *document, b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {
 		s := d.line(i)
 		if len(s) > shownWidth {
@@ -73,7 +73,7 @@ func (d *document) writeLines(b *strings.Builder, lo, hi int, bar rune) {
 //
 // Lines are taken from both ends in turn, since an author knows a piece of
 // code by how it begins and ends.
-func (d *document) fitting(lo, hi, most int) (head, tail int) {
+func fitting(d *document, lo, hi, most int) (head, tail int) {
 	head, tail = lo, hi
 	size := 0
 	for n := 0; head < tail && n < most; n++ {
@@ -95,8 +95,8 @@ func (d *document) fitting(lo, hi, most int) (head, tail int) {
 
 // legible reports whether lines [lo, hi) can be copied from their excerpt:
 // all of them are shown, none is cut, all are UTF-8.
-func (d *document) legible(most, lo, hi int) bool {
-	if head, tail := d.fitting(lo, hi, most); head < tail {
+func legible(d *document, most, lo, hi int) bool {
+	if head, tail := fitting(d, lo, hi, most); head < tail {
 		return false
 	}
 	for i := lo; i < hi; i++ {

@@ -26,7 +26,7 @@ func TestAnExcerptNumbersItsLinesAndStaysShort(t *testing.T) {
 		{"nothing", "", 0, 1, 0, nil},
 	} {
 		d := newDocument("", []byte(c.text))
-		got := d.excerpt(c.lo, c.hi)
+		got := excerpt(d, c.lo, c.hi)
 		if n := strings.Count(got, "\n"); n != c.lines {
 			t.Errorf("%s: %d lines, want %d:\n%s", c.name, n, c.lines, got)
 		}
@@ -50,12 +50,12 @@ func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 		strings.Repeat("x\n", shown): true, strings.Repeat("x\n", shown+1): false,
 	} {
 		d := newDocument("", []byte(text))
-		if got := d.legible(shown, 0, d.len()); got != want {
+		if got := legible(d, shown, 0, d.len()); got != want {
 			t.Errorf("%.20q: %v, want %v", text, got, want)
 		}
 		shows := true
 		for i := range d.len() {
-			shows = shows && strings.Contains(d.excerpt(0, d.len()), " | "+d.line(i)+"\n")
+			shows = shows && strings.Contains(excerpt(d, 0, d.len()), " | "+d.line(i)+"\n")
 		}
 		if want && !shows {
 			t.Errorf("%.20q is not shown to the letter", text)
@@ -66,10 +66,10 @@ func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 func TestSurroundingsAreMarkedApartFromWhatToSend(t *testing.T) {
 	t.Parallel()
 	d := newDocument("", []byte("a\nb\nc\nd\ne\n"))
-	if got, want := d.excerptIn(spot{from: 1, to: 3}, 0, 4), "     1 : a\n     2 | b\n     3 | c\n     4 : d\n"; got != want {
+	if got, want := excerptIn(d, spot{from: 1, to: 3}, 0, 4), "     1 : a\n     2 | b\n     3 | c\n     4 : d\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, want := d.excerptIn(spot{from: 1, to: 3}, 2, 3), "     2 | b\n     3 | c\n"; got != want {
+	if got, want := excerptIn(d, spot{from: 1, to: 3}, 2, 3), "     2 | b\n     3 | c\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -38,7 +38,7 @@ func find(d *document, op *operation) finding {
 	}
 	f := locate(d, search, replace)
 	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
-		return op.choose(d, replace, f)
+		return choose(op, d, replace, f)
 	}
 	inner, ok := unfence(search)
 	if !ok || op.every {
@@ -56,7 +56,7 @@ func find(d *document, op *operation) finding {
 //
 // A block that removes lines up to the end without leaving one of its own
 // says nothing about the line before them, which stays as it is.
-func (op *operation) endings(d *document, m *match) {
+func endings(op *operation, d *document, m *match) {
 	last := m.places[len(m.places)-1]
 	if last.hi != d.len() || len(last.replace) == 0 {
 		return // the last line is not the block's
@@ -72,7 +72,7 @@ func (op *operation) endings(d *document, m *match) {
 //
 // Text between two splices is copied as one slice of the original, which is
 // why nothing outside them can change.
-func (d *document) merge(found []*match) []byte {
+func merge(d *document, found []*match) []byte {
 	all := sorted(found)
 	size := len(d.mark) + len(d.text) + len(d.eol)
 	for _, s := range all {
@@ -92,7 +92,7 @@ func (d *document) merge(found []*match) []byte {
 	out = append(out, d.text[d.off[at]:]...)
 	for _, m := range found {
 		if m.ends != nil {
-			out = d.endWith(out, *m.ends)
+			out = endWith(d, out, *m.ends)
 		}
 	}
 	return out
@@ -102,7 +102,7 @@ func (d *document) merge(found []*match) []byte {
 //
 // That the last line of a file has no newline is a property of the file, not
 // of the line: whatever line comes last inherits it.
-func (d *document) endWith(text []byte, newline bool) []byte {
+func endWith(d *document, text []byte, newline bool) []byte {
 	has := len(text) > 0 && text[len(text)-1] == d.sep
 	switch {
 	case newline && !has && string(text) != d.mark:

@@ -64,7 +64,7 @@ func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 			t.Fatalf("%q in %q: %v", search, text, err)
 		}
 		want := "start\n" + strings.Join(write(theirs, base, fresh, "new_"), "\n") + "\nend\n"
-		if got := string(d.merge([]*match{{splices: s}})); got != want {
+		if got := string(merge(d, []*match{{splices: s}})); got != want {
 			t.Fatalf("%q by %q in %q gave\n%q, want\n%q", search, replace, text, got, want)
 		}
 	})
