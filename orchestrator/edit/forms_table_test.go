@@ -10,9 +10,9 @@ import (
 // firstProblem returns the first problem of a refusal, an empty one for any
 // other error and for none.
 func firstProblem(err error) Problem {
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		return refusal.Problems[0]
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Problems[0]
 	}
 	return Problem{}
 }

@@ -123,3 +123,12 @@ func joinLines(lines []string) string {
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// blockNumbers returns the blocks that operations are, in their order.
+func blockNumbers(ops []*operation) []int {
+	out := make([]int, len(ops))
+	for i, op := range ops {
+		out[i] = op.block
+	}
+	return out
+}

@@ -20,7 +20,7 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 		})
 	}
 	if len(problems) > 0 {
-		return nil, nil, newRefusal(ops, problems)
+		return nil, nil, newRefusal(blockNumbers(ops), problems)
 	}
 	return after, applied, nil
 }

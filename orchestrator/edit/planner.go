@@ -81,7 +81,7 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 		p.fault(0, "", kindNoop, "the response changes nothing", "send nothing, or the change that is missing")
 	}
 	if len(p.problems) > 0 {
-		return workspace.Changeset{}, nil, newRefusal(ops, p.problems)
+		return workspace.Changeset{}, nil, newRefusal(blockNumbers(ops), p.problems)
 	}
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.applied, func(a, b Applied) int { return a.Block - b.Block })

@@ -165,12 +165,12 @@ func plural(n int, one, many string) string {
 // refuse makes a refusal of the response as a whole.
 func refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
 
-// newRefusal sorts the problems by block and names the operations without one.
+// newRefusal sorts the problems by block and names the blocks without one.
 //
 // A problem without a block is one of the whole response: then nothing is
 // known about the single blocks, and none is called sound. Nor is a block
 // that another is to be merged with.
-func newRefusal(ops []*operation, problems []Problem) *Refusal {
+func newRefusal(blocks []int, problems []Problem) *Refusal {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Block - b.Block })
 	for i := range problems {
 		if i >= maxQuoted {
@@ -181,10 +181,10 @@ func newRefusal(ops []*operation, problems []Problem) *Refusal {
 	if slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == 0 }) {
 		return r
 	}
-	for _, op := range ops {
-		bad := slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == op.block || p.Other == op.block })
-		if !bad && !slices.Contains(r.Staged, op.block) {
-			r.Staged = append(r.Staged, op.block)
+	for _, n := range blocks {
+		bad := slices.ContainsFunc(problems, func(p Problem) bool { return p.Block == n || p.Other == n })
+		if !bad && !slices.Contains(r.Staged, n) {
+			r.Staged = append(r.Staged, n)
 		}
 	}
 	return r

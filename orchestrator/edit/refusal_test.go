@@ -55,12 +55,12 @@ func TestNumbersAndSpansReadWell(t *testing.T) {
 
 func TestSoundBlocksAreNamedOnlyWhenTheResponseIsSound(t *testing.T) {
 	t.Parallel()
-	ops := pairs("a>b", "c>d", "e>f")
-	r := newRefusal(ops, []Problem{{Block: 3, Kind: kindStale}, {Block: 1, Kind: kindNoop}})
+	blocks := []int{1, 2, 3}
+	r := newRefusal(blocks, []Problem{{Block: 3, Kind: kindStale}, {Block: 1, Kind: kindNoop}})
 	if !slices.Equal(r.Staged, []int{2}) || r.Problems[0].Block != 1 {
 		t.Errorf("staged %v, first problem of block %d", r.Staged, r.Problems[0].Block)
 	}
-	if r := newRefusal(ops, []Problem{{Kind: kindNoop}}); r.Staged != nil {
+	if r := newRefusal(blocks, []Problem{{Kind: kindNoop}}); r.Staged != nil {
 		t.Errorf("staged %v though the response as a whole is at fault", r.Staged)
 	}
 }
