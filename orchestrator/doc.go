@@ -12,6 +12,7 @@
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
+//	orchestrator/edit/problem     what is wrong with a block, and the refusal that says so
 //	orchestrator/blame            which version brought a line, and what an undo leaves; pure
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -177,7 +178,7 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 	// first, for counting.
 	if err != nil {
 		a.err, a.kind = err.Error(), "refused"
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
 			a.kind = refusal.Problems[0].Kind
 		}

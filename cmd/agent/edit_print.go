@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -28,7 +29,7 @@ type editDocument struct {
 	Diff   string           `json:"diff"`
 	Holds  []workspace.Hold `json:"holds"`
 	// Refusal says block by block why the patch does not apply.
-	Refusal *edit.Refusal `json:"refusal"`
+	Refusal *problem.Refusal `json:"refusal"`
 	// Error is whatever else than 0 the command exits with.
 	Error *run.Problem `json:"error"`
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // dice returns n lines of one of two letters without a pattern.
@@ -197,9 +199,9 @@ func TestTooManyPieces(t *testing.T) {
 func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("x = 1\n", 30)
-	_, _, problems := editFile("a.py", []byte(file), blocksOf(maxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), newWork())
+	_, _, problems := editFile("a.py", []byte(file), blocksOf(problem.MaxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), newWork())
 	for i, p := range problems {
-		if shown := p.Nearest != ""; p.Kind != kindAmbiguous || shown != (i < maxQuoted) || p.Advice == "" {
+		if shown := p.Nearest != ""; p.Kind != problem.KindAmbiguous || shown != (i < problem.MaxQuoted) || p.Advice == "" {
 			t.Errorf("problem %d: %s, shown %v, %q", i+1, p.Kind, shown, p.Advice)
 		}
 	}

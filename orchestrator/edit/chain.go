@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // maxRounds bounds how often blocks may build upon the result of others.
@@ -18,7 +20,7 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []Problem) {
+func chain(d *document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
@@ -61,7 +63,7 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
-func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []Problem) ([]*match, []*operation, []Problem) {
+func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []problem.Problem) ([]*match, []*operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
 	if d.thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
@@ -82,7 +84,7 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
 		if earlier && standsStrictly(next, op) {
 			found = slices.DeleteFunc(found, matched)
-			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Block == op.block })
+			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.block })
 			missing = append(missing, op)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // maxAligned bounds the lines of SEARCH that are aligned by content; longer
@@ -169,7 +171,7 @@ func (a *alignment) differences(d *document) string {
 		a.spacing(d, tell)
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "  %d more %s\n", more, plural(more, "line differs", "lines differ"))
+		fmt.Fprintf(&b, "  %d more %s\n", more, problem.Plural(more, "line differs", "lines differ"))
 	}
 	return b.String()
 }
@@ -232,10 +234,10 @@ func (a *alignment) spacing(d *document, tell func(mine, line int)) {
 // every long one that has its words.
 func akin(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
-	for _, w := range cuts(clip(plainUnicode(a), 2000)) {
+	for _, w := range cuts(problem.Clip(plainUnicode(a), 2000)) {
 		have[w] = have[w] || tells(w)
 	}
-	for _, w := range cuts(clip(plainUnicode(b), 2000)) {
+	for _, w := range cuts(problem.Clip(plainUnicode(b), 2000)) {
 		if tells(w) {
 			size += len(w)
 			if have[w] {
@@ -303,7 +305,7 @@ func lookAlike(a, b string) bool {
 // Of long lines only what follows their first difference is told.
 func changes(a, b string) (out [][2]string) {
 	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
-		a, b = clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
+		a, b = problem.Clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), problem.Clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
 	}
 	x, y := cuts(a), cuts(b)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // parseDiff reads unified diffs, of git or plain, as programs and models write
@@ -72,7 +74,7 @@ func (p *diffParser) fault(kind, reason, advice string) error {
 	if p.f != nil {
 		block += len(p.f.hunks)
 	}
-	return refuse(Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
+	return problem.Refuse(problem.Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
 }
 
 // step reads one line outside the hunks, or one hunk.
@@ -133,7 +135,7 @@ func (p *diffParser) names(before, after string) error {
 	p.f.created = p.f.created || p.f.old == "/dev/null"
 	p.f.deleted = p.f.deleted || p.f.new == "/dev/null"
 	if p.f.created && p.f.deleted {
-		return p.fault(kindParse, "the diff names no file", "name the file before and after")
+		return p.fault(problem.KindParse, "the diff names no file", "name the file before and after")
 	}
 	return nil
 }
@@ -156,13 +158,13 @@ func (p *diffParser) header(l string) error {
 		{"rename from ", func(v string) error { p.f.from = unquote(v); return nil }},
 		{"rename to ", func(v string) error { p.f.to = unquote(v); return nil }},
 		{"copy from ", func(string) error {
-			return p.fault(kindRefused, "the diff copies a file", "send the copy as a new file")
+			return p.fault(problem.KindRefused, "the diff copies a file", "send the copy as a new file")
 		}},
 		{"GIT binary patch", func(string) error {
-			return p.fault(kindRefused, "the diff holds a binary patch", "leave binary files out")
+			return p.fault(problem.KindRefused, "the diff holds a binary patch", "leave binary files out")
 		}},
 		{"Binary files ", func(string) error {
-			return p.fault(kindRefused, "the diff names a binary file without its content", "leave binary files out")
+			return p.fault(problem.KindRefused, "the diff names a binary file without its content", "leave binary files out")
 		}},
 	} {
 		if v, ok := strings.CutPrefix(l, h.prefix); ok {
@@ -189,7 +191,7 @@ func (p *diffParser) mode(v string) error {
 // would put that text where code reads a file.
 func (p *diffParser) kind(v string) error {
 	if !strings.HasPrefix(v, "100") {
-		return p.fault(kindRefused, "mode "+v+" is that of a symbolic link or a submodule", "send regular files only")
+		return p.fault(problem.KindRefused, "mode "+v+" is that of a symbolic link or a submodule", "send regular files only")
 	}
 	return nil
 }
@@ -213,7 +215,7 @@ func (p *diffParser) hunk(l string) error {
 		p.f = &diffFile{}
 	}
 	if strings.HasPrefix(l, "@@@") {
-		return p.fault(kindRefused, "this is a combined diff of a merge", "send a diff against one parent")
+		return p.fault(problem.KindRefused, "this is a combined diff of a merge", "send a diff against one parent")
 	}
 	sent := strings.HasSuffix(p.lines[p.i], "\r")
 	keep := p.f.created && !sent
@@ -268,7 +270,7 @@ func (p *diffParser) hunk(l string) error {
 	}
 	h.trusted = counted && oldLeft == 0 && newLeft == 0
 	if len(op.search)+len(op.replace) == 0 {
-		return p.fault(kindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
+		return p.fault(problem.KindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
 	if !h.trusted {
 		if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
@@ -353,7 +355,7 @@ func (p *diffParser) unmarked(promised bool) error {
 			return nil
 		}
 		if l != "" && (l[0] == '+' || l[0] == '-') && !listItem.MatchString(l) {
-			return p.fault(kindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", quote(s)), "begin every line of a hunk with its mark")
+			return p.fault(problem.KindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", problem.Quote(s)), "begin every line of a hunk with its mark")
 		}
 	}
 	return nil
@@ -388,7 +390,7 @@ func (p *diffParser) finish() error {
 	}
 	said := f.created || f.deleted || f.exec != nil || f.from != "" || f.to != ""
 	if len(f.hunks) == 0 && (f.named || !said) {
-		return p.fault(kindTruncated, "the diff names a file and then ends: it was cut off", "send the whole diff again")
+		return p.fault(problem.KindTruncated, "the diff names a file and then ends: it was cut off", "send the whole diff again")
 	}
 	old, raw := stripped(f.old, prefixed(f)), f.old
 	name, rawNew := stripped(f.new, prefixed(f)), f.new
@@ -400,7 +402,7 @@ func (p *diffParser) finish() error {
 		for _, h := range f.hunks {
 			op.search = append(op.search, h.search...)
 			if len(h.replace) > 0 {
-				return p.fault(kindParse, "the diff removes a file and keeps lines of it", "remove all of its lines, or do not call it removed")
+				return p.fault(problem.KindParse, "the diff removes a file and keeps lines of it", "remove all of its lines, or do not call it removed")
 			}
 		}
 		p.emit(op)
@@ -408,7 +410,7 @@ func (p *diffParser) finish() error {
 	}
 	if f.from != "" || f.to != "" {
 		if f.from == "" || f.to == "" {
-			return p.fault(kindParse, "the diff renames a file without saying both names", `give "rename from" and "rename to"`)
+			return p.fault(problem.KindParse, "the diff renames a file without saying both names", `give "rename from" and "rename to"`)
 		}
 		p.emit(&operation{kind: opRename, path: f.to, from: f.from, exec: f.exec})
 		old, raw = f.from, ""
@@ -443,7 +445,7 @@ func (p *diffParser) created(name string) error {
 	noEOL := false
 	for _, h := range p.f.hunks {
 		if len(h.search) > 0 {
-			return p.fault(kindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
+			return p.fault(problem.KindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
 		}
 		lines, noEOL = append(lines, h.replace...), h.hunk.newNoEOL
 	}

@@ -1,6 +1,10 @@
 package edit
 
-import "testing"
+import (
+	"testing"
+
+	"agent/orchestrator/edit/problem"
+)
 
 // The header of a hunk is a hint: whatever is wrong with its numbers, the lines
 // are read, and only sound numbers are trusted.
@@ -43,12 +47,12 @@ func TestALineWithoutAMarkIsRefusedWhereMoreFollows(t *testing.T) {
 	t.Parallel()
 	const names = "--- a/x\n+++ b/x\n"
 	checkForms(t, []formCase{
-		{"changes after it", names + "@@ -1,3 +1,3 @@\n a\n-b\nc\n+d\n", kindParse},
+		{"changes after it", names + "@@ -1,3 +1,3 @@\n a\n-b\nc\n+d\n", problem.KindParse},
 		{"prose after a whole hunk", names + "@@ -1 +1 @@\n-a\n+b\nThat is all.\n- done\n", `edit x "a">"b" @1 trusted`},
 		{"prose after a short hunk", names + "@@ -1,2 +1,2 @@\n-a\n+b\nThat is all.\n", `edit x "a">"b" @1`},
 		{"another hunk after it", names + "@@ -1,2 +1,2 @@\n-a\n+b\nand\n@@ -9 +9 @@\n-c\n+d\n", "edit x \"a\">\"b\" @1\nedit x \"c\">\"d\" @9 trusted"},
-		{"no lines at all", names + "@@ -1 +1 @@\n", kindTruncated},
-		{"no hunk", names, kindTruncated},
+		{"no lines at all", names + "@@ -1 +1 @@\n", problem.KindTruncated},
+		{"no hunk", names, problem.KindTruncated},
 	})
 }
 
@@ -61,18 +65,18 @@ func TestTheHeadersOfGit(t *testing.T) {
 		{"a mode and lines", git + "old mode 100644\nnew mode 100755\n" + names, "mode x exec=true\nedit x \"a\">\"b\" @1 trusted"},
 		{"an empty file made", git + "new file mode 100644\n", "create x exec=false"},
 		{"a file removed whole", git + "deleted file mode 100644\n", "delete x"},
-		{"a link", git + "new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+to\n", kindRefused},
-		{"a link removed", git + "deleted file mode 120000\n", kindRefused},
-		{"a submodule", git + "old mode 100644\nnew mode 160000\n", kindRefused},
-		{"a copy", git + "copy from x\ncopy to y\n", kindRefused},
-		{"a binary patch", git + "GIT binary patch\nliteral 1\n", kindRefused},
-		{"a binary file", git + "Binary files a/x and b/x differ\n", kindRefused},
-		{"a merge", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n", kindRefused},
-		{"a rename by one name", git + "rename from x\n", kindParse},
+		{"a link", git + "new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+to\n", problem.KindRefused},
+		{"a link removed", git + "deleted file mode 120000\n", problem.KindRefused},
+		{"a submodule", git + "old mode 100644\nnew mode 160000\n", problem.KindRefused},
+		{"a copy", git + "copy from x\ncopy to y\n", problem.KindRefused},
+		{"a binary patch", git + "GIT binary patch\nliteral 1\n", problem.KindRefused},
+		{"a binary file", git + "Binary files a/x and b/x differ\n", problem.KindRefused},
+		{"a merge", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n", problem.KindRefused},
+		{"a rename by one name", git + "rename from x\n", problem.KindParse},
 		{"a rename", "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n", "rename y from x"},
-		{"no name on either side", "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", kindParse},
-		{"a header and nothing else", git, kindTruncated},
-		{"a new file with old lines", "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", kindParse},
-		{"a removed file with lines kept", "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", kindParse},
+		{"no name on either side", "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", problem.KindParse},
+		{"a header and nothing else", git, problem.KindTruncated},
+		{"a new file with old lines", "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", problem.KindParse},
+		{"a removed file with lines kept", "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", problem.KindParse},
 	})
 }

@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -48,7 +49,7 @@ type Block struct {
 // result says in that language is judged by Apply alone. The error is a *Refusal.
 func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied, error) {
 	if len(blocks) > MaxBlocks {
-		return nil, nil, refuse(tooMany(len(blocks)))
+		return nil, nil, problem.Refuse(tooMany(len(blocks)))
 	}
 	lines, size := 0, 0
 	for _, b := range blocks {

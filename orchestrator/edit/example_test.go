@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 func ExampleApply() {
@@ -47,7 +48,7 @@ func ExampleRefusal() {
     return 0
 </REPLACE>
 </EDIT>`), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		fmt.Println(refusal)
 	}

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // refused returns the text of the refusal of a response.
 func refused(t *testing.T, w tree, response string) string {
 	t.Helper()
 	cs, applied, err := Apply(w, []byte(response), "")
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("applied, or another error: %v, %v", applied, err)
 	}
@@ -197,7 +199,7 @@ func TestThoughtIsFoundWhereverItStands(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 4: "aéb", 9: "aéb"} {
-		if got := clip("aéb", n); got != want {
+		if got := problem.Clip("aéb", n); got != want {
 			t.Errorf("%d bytes: %q, want %q", n, got, want)
 		}
 	}

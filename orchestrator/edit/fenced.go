@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // What begins a JSON patch, without a fence and in one. "[//]" begins a
@@ -36,8 +38,8 @@ func parseFenced(text string, tags []tag, at int) (ops []*operation, fault error
 		case err == nil && stop < 0:
 			continue // a value without any change
 		case err == nil && named != "":
-			return nil, refuse(Problem{
-				Path: named, Kind: kindParse, Reason: "a JSON patch stands under the name of a file: whether it is the content of this file cannot be told",
+			return nil, problem.Refuse(problem.Problem{
+				Path: named, Kind: problem.KindParse, Reason: "a JSON patch stands under the name of a file: whether it is the content of this file cannot be told",
 				Advice: `put the path into the JSON as "path", or send the file with CREATE_FILE`,
 			}), true
 		case err == nil:

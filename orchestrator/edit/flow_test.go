@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // Where the language gives a line break or a space a meaning, another layout
@@ -100,7 +102,7 @@ func TestABlockMeansWhatEarlierBlocksMadeToTheLetter(t *testing.T) {
 		}
 		got, _, err := ApplyBlocks("a.go", []byte(strings.Join(bars(file), "\n")+"\n"), bs)
 		if err != nil {
-			return err.(*Refusal).Problems[0].Kind
+			return err.(*problem.Refusal).Problems[0].Kind
 		}
 		return strings.ReplaceAll(strings.TrimSuffix(string(got), "\n"), "\n", "|")
 	}

@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // firstProblem returns the first problem of a refusal, an empty one for any
 // other error and for none.
-func firstProblem(err error) Problem {
-	var r *Refusal
+func firstProblem(err error) problem.Problem {
+	var r *problem.Refusal
 	if errors.As(err, &r) {
 		return r.Problems[0]
 	}
-	return Problem{}
+	return problem.Problem{}
 }
 
 // Names of attributes are compared in any case; values never are.
@@ -272,7 +274,7 @@ func TestFieldsOutOfPlaceAreNamed(t *testing.T) {
 	} {
 		_, err := parseJSON(object)
 		p := firstProblem(err)
-		if p.Kind != kindParse || !strings.Contains(p.Reason, want) {
+		if p.Kind != problem.KindParse || !strings.Contains(p.Reason, want) {
 			t.Errorf("%s: %+v, want %q", object, p, want)
 		}
 		if byLine := strings.Contains(object, "replace_line"); byLine != strings.Contains(p.Advice, lineForm) {

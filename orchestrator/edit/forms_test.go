@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // listed returns operations in one line each, and an error as its kind.
 func listed(ops []*operation, err error) string {
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Problems[0].Kind
 	}

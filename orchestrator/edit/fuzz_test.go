@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // fuzzed is the workspace that fuzzed responses meet.
@@ -61,7 +62,7 @@ func checkResponse(t *testing.T, response []byte) {
 		}
 		return
 	}
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("not a refusal: %v", err)
 	}
@@ -132,7 +133,7 @@ func FuzzMatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, before, search, replace string) {
 		after, applied, err := edit.ApplyBlocks(path, []byte(before), []edit.Block{{Search: search, Replace: replace}})
 		if err != nil {
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) || refusal.Error() == "" {
 				t.Fatalf("not a refusal: %v", err)
 			}

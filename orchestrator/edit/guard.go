@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // The guard against a response that empties a file: shorter than half of what
@@ -15,8 +17,8 @@ const guardLines = 40
 //
 // An empty SEARCH would match everywhere. It is sound only for a file that
 // is empty or absent, and such blocks have become whole contents before.
-func checkBlock(d *document, op *operation) *Problem {
-	p := &Problem{Block: op.block, Path: d.path, Kind: kindRefused}
+func checkBlock(d *document, op *operation) *problem.Problem {
+	p := &problem.Problem{Block: op.block, Path: d.path, Kind: problem.KindRefused}
 	if lo, hi := outer(op.search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
 		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
@@ -31,7 +33,7 @@ func checkBlock(d *document, op *operation) *Problem {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
-		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", quote(line))
+		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", problem.Quote(line))
 		p.Advice = "send the whole text of the lines to replace, or a smaller block"
 		return p
 	}
@@ -39,7 +41,7 @@ func checkBlock(d *document, op *operation) *Problem {
 }
 
 // guardEdit judges the result of the edits of one file.
-func guardEdit(d *document, ops []*operation, left int) *Problem {
+func guardEdit(d *document, ops []*operation, left int) *problem.Problem {
 	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
 		return nil
 	}
@@ -51,12 +53,12 @@ func guardEdit(d *document, ops []*operation, left int) *Problem {
 // Emptying a file is a known failure of models that lose the thread: they
 // repeat a file's beginning and stop. Small files are exempt, because there
 // half of the text is soon reached by honest edits.
-func guardSize(d *document, block, left int) *Problem {
+func guardSize(d *document, block, left int) *problem.Problem {
 	if d.len() < guardLines || 2*left >= len(d.text) {
 		return nil
 	}
-	return &Problem{
-		Block: block, Path: d.path, Kind: kindRefused,
+	return &problem.Problem{
+		Block: block, Path: d.path, Kind: problem.KindRefused,
 		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", left, len(d.text)),
 		Advice: "send a unified diff, which names every line that goes, or delete the file",
 	}
@@ -64,13 +66,13 @@ func guardSize(d *document, block, left int) *Problem {
 
 // guardInterpreter refuses a result in which something stands above the line
 // that names the interpreter of a script: there it is but a comment.
-func guardInterpreter(d *document, ops []*operation, after string) *Problem {
+func guardInterpreter(d *document, ops []*operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
 		return nil
 	}
-	return &Problem{
-		Block: ops[0].block, Path: d.path, Kind: kindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", quote(first)),
+	return &problem.Problem{
+		Block: ops[0].block, Path: d.path, Kind: problem.KindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", problem.Quote(first)),
 		Advice: "put the new lines below it",
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // A definition is a function, method, class, type or constant that a file
@@ -33,7 +35,7 @@ const manyDefinitions = 6
 // A file with "def total" and a call of total() that comes out with the call
 // alone is refused. It is not when the edit also imports or assigns another
 // total, nor when what is left is cart.total(): that may be any object's method.
-func guardDefinitions(d *document, ops []*operation, after string, whole bool) *Problem {
+func guardDefinitions(d *document, ops []*operation, after string, whole bool) *problem.Problem {
 	before := d.text
 	after = strings.TrimPrefix(after, bom)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
@@ -54,8 +56,8 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 		}
 	}
 	if whole && len(old) >= manyDefinitions && 2*len(gone) > len(old) {
-		return &Problem{
-			Block: ops[0].block, Path: d.path, Kind: kindRefused,
+		return &problem.Problem{
+			Block: ops[0].block, Path: d.path, Kind: problem.KindRefused,
 			Reason: fmt.Sprintf("%d of %d definitions would go, %s the first", len(gone), len(old), gone[0].shown),
 			Advice: "send edits of the parts that change, or a unified diff, which names every line that goes",
 		}
@@ -67,8 +69,8 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 // the result. The block that names the definition is at fault: the first whose
 // SEARCH holds "def total". A file given whole has no SEARCH, and its first
 // block is named.
-func dropped(d *document, ops []*operation, g definition, line int, after string) *Problem {
-	p := &Problem{Block: ops[0].block, Path: d.path, Kind: kindRefused, Lines: []int{line}}
+func dropped(d *document, ops []*operation, g definition, line int, after string) *problem.Problem {
+	p := &problem.Problem{Block: ops[0].block, Path: d.path, Kind: problem.KindRefused, Lines: []int{line}}
 	for _, op := range ops {
 		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, g.shown) }) {
 			p.Block = op.block

@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 
+	"agent/orchestrator/edit/problem"
+
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 	shell "mvdan.cc/sh/v3/syntax"
@@ -36,7 +38,7 @@ const (
 //
 // A file that did not parse before is let through whatever becomes of it: the
 // edit may be one step of its repair, and how many are left is not known here.
-func guardParse(d *document, ops []*operation, after string) *Problem {
+func guardParse(d *document, ops []*operation, after string) *problem.Problem {
 	check := parserOf(d.path)
 	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
 		return nil
@@ -51,8 +53,8 @@ func guardParse(d *document, ops []*operation, after string) *Problem {
 	}
 	now := newDocument(d.path, []byte(text))
 	line, column := position(now, f.at)
-	p := &Problem{
-		Path: d.path, Kind: kindRefused, Lines: []int{line},
+	p := &problem.Problem{
+		Path: d.path, Kind: problem.KindRefused, Lines: []int{line},
 		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.why),
 		Nearest: around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",

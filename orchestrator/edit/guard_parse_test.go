@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 func TestSoundFilesParse(t *testing.T) {
@@ -90,7 +92,7 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 			}
 			d := newDocument("a"+ext, before)
 			p := guardParse(d, []*operation{{block: 1}}, text)
-			if p != nil && (p.Block != 1 || p.Kind != kindRefused || len(p.Lines) != 1) {
+			if p != nil && (p.Block != 1 || p.Kind != problem.KindRefused || len(p.Lines) != 1) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
 			}
 			keepImports("a"+ext, "import a\n", text)

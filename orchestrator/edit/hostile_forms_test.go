@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // TestHostileFormsComeToAnEnd reads responses of a mebibyte in the forms that
@@ -78,7 +79,7 @@ func TestHostilePlacesComeToAnEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cs, _, err := edit.Apply(memory{text: map[string]string{"f.py": c.file}}, []byte(c.response), "")
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("got %v", err)
 			}

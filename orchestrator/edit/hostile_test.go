@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 const mib = 1 << 20
@@ -53,7 +54,7 @@ func refusesInBounds(t *testing.T, response string) {
 	t.Helper()
 	t.Parallel()
 	_, _, err := edit.Apply(fuzzed(), []byte(response), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
 	}
@@ -107,7 +108,7 @@ func TestHostileFilesComeToAnEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			after, _, err := edit.ApplyBlocks("a.py", []byte(c.before), c.blocks)
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("got %v", err)
 			}
@@ -199,7 +200,7 @@ func allocates(t *testing.T, name string, times float64, size int, run func() er
 	runtime.ReadMemStats(&was)
 	err := run()
 	runtime.ReadMemStats(&is)
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -263,7 +264,7 @@ func TestNoBlocksAreNoChange(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"", "x = 1\n", strings.Repeat("x = 1\n", 100)} {
 		_, _, err := edit.ApplyBlocks("a.py", []byte(before), nil)
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || refusal.Problems[0].Kind != "noop" {
 			t.Errorf("%.10q without blocks: %v", before, err)
 		}

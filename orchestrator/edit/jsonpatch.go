@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // jsonAdvice shows the form.
@@ -66,7 +68,7 @@ func parseJSON(text string) ([]*operation, error) {
 //
 // Of two objects without a list around them only the first would be read.
 func errAfterJSON() error {
-	return refuse(Problem{Kind: kindParse, Reason: "text follows the JSON patch", Advice: "send one JSON document and nothing else"})
+	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "text follows the JSON patch", Advice: "send one JSON document and nothing else"})
 }
 
 // A jsonParser gathers the operations of a patch; last is the form that was tried last.
@@ -82,7 +84,7 @@ func (p *jsonParser) document(v jsonValue) error {
 		return nil
 	}
 	if reason, path := p.value(v, ""); reason != "" {
-		return refuse(Problem{Block: len(p.ops) + 1, Path: path, Kind: kindParse, Reason: reason, Advice: p.advice()})
+		return problem.Refuse(problem.Problem{Block: len(p.ops) + 1, Path: path, Kind: problem.KindParse, Reason: reason, Advice: p.advice()})
 	}
 	return nil
 }
@@ -135,7 +137,7 @@ func newItem(v jsonValue) (jsonItem, string) {
 		case slices.Contains(jsonRemarks, plain), v.items[i].kind == 'n' && field != "":
 			continue
 		case field == "":
-			return item, fmt.Sprintf("the JSON patch is not valid: unknown field %q", clip(name, 80))
+			return item, fmt.Sprintf("the JSON patch is not valid: unknown field %q", problem.Clip(name, 80))
 		case twice:
 			return item, fmt.Sprintf("%q says what another field of the object says", name)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // maxJSONDepth bounds how deep values may lie in one another; patches are
@@ -65,15 +67,15 @@ func (f *jsonFault) cutOff() bool { return f.at >= len(f.text) }
 // refusal refuses the response for the fault, with its place.
 func (f *jsonFault) refusal() error {
 	if f.cutOff() {
-		return refuse(Problem{
-			Kind: kindTruncated, Reason: "the JSON ends before it is complete: the response was cut off",
+		return problem.Refuse(problem.Problem{
+			Kind: problem.KindTruncated, Reason: "the JSON ends before it is complete: the response was cut off",
 			Advice: "send the whole response again",
 		})
 	}
 	line := 1 + strings.Count(f.text[:f.at], "\n")
 	column := 1 + utf8.RuneCountInString(f.text[strings.LastIndexByte(f.text[:f.at], '\n')+1:f.at])
-	return refuse(Problem{
-		Kind: kindParse, Reason: fmt.Sprintf("the JSON patch is not valid: line %d, column %d: %s", line, column, f.reason),
+	return problem.Refuse(problem.Problem{
+		Kind: problem.KindParse, Reason: fmt.Sprintf("the JSON patch is not valid: line %d, column %d: %s", line, column, f.reason),
 		Advice: jsonAdvice,
 	})
 }
@@ -189,7 +191,7 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 				return v, err
 			}
 			if seen[name] {
-				return v, r.fault(at, fmt.Sprintf("the field %q stands twice", clip(name, 80)))
+				return v, r.fault(at, fmt.Sprintf("the field %q stands twice", problem.Clip(name, 80)))
 			}
 			seen[name] = true
 			v.names = append(v.names, name)

@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // judge guards the result of a response for one file by what its language
@@ -29,8 +31,8 @@ func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []A
 		bad = guardInterpreter(d, ops, after)
 	}
 	if after == string(s.before) && after != string(text) {
-		bad = &Problem{
-			Block: ops[0].block, Path: s.path, Kind: kindNoop, Reason: "it only drops imports that the file still uses, and they stay",
+		bad = &problem.Problem{
+			Block: ops[0].block, Path: s.path, Kind: problem.KindNoop, Reason: "it only drops imports that the file still uses, and they stay",
 			Advice: "leave the block out, or change what uses the imports too",
 		}
 	}

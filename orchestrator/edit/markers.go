@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // parseMarkers reads blocks between conflict markers:
@@ -103,7 +105,7 @@ func markerLine(old []string) (rest []string, line int) {
 // first.
 func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 	fault := func(kind, reason, advice string) error {
-		return refuse(Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
+		return problem.Refuse(problem.Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
 	}
 	mid, dividers := 0, 0
 	for k := i + 1; k < len(lines); k++ {
@@ -119,14 +121,14 @@ func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 		}
 		switch {
 		case dividers == 0:
-			return 0, 0, fault(kindParse, "the block has no divider", "put a line of "+strings.Repeat("=", width)+" between the old and the new lines")
+			return 0, 0, fault(problem.KindParse, "the block has no divider", "put a line of "+strings.Repeat("=", width)+" between the old and the new lines")
 		case dividers > 1:
-			return 0, 0, fault(kindParse, fmt.Sprintf("the block has %d lines that could be its divider", dividers),
+			return 0, 0, fault(problem.KindParse, fmt.Sprintf("the block has %d lines that could be its divider", dividers),
 				"send the change as a unified diff, or leave such lines out of the block")
 		}
 		return mid, k, nil
 	}
-	return 0, 0, fault(kindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
+	return 0, 0, fault(problem.KindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
 }
 
 // marker reports whether a line is a marker of c, 5 to 9 wide, with that word after it.

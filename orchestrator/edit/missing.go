@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // maxPlaces bounds the places that one problem quotes: more would not be read.
@@ -19,13 +21,13 @@ const staleScore = 0.8
 // with its lines: the first few are, the others only named.
 func explains(d *document) bool {
 	d.told++
-	return !d.work.tries() && d.told <= maxQuoted
+	return !d.work.tries() && d.told <= problem.MaxQuoted
 }
 
 // notFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
-func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []Problem {
+func notFoundAll(d *document, missing, ops []*operation, problems []problem.Problem) []problem.Problem {
 	if d.work.tries() {
 		for _, op := range missing {
 			problems = append(problems, nowhere(op, d))
@@ -43,10 +45,10 @@ func notFoundAll(d *document, missing, ops []*operation, problems []Problem) []P
 	makers := newMakers(ops)
 	for _, op := range missing {
 		p := nowhere(op, d)
-		if len(problems) < maxQuoted && explains(d) {
+		if len(problems) < problem.MaxQuoted && explains(d) {
 			p = notFound(d, op)
 		}
-		if n := makers.of(d, op); n > 0 && (p.Kind == kindNotFound || p.Kind == kindStale) {
+		if n := makers.of(d, op); n > 0 && (p.Kind == problem.KindNotFound || p.Kind == problem.KindStale) {
 			p = builtOn(op, d, n, refused[n])
 		}
 		problems = append(problems, p)
@@ -88,9 +90,9 @@ func (m makers) of(d *document, op *operation) int {
 // builtOn is the problem of a block that could only be looked for in the
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
-func builtOn(op *operation, d *document, n int, refused bool) Problem {
-	p := Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
+func builtOn(op *operation, d *document, n int, refused bool) problem.Problem {
+	p := problem.Problem{
+		Block: op.block, Path: d.path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
 		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", oldStands(op), pronoun(op), n),
 	}
 	if refused {
@@ -100,9 +102,9 @@ func builtOn(op *operation, d *document, n int, refused bool) Problem {
 }
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *operation, d *document) Problem {
-	return Problem{
-		Block: op.block, Path: d.path, Kind: kindNotFound, Reason: oldStands(op) + " nowhere in the file",
+func nowhere(op *operation, d *document) problem.Problem {
+	return problem.Problem{
+		Block: op.block, Path: d.path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
@@ -112,7 +114,7 @@ func nowhere(op *operation, d *document) Problem {
 //
 // What is already applied is told first: it looks like any other SEARCH that
 // is not there, and the advice is the opposite.
-func notFound(d *document, op *operation) Problem {
+func notFound(d *document, op *operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
 	}
@@ -133,7 +135,7 @@ func notFound(d *document, op *operation) Problem {
 		return *already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
-		p.Kind = kindStale
+		p.Kind = problem.KindStale
 	}
 	q := tellApart(d, a.lo, a.hi)
 	p.Lines = []int{a.lo + 1}
@@ -215,7 +217,7 @@ func copyAdvice(op *operation, d *document, q spot, shifted bool) string {
 func writeOut(op *operation) string {
 	_, new := bodies(op)
 	if line, ok := promised(languageOf(op.path), op.replace, nil); ok {
-		return fmt.Sprintf("; write %s out in full, without %s", new, quote(line))
+		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
 	}
 	return ""
 }

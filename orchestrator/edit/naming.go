@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -19,7 +20,7 @@ func (p *planner) name(ops []*operation) error {
 	var unnamed []*operation
 	for _, op := range ops {
 		if reason := p.heed(op); reason != "" {
-			p.fault(op.block, op.path, kindAmbiguous, reason, "name the file on a line of its own directly above the block")
+			p.fault(op.block, op.path, problem.KindAmbiguous, reason, "name the file on a line of its own directly above the block")
 			op.path = ""
 			continue
 		}
@@ -29,7 +30,7 @@ func (p *planner) name(ops []*operation) error {
 		case op.kind == opEdit || p.target != "":
 			unnamed = append(unnamed, op)
 		default: // no line of the file says which one is meant
-			p.fault(op.block, "", kindNotFound, "the block names no file", "name the file by its path")
+			p.fault(op.block, "", problem.KindNotFound, "the block names no file", "name the file by its path")
 		}
 	}
 	if len(unnamed) == 0 {
@@ -60,7 +61,7 @@ func (p *planner) settle(op *operation) {
 			*at = op.prefixed
 		}
 		if reason := forbidden(*at); reason != "" {
-			p.fault(op.block, *at, kindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
+			p.fault(op.block, *at, problem.KindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
 			op.path, op.from = "", ""
 			return
 		}
@@ -120,7 +121,7 @@ func (p *planner) guess(ops []*operation) error {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		if p.work.open(len(text)); p.work.spent() {
-			return p.unnamed(ops, kindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
+			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
 		}
 		if !p.mayHold(text, longest) {
 			continue
@@ -139,11 +140,11 @@ func (p *planner) guess(ops []*operation) error {
 		}
 		return nil
 	}
-	kind, reason := kindNotFound, "the block names no file, and no file holds all the blocks that name none"
+	kind, reason := problem.KindNotFound, "the block names no file, and no file holds all the blocks that name none"
 	advice := `name the file, <EDIT file="PATH">, and copy the lines to replace from it`
 	if len(fits) > 1 {
 		advice = `name the file: <EDIT file="PATH">`
-		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
+		kind, reason = problem.KindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
 	}
 	return p.unnamed(ops, kind, reason, advice)
 }

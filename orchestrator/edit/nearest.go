@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // Bounds on the search for similar places. They keep it cheap on any input:
@@ -120,7 +122,7 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 	lines := map[string][]int{} // from a word to the lines of search that hold it
 	var words []string
 	for _, i := range absent[:min(len(absent), compared)] {
-		eachToken(clip(search[i], longLine), func(t string) {
+		eachToken(problem.Clip(search[i], longLine), func(t string) {
 			if len(t) < 3 || len(lines[t]) == mostHits {
 				return
 			}
@@ -237,7 +239,7 @@ type tokenCount struct {
 func countTokens(search []string) *tokenCount {
 	t := &tokenCount{ids: map[string]int{}}
 	for _, s := range search[:min(len(search), compared)] {
-		eachToken(plainUnicode(clip(s, longLine)), func(w string) {
+		eachToken(plainUnicode(problem.Clip(s, longLine)), func(w string) {
 			id, ok := t.ids[w]
 			if !ok {
 				id = len(t.count)
@@ -261,7 +263,7 @@ func (t *tokenCount) share(d *document, n near) float64 {
 	copy(t.left, t.count)
 	hit, size := 0, 0
 	for i := n.lo; i < min(n.hi, n.lo+compared); i++ {
-		eachToken(plainUnicode(clip(d.line(i), longLine)), func(w string) {
+		eachToken(plainUnicode(problem.Clip(d.line(i), longLine)), func(w string) {
 			size += len(w)
 			if id, ok := t.ids[w]; ok && t.left[id] > 0 {
 				t.left[id]--

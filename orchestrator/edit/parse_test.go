@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // Parts of responses, one in each form.
@@ -40,7 +42,7 @@ func TestEditsInAThoughtAreNeverRead(t *testing.T) {
 					t.Errorf("%s in a %s after %s: %s", inner, name, outer, got)
 				}
 			}
-			if got := listed(parse([]byte("<THOUGHT>\n" + tried.response + "</THOUGHT>\n"))); got != kindParse {
+			if got := listed(parse([]byte("<THOUGHT>\n" + tried.response + "</THOUGHT>\n"))); got != problem.KindParse {
 				t.Errorf("%s in a thought and nothing else: %s", inner, got)
 			}
 		}
@@ -64,7 +66,7 @@ func TestASecondFormIsRefusedNotLeftOut(t *testing.T) {
 	}
 	for first, a := range forms {
 		for second, b := range forms {
-			want := kindParse
+			want := problem.KindParse
 			if family(first) == family(second) {
 				continue
 			}
@@ -91,7 +93,7 @@ func TestThoughtsThatAreContentHideNoBlock(t *testing.T) {
 		{"a block right after its end", "x.py\n" + markerBlock + "<think>\nso\n</think>" + markerBlock, "edit x.py \"a\">\"b\"\nedit x.py \"a\">\"b\""},
 		{"a name in it names nothing", "<think>\ny.py\n</think>\n" + markerBlock, `edit  "a">"b"`},
 		{"a name after it", "<think>\ny.py\n</think>\nx.py\n" + markerBlock, `edit x.py "a">"b"`},
-		{"an edit right after its end", "x.py\n" + markerBlock + "<think>\nso\n</think><EDIT file=x>\n" + tagPair, kindParse},
+		{"an edit right after its end", "x.py\n" + markerBlock + "<think>\nso\n</think><EDIT file=x>\n" + tagPair, problem.KindParse},
 	})
 }
 
@@ -115,7 +117,7 @@ func TestAttributesOfEveryTag(t *testing.T) {
 		{"from the line below", "<EDIT>\n`shop/x.py`\n" + pair + "</EDIT>", `edit shop/x.py "a">"b"`},
 		{"the attribute before the line", "<EDIT file=y>\nshop/x.py\n" + pair + "</EDIT>", `edit y "a">"b"`},
 		{"of a new file", `<CREATE_FILE filename='x' mode="7">a</CREATE_FILE>`, `create x "a\n"`},
-		{"none of a new file", `<CREATE_FILE>a</CREATE_FILE>`, kindParse},
+		{"none of a new file", `<CREATE_FILE>a</CREATE_FILE>`, problem.KindParse},
 		{"of a deletion", `<DELETE_FILE file_path=x />`, `delete x`},
 		{"a deletion without an end", "<DELETE_FILE x>\n<DELETE_FILE y>\n", "delete x\ndelete y"},
 		{"a quote that does not close", "<EDIT file=\"x>\n" + tagPair, `edit  "a">"b"`},
@@ -142,14 +144,14 @@ func TestBodiesBetweenTheirTags(t *testing.T) {
 		{"markers", edit("\na\n", "\n"+markerBlock), `edit x "a">"<<<<<<< SEARCH|a|=======|b|>>>>>>> REPLACE"`},
 		{"a diff", edit("\na\n", "\n--- a\n+++ b\n"), `edit x "a">"--- a|+++ b"`},
 		{"a tag within a line", edit("a", "say <SEARCH> now"), `edit x "a">"say <SEARCH> now"`},
-		{"an EDIT within a line", edit("a", "say <EDIT> now"), kindParse},
-		{"a pair on its own lines", edit("a", "\n"+tagPair), kindTruncated},
-		{"a closing tag of another kind on its line", edit("\na\n</DELETE_FILE>\n", "b"), kindParse},
+		{"an EDIT within a line", edit("a", "say <EDIT> now"), problem.KindParse},
+		{"a pair on its own lines", edit("a", "\n"+tagPair), problem.KindTruncated},
+		{"a closing tag of another kind on its line", edit("\na\n</DELETE_FILE>\n", "b"), problem.KindParse},
 		{"a thought in it", edit("a", "\n<THOUGHT>\nb\n</THOUGHT>\n"), `edit x "a">"<THOUGHT>|b|</THOUGHT>"`},
 		{"both alone", "<EDIT file=x><SEARCH/><REPLACE/></EDIT>", `edit x "">""`},
 		{"a new file in a fence", "<CREATE_FILE x.py>\n```python\na\n```\n</CREATE_FILE>", `create x.py "a\n"`},
 		{"a new text in a fence", "<CREATE_FILE x.md>\n```\na\n```\n</CREATE_FILE>", "create x.md \"```\\na\\n```\\n\""},
-		{"two new files of one tag", "<CREATE_FILE x>\na\n<CREATE_FILE y>\nb\n</CREATE_FILE>", kindTruncated},
+		{"two new files of one tag", "<CREATE_FILE x>\na\n<CREATE_FILE y>\nb\n</CREATE_FILE>", problem.KindTruncated},
 	})
 }
 
@@ -204,16 +206,16 @@ func TestMarkerBlocksOfEveryWidth(t *testing.T) {
 	for width := 3; width <= 11; width++ {
 		want := `edit  "a|b">"c"`
 		if width < 5 || width > 9 {
-			want = kindParse
+			want = problem.KindParse
 		}
 		if got := listed(parse([]byte(markers(width, "a|b>c")))); got != want {
 			t.Errorf("width %d: %s, want %s", width, got, want)
 		}
-		for inner := 5; inner <= 9 && want != kindParse; inner++ {
+		for inner := 5; inner <= 9 && want != problem.KindParse; inner++ {
 			heading := "title|" + fill('=', inner)
 			got, want := listed(parse([]byte(markers(width, heading+">c")))), fmt.Sprintf("edit  %q>%q", heading, "c")
 			if inner == width {
-				want = kindParse // which of the two lines divides cannot be told
+				want = problem.KindParse // which of the two lines divides cannot be told
 			}
 			if got != want {
 				t.Errorf("a heading %d wide in markers %d wide: %s, want %s", inner, width, got, want)
@@ -225,7 +227,7 @@ func TestMarkerBlocksOfEveryWidth(t *testing.T) {
 		{"nothing new", markers(7, "a>"), `edit  "a">""`},
 		{"blank lines count", markers(7, "|a|>|"), `edit  "|a|">"|"`},
 		{"two widths", markers(7, "a>b") + markers(9, "c>d"), "edit  \"a\">\"b\"\nedit  \"c\">\"d\""},
-		{"an end of another width", strings.Replace(markers(7, "a>b"), ">>>>>>> R", ">>>>>> R", 1), kindTruncated},
+		{"an end of another width", strings.Replace(markers(7, "a>b"), ">>>>>>> R", ">>>>>> R", 1), problem.KindTruncated},
 		{"a name four lines above", "x.py\none\ntwo\nthree\n" + markers(7, "a>b"), `edit  "a">"b"`},
 		{"a name past blank lines", "x.py\n\n\n" + markers(7, "a>b"), `edit x.py "a">"b"`},
 	})
@@ -252,7 +254,7 @@ func TestLinesOfAHunkAndWhatFollows(t *testing.T) {
 		{"new without newline", head + "@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n", `edit x "a|b">"a|c" @1 new-no-eol trusted`},
 		{"both changed, without newline", head + "@@ -1 +1 @@\n-b\n\\ No newline\n+c\n\\ No newline\n", `edit x "b">"c" @1 no-eol trusted`},
 		{"a mark twice", head + "@@ -1 +1 @@\n-b\n\\ No newline\n\\ No newline\n+c\n", `edit x "b">"c" @1 old-no-eol trusted`},
-		{"context of the next file unmarked", head + "@@ -1,5 +1,5 @@\n-a\n+b\nprose\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n", kindParse},
+		{"context of the next file unmarked", head + "@@ -1,5 +1,5 @@\n-a\n+b\nprose\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n", problem.KindParse},
 		{"unmarked, nothing after", head + "@@ -1,5 +1,5 @@\n-a\n+b\nprose\n", `edit x "a">"b" @1`},
 	})
 }
@@ -276,8 +278,8 @@ func TestHeadersOfADiff(t *testing.T) {
 		{"new, sent with CRLF", "--- /dev/null\r\n+++ b/x\r\n@@ -0,0 +1 @@\r\n+a\r\n", `create x "a\n"`},
 		{"new with a byte order mark", "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\ufeffa\n", `create x "\ufeffa\n"`},
 		{"deleted in two hunks", "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n@@ -2 +0,0 @@\n-b\n", `delete x "a|b">""`},
-		{"rename to without from", git("a/x b/y", "rename to y"), kindParse},
-		{"a deleted link", git("a/x b/x", "deleted file mode 120000"), kindRefused},
+		{"rename to without from", git("a/x b/y", "rename to y"), problem.KindParse},
+		{"a deleted link", git("a/x b/x", "deleted file mode 120000"), problem.KindRefused},
 		{"prose that speaks of modes", "old mode 160000\n--- a/x\n+++ b/x\n" + hunk, `edit x "a">"b" @1 trusted`},
 		{"empty header line between", git("a/x b/x", "", "--- a/x", "+++ b/x") + hunk, `edit x "a">"b" @1 trusted`},
 	})
@@ -304,13 +306,13 @@ func TestJSONPatchesSayWhatIsWrong(t *testing.T) {
 		`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`: `the action "destroy" is none of`,
 	} {
 		_, err := parse([]byte(response))
-		var refusal *Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Problems[0].Reason, want) || refusal.Problems[0].Advice == "" {
 			t.Errorf("%s: %v, want %q", response, err, want)
 		}
 	}
 	_, err := parse([]byte(`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`))
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) || refusal.Problems[0].Block != 2 || refusal.Problems[0].Path != "y" {
 		t.Errorf("the second item is at fault: %v", err)
 	}
@@ -332,7 +334,7 @@ func TestFaultsOfTheFormNameTheirBlock(t *testing.T) {
 		{"none", "hello", 0},
 	} {
 		_, err := parse([]byte(c.response))
-		var refusal *Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || refusal.Problems[0].Block != c.block {
 			t.Errorf("%s: %v, want block %d", c.name, err, c.block)
 		}

@@ -3,6 +3,8 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // The lines that begin and end a patch, and those that name a file in it.
@@ -82,7 +84,7 @@ type patchParser struct {
 
 // fault refuses the patch.
 func (p *patchParser) fault(kind, reason, advice string) error {
-	return refuse(Problem{Block: len(p.ops) + 1, Kind: kind, Reason: reason, Advice: advice})
+	return problem.Refuse(problem.Problem{Block: len(p.ops) + 1, Kind: kind, Reason: reason, Advice: advice})
 }
 
 // patch reads the files of one patch up to the line that ends it.
@@ -97,7 +99,7 @@ func (p *patchParser) patch() error {
 		switch kind {
 		case patchEnd:
 			if len(p.ops) == first {
-				return p.fault(kindParse, "the patch changes no file", "name a file, and the lines to change")
+				return p.fault(problem.KindParse, "the patch changes no file", "name a file, and the lines to change")
 			}
 			return nil
 		case patchAdd:
@@ -114,19 +116,19 @@ func (p *patchParser) patch() error {
 			p.i++
 		}
 		if err == nil && kind != "" && path == "" {
-			err = p.fault(kindParse, "a line of the patch should name a file and does not", "write "+kind+" PATH")
+			err = p.fault(problem.KindParse, "a line of the patch should name a file and does not", "write "+kind+" PATH")
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return p.fault(kindTruncated, "the patch is not ended: the response was cut off", "send the whole response again, up to "+patchEnd)
+	return p.fault(problem.KindTruncated, "the patch is not ended: the response was cut off", "send the whole response again, up to "+patchEnd)
 }
 
 // unmarked refuses a line that is no part of a patch: to read over it would
 // lose a line of context or of a new file.
 func (p *patchParser) unmarked() error {
-	return p.fault(kindParse, fmt.Sprintf("line %s is no part of the patch where it stands", quote(p.lines[p.i])),
+	return p.fault(problem.KindParse, fmt.Sprintf("line %s is no part of the patch where it stands", problem.Quote(p.lines[p.i])),
 		"begin every line of a chunk with space, + or -, and every line of a new file with +")
 }
 
@@ -176,7 +178,7 @@ func (p *patchParser) update(path string) error {
 		}
 	}
 	if len(p.ops) == first && p.i < len(p.lines) {
-		return p.fault(kindParse, "the patch names a file and changes nothing in it", "send the lines to change, or leave the file out")
+		return p.fault(problem.KindParse, "the patch names a file and changes nothing in it", "send the lines to change, or leave the file out")
 	}
 	return nil
 }
@@ -224,7 +226,7 @@ func (p *patchParser) chunk() (*operation, error) {
 	}
 	switch empty := len(op.search)+len(op.replace) == 0; {
 	case empty && (headed || op.ending):
-		return nil, p.fault(kindTruncated, "the chunk has no lines: the response was cut off", "send the whole response again, up to "+patchEnd)
+		return nil, p.fault(problem.KindTruncated, "the chunk has no lines: the response was cut off", "send the whole response again, up to "+patchEnd)
 	case empty:
 		return nil, nil
 	case op.ending && len(op.search) == 0:

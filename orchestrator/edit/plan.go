@@ -3,6 +3,8 @@ package edit
 import (
 	"bytes"
 	"slices"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // applyToFile applies edits to the content of one file.
@@ -14,13 +16,13 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 	w.open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
 	if len(problems) == 0 && string(after) == string(before) {
-		problems = append(problems, Problem{
-			Path: path, Kind: kindNoop, Reason: "every block leaves the file as it is",
+		problems = append(problems, problem.Problem{
+			Path: path, Kind: problem.KindNoop, Reason: "every block leaves the file as it is",
 			Advice: "send nothing, or the change that is missing",
 		})
 	}
 	if len(problems) > 0 {
-		return nil, nil, newRefusal(blockNumbers(ops), problems)
+		return nil, nil, problem.NewRefusal(blockNumbers(ops), problems)
 	}
 	return after, applied, nil
 }
@@ -33,7 +35,7 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []Problem) {
+func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
@@ -62,13 +64,13 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 		slices.SortStableFunc(applied, func(a, b Applied) int { return a.Block - b.Block })
 	}
 	if p := guardEdit(d, ops, len(after)); p != nil {
-		return nil, nil, []Problem{*p}
+		return nil, nil, []problem.Problem{*p}
 	}
 	return after, applied, nil
 }
 
 // matchAll matches every operation against the original text.
-func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []Problem) {
+func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []problem.Problem) {
 	for _, op := range ops {
 		if d.work.spent() {
 			break // the caller refuses them all
@@ -96,7 +98,7 @@ func matchAll(d *document, ops []*operation) (found []*match, missing []*operati
 //
 // A place that is found but cannot be rewritten is a problem of its own: the
 // author sees that the lines are right and what about them is not.
-func matchOne(d *document, op *operation) (*match, *Problem) {
+func matchOne(d *document, op *operation) (*match, *problem.Problem) {
 	f := find(d, op)
 	if len(f.ambiguous) > 0 {
 		return nil, ambiguous(d, op, f.ambiguous)
@@ -115,8 +117,8 @@ func matchOne(d *document, op *operation) (*match, *Problem) {
 		}
 		s, err := rewrite(d, p)
 		if err != nil {
-			return nil, &Problem{
-				Block: op.block, Path: d.path, Kind: kindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
+			return nil, &problem.Problem{
+				Block: op.block, Path: d.path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
 				Nearest: excerpt(d, p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
@@ -148,7 +150,7 @@ func report(path string, found []*match) []Applied {
 // have no order.
 //
 // The work is linear in the lines that the blocks cover.
-func overlaps(d *document, found []*match) []Problem {
+func overlaps(d *document, found []*match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
 	}
@@ -191,7 +193,7 @@ func overlaps(d *document, found []*match) []Problem {
 			}
 		}
 	}
-	var out []Problem
+	var out []problem.Problem
 	for i, m := range found {
 		if j, ok := blame[i]; ok {
 			out = append(out, overlapping(d, m, found[j]))
@@ -204,9 +206,9 @@ func overlaps(d *document, found []*match) []Problem {
 //
 // It is a problem of them all: which of them is to blame nobody can say, and
 // those that were not looked at are not sound.
-func overworked(path string) []Problem {
-	return []Problem{{
-		Path: path, Kind: kindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
+func overworked(path string) []problem.Problem {
+	return []problem.Problem{{
+		Path: path, Kind: problem.KindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
 		Advice: "send fewer and smaller blocks at a time, each with a line that stands seldom in the file",
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -23,7 +24,7 @@ type planner struct {
 	target   string
 	states   map[string]*fileState
 	order    []*fileState
-	problems []Problem
+	problems []problem.Problem
 	applied  []Applied
 	there    map[string]bool     // of the names that were asked for: whether there is such a file
 	work     *work               // what the response may still have compared
@@ -78,10 +79,10 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 	}
 	p.checkTree(cs.Changes)
 	if len(p.problems) == 0 && len(cs.Changes) == 0 {
-		p.fault(0, "", kindNoop, "the response changes nothing", "send nothing, or the change that is missing")
+		p.fault(0, "", problem.KindNoop, "the response changes nothing", "send nothing, or the change that is missing")
 	}
 	if len(p.problems) > 0 {
-		return workspace.Changeset{}, nil, newRefusal(blockNumbers(ops), p.problems)
+		return workspace.Changeset{}, nil, problem.NewRefusal(blockNumbers(ops), p.problems)
 	}
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.applied, func(a, b Applied) int { return a.Block - b.Block })
@@ -90,7 +91,7 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 
 // fault notes a problem of one block, or with block 0 of the whole response.
 func (p *planner) fault(block int, path, kind, reason, advice string) {
-	p.problems = append(p.problems, Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
+	p.problems = append(p.problems, problem.Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
 }
 
 // add files one operation under the file that it means.
@@ -173,7 +174,7 @@ func (p *planner) write(s *fileState, op *operation) {
 	if s.exists {
 		op.kind = opWhole
 	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
-		p.fault(op.block, s.path, kindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
+		p.fault(op.block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
 		op.path = ""
 	}
 }
@@ -198,7 +199,7 @@ func (p *planner) edge(s *fileState, op *operation) {
 		from, to = 0, lo+1
 	}
 	if to-from > maxEdge {
-		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		p.fault(op.block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
 		op.path = ""
 		return
 	}
@@ -272,7 +273,7 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 		return false
 	}
 	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.block)
-	p.fault(op.block, s.path, kindOverlap, reason, "send one operation for the file")
+	p.fault(op.block, s.path, problem.KindOverlap, reason, "send one operation for the file")
 	return true
 }
 
@@ -283,7 +284,7 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 func (p *planner) absent(s *fileState, op *operation) bool {
 	if op.kind == opCreate {
 		if s.exists {
-			p.fault(op.block, s.path, kindExists, "the file is there already", "send an edit of it, or choose another path")
+			p.fault(op.block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
 		}
 		return s.exists
 	}
@@ -292,7 +293,7 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 		if names := p.alike(s.path); len(names) > 0 {
 			advice = "did you mean " + strings.Join(names, " or ") + "?"
 		}
-		p.fault(op.block, s.path, kindNotFound, "there is no such file", advice)
+		p.fault(op.block, s.path, problem.KindNotFound, "there is no such file", advice)
 	}
 	return !s.exists
 }
@@ -368,7 +369,7 @@ func (p *planner) note(op *operation, by Strategy) {
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
 	if line, ok := promised(languageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
-		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", quote(line)), "send the whole content")
+		p.fault(op.block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
 		return
 	}
 	switch op.kind {
@@ -377,14 +378,14 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 		p.note(op, Creation)
 	case opDelete:
 		if op.hunk != nil && !sameLines(op.search, splitBody(string(s.before))) {
-			p.fault(op.block, s.path, kindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
+			p.fault(op.block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
 			return
 		}
 		c.Op, c.After = workspace.Delete, nil
 		p.note(op, Deletion)
 	default:
 		if op.doubt && partial(op.text, s.before) {
-			p.fault(op.block, s.path, kindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
+			p.fault(op.block, s.path, problem.KindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
 			return
 		}
 		c.After = []byte(likeBefore(op.text, s.before))
@@ -438,7 +439,7 @@ func (p *planner) checkTree(changes []workspace.Change) {
 	for _, c := range changes {
 		if c.Op == workspace.Create || c.Op == workspace.Rename {
 			if made[c.Path] {
-				p.fault(p.blockOf(c), c.Path, kindOverlap, "two operations make this file", "send one of them")
+				p.fault(p.blockOf(c), c.Path, problem.KindOverlap, "two operations make this file", "send one of them")
 			}
 			made[c.Path] = true
 		}
@@ -448,16 +449,16 @@ func (p *planner) checkTree(changes []workspace.Change) {
 			continue
 		}
 		if i := sort.SearchStrings(taken, c.Path+"/"); i < len(taken) && strings.HasPrefix(taken[i], c.Path+"/") {
-			p.fault(p.blockOf(c), c.Path, kindPath, "this path is a folder", "choose another path")
+			p.fault(p.blockOf(c), c.Path, problem.KindPath, "this path is a folder", "choose another path")
 		}
 		if c.Op == workspace.Rename {
 			if _, err := p.files.Read(c.Path); err == nil {
-				p.fault(p.blockOf(c), c.Path, kindExists, "the file is there already", "choose another path, or delete it first")
+				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file is there already", "choose another path, or delete it first")
 			}
 		}
 		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
 			if i := sort.SearchStrings(taken, dir); made[dir] || i < len(taken) && taken[i] == dir {
-				p.fault(p.blockOf(c), c.Path, kindPath, dir+" is a file, not a folder", "choose another path")
+				p.fault(p.blockOf(c), c.Path, problem.KindPath, dir+" is a file, not a folder", "choose another path")
 				break
 			}
 		}

@@ -3,13 +3,15 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // unplaced explains a block that has no one place.
 //
 // Several places are told before any likeness: all of them are right, so that
 // a nearest one would only mislead.
-func unplaced(d *document, op *operation, f finding) *Problem {
+func unplaced(d *document, op *operation, f finding) *problem.Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
 	}
@@ -22,13 +24,13 @@ func unplaced(d *document, op *operation, f finding) *Problem {
 
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
-func asksNothing(d *document, op *operation) *Problem {
+func asksNothing(d *document, op *operation) *problem.Problem {
 	if !sameLines(op.search, op.replace) {
 		return nil
 	}
 	old, new := bodies(op)
-	return &Problem{
-		Block: op.block, Path: d.path, Kind: kindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
+	return &problem.Problem{
+		Block: op.block, Path: d.path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
 		Advice: "leave this block out",
 	}
 }
@@ -40,7 +42,7 @@ func asksNothing(d *document, op *operation) *Problem {
 // The places are shown instead with the lines that would have made SEARCH unique.
 // Where no lines around do, since whole stretches of the file are equal, only
 // a number can tell, which a diff has and a block has not.
-func ambiguous(d *document, op *operation, lines []int) *Problem {
+func ambiguous(d *document, op *operation, lines []int) *problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
 	}
@@ -48,8 +50,8 @@ func ambiguous(d *document, op *operation, lines []int) *Problem {
 	if len(lines) == most {
 		more = " or more"
 	}
-	p := &Problem{
-		Block: op.block, Path: d.path, Kind: kindAmbiguous, Lines: lines,
+	p := &problem.Problem{
+		Block: op.block, Path: d.path, Kind: problem.KindAmbiguous, Lines: lines,
 		Reason: fmt.Sprintf("%s at %d%s places, lines %s", oldStands(op), len(lines), more, numbers(lines)),
 	}
 	search, out := op.search, writeOut(op)
@@ -140,10 +142,10 @@ func numbers(lines []int) string {
 //
 // Every block is named, so that none is called sound and sent again. A file in
 // UTF-16 has a NUL in every other byte, hence the second guess.
-func binary(path string, ops []*operation) (problems []Problem) {
+func binary(path string, ops []*operation) (problems []problem.Problem) {
 	for _, op := range ops {
-		problems = append(problems, Problem{
-			Block: op.block, Path: path, Kind: kindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
+		problems = append(problems, problem.Problem{
+			Block: op.block, Path: path, Kind: problem.KindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
 			Advice: "leave it, or replace the whole file",
 		})
 	}
@@ -154,10 +156,10 @@ func binary(path string, ops []*operation) (problems []Problem) {
 //
 // It is no success: the author worked from an older file than this one, and
 // what else the response says may rest on that.
-func already(d *document, op *operation, at int) *Problem {
+func already(d *document, op *operation, at int) *problem.Problem {
 	lo, hi := outer(op.replace)
-	return &Problem{
-		Block: op.block, Path: d.path, Kind: kindAlready, Lines: []int{at + 1},
+	return &problem.Problem{
+		Block: op.block, Path: d.path, Kind: problem.KindAlready, Lines: []int{at + 1},
 		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
@@ -168,12 +170,12 @@ func already(d *document, op *operation, at int) *Problem {
 //
 // One block for both is the only advice that always works: which of the two
 // should give way is not known, and in turn they would not match.
-func overlapping(d *document, m, other *match) Problem {
+func overlapping(d *document, m, other *match) problem.Problem {
 	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
 	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)
 	first, second := min(m.op.block, other.op.block), max(m.op.block, other.op.block)
-	return Problem{
-		Block: m.op.block, Path: d.path, Kind: kindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
+	return problem.Problem{
+		Block: m.op.block, Path: d.path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
 		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}

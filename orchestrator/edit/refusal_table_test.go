@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // Why a block has no place, and what its author is to do: the kind, the lines
@@ -18,36 +20,36 @@ func TestWhyABlockHasNoPlace(t *testing.T) {
 		reason, advice    string
 	}{
 		{
-			"asks for nothing", file, "no = 1>no = 1", kindNoop, nil,
+			"asks for nothing", file, "no = 1>no = 1", problem.KindNoop, nil,
 			"SEARCH and REPLACE are the same: the block asks for no change", "leave this block out",
 		},
 		{
-			"applied already", file, "    total = 0>    count = 0|    for item in items:", kindAlready,
+			"applied already", file, "    total = 0>    count = 0|    for item in items:", problem.KindAlready,
 			[]int{2},
 			"REPLACE stands already at line 2: this change has been made", "leave this block out",
 		},
 		{
-			"nothing like it", file, "interface Stock {>x", kindNotFound, nil,
+			"nothing like it", file, "interface Stock {>x", problem.KindNotFound, nil,
 			"SEARCH stands nowhere in the file", "read the file and copy the lines to replace from it, or leave this block out",
 		},
 		{
-			"one word differs", file, "def total(things):|    count = 0|    for item in items:>x = 1", kindStale,
+			"one word differs", file, "def total(things):|    count = 0|    for item in items:>x = 1", problem.KindStale,
 			[]int{1},
 			"SEARCH stands nowhere in the file; nearest lines 1 to 3", "send SEARCH as lines 1 to 3 stand in the file",
 		},
 		{
-			"one line is never stale", file, "def total(item):>x = 1", kindNotFound,
+			"one line is never stale", file, "def total(item):>x = 1", problem.KindNotFound,
 			[]int{1},
 			"SEARCH stands nowhere in the file; nearest line 1", "send SEARCH as line 1 stands in the file",
 		},
 		{
-			"a piece of a line", file, "total(items)>sum(items)", kindNotFound,
+			"a piece of a line", file, "total(items)>sum(items)", problem.KindNotFound,
 			[]int{1},
 			"SEARCH stands nowhere in the file; nearest line 1",
 			"write REPLACE as whole lines too; send SEARCH as line 1 stands in the file",
 		},
 		{
-			"other indentation", file, "def total(things):|  count = 0|  for item in items:>x = 1", kindStale,
+			"other indentation", file, "def total(things):|  count = 0|  for item in items:>x = 1", problem.KindStale,
 			[]int{1},
 			"SEARCH stands nowhere in the file; nearest lines 1 to 3", "send SEARCH as lines 1 to 3 stand in the file; indent REPLACE alike",
 		},
@@ -93,7 +95,7 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 	}
 	d, op := linesOf("a.py", "a = 1"), pairs("b = 2>c = 3")[0]
 	want := "SEARCH stands nowhere in the file as it is; it may stand in the result of block 4"
-	if p := builtOn(op, d, 4, false); p.Reason != want || p.Kind != kindNotFound || p.Nearest != "" {
+	if p := builtOn(op, d, 4, false); p.Reason != want || p.Kind != problem.KindNotFound || p.Nearest != "" {
 		t.Errorf("%+v", p)
 	}
 	if p := builtOn(op, d, 4, true); p.Reason != want+", which was refused" {

@@ -8,36 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
-
-func TestTheTextOfARefusal(t *testing.T) {
-	t.Parallel()
-	r := &Refusal{
-		Problems: []Problem{
-			{Block: 2, Path: "a.py", Kind: kindNotFound, Reason: "it is not there", Nearest: "     1 | x\n", Advice: "copy it"},
-			{Block: 3, Kind: kindParse, Reason: "it is odd"},
-			{Path: "b.py", Kind: kindNoop, Reason: "it is the same"},
-			{Kind: kindTruncated, Reason: "it ends"},
-		},
-		Staged: []int{1, 4},
-	}
-	want := `nothing was applied
-block 2, a.py: not found: it is not there
-     1 | x
-  → copy it
-block 3: parse: it is odd
-b.py: noop: it is the same
-truncated: it ends
-blocks 1, 4 match as sent and would apply: repeat them unchanged with the corrected ones`
-	if got := r.Error(); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	r.Staged = []int{7}
-	if got := r.Error(); !strings.HasSuffix(got, "block 7 matches as sent and would apply: repeat it unchanged with the corrected ones") {
-		t.Errorf("one sound block: %s", got)
-	}
-}
 
 func TestNumbersAndSpansReadWell(t *testing.T) {
 	t.Parallel()
@@ -50,18 +23,6 @@ func TestNumbersAndSpansReadWell(t *testing.T) {
 		if got := span(in[0], in[1]); got != want {
 			t.Errorf("%v: %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestSoundBlocksAreNamedOnlyWhenTheResponseIsSound(t *testing.T) {
-	t.Parallel()
-	blocks := []int{1, 2, 3}
-	r := newRefusal(blocks, []Problem{{Block: 3, Kind: kindStale}, {Block: 1, Kind: kindNoop}})
-	if !slices.Equal(r.Staged, []int{2}) || r.Problems[0].Block != 1 {
-		t.Errorf("staged %v, first problem of block %d", r.Staged, r.Problems[0].Block)
-	}
-	if r := newRefusal(blocks, []Problem{{Kind: kindNoop}}); r.Staged != nil {
-		t.Errorf("staged %v though the response as a whole is at fault", r.Staged)
 	}
 }
 
@@ -98,7 +59,7 @@ func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 		if !strings.Contains(p.Nearest, fmt.Sprintf("%6d | def part_23(items):", at+1)) {
 			t.Errorf("%s: %s\n%s", c.name, p.Reason, p.Nearest)
 		}
-		if p.Kind != kindNotFound && p.Kind != kindStale || p.Advice == "" || len(p.Lines) == 0 {
+		if p.Kind != problem.KindNotFound && p.Kind != problem.KindStale || p.Advice == "" || len(p.Lines) == 0 {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
@@ -113,7 +74,7 @@ func TestNothingNearIsSaidPlainly(t *testing.T) {
 	} {
 		d := newDocument("a.py", []byte(c.file))
 		p := notFound(d, &operation{block: 1, search: splitBody(c.search), replace: []string{"y"}})
-		if p.Kind != kindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
+		if p.Kind != problem.KindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
@@ -147,7 +108,7 @@ func planned(w tree, target string, ops ...*operation) string {
 	}
 	cs, _, err := newPlanner(w, target).run(ops)
 	var out []string
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		for _, p := range refusal.Problems {
 			out = append(out, fmt.Sprintf("%s %d %s", p.Kind, p.Block, p.Path))

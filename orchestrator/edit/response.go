@@ -3,6 +3,8 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // maxThought bounds what Thought returns.
@@ -18,8 +20,8 @@ const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><RE
 // may be written and where a body stands is asked later, in that order.
 func parse(response []byte) ([]*operation, error) {
 	if len(response) > MaxResponse {
-		return nil, refuse(Problem{
-			Kind: kindRefused, Reason: fmt.Sprintf("the response has %d bytes, more than the %d that are read", len(response), MaxResponse),
+		return nil, problem.Refuse(problem.Problem{
+			Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has %d bytes, more than the %d that are read", len(response), MaxResponse),
 			Advice: "send the change in several responses",
 		})
 	}
@@ -29,7 +31,7 @@ func parse(response []byte) ([]*operation, error) {
 	text := strings.TrimPrefix(string(response), bom)
 	tags := scanTags(text)
 	if len(tags) > maxTags {
-		return nil, refuse(Problem{Kind: kindRefused, Reason: fmt.Sprintf("the response has more than %d tags", maxTags), Advice: "send the change in several responses"})
+		return nil, problem.Refuse(problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has more than %d tags", maxTags), Advice: "send the change in several responses"})
 	}
 	text = answer(text, tags)
 	ops, err := parseForm(text)
@@ -40,7 +42,7 @@ func parse(response []byte) ([]*operation, error) {
 		return nil, noForm(text)
 	}
 	if len(ops) > MaxBlocks {
-		return nil, refuse(tooMany(len(ops)))
+		return nil, problem.Refuse(tooMany(len(ops)))
 	}
 	for i, op := range ops {
 		op.block = i + 1
@@ -99,8 +101,8 @@ func parseForm(text string) ([]*operation, error) {
 		return ops, fault
 	}
 	if name := quotedIn(text, at); name != "" {
-		return nil, refuse(Problem{
-			Path: name, Kind: kindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
+		return nil, problem.Refuse(problem.Problem{
+			Path: name, Kind: problem.KindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
 			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",
 		})
 	}
@@ -163,14 +165,14 @@ func beginning(line, rest string) string {
 // which is worth telling apart: asking again in the same way would end the
 // same.
 func noForm(text string) error {
-	p := Problem{Kind: kindParse, Reason: "the response holds no edit", Advice: formAdvice}
+	p := problem.Problem{Kind: problem.KindParse, Reason: "the response holds no edit", Advice: formAdvice}
 	switch tags := scanTags(text); {
 	case strings.TrimSpace(text) == "":
 		p.Reason = "the response is empty"
 	case len(tags) > 0 && !tags[len(tags)-1].closes && tags[len(tags)-1].thinks():
-		p.Kind, p.Reason, p.Advice = kindTruncated, "the response ends within the thought, before any edit", "send the whole response again, shorter"
+		p.Kind, p.Reason, p.Advice = problem.KindTruncated, "the response ends within the thought, before any edit", "send the whole response again, shorter"
 	}
-	return refuse(p)
+	return problem.Refuse(p)
 }
 
 // Thought returns what the author of a response says about it: the body of
@@ -192,7 +194,7 @@ func Thought(response []byte) string {
 				break
 			}
 		}
-		return clip(strings.TrimSpace(text[t.end:end]), maxThought)
+		return problem.Clip(strings.TrimSpace(text[t.end:end]), maxThought)
 	}
 	return ""
 }
@@ -207,8 +209,8 @@ const (
 // tooMany refuses a response of n operations.
 //
 // None of them is applied: the first few of many are a part of a change.
-func tooMany(n int) Problem {
-	return Problem{Kind: kindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
+func tooMany(n int) problem.Problem {
+	return problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }
 
 // crowdedResponse refuses a response of too many short lines before it is cut
@@ -217,8 +219,8 @@ func crowdedResponse(lines, size int) error {
 	if !crowded(lines, size) {
 		return nil
 	}
-	return refuse(Problem{
-		Kind: kindRefused, Reason: fmt.Sprintf("the response has %d lines of %d bytes on average, more than are read at once", lines, size/lines),
+	return problem.Refuse(problem.Problem{
+		Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has %d lines of %d bytes on average, more than are read at once", lines, size/lines),
 		Advice: "send the change in several responses",
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
@@ -33,7 +34,7 @@ func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
 // kinds returns the kinds of a refusal, and fails when err is none.
 func kinds(t *testing.T, err error) []string {
 	t.Helper()
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("not a refusal: %v", err)
 	}
@@ -81,7 +82,7 @@ func TestAFileThatCannotBeReadIsNoFaultOfTheResponse(t *testing.T) {
 		"<SEARCH>x</SEARCH><REPLACE>y</REPLACE>",
 	} {
 		_, _, err := edit.Apply(broken{fuzzed()}, []byte(response), "")
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.Is(err, fs.ErrPermission) || errors.As(err, &refusal) {
 			t.Errorf("%s gave %v", response, err)
 		}
@@ -95,7 +96,7 @@ func TestARefusalNamesEveryProblemAndTheSoundBlocks(t *testing.T) {
 		response += fmt.Sprintf("<EDIT file='shop/stock.py'>\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", b[0], b[1])
 	}
 	_, _, err := edit.Apply(fuzzed(), []byte(response), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
 	}

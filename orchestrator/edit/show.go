@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // What a refusal quotes of the file at most. A SEARCH longer than that shows
@@ -62,7 +64,7 @@ func writeLines(d *document, b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {
 		s := d.line(i)
 		if len(s) > shownWidth {
-			s = clip(s, shownWidth) + "…"
+			s = problem.Clip(s, shownWidth) + "…"
 		}
 		fmt.Fprintf(b, "%6d %c %s\n", i+1, bar, printable(s))
 	}
@@ -130,7 +132,7 @@ func cutAround(s string, at, width int) string {
 	for lo > 0 && !utf8.RuneStart(s[lo]) {
 		lo--
 	}
-	out := clip(s[lo:], width)
+	out := problem.Clip(s[lo:], width)
 	if lo+len(out) < len(s) {
 		out += "…"
 	}

@@ -3,6 +3,8 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // A tagParser reads the block form: a walk over the tags, which carries the
@@ -29,7 +31,7 @@ func parseTags(text string, tags []tag) ([]*operation, error) {
 	for p.i < len(tags) {
 		if t := tags[p.i]; !opens(text, tags, p.i) {
 			if p.i++; t.closes && !t.skip && !t.thinks() && (t.line || endsLine(text, t.end)) && (t.name != "FILE" || p.files) {
-				return nil, refuse(Problem{Block: len(p.ops), Kind: kindParse, Reason: fmt.Sprintf("</%s> closes nothing: where the block before it ends cannot be told", t.name), Advice: formAdvice})
+				return nil, problem.Refuse(problem.Problem{Block: len(p.ops), Kind: problem.KindParse, Reason: fmt.Sprintf("</%s> closes nothing: where the block before it ends cannot be told", t.name), Advice: formAdvice})
 			}
 			continue
 		}
@@ -81,7 +83,7 @@ func (p *tagParser) thoughtful(from int) error {
 		for k++; k < p.i && !(p.tags[k].closes && p.tags[k].name == open); k++ {
 		}
 		if k == p.i {
-			return refuse(Problem{Block: len(p.ops), Kind: kindParse, Reason: fmt.Sprintf("the block holds <%s>, which is closed after the block: what is thought and what is text cannot be told", open), Advice: formAdvice})
+			return problem.Refuse(problem.Problem{Block: len(p.ops), Kind: problem.KindParse, Reason: fmt.Sprintf("the block holds <%s>, which is closed after the block: what is thought and what is text cannot be told", open), Advice: formAdvice})
 		}
 	}
 	return nil
@@ -109,21 +111,21 @@ func (p *tagParser) stray(lo, hi int) error {
 // It is a fault of the response as a whole: the blocks of two forms have no
 // common count, so that no number would lead to the one at fault.
 func mixed() error {
-	return refuse(Problem{Kind: kindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
+	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }
 
 // bad refuses the response for the block that is being read. There is no
 // reading on behind it: where a block is not what it seems, neither are the
 // blocks after it.
 func (p *tagParser) bad(reason string) error {
-	return refuse(Problem{Block: len(p.ops) + 1, Kind: kindParse, Reason: reason, Advice: formAdvice})
+	return problem.Refuse(problem.Problem{Block: len(p.ops) + 1, Kind: problem.KindParse, Reason: reason, Advice: formAdvice})
 }
 
 // cut refuses a response whose block does not end. What was read of it is
 // never applied: its last line may be half a line.
 func (p *tagParser) cut(name string) error {
-	return refuse(Problem{
-		Block: len(p.ops) + 1, Kind: kindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
+	return problem.Refuse(problem.Problem{
+		Block: len(p.ops) + 1, Kind: problem.KindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
 		Advice: "send the whole response again; send fewer blocks at a time when it was too long, or a unified diff when its text holds such tags",
 	})
 }
@@ -360,8 +362,8 @@ func (p *tagParser) rename() error {
 		p.i++
 	}
 	if op.from == "" || op.path == "" || op.from == op.path {
-		return refuse(Problem{
-			Block: len(p.ops) + 1, Kind: kindParse, Reason: `RENAME_FILE needs the two names "from" and "to"`,
+		return problem.Refuse(problem.Problem{
+			Block: len(p.ops) + 1, Kind: problem.KindParse, Reason: `RENAME_FILE needs the two names "from" and "to"`,
 			Advice: `send <RENAME_FILE from="OLD PATH" to="NEW PATH"/>`,
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // An author who takes a refusal at its word succeeds with the next response,
@@ -50,7 +51,7 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 				r.meant = r.whole
 			}
 			_, _, err = edit.Apply(c.files, []byte(c.response), c.target)
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) {
 				if slices.Contains(guarded, name) {
 					return // what the guards let through
@@ -146,7 +147,7 @@ func TestARefusalStaysShort(t *testing.T) {
 		blocks = append(blocks, edit.Block{Search: search, Replace: "x = 1\n"})
 	}
 	_, _, err := edit.ApplyBlocks("a.py", []byte(file), blocks)
-	var r *edit.Refusal
+	var r *problem.Refusal
 	if !errors.As(err, &r) || len(r.Problems) < 1000 {
 		t.Fatalf("%.200v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // parseWhole reads whole files in fences, each directly under a line with its
@@ -65,8 +67,8 @@ func (w *wholeParser) fence(mark, info, name string) error {
 			if name == "" && len(w.ops) == 0 {
 				return nil // an example that is not closed, and no file before it
 			}
-			return refuse(Problem{
-				Block: len(w.ops) + 1, Path: name, Kind: kindTruncated, Reason: "a fence is opened and never closed: the response was cut off",
+			return problem.Refuse(problem.Problem{
+				Block: len(w.ops) + 1, Path: name, Kind: problem.KindTruncated, Reason: "a fence is opened and never closed: the response was cut off",
 				Advice: "send the whole response again",
 			})
 		}
@@ -90,8 +92,8 @@ func (w *wholeParser) fence(mark, info, name string) error {
 		return w.unclear(name)
 	}
 	if showsChange(info, name, lines) {
-		return refuse(Problem{
-			Block: len(w.ops) + 1, Path: name, Kind: kindParse, Reason: "the fence holds an edit that is in no known form, not the content of the file",
+		return problem.Refuse(problem.Problem{
+			Block: len(w.ops) + 1, Path: name, Kind: problem.KindParse, Reason: "the fence holds an edit that is in no known form, not the content of the file",
 			Advice: formAdvice,
 		})
 	}
@@ -124,8 +126,8 @@ func fencesChange(info, name string) bool {
 
 // unclear refuses a response in which the end of a file cannot be told.
 func (w *wholeParser) unclear(name string) error {
-	return refuse(Problem{
-		Block: len(w.ops) + 1, Path: name, Kind: kindParse, Reason: "the fence holds no text, or fences itself: where the content of the file ends cannot be told",
+	return problem.Refuse(problem.Problem{
+		Block: len(w.ops) + 1, Path: name, Kind: problem.KindParse, Reason: "the fence holds no text, or fences itself: where the content of the file ends cannot be told",
 		Advice: fmt.Sprintf(`send <FILE path="%s">the whole content</FILE>`, name),
 	})
 }

@@ -1,4 +1,10 @@
-package edit
+// Package problem says why a response was not applied: one problem a block,
+// and the refusal that lists them all with what is left to send.
+//
+// It owns the kinds of problem, the text of a refusal and its bounds. It knows
+// neither files nor forms: what is wrong, and which lines show it, is said by
+// the packages that find it.
+package problem
 
 import (
 	"fmt"
@@ -22,17 +28,17 @@ type Problem struct {
 
 // The kinds of problem.
 const (
-	kindParse     = "parse"           // the response is not in any known form
-	kindTruncated = "truncated"       // the response was cut off
-	kindNotFound  = "not_found"       // SEARCH, or the file, is nowhere
-	kindAmbiguous = "ambiguous"       // SEARCH is in several places
-	kindStale     = "stale"           // most of SEARCH stands there, but the file has changed
-	kindAlready   = "already_applied" // REPLACE stands there and SEARCH does not
-	kindNoop      = "noop"            // no change is asked for
-	kindOverlap   = "overlap"         // two operations change the same lines or file
-	kindPath      = "path"            // the path may not be written
-	kindExists    = "exists"          // a file to create is there already
-	kindRefused   = "refused"         // a rule forbids it
+	KindParse     = "parse"           // the response is not in any known form
+	KindTruncated = "truncated"       // the response was cut off
+	KindNotFound  = "not_found"       // SEARCH, or the file, is nowhere
+	KindAmbiguous = "ambiguous"       // SEARCH is in several places
+	KindStale     = "stale"           // most of SEARCH stands there, but the file has changed
+	KindAlready   = "already_applied" // REPLACE stands there and SEARCH does not
+	KindNoop      = "noop"            // no change is asked for
+	KindOverlap   = "overlap"         // two operations change the same lines or file
+	KindPath      = "path"            // the path may not be written
+	KindExists    = "exists"          // a file to create is there already
+	KindRefused   = "refused"         // a rule forbids it
 )
 
 // A Refusal explains why a response was not applied.
@@ -66,7 +72,7 @@ func (r *Refusal) Error() string {
 		}
 		b.WriteString(text)
 	}
-	b.WriteString(clip(r.rest(), 512))
+	b.WriteString(Clip(r.rest(), 512))
 	// A diff quotes paths byte by byte, so that one may be no text.
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
@@ -89,7 +95,7 @@ func (r *Refusal) Hidden(hide func(string) string) *Refusal {
 // and trade one refusal for another. A block that is applied already or changes
 // nothing is no reason to send anything.
 func (r *Refusal) rest() string {
-	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != kindAlready && p.Kind != kindNoop })
+	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != KindAlready && p.Kind != KindNoop })
 	switch {
 	case len(r.Staged) == 0 && open:
 		return ""
@@ -100,7 +106,7 @@ func (r *Refusal) rest() string {
 	if open {
 		end = " with the corrected ones"
 	}
-	return fmt.Sprintf("\n%s as sent and would apply: repeat %s unchanged%s", count(r.Staged), plural(len(r.Staged), "it", "them"), end)
+	return fmt.Sprintf("\n%s as sent and would apply: repeat %s unchanged%s", count(r.Staged), Plural(len(r.Staged), "it", "them"), end)
 }
 
 // text renders one problem: block, file, reason, the nearest lines and what
@@ -151,29 +157,29 @@ func count(blocks []int) string {
 		names = append(names, fmt.Sprint(blocks[i]))
 		i++
 	}
-	return plural(len(blocks), "block ", "blocks ") + strings.Join(names, ", ") + plural(len(blocks), " matches", " match")
+	return Plural(len(blocks), "block ", "blocks ") + strings.Join(names, ", ") + Plural(len(blocks), " matches", " match")
 }
 
-// plural chooses by number.
-func plural(n int, one, many string) string {
+// Plural chooses by number.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}
 	return many
 }
 
-// refuse makes a refusal of the response as a whole.
-func refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
+// Refuse makes a refusal of the response as a whole.
+func Refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
 
-// newRefusal sorts the problems by block and names the blocks without one.
+// NewRefusal sorts the problems by block and names the blocks without one.
 //
 // A problem without a block is one of the whole response: then nothing is
 // known about the single blocks, and none is called sound. Nor is a block
 // that another is to be merged with.
-func newRefusal(blocks []int, problems []Problem) *Refusal {
+func NewRefusal(blocks []int, problems []Problem) *Refusal {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Block - b.Block })
 	for i := range problems {
-		if i >= maxQuoted {
+		if i >= MaxQuoted {
 			problems[i].Nearest, problems[i].Differs = "", ""
 		}
 	}
@@ -190,8 +196,8 @@ func newRefusal(blocks []int, problems []Problem) *Refusal {
 	return r
 }
 
-// clip cuts s to n bytes at most, between characters.
-func clip(s string, n int) string {
+// Clip cuts s to n bytes at most, between characters.
+func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -201,19 +207,19 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// quote shows a line with its space visible.
+// Quote shows a line with its space visible.
 //
 // It is for a sentence, hence quotation marks and escapes: a tab reads \t.
-func quote(s string) string {
+func Quote(s string) string {
 	if len(s) > 100 {
-		s = clip(s, 100) + "…"
+		s = Clip(s, 100) + "…"
 	}
 	return fmt.Sprintf("%q", strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// maxQuoted bounds the problems of one refusal that quote the file: more would
+// MaxQuoted bounds the problems of one refusal that quote the file: more would
 // not be read.
-const maxQuoted = 10
+const MaxQuoted = 10
 
 // shownAll is how many bytes a whole refusal may have before it is told in short.
 const shownAll = 15 << 10
