@@ -126,7 +126,7 @@ func goFault(text string) *fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list goscanner.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		return &fault{list[0].Pos.Offset, list[0].Msg}
+		return &fault{at: list[0].Pos.Offset, why: list[0].Msg}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func jsonObjection(text string) *fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
 	if errors.As(json.Unmarshal([]byte(text), &value), &bad) {
-		return &fault{int(bad.Offset) - 1, bad.Error()}
+		return &fault{at: int(bad.Offset) - 1, why: bad.Error()}
 	}
 	return nil
 }
@@ -165,9 +165,9 @@ func tomlFault(text string) *fault {
 	switch {
 	case errors.As(err, &bad):
 		line, column := bad.Position()
-		return &fault{offsetOf(text, line) + column - 1, strings.TrimPrefix(bad.Error(), "toml: ")}
+		return &fault{at: offsetOf(text, line) + column - 1, why: strings.TrimPrefix(bad.Error(), "toml: ")}
 	case err != nil:
-		return &fault{0, strings.TrimPrefix(err.Error(), "toml: ")}
+		return &fault{at: 0, why: strings.TrimPrefix(err.Error(), "toml: ")}
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func yamlFault(text string) *fault {
 			if n, _ := fmt.Sscanf(why, "line %d:", &line); n == 1 {
 				_, why, _ = strings.Cut(why, ": ")
 			}
-			return &fault{offsetOf(text, line), why}
+			return &fault{at: offsetOf(text, line), why: why}
 		}
 	}
 }
@@ -210,7 +210,7 @@ func xmlFault(text string) *fault {
 		_, err := d.Token()
 		var bad *xml.SyntaxError
 		if errors.As(err, &bad) {
-			return &fault{int(d.InputOffset()) - 1, bad.Msg}
+			return &fault{at: int(d.InputOffset()) - 1, why: bad.Msg}
 		}
 		if err != nil {
 			return nil
@@ -228,7 +228,7 @@ func shellFault(text string) *fault {
 	_, err := shell.NewParser(shell.Variant(shell.LangBash)).Parse(bytes.NewReader([]byte(text)), "")
 	var bad shell.ParseError
 	if errors.As(err, &bad) {
-		return &fault{int(bad.Pos.Offset()), bad.Text}
+		return &fault{at: int(bad.Pos.Offset()), why: bad.Text}
 	}
 	return nil
 }
@@ -301,11 +301,11 @@ func pythonFault(text string) *fault {
 		}
 		var why string
 		if levels, why = settle(levels, len(lead), opened); why != "" {
-			return &fault{t.lo, why}
+			return &fault{at: t.lo, why: why}
 		}
 	}
 	if l.fault == nil && opened {
-		return &fault{len(text), "an indented block is missing at the end"}
+		return &fault{at: len(text), why: "an indented block is missing at the end"}
 	}
 	return l.fault
 }
