@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"cmd/agent":            {"*"},
 	"cmd/guest":            {"sandbox/guest"},
 	"orchestrator/blame":   {"orchestrator/edit"},
-	"orchestrator/edit":    {"orchestrator/edit/problem", "sandbox/workspace"},
+	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},

@@ -1,6 +1,10 @@
 package edit
 
-import "strings"
+import (
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
 
 // Bounds on telling equal places apart.
 const (
@@ -30,11 +34,11 @@ func tellApart(d *document, lo, hi int) spot {
 		return q
 	}
 	for n := 1; n <= maxAdded && all; n++ {
-		if from := lo - n; from >= 0 && !blank(d.line(from)) && !anyEqual(d, from, lo, others, -n) {
+		if from := lo - n; from >= 0 && !lex.Blank(d.line(from)) && !anyEqual(d, from, lo, others, -n) {
 			q.from = from
 			return q
 		}
-		if to := hi + n; to <= d.len() && !blank(d.line(to-1)) && !anyEqual(d, hi, to, others, hi-lo) {
+		if to := hi + n; to <= d.len() && !lex.Blank(d.line(to-1)) && !anyEqual(d, hi, to, others, hi-lo) {
 			q.to = to
 			return q
 		}
@@ -96,7 +100,7 @@ func repeats(d *document, lo, hi int) (others []int, all bool) {
 // In the latter case each line of search is looked for after the one before
 // it; when one does not follow soon, the text is taken to be as long as search.
 func extent(d *document, lo int, search []string) int {
-	from, to := outer(search)
+	from, to := lex.Outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
 		if standsAt(d, lo, s) {
 			return lo + len(s)
@@ -104,7 +108,7 @@ func extent(d *document, lo int, search []string) int {
 	}
 	at := lo
 	for _, s := range search[from:to] {
-		if yes, _ := elision(s); yes || blank(s) || d.lang.comment(s) {
+		if yes, _ := lex.Elision(s); yes || lex.Blank(s) || d.lang.Comment(s) {
 			continue
 		}
 		key, f := plainKey(s), at

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -116,23 +117,23 @@ func TestCrowded(t *testing.T) {
 		lines, size int
 		want        bool
 	}{
-		{lightLines, lightLines, false},
-		{lightLines + 1, lightLines + 1, true},
-		{2 * lightLines, 2*lightLines*lightLine - 1, true},
-		{2 * lightLines, 2 * lightLines * lightLine, false},
+		{lex.LightLines, lex.LightLines, false},
+		{lex.LightLines + 1, lex.LightLines + 1, true},
+		{2 * lex.LightLines, 2*lex.LightLines*lex.LightLine - 1, true},
+		{2 * lex.LightLines, 2 * lex.LightLines * lex.LightLine, false},
 	} {
-		if got := crowded(c.lines, c.size); got != c.want {
+		if got := lex.Crowded(c.lines, c.size); got != c.want {
 			t.Errorf("%d lines of %d bytes: %v", c.lines, c.size, got)
 		}
 	}
-	short := strings.Repeat("\n", lightLines+2)
+	short := strings.Repeat("\n", lex.LightLines+2)
 	_, _, err := ApplyBlocks("a.py", []byte("x\n"), []Block{{Search: "x\n", Replace: short}})
 	if err == nil || !strings.Contains(err.Error(), "send the change in several responses") {
 		t.Errorf("blocks: %v", err)
 	}
 	for _, response := range []string{
 		"<CREATE_FILE path='a'>" + short + "</CREATE_FILE>",
-		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lightLines+2) + `"}`,
+		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lex.LightLines+2) + `"}`,
 	} {
 		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
 			t.Errorf("response: %.200v", err)

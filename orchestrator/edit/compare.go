@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -35,7 +36,7 @@ type alignment struct {
 // outside the window take part, and the first and the last line that say
 // enough to be recognised tell where the text begins and ends.
 func newAlignment(d *document, n near, search []string) *alignment {
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	a := &alignment{search: search[lo:hi], first: lo, lo: n.lo, hi: n.hi}
 	a.at = make([]int, len(a.search))
 	for i := range a.at {
@@ -120,7 +121,7 @@ func (a *alignment) common(d *document, lo, hi int) {
 }
 
 // plainKey is what lines are compared by where space and punctuation do not count.
-func plainKey(s string) string { return strings.TrimSpace(plainUnicode(s)) }
+func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
 
 // tells reports whether a line holds a letter or digit: most others, such as
 // braces, stand everywhere.
@@ -186,9 +187,9 @@ func (a *alignment) gap(d *document, i, j, f, g int, tell func(mine, line int)) 
 	even := j-i == g-f
 	for i < j || f < g {
 		switch {
-		case i < j && blank(a.search[i]):
+		case i < j && lex.Blank(a.search[i]):
 			i++
-		case f < g && blank(d.line(f)):
+		case f < g && lex.Blank(d.line(f)):
 			f++
 		case i < j && f < g && (even || akin(a.search[i], d.line(f))):
 			tell(i, f)
@@ -209,7 +210,7 @@ func (a *alignment) spacing(d *document, tell func(mine, line int)) {
 	for _, trailing := range []bool{false, true} {
 		told := false
 		for i, l := range a.at {
-			if l < 0 || blank(a.search[i]) {
+			if l < 0 || lex.Blank(a.search[i]) {
 				continue
 			}
 			s, f := a.search[i], d.line(l)
@@ -234,10 +235,10 @@ func (a *alignment) spacing(d *document, tell func(mine, line int)) {
 // every long one that has its words.
 func akin(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
-	for _, w := range cuts(problem.Clip(plainUnicode(a), 2000)) {
+	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
 		have[w] = have[w] || tells(w)
 	}
-	for _, w := range cuts(problem.Clip(plainUnicode(b), 2000)) {
+	for _, w := range cuts(problem.Clip(lex.PlainUnicode(b), 2000)) {
 		if tells(w) {
 			size += len(w)
 			if have[w] {
@@ -292,11 +293,11 @@ func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 // Such pieces are shown by signs and code points; as they are they would read as
 // "yours has x, the file x".
 func lookAlike(a, b string) bool {
-	squash := func(s string) string { return strings.Join(strings.Fields(plainUnicode(s)), "") }
+	squash := func(s string) string { return strings.Join(strings.Fields(lex.PlainUnicode(s)), "") }
 	if squash(a) == squash(b) {
 		return true
 	}
-	return ascii(a) != ascii(b) && utf8.RuneCountInString(a) == utf8.RuneCountInString(b)
+	return lex.ASCII(a) != lex.ASCII(b) && utf8.RuneCountInString(a) == utf8.RuneCountInString(b)
 }
 
 // changes returns up to three pairs of pieces that differ between two lines:
@@ -353,7 +354,7 @@ func changes(a, b string) (out [][2]string) {
 func cuts(s string) (out []string) {
 	class := func(r rune) int {
 		switch {
-		case word(r):
+		case lex.Word(r):
 			return 1
 		case unicode.IsSpace(r):
 			return 2

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -262,7 +263,7 @@ func (p *diffParser) hunk(l string) error {
 	}
 	for _, side := range [][]string{op.search, op.replace} {
 		if len(side) > 0 && !p.f.created {
-			side[0] = strings.TrimPrefix(side[0], bom) // the mark is no part of the first line here
+			side[0] = strings.TrimPrefix(side[0], lex.BOM) // the mark is no part of the first line here
 		}
 	}
 	if sent {

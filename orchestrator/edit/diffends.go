@@ -1,6 +1,10 @@
 package edit
 
-import "strings"
+import (
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
 
 // endsIn returns what ends line i of a side of which cr is known.
 func endsIn(cr []bool, i int) string {
@@ -23,7 +27,7 @@ func verbatim(op *operation, d *document, places []place) []splice {
 	}
 	p := places[0]
 	n := p.hi - p.lo
-	if n != len(op.search) || !sameLines(p.search, op.search) || !sameLines(p.replace, op.replace) {
+	if n != len(op.search) || !lex.SameLines(p.search, op.search) || !lex.SameLines(p.replace, op.replace) {
 		return nil
 	}
 	for i := range n {

@@ -3,6 +3,8 @@ package edit
 import (
 	"strconv"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // gitPrefixes are the letters that git puts before the names of the two sides:
@@ -41,7 +43,7 @@ func diffName(s string) string {
 // a binary file and an empty one.
 func gitNames(s string) (old, name string) {
 	if strings.HasPrefix(s, `"`) {
-		if n := quoted(s); n > 1 && n < len(s) {
+		if n := lex.Quoted(s); n > 1 && n < len(s) {
 			return unquote(s[:n]), unquote(strings.TrimSpace(s[n:]))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A document is the text of one file, cut into lines without copying them.
@@ -24,7 +26,7 @@ type document struct {
 	sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
 	off  []int32
 	eol  string // the most frequent line end, for lines that are added
-	lang *language
+	lang *lex.Language
 	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
 	busy bool     // many blocks: one index of all lines is cheaper than a search for each
 	work *work    // what may still be compared; nil for a text that no block is looked for in
@@ -39,7 +41,7 @@ type document struct {
 	steps    map[byte][]int // the widths of a level, by the character of the indentation
 	views    [viewKinds]*view
 	words    *wordView
-	parts    *scanned
+	parts    *lex.Scanned
 }
 
 // newDocument cuts text into lines. A file whose only line ends are lone
@@ -52,9 +54,9 @@ type document struct {
 // The text is copied once, with a newline before and after it: in a file
 // with plain ends that copy is what Exact searches as well.
 func newDocument(path string, text []byte) *document {
-	d := &document{path: path, sep: '\n', lang: languageOf(path)}
-	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
-		text, d.mark = rest, bom
+	d := &document{path: path, sep: '\n', lang: lex.LanguageOf(path)}
+	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {
+		text, d.mark = rest, lex.BOM
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 2)
@@ -74,7 +76,7 @@ func newDocument(path string, text []byte) *document {
 		d.body = framed
 	}
 	d.cut()
-	d.thin = crowded(d.len(), len(d.text))
+	d.thin = lex.Crowded(d.len(), len(d.text))
 	return d
 }
 

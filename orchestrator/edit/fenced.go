@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -136,7 +137,7 @@ func holdsPatch(text string, lo, hi int, tags []tag) bool {
 // unthought returns the text behind the thoughts that it begins with.
 func unthought(text string, tags []tag) string {
 	at := 0
-	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && blank(text[at:tags[i].start]); i++ {
+	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && lex.Blank(text[at:tags[i].start]); i++ {
 		name := tags[i].name
 		for i++; tags[i].name != name || !tags[i].closes; i++ { // a thought that is marked has its end
 		}
@@ -165,7 +166,7 @@ func quotedIn(text string, at int) string {
 			open = ""
 		}
 	}
-	if open == "" || body >= at || blank(text[body:at]) {
+	if open == "" || body >= at || lex.Blank(text[body:at]) {
 		return ""
 	}
 	return name

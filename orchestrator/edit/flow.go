@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // flows reports whether every group whose lines are not those of SEARCH means
@@ -13,7 +15,7 @@ import (
 // statements in some languages, "- a" and "- b" joined are one item in YAML,
 // and a docstring with other breaks is another string.
 func flows(d *document, search []string, groups []group) bool {
-	code := d.lang.code(search)
+	code := d.lang.Code(search)
 	for _, g := range groups {
 		file := make([]string, 0, g.f1-g.f0)
 		for i := g.f0; i < g.f1; i++ {
@@ -27,7 +29,7 @@ func flows(d *document, search []string, groups []group) bool {
 				return false
 			}
 		}
-		if !slices.Equal(code[g.s0:g.s1], search[g.s0:g.s1]) || !breaksMeanNothing(d.lang.flow, search[g.s0:g.s1], file) {
+		if !slices.Equal(code[g.s0:g.s1], search[g.s0:g.s1]) || !breaksMeanNothing(d.lang.Flow, search[g.s0:g.s1], file) {
 			return false
 		}
 	}
@@ -40,11 +42,11 @@ func sameLoosely(a, b string) bool { return loose.key(a) == loose.key(b) }
 // peculiar reports whether space means something in the line s though it
 // does not in the language as a whole: a directive of the C preprocessor, a
 // line of JavaScript that may hold a regular expression.
-func peculiar(l *language, s string) bool {
+func peculiar(l *lex.Language, s string) bool {
 	switch l {
-	case cLanguage:
-		return strings.HasPrefix(trimSpace(s), "#") || lastByte(s) == `\`
-	case scriptLanguage:
+	case lex.CLanguage:
+		return strings.HasPrefix(lex.TrimSpace(s), "#") || lex.LastByte(s) == `\`
+	case lex.ScriptLanguage:
 		return strings.Contains(s, "/")
 	}
 	return false
@@ -52,7 +54,7 @@ func peculiar(l *language, s string) bool {
 
 // breaksMeanNothing reports whether two layouts of the same tokens are broken
 // alike, but for places where f gives a line break no meaning.
-func breaksMeanNothing(f flow, a, b []string) bool {
+func breaksMeanNothing(f lex.Flow, a, b []string) bool {
 	tokens, breaks := cutTokens(a)
 	_, others := cutTokens(b)
 	var open []byte
@@ -72,19 +74,19 @@ func breaksMeanNothing(f flow, a, b []string) bool {
 
 // bends reports whether a line may be broken within these open brackets, of
 // which the innermost decides: in "f(func() {" a line end ends a statement again.
-func bends(f flow, open []byte) bool {
-	if f == free || len(open) == 0 {
-		return f == free
+func bends(f lex.Flow, open []byte) bool {
+	if f == lex.Free || len(open) == 0 {
+		return f == lex.Free
 	}
 	last := open[len(open)-1]
-	return f != fixed && last != '{' || f == braces
+	return f != lex.Fixed && last != '{' || f == lex.Braces
 }
 
 // cutTokens returns the tokens of lines, and after how many of them a line ends.
 func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 	breaks = map[int]bool{}
 	for _, s := range lines {
-		eachToken(s, func(t string) { tokens = append(tokens, t) })
+		lex.EachToken(s, func(t string) { tokens = append(tokens, t) })
 		breaks[len(tokens)] = true
 	}
 	return tokens, breaks
@@ -95,7 +97,7 @@ func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 // lost its indentation to a tag does not count. "if a:", "  b", "c" is another
 // program than "if a:", "  b", "  c".
 func sameSteps(d *document, search []string, groups []group) bool {
-	if !d.lang.offside {
+	if !d.lang.Offside {
 		return true
 	}
 	pairs := depths(d, search, groups)

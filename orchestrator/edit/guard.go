@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -19,7 +20,7 @@ const guardLines = 40
 // is empty or absent, and such blocks have become whole contents before.
 func checkBlock(d *document, op *operation) *problem.Problem {
 	p := &problem.Problem{Block: op.block, Path: d.path, Kind: problem.KindRefused}
-	if lo, hi := outer(op.search); lo == hi {
+	if lo, hi := lex.Outer(op.search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
 		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
 		if d.len() == 0 {
@@ -29,7 +30,7 @@ func checkBlock(d *document, op *operation) *problem.Problem {
 	}
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
-	if line, ok := promised(d.lang, op.replace, op.search); ok && !d.holds(line) {
+	if line, ok := lex.Promised(d.lang, op.replace, op.search); ok && !d.holds(line) {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}

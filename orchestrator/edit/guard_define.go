@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -37,7 +38,7 @@ const manyDefinitions = 6
 // total, nor when what is left is cart.total(): that may be any object's method.
 func guardDefinitions(d *document, ops []*operation, after string, whole bool) *problem.Problem {
 	before := d.text
-	after = strings.TrimPrefix(after, bom)
+	after = strings.TrimPrefix(after, lex.BOM)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
 		return nil
 	}
@@ -93,15 +94,15 @@ func definitions(name, text string) (list []definition, users func(string) int) 
 	if strings.HasSuffix(strings.ToLower(name), ".go") {
 		return goDefinitions(text)
 	}
-	lang := grammarOf(name)
-	if lang == noGrammar || lang == styleGrammar {
+	lang := lex.GrammarOf(name)
+	if lang == lex.NoGrammar || lang == lex.StyleGrammar {
 		return nil, nil
 	}
 	l, ok := newListing(text, lang)
 	if !ok || l.hasStar() {
 		return nil, nil
 	}
-	if lang == pythonGrammar {
+	if lang == lex.PythonGrammar {
 		list = l.pythonDefinitions()
 	} else {
 		list = l.scriptDefinitions()
@@ -128,7 +129,7 @@ func (l *listing) pythonDefinitions() (list []definition) {
 	var scopes []scope
 	begins := true
 	for i, t := range l.toks {
-		if t.kind == tokenLine {
+		if t.Kind == lex.TokenLine {
 			begins = true
 			continue
 		}
@@ -166,14 +167,14 @@ func (l *listing) pythonDefinitions() (list []definition) {
 func (l *listing) scriptDefinitions() (list []definition) {
 	for i := range l.toks {
 		w := l.is(i)
-		if l.outer[i] >= 0 || l.toks[i].kind != tokenWord || l.punct(i-1) == '.' || !slices.Contains(declaring, w) {
+		if l.outer[i] >= 0 || l.toks[i].Kind != lex.TokenWord || l.punct(i-1) == '.' || !slices.Contains(declaring, w) {
 			continue
 		}
 		j := i + 1
 		if l.punct(j) == '*' {
 			j++
 		}
-		if j < len(l.toks) && l.toks[j].kind == tokenWord && !slices.Contains(declaring, l.is(j)) {
+		if j < len(l.toks) && l.toks[j].Kind == lex.TokenWord && !slices.Contains(declaring, l.is(j)) {
 			list = append(list, definition{l.is(j), w + " " + l.is(j), true})
 		}
 	}

@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // An imported name is one name that an import at the top of a file binds.
@@ -35,12 +37,12 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	if strings.HasSuffix(strings.ToLower(name), ".go") {
 		return keepGoImports(before, after)
 	}
-	lang := grammarOf(name)
-	if lang == noGrammar || lang == styleGrammar {
+	lang := lex.GrammarOf(name)
+	if lang == lex.NoGrammar || lang == lex.StyleGrammar {
 		return after, nil
 	}
-	was, ok1 := newListing(strings.TrimPrefix(before, bom), lang)
-	is, ok2 := newListing(strings.TrimPrefix(after, bom), lang)
+	was, ok1 := newListing(strings.TrimPrefix(before, lex.BOM), lang)
+	is, ok2 := newListing(strings.TrimPrefix(after, lex.BOM), lang)
 	if !ok1 || !ok2 {
 		return after, nil
 	}
@@ -67,7 +69,7 @@ func keepImports(name, before, after string) (text string, kept []string) {
 		after = d.mark + insert(d, placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
 		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
-		is, _ = newListing(strings.TrimPrefix(after, bom), lang)
+		is, _ = newListing(strings.TrimPrefix(after, lex.BOM), lang)
 		now = is.imports()
 	}
 	return after, kept
@@ -153,14 +155,14 @@ func (l *listing) head(d *document) int {
 		// A statement ends with its logical line in Python, with its line or a
 		// semicolon in a script.
 		first := i
-		for i+1 < len(l.toks) && l.toks[i].kind != tokenLine && l.punct(i) != ';' && (l.lang == pythonGrammar || l.line(i+1) == l.line(first)) {
+		for i+1 < len(l.toks) && l.toks[i].Kind != lex.TokenLine && l.punct(i) != ';' && (l.lang == lex.PythonGrammar || l.line(i+1) == l.line(first)) {
 			i++
 		}
-		if l.toks[first].kind != tokenString && l.is(first+1) != "__future__" {
+		if l.toks[first].Kind != lex.TokenString && l.is(first+1) != "__future__" {
 			break
 		}
 		at = l.line(i)
-		if l.toks[i].kind == tokenLine { // the end of a line belongs to it
+		if l.toks[i].Kind == lex.TokenLine { // the end of a line belongs to it
 			at = l.line(i-1) + strings.Count(strings.TrimRight(l.is(i-1), "\r\n"), "\n")
 		}
 	}
@@ -179,7 +181,7 @@ func (l *listing) imports() []imported {
 		if w != "import" && w != "from" || l.outer[i] >= 0 || l.column(i) != 0 {
 			continue
 		}
-		if l.lang == pythonGrammar {
+		if l.lang == lex.PythonGrammar {
 			list = append(list, l.pythonImport(i)...)
 		} else if w == "import" {
 			list = append(list, l.scriptImport(i)...)
@@ -192,7 +194,7 @@ func (l *listing) imports() []imported {
 // "from m import *" does. Any name may come from there, so none is missing.
 func (l *listing) hasStar() bool {
 	for i := range l.toks {
-		if l.lang == pythonGrammar && l.is(i) == "import" && l.punct(i+1) == '*' {
+		if l.lang == lex.PythonGrammar && l.is(i) == "import" && l.punct(i+1) == '*' {
 			return true
 		}
 	}
@@ -210,7 +212,7 @@ func (l *listing) hasStar() bool {
 // names nothing refers to.
 func (l *listing) pythonImport(i int) []imported {
 	end := i
-	for end < len(l.toks) && l.toks[end].kind != tokenLine {
+	for end < len(l.toks) && l.toks[end].Kind != lex.TokenLine {
 		if l.punct(end) == ';' {
 			return nil
 		}
@@ -261,7 +263,7 @@ func (l *listing) pythonImport(i int) []imported {
 // imports from one module are as good as one to every reader of the file.
 func (l *listing) scriptImport(i int) []imported {
 	end := i + 1
-	for end < len(l.toks) && l.toks[end].kind != tokenString {
+	for end < len(l.toks) && l.toks[end].Kind != lex.TokenString {
 		if p := l.punct(end); p == '(' || p == '.' || p == '=' || p == ';' {
 			return nil // a call, import.meta, or TypeScript's import a = b
 		}
@@ -306,7 +308,7 @@ func (l *listing) scriptImport(i int) []imported {
 // and with "c", "{b as c}". The last word of a part is the name in this file.
 func (l *listing) named(o int, add func(name, what string)) {
 	space := " "
-	if l.toks[o+1].lo == l.toks[o].hi {
+	if l.toks[o+1].Lo == l.toks[o].Hi {
 		space = ""
 	}
 	for j := o + 1; j < l.shuts[o]; j++ {

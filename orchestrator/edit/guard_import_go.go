@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // keepGoImports is keepImports for Go, by its own parser: a name is used when
@@ -51,7 +53,7 @@ func keepGoImports(before, after string) (text string, kept []string) {
 	}
 	// A list on one line, import ("a"; "b"), has no line to put another in: the
 	// result does not parse, and the edit stays as it was.
-	if goFault(strings.TrimPrefix(text, bom)) != nil {
+	if goFault(strings.TrimPrefix(text, lex.BOM)) != nil {
 		return after, nil
 	}
 	return text, back

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // keptOf edits a file by taking the line gone out of it, and returns what is
@@ -64,11 +66,11 @@ func TestAKeptImportStandsWhereItStood(t *testing.T) {
 		"c.py":  "\ufeffimport ab\n\nab\n",
 	} {
 		for line := range strings.Lines(file) {
-			imports := strings.HasPrefix(strings.TrimPrefix(line, bom), "import ") || strings.HasPrefix(line, "from ") || strings.HasPrefix(line, "\t")
+			imports := strings.HasPrefix(strings.TrimPrefix(line, lex.BOM), "import ") || strings.HasPrefix(line, "from ") || strings.HasPrefix(line, "\t")
 			if !imports || strings.Contains(line, "__future__") || strings.HasSuffix(line, "(\n") {
 				continue
 			}
-			without := strings.Replace(file, strings.TrimPrefix(line, bom), "", 1)
+			without := strings.Replace(file, strings.TrimPrefix(line, lex.BOM), "", 1)
 			got, kept := keepImports(name, file, without)
 			if len(kept) != 1 || got != file && !strings.HasPrefix(line, "from .") {
 				t.Errorf("%s without %q: kept %q in\n%s", name, line, kept, got)

@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A listing is a text as tokens, with what belongs to each: the brackets around
@@ -12,20 +14,20 @@ import (
 // second. A bracket, opening or closing, lies in what is around it.
 type listing struct {
 	text  string
-	lang  grammar
-	toks  []lexeme
+	lang  lex.Grammar
+	toks  []lex.Lexeme
 	outer []int // the token that opens the innermost bracket around each, -1 for none
 	shuts []int // for an opening bracket: the token that closes it, -1 elsewhere
 }
 
 // newListing reads a text; ok is false when it cannot be read with certainty.
-func newListing(text string, lang grammar) (*listing, bool) {
-	toks, ok := lexAll(text, lang)
+func newListing(text string, lang lex.Grammar) (*listing, bool) {
+	toks, ok := lex.LexAll(text, lang)
 	l := &listing{text: text, lang: lang, toks: toks, outer: make([]int, len(toks)), shuts: make([]int, len(toks))}
 	var open []int
 	for i, t := range toks {
 		c := l.punct(i)
-		if n := len(open); n > 0 && closes[c] != 0 {
+		if n := len(open); n > 0 && lex.Closes[c] != 0 {
 			l.shuts[open[n-1]] = i
 			open = open[:n-1]
 		}
@@ -33,7 +35,7 @@ func newListing(text string, lang grammar) (*listing, bool) {
 		if len(open) > 0 {
 			l.outer[i] = open[len(open)-1]
 		}
-		if t.kind == tokenPunct && (c == '(' || c == '[' || c == '{') {
+		if t.Kind == lex.TokenPunct && (c == '(' || c == '[' || c == '{') {
 			open = append(open, i)
 		}
 	}
@@ -45,27 +47,27 @@ func (l *listing) is(i int) string {
 	if i < 0 || i >= len(l.toks) {
 		return ""
 	}
-	return l.text[l.toks[i].lo:l.toks[i].hi]
+	return l.text[l.toks[i].Lo:l.toks[i].Hi]
 }
 
 // punct returns the punctuation that token i is, 0 for anything else.
 func (l *listing) punct(i int) byte {
-	if i < 0 || i >= len(l.toks) || l.toks[i].kind != tokenPunct {
+	if i < 0 || i >= len(l.toks) || l.toks[i].Kind != lex.TokenPunct {
 		return 0
 	}
-	return l.text[l.toks[i].lo]
+	return l.text[l.toks[i].Lo]
 }
 
 // column returns how far token i is from the start of its line, in bytes: a tab
 // is one, which is enough to tell the first column from the rest.
 func (l *listing) column(i int) int {
-	at := l.toks[i].lo
+	at := l.toks[i].Lo
 	return at - strings.LastIndexAny(l.text[:at], "\r\n") - 1
 }
 
 // line returns the number of the line of token i, from 1.
 func (l *listing) line(i int) int {
-	return 1 + strings.Count(l.text[:l.toks[i].lo], "\n")
+	return 1 + strings.Count(l.text[:l.toks[i].Lo], "\n")
 }
 
 // uses returns the tokens that refer to what the file or the module calls name.
@@ -77,14 +79,14 @@ func (l *listing) line(i int) int {
 // three dots it is spread: f(...x) is a use.
 func (l *listing) uses(name string) (refs []int, bound bool) {
 	for i, t := range l.toks {
-		if t.kind == tokenString && l.lang == pythonGrammar && l.listed(i, name) {
+		if t.Kind == lex.TokenString && l.lang == lex.PythonGrammar && l.listed(i, name) {
 			refs = append(refs, i)
 		}
-		if t.kind != tokenWord || l.is(i) != name || l.punct(i-1) == '.' && !strings.HasSuffix(l.text[:t.lo], "...") {
+		if t.Kind != lex.TokenWord || l.is(i) != name || l.punct(i-1) == '.' && !strings.HasSuffix(l.text[:t.Lo], "...") {
 			continue
 		}
 		ref, binds := l.pythonUse(i), false
-		if l.lang == pythonGrammar {
+		if l.lang == lex.PythonGrammar {
 			binds = l.pythonBinds(i)
 		} else {
 			ref, binds = l.scriptUse(i), l.scriptBinds(i)
@@ -115,7 +117,7 @@ func (l *listing) assigns(i int) bool {
 	if l.punct(i) != '=' {
 		return false
 	}
-	at := l.toks[i].lo
+	at := l.toks[i].Lo
 	next := at+1 < len(l.text) && (l.text[at+1] == '=' || l.text[at+1] == '>')
 	return !next && strings.IndexByte("=!<>", l.text[at-1]) < 0
 }
@@ -135,11 +137,11 @@ func (l *listing) pythonBinds(i int) bool {
 	if slices.Contains([]string{"def", "class", "as", "for", "import", "global", "nonlocal", "lambda", "del", "case", "type"}, l.is(i-1)) {
 		return true
 	}
-	if l.punct(i+1) == ':' && l.assignsAt(l.toks[i+1].hi) {
+	if l.punct(i+1) == ':' && l.assignsAt(l.toks[i+1].Hi) {
 		return true // name := value
 	}
 	first := i // the token that begins the statement
-	for first > 0 && l.toks[first-1].kind != tokenLine {
+	for first > 0 && l.toks[first-1].Kind != lex.TokenLine {
 		if first--; i-first > maxReach {
 			return true
 		}
@@ -176,7 +178,7 @@ func (l *listing) target(i int) bool {
 	if p := l.punct(i - 1); p == ':' || p == '>' || l.punct(i+1) == '.' || l.punct(i+1) == '(' || l.punct(i+1) == '[' {
 		return false // an annotation, or part of a longer target
 	}
-	for j := i + 1; j < min(len(l.toks), i+maxReach) && l.toks[j].kind != tokenLine; j++ {
+	for j := i + 1; j < min(len(l.toks), i+maxReach) && l.toks[j].Kind != lex.TokenLine; j++ {
 		if l.outer[j] < 0 && l.assigns(j) {
 			return l.outer[i] < 0 || l.punct(l.outer[i]) != '[' && !l.called(l.outer[i])
 		}
@@ -188,7 +190,7 @@ func (l *listing) target(i int) bool {
 func (l *listing) assignsAt(at int) bool { return at < len(l.text) && l.text[at] == '=' }
 
 // called reports whether the bracket at token i follows a name, as in a call.
-func (l *listing) called(i int) bool { return i > 0 && l.toks[i-1].kind == tokenWord }
+func (l *listing) called(i int) bool { return i > 0 && l.toks[i-1].Kind == lex.TokenWord }
 
 // between reports whether the punctuation c stands between tokens lo and hi,
 // in the brackets that lo is in.
@@ -271,7 +273,7 @@ func (l *listing) parameters(o int) bool {
 		return false
 	}
 	if l.punct(end+1) == ':' { // the result's type, or the other half of a condition
-		return l.toks[o].lo > 0 && !l.called(o) || l.is(o-2) == "function"
+		return l.toks[o].Lo > 0 && !l.called(o) || l.is(o-2) == "function"
 	}
 	return l.arrow(end+1) || l.punct(end+1) == '{'
 }

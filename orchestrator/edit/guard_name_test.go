@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // usesOf renders how a text uses the name x: the number of uses, or "bound".
-func usesOf(t *testing.T, text string, lang grammar) string {
+func usesOf(t *testing.T, text string, lang lex.Grammar) string {
 	t.Helper()
 	l, ok := newListing(text, lang)
 	if !ok {
@@ -62,7 +64,7 @@ func TestUsesInPython(t *testing.T) {
 		"global x\n":                                 "bound",
 		"a(" + strings.Repeat("b,", maxReach) + "x)": "bound",
 	} {
-		if got := usesOf(t, text, pythonGrammar); got != want {
+		if got := usesOf(t, text, lex.PythonGrammar); got != want {
 			t.Errorf("%.40q: %s, want %s", text, got, want)
 		}
 	}
@@ -106,7 +108,7 @@ func TestUsesInScripts(t *testing.T) {
 		"x = 1":                         "bound",
 		strings.Repeat("[", 2*maxReach) + "x" + strings.Repeat("]", 2*maxReach): "bound",
 	} {
-		if got := usesOf(t, text, markupGrammar); got != want {
+		if got := usesOf(t, text, lex.MarkupGrammar); got != want {
 			t.Errorf("%.40q: %s, want %s", text, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 
 	"github.com/pelletier/go-toml/v2"
@@ -46,16 +47,16 @@ func guardParse(d *document, ops []*operation, after string) *problem.Problem {
 	if path.Ext(d.path) != ".json" && (!parsable(after) || !parsable(d.text)) { // JSON is read without a tree
 		return nil
 	}
-	text := strings.TrimPrefix(after, bom)
+	text := strings.TrimPrefix(after, lex.BOM)
 	f := check(text)
 	if f == nil || check(d.text) != nil {
 		return nil
 	}
 	now := newDocument(d.path, []byte(text))
-	line, column := position(now, f.at)
+	line, column := position(now, f.At)
 	p := &problem.Problem{
 		Path: d.path, Kind: problem.KindRefused, Lines: []int{line},
-		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.why),
+		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.Why),
 		Nearest: around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
@@ -75,7 +76,7 @@ func position(d *document, at int) (line, column int) {
 }
 
 // A check returns where a text cannot be parsed, nil when it can.
-type check func(text string) *fault
+type check func(text string) *lex.Fault
 
 // parserOf returns the check for a file by its name, nil when there is none. It
 // is the extension that counts, in any case of letters: "A.JSON" is JSON.
@@ -100,8 +101,8 @@ func parserOf(name string) check {
 	case ".py", ".pyi":
 		return pythonFault
 	}
-	if lang := grammarOf(name); lang != noGrammar {
-		return func(text string) *fault { return balanceFault(text, lang) }
+	if lang := lex.GrammarOf(name); lang != lex.NoGrammar {
+		return func(text string) *lex.Fault { return balanceFault(text, lang) }
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func parserOf(name string) check {
 // to others, and what they read comes from a model. A crash there says nothing
 // about the edit, and must not end the process.
 func contained(c check) check {
-	return func(text string) (f *fault) {
+	return func(text string) (f *lex.Fault) {
 		defer func() {
 			if recover() != nil {
 				f = nil
@@ -122,11 +123,11 @@ func contained(c check) check {
 
 // goFault parses Go; the parser bounds its own depth. What names refer to is a
 // matter for the compiler: only the syntax is asked here.
-func goFault(text string) *fault {
+func goFault(text string) *lex.Fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list goscanner.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		return &fault{at: list[0].Pos.Offset, why: list[0].Msg}
+		return &lex.Fault{At: list[0].Pos.Offset, Why: list[0].Msg}
 	}
 	return nil
 }
@@ -145,11 +146,11 @@ func commentedJSON(name, base string) bool {
 
 // jsonObjection parses one JSON value. The offset of its error counts the bytes
 // read, the one that cannot stand there included.
-func jsonObjection(text string) *fault {
+func jsonObjection(text string) *lex.Fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
 	if errors.As(json.Unmarshal([]byte(text), &value), &bad) {
-		return &fault{at: int(bad.Offset) - 1, why: bad.Error()}
+		return &lex.Fault{At: int(bad.Offset) - 1, Why: bad.Error()}
 	}
 	return nil
 }
@@ -158,16 +159,16 @@ func jsonObjection(text string) *fault {
 //
 // Its place comes as a line and a column, both from 1. An error that is not of
 // the text's syntax has none, and is told at the start.
-func tomlFault(text string) *fault {
+func tomlFault(text string) *lex.Fault {
 	var value map[string]any
 	err := toml.Unmarshal([]byte(text), &value)
 	var bad *toml.DecodeError
 	switch {
 	case errors.As(err, &bad):
 		line, column := bad.Position()
-		return &fault{at: offsetOf(text, line) + column - 1, why: strings.TrimPrefix(bad.Error(), "toml: ")}
+		return &lex.Fault{At: offsetOf(text, line) + column - 1, Why: strings.TrimPrefix(bad.Error(), "toml: ")}
 	case err != nil:
-		return &fault{at: 0, why: strings.TrimPrefix(err.Error(), "toml: ")}
+		return &lex.Fault{At: 0, Why: strings.TrimPrefix(err.Error(), "toml: ")}
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func tomlFault(text string) *fault {
 // The parser gives the line of a fault within its words, "yaml: line 3: ...",
 // and sometimes none; the line is taken out of them, since the refusal names it
 // by itself.
-func yamlFault(text string) *fault {
+func yamlFault(text string) *lex.Fault {
 	if strings.Contains(text, "{{") || strings.Contains(text, "{%") {
 		return nil
 	}
@@ -194,7 +195,7 @@ func yamlFault(text string) *fault {
 			if n, _ := fmt.Sscanf(why, "line %d:", &line); n == 1 {
 				_, why, _ = strings.Cut(why, ": ")
 			}
-			return &fault{at: offsetOf(text, line), why: why}
+			return &lex.Fault{At: offsetOf(text, line), Why: why}
 		}
 	}
 }
@@ -202,7 +203,7 @@ func yamlFault(text string) *fault {
 // xmlFault reads all elements of an XML document, with the entities of HTML,
 // which documents declare in a DTD that is not at hand. Bytes of another
 // encoding than UTF-8 pass as they are: markup is ASCII in those in use.
-func xmlFault(text string) *fault {
+func xmlFault(text string) *lex.Fault {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
@@ -210,7 +211,7 @@ func xmlFault(text string) *fault {
 		_, err := d.Token()
 		var bad *xml.SyntaxError
 		if errors.As(err, &bad) {
-			return &fault{at: int(d.InputOffset()) - 1, why: bad.Msg}
+			return &lex.Fault{At: int(d.InputOffset()) - 1, Why: bad.Msg}
 		}
 		if err != nil {
 			return nil
@@ -221,14 +222,14 @@ func xmlFault(text string) *fault {
 // shellFault parses a script as bash does, which takes nearly all that other
 // shells take. A long script, or one with many brackets, is not judged: this
 // parser recurses without a bound, and the end of the stack ends the process.
-func shellFault(text string) *fault {
+func shellFault(text string) *lex.Fault {
 	if len(text) > maxShell || strings.Count(text, "(") > maxShellOpening {
 		return nil
 	}
 	_, err := shell.NewParser(shell.Variant(shell.LangBash)).Parse(bytes.NewReader([]byte(text)), "")
 	var bad shell.ParseError
 	if errors.As(err, &bad) {
-		return &fault{at: int(bad.Pos.Offset()), why: bad.Text}
+		return &lex.Fault{At: int(bad.Pos.Offset()), Why: bad.Text}
 	}
 	return nil
 }
@@ -251,19 +252,19 @@ func offsetOf(text string, line int) (at int) {
 // Elements are told from comparisons by what stands before them. Where the two
 // readings disagree, a text that is sound in one of them is taken as sound:
 // "f(a < b, c > d)" need not be an element that is never closed.
-func balanceFault(text string, lang grammar) *fault {
-	l := newLexer(text, lang)
-	for l.next().kind != tokenEnd {
+func balanceFault(text string, lang lex.Grammar) *lex.Fault {
+	l := lex.NewLexer(text, lang)
+	for l.Next().Kind != lex.TokenEnd {
 	}
-	if l.fault == nil || l.unsure {
+	if l.Fault == nil || l.Unsure {
 		return nil
 	}
-	if lang == markupGrammar {
-		if balanceFault(text, scriptGrammar) == nil {
+	if lang == lex.MarkupGrammar {
+		if balanceFault(text, lex.ScriptGrammar) == nil {
 			return nil
 		}
 	}
-	return l.fault
+	return l.Fault
 }
 
 // pythonFault checks the brackets and strings of Python, and that its lines are
@@ -274,19 +275,19 @@ func balanceFault(text string, lang grammar) *fault {
 // is passed over. Blank lines, comments and what lies within brackets or strings
 // have no indentation of their own: the lexer gives no token to begin a line
 // with there.
-func pythonFault(text string) *fault {
-	l := newLexer(text, pythonGrammar)
+func pythonFault(text string) *lex.Fault {
+	l := lex.NewLexer(text, lex.PythonGrammar)
 	// opened: the line before ended in a colon. begins: the next token is the
 	// first of its line.
 	levels, opened, begins := []int{0}, false, true
 	tabs, spaces := false, false
-	for last := (lexeme{}); ; {
-		t := l.next()
-		if t.kind == tokenEnd {
+	for last := (lex.Lexeme{}); ; {
+		t := l.Next()
+		if t.Kind == lex.TokenEnd {
 			break
 		}
-		if t.kind == tokenLine {
-			begins, opened = true, last.kind == tokenPunct && text[last.lo] == ':'
+		if t.Kind == lex.TokenLine {
+			begins, opened = true, last.Kind == lex.TokenPunct && text[last.Lo] == ':'
 			continue
 		}
 		last = t
@@ -294,20 +295,20 @@ func pythonFault(text string) *fault {
 			continue
 		}
 		begins = false
-		lead := text[strings.LastIndexAny(text[:t.lo], "\r\n")+1 : t.lo]
+		lead := text[strings.LastIndexAny(text[:t.Lo], "\r\n")+1 : t.Lo]
 		tabs, spaces = tabs || strings.Contains(lead, "\t"), spaces || strings.Contains(lead, " ")
 		if tabs && spaces || strings.Trim(lead, " \t") != "" {
 			return nil
 		}
 		var why string
 		if levels, why = settle(levels, len(lead), opened); why != "" {
-			return &fault{at: t.lo, why: why}
+			return &lex.Fault{At: t.Lo, Why: why}
 		}
 	}
-	if l.fault == nil && opened {
-		return &fault{at: len(text), why: "an indented block is missing at the end"}
+	if l.Fault == nil && opened {
+		return &lex.Fault{At: len(text), Why: "an indented block is missing at the end"}
 	}
-	return l.fault
+	return l.Fault
 }
 
 // settle takes a line that is indented by n into the levels of the open
@@ -350,7 +351,7 @@ func parsable(text string) bool {
 		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		eachToken(text[at:end], func(string) { n++ })
+		lex.EachToken(text[at:end], func(string) { n++ })
 		at = end
 	}
 	return n <= maxTokens

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -32,7 +33,7 @@ func TestSoundFilesParse(t *testing.T) {
 		{"a.css", "a::after { content: \"}\"; b: url(x'y) }\n"},
 	} {
 		if f := parserOf(c[0])(c[1]); f != nil {
-			t.Errorf("%s %q: %d %s", c[0], c[1], f.at, f.why)
+			t.Errorf("%s %q: %d %s", c[0], c[1], f.At, f.Why)
 		}
 	}
 }
@@ -63,7 +64,7 @@ func TestBrokenFilesAreNamedWithTheirPlace(t *testing.T) {
 		{"a.bash", "if a; then\n", 6, "then"},
 	} {
 		f := parserOf(c.name)(c.text)
-		if f == nil || c.at > 0 && f.at != c.at || !strings.Contains(f.why, c.why) {
+		if f == nil || c.at > 0 && f.At != c.at || !strings.Contains(f.Why, c.why) {
 			t.Errorf("%s %q: %+v, want %d %s", c.name, c.text, f, c.at, c.why)
 		}
 	}
@@ -103,7 +104,7 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 
 func TestAPanicOfAParserIsNoObjection(t *testing.T) {
 	t.Parallel()
-	if f := contained(func(string) *fault { var none []int; return &fault{at: none[1]} })(""); f != nil {
+	if f := contained(func(string) *lex.Fault { var none []int; return &lex.Fault{At: none[1]} })(""); f != nil {
 		t.Errorf("%+v", f)
 	}
 }

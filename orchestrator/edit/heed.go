@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // heed looks at the text above a block that has its path from the block before
@@ -15,7 +17,7 @@ import (
 // files: "Makefile", a name with spaces and a name within a sentence are told
 // here. A block that went to the file before them would change the wrong one.
 func (p *planner) heed(op *operation) (reason string) {
-	if blank(op.above) {
+	if lex.Blank(op.above) {
 		return ""
 	}
 	for _, l := range backwards(strings.Split(op.above, "\n")) {

@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // choose settles what the lines alone leave open: which of several equal
@@ -100,7 +102,7 @@ func section(d *document, headings []string) (lo, hi int, ok bool) {
 		}
 		places, _ := d.view(loose).find([]string{h}, rare)
 		n := len(places)
-		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || trimSpace(d.line(i)) != trimSpace(h) })
+		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || lex.TrimSpace(d.line(i)) != lex.TrimSpace(h) })
 		if n == rare || len(places) != 1 {
 			return 0, 0, false
 		}
@@ -122,15 +124,15 @@ const maxSection = 20000
 // bodyEnd returns the line behind the last that belongs to the block which
 // line at begins, at+1 when it begins none; ok is false when it is too long.
 func bodyEnd(d *document, at int) (end int, ok bool) {
-	depth, end := len(indent(d.line(at))), at+1
+	depth, end := len(lex.Indent(d.line(at))), at+1
 	for i := at + 1; i < d.len(); i++ {
 		d.work.add(workLine)
-		s := trimSpace(d.line(i))
+		s := lex.TrimSpace(d.line(i))
 		switch {
 		case i-at > maxSection:
 			return 0, false
 		case s == "":
-		case len(indent(d.line(i))) > depth:
+		case len(lex.Indent(d.line(i))) > depth:
 			end = i + 1
 		case end == at+1 || strings.IndexByte(")]}", s[0]) < 0:
 			return end, true
@@ -150,7 +152,7 @@ func bodyEnd(d *document, at int) (end int, ok bool) {
 func everywhere(op *operation, d *document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.search, "\n")
 	d.work.add(4 * len(d.text)) // it is read for what to find, to count and to tell
-	if allBlank(op.search) || !strings.Contains(d.plain(), text) {
+	if lex.AllBlank(op.search) || !strings.Contains(d.plain(), text) {
 		return nil, ambiguous
 	}
 	lines = d.findExact(op.search, MaxBlocks+1)
@@ -205,7 +207,7 @@ func dealt(d *document, ops []*operation) []*operation {
 	out := slices.Clone(ops)
 	for _, group := range equal {
 		op := ops[group[0]]
-		if len(group) < 2 || allBlank(op.search) || d.work.spent() {
+		if len(group) < 2 || lex.AllBlank(op.search) || d.work.spent() {
 			continue
 		}
 		at := d.findExact(op.search, len(group)+1)

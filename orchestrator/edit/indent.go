@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // An indenter tells how lines of a replacement are indented in the file, from
@@ -77,8 +79,8 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 func depths(d *document, search []string, groups []group) []depth {
 	var pairs []depth
 	for _, g := range groups {
-		if g.f0 < g.f1 && !blank(search[g.s0]) {
-			pairs = append(pairs, depth{indent(search[g.s0]), indent(d.line(g.f0))})
+		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {
+			pairs = append(pairs, depth{lex.Indent(search[g.s0]), lex.Indent(d.line(g.f0))})
 		}
 	}
 	return pairs
@@ -138,35 +140,35 @@ func swallowed(pairs []depth) bool {
 // meant as it stands. In other languages continuation lines are deeper too,
 // so that nothing is known and the relative reading, that of all other
 // blocks, holds.
-func absolute(lang *language, pairs []depth, replace []string) bool {
-	if len(pairs) != 1 || pairs[0].search != "" || len(replace) < 2 || indent(replace[0]) != "" || blank(replace[0]) {
+func absolute(lang *lex.Language, pairs []depth, replace []string) bool {
+	if len(pairs) != 1 || pairs[0].search != "" || len(replace) < 2 || lex.Indent(replace[0]) != "" || lex.Blank(replace[0]) {
 		return false
 	}
 	base, next := pairs[0].file, ""
 	for _, s := range replace[1:] {
-		if blank(s) {
+		if lex.Blank(s) {
 			continue
 		}
-		if !strings.HasPrefix(indent(s), base) {
+		if !strings.HasPrefix(lex.Indent(s), base) {
 			return false
 		}
 		if next == "" {
-			next = indent(s)
+			next = lex.Indent(s)
 		}
 	}
 	if next == "" {
 		return false
 	}
-	opens := strings.HasSuffix(trimSpace(replace[0]), ":") || strings.ContainsAny(lastByte(replace[0]), "{([,\\=")
+	opens := strings.HasSuffix(lex.TrimSpace(replace[0]), ":") || strings.ContainsAny(lex.LastByte(replace[0]), "{([,\\=")
 	if opens {
 		return len(next) > len(base)
 	}
-	return lang == pythonLanguage || lang == yamlLanguage // no line there is deeper than one that opens nothing
+	return lang == lex.PythonLanguage || lang == lex.YAMLLanguage // no line there is deeper than one that opens nothing
 }
 
 // indent returns the file's indentation for line j of REPLACE, s.
 func (in *indenter) indent(j int, s string) (string, bool) {
-	x := indent(s)
+	x := lex.Indent(s)
 	if j == 0 && in.first != nil && x == "" {
 		return *in.first, true
 	}
@@ -231,8 +233,8 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 	}
 	known := ""
 	for _, s := range replace {
-		got, ok := t.apply(indent(s))
-		if !ok || got == known || blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
+		got, ok := t.apply(lex.Indent(s))
+		if !ok || got == known || lex.Blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
 			continue
 		}
 		if d.work.spent() || !strings.Contains(d.plain(), "\n"+own) {
@@ -264,7 +266,7 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 	}
 	pure := pairs[:0:0]
 	for _, p := range pairs {
-		if only(p.search, t.from) && only(p.file, t.to) {
+		if lex.Only(p.search, t.from) && lex.Only(p.file, t.to) {
 			pure = append(pure, p)
 		}
 	}
@@ -345,7 +347,7 @@ func charOf(pairs []depth, side func(depth) string) byte {
 // charOfLines returns the first indentation character of lines, ' ' for none.
 func charOfLines(lines []string) byte {
 	for _, s := range lines {
-		if x := indent(s); x != "" && !blank(s) {
+		if x := lex.Indent(s); x != "" && !lex.Blank(s) {
 			return x[0]
 		}
 	}

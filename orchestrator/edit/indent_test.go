@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // indents shows where each line of a replacement lands: search and file are
@@ -23,9 +25,9 @@ func indents(file, search, replace string) string {
 	for j, l := range r {
 		to, ok := in.indent(j, l)
 		if !ok {
-			return "refused at " + trimSpace(l)
+			return "refused at " + lex.TrimSpace(l)
 		}
-		out = append(out, to+trimSpace(l))
+		out = append(out, to+lex.TrimSpace(l))
 	}
 	return strings.ReplaceAll(strings.Join(out, "|"), "\t", ">")
 }
@@ -70,14 +72,14 @@ func TestOneLineIsRelativeOutsidePython(t *testing.T) {
 	t.Parallel()
 	pairs := []depth{{"", "    "}}
 	replace := []string{"promise", "    .then(x)"}
-	if absolute(languageOf("a.ts"), pairs, replace) {
+	if absolute(lex.LanguageOf("a.ts"), pairs, replace) {
 		t.Error("a continuation line in TypeScript was taken as it stands")
 	}
-	if !absolute(languageOf("a.py"), pairs, replace) {
+	if !absolute(lex.LanguageOf("a.py"), pairs, replace) {
 		t.Error("a deeper line in Python was taken for a continuation")
 	}
 	for _, shallow := range [][]string{{"a"}, {"a", "b"}, {"a", "  b"}, {"a", "", ""}, {"    a", "    b"}} {
-		if absolute(languageOf("a.py"), pairs, shallow) {
+		if absolute(lex.LanguageOf("a.py"), pairs, shallow) {
 			t.Errorf("%q was taken as it stands", shallow)
 		}
 	}

@@ -197,23 +197,6 @@ func TestAViewLeavesLinesOut(t *testing.T) {
 	}
 }
 
-// A byte beyond ASCII is seen in every place of the eight that are read at
-// once, and behind the last eight.
-func TestASCIIIsToldByEachByte(t *testing.T) {
-	t.Parallel()
-	for n := range 20 {
-		plain := strings.Repeat("\x7f", n)
-		if !ascii(plain) {
-			t.Errorf("%d bytes of ASCII are taken for others", n)
-		}
-		for i := range n {
-			if ascii(plain[:i] + "\x80" + plain[i+1:]) {
-				t.Errorf("byte %d of %d is taken for ASCII", i, n)
-			}
-		}
-	}
-}
-
 // Without an index a document tells of lines that they stand nowhere, that their
 // code stands once at most, or that they are about another text.
 func TestWhatASightingTells(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -246,7 +247,7 @@ func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	if form.make(item, op); slices.Contains(form.needs, "path") && op.path == "" {
 		return "a change has no path", path
 	}
-	if slices.Contains(form.needs, "expected") && allBlank(op.search) {
+	if slices.Contains(form.needs, "expected") && lex.AllBlank(op.search) {
 		return `"expected" is blank, and blank lines stand everywhere: choose a line with text`, path
 	}
 	p.ops = append(p.ops, op)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -119,8 +120,8 @@ func (r *jsonReader) space() {
 		switch {
 		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
 			r.at++
-		case strings.HasPrefix(rest, bom):
-			r.at += len(bom)
+		case strings.HasPrefix(rest, lex.BOM):
+			r.at += len(lex.BOM)
 		case strings.HasPrefix(rest, "//"):
 			r.at += length(rest, "\n")
 		case strings.HasPrefix(rest, "/*"):

@@ -1,6 +1,10 @@
 package edit
 
-import "strings"
+import (
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
 
 // indented reports whether some line of the file is indented by just x.
 //
@@ -43,7 +47,7 @@ func (d *document) levels(c byte) []int {
 func levels(lines []string, c byte) []int {
 	count, last, best := map[int]int{}, -1, 0
 	for _, s := range lines {
-		if x := indent(s); !blank(s) && only(x, c) {
+		if x := lex.Indent(s); !lex.Blank(s) && lex.Only(x, c) {
 			if by := len(x) - last; last >= 0 && by > 0 {
 				if count[by]++; count[by] > count[best] || count[by] == count[best] && by < best {
 					best = by
@@ -62,7 +66,7 @@ func levels(lines []string, c byte) []int {
 func levelOf(lines []string, c byte) int {
 	g := 0
 	for _, s := range lines {
-		if x := indent(s); !blank(s) && only(x, c) {
+		if x := lex.Indent(s); !lex.Blank(s) && lex.Only(x, c) {
 			g = gcd(len(x), g)
 		}
 	}

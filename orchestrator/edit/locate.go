@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"unicode"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A group pairs lines of SEARCH with the lines of the file that they stand
@@ -54,7 +56,7 @@ func locate(d *document, search, replace []string) finding {
 	if f, done := locateStrict(d, search, replace); done || d.thin {
 		return f
 	}
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	if !anchor(d.lang, core) {
 		return finding{}
@@ -83,17 +85,17 @@ func locate(d *document, search, replace []string) finding {
 //
 // Lines of braces, or of a short remark alone, stand everywhere in one guise or
 // another. To the letter they may be unique, and Exact takes them then.
-func anchor(lang *language, lines []string) bool {
+func anchor(lang *lex.Language, lines []string) bool {
 	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	tokens, size := 0, 0
 	for _, s := range lines {
 		if strings.IndexFunc(s, words) < 0 {
 			continue
 		}
-		if !lang.comment(s) {
+		if !lang.Comment(s) {
 			return true
 		}
-		eachToken(s, func(t string) { tokens, size = tokens+1, size+len(t) })
+		lex.EachToken(s, func(t string) { tokens, size = tokens+1, size+len(t) })
 	}
 	return tokens >= minTokens && size >= minBytes
 }
@@ -106,12 +108,12 @@ func anchor(lang *language, lines []string) bool {
 // taken for an accident of the form. A block whose only change is in such
 // blank lines would change nothing without them; it is not tried then.
 func locateStrict(d *document, search, replace []string) (finding, bool) {
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	if lo == hi {
 		return finding{}, true
 	}
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
-	trimmed := len(core) < len(search) && !sameLines(core, rep)
+	trimmed := len(core) < len(search) && !lex.SameLines(core, rep)
 	v := func(s []string) []int {
 		places, _ := d.view(trimmedEnd).find(s, most)
 		return places // trimmedEnd keeps every line: places are lines
@@ -164,12 +166,12 @@ func (f finding) widen(d *document, search, replace []string) finding {
 		return f
 	}
 	p := &f.places[0]
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	before, after := 0, 0
-	for before < lo && p.lo > before && blank(d.line(p.lo-before-1)) {
+	for before < lo && p.lo > before && lex.Blank(d.line(p.lo-before-1)) {
 		before++
 	}
-	for after < len(search)-hi && p.hi+after < d.len() && blank(d.line(p.hi+after)) {
+	for after < len(search)-hi && p.hi+after < d.len() && lex.Blank(d.line(p.hi+after)) {
 		after++
 	}
 	if p.groups != nil {
@@ -203,10 +205,10 @@ func widenGroups(p place, before, after int) []group {
 // If SEARCH lost one blank line at its start and REPLACE has two there, one
 // of them is new and stays.
 func trimOuter(lines []string, before, after int) []string {
-	for before > 0 && len(lines) > 0 && blank(lines[0]) {
+	for before > 0 && len(lines) > 0 && lex.Blank(lines[0]) {
 		lines, before = lines[1:], before-1
 	}
-	for after > 0 && len(lines) > 0 && blank(lines[len(lines)-1]) {
+	for after > 0 && len(lines) > 0 && lex.Blank(lines[len(lines)-1]) {
 		lines, after = lines[:len(lines)-1], after-1
 	}
 	return lines
@@ -251,7 +253,7 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 // it.
 func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) {
 	groups, ok := pairHead(d, search[:kept[0]], int(at[0]))
-	s, f, code := kept[0], int(at[0]), d.lang.code(search)
+	s, f, code := kept[0], int(at[0]), d.lang.Code(search)
 	for i, k := range kept {
 		for ; s < k && ok; s++ {
 			groups, f, ok = pairGap(d, search[s], s, f, int(at[i]), groups)
@@ -264,7 +266,7 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 		s, f = k+1, f+1
 	}
 	end := f
-	for s < len(search) && end < d.len() && blank(d.bare()[end]) {
+	for s < len(search) && end < d.len() && lex.Blank(d.bare()[end]) {
 		end++
 	}
 	for ; s < len(search) && ok; s++ {
@@ -284,7 +286,7 @@ func wholeComments(d *document, groups []group) bool {
 		}
 	}
 	for f := lo + 1; f < hi; f++ {
-		if paired[f-lo] != paired[f-lo-1] && d.scanned().within[f] == inComment {
+		if paired[f-lo] != paired[f-lo-1] && d.scanned().Within[f] == lex.InComment {
 			return false
 		}
 	}
@@ -294,16 +296,16 @@ func wholeComments(d *document, groups []group) bool {
 // sameComment reports whether a line of SEARCH, of which code is the part that
 // is no comment, has no comment or that of line f of the file.
 func sameComment(d *document, s, code string, f int) bool {
-	return trimSpace(code) == trimSpace(s) || loose.key(s) == loose.key(d.line(f))
+	return lex.TrimSpace(code) == lex.TrimSpace(s) || loose.key(s) == loose.key(d.line(f))
 }
 
 // pairGap pairs line s of SEARCH, a blank or a comment, with one of the lines
 // [f, end) of the file, and returns where the rest of them begins. A blank
 // line may be one that the file does not have.
 func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, int, bool) {
-	if blank(line) {
+	if lex.Blank(line) {
 		g := group{s, s + 1, f, f}
-		if f < end && blank(d.line(f)) {
+		if f < end && lex.Blank(d.line(f)) {
 			g.f1, f = f+1, f+1
 		}
 		return append(groups, g), f, true
@@ -322,19 +324,19 @@ func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, 
 func pairHead(d *document, head []string, f int) ([]group, bool) {
 	groups := make([]group, len(head))
 	for s := len(head) - 1; s >= 0; s-- {
-		if blank(head[s]) {
+		if lex.Blank(head[s]) {
 			groups[s] = group{s, s + 1, f, f}
-			if f > 0 && blank(d.line(f-1)) {
+			if f > 0 && lex.Blank(d.line(f-1)) {
 				groups[s].f0, f = f-1, f-1
 			}
 			continue
 		}
 		for f--; f >= 0 && loose.key(d.line(f)) != loose.key(head[s]); f-- {
-			if !blank(d.bare()[f]) {
+			if !lex.Blank(d.bare()[f]) {
 				return nil, false
 			}
 		}
-		if f < 0 || !blank(d.bare()[f]) {
+		if f < 0 || !lex.Blank(d.bare()[f]) {
 			return nil, false
 		}
 		groups[s] = group{s, s + 1, f, f + 1}
@@ -347,12 +349,12 @@ func pairHead(d *document, head []string, f int) ([]group, bool) {
 func looseName(d *document, p place) Strategy {
 	same, text := true, true
 	for _, g := range p.groups {
-		if g.f0 == g.f1 || blank(p.search[g.s0]) {
+		if g.f0 == g.f1 || lex.Blank(p.search[g.s0]) {
 			continue
 		}
 		f, s := d.line(g.f0), p.search[g.s0]
-		same = same && indent(f) == indent(s)
-		text = text && trimSpace(f) == trimSpace(s)
+		same = same && lex.Indent(f) == lex.Indent(s)
+		text = text && lex.TrimSpace(f) == lex.TrimSpace(s)
 	}
 	text = text && p.hi-p.lo == len(p.search)
 	switch {

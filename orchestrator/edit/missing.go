@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -65,7 +66,7 @@ func newMakers(ops []*operation) makers {
 	m := makers{}
 	for _, op := range ops {
 		for _, s := range op.replace {
-			if key := trimSpace(s); tells(key) && (m[key] == 0 || op.block < m[key]) {
+			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.block < m[key]) {
 				m[key] = op.block
 			}
 		}
@@ -80,7 +81,7 @@ func (m makers) of(d *document, op *operation) int {
 		if d.work.spent() {
 			break // nobody looks any further
 		}
-		if n := m[trimSpace(s)]; n > 0 && n < op.block && !d.holds(s) {
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.block && !d.holds(s) {
 			return n
 		}
 	}
@@ -131,7 +132,7 @@ func notFound(d *document, op *operation) problem.Problem {
 		return p
 	}
 	a := newAlignment(d, places[0], op.search)
-	if lo, hi := outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.replace[lo:hi]) {
+	if lo, hi := lex.Outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.replace[lo:hi]) {
 		return *already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
@@ -165,11 +166,11 @@ const pieceAdvice = "write REPLACE as whole lines too; "
 // piece reports whether search is one line and a piece of the line at n, of
 // which the file has more than space around it.
 func piece(d *document, n near, search []string) bool {
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	if hi-lo != 1 || n.hi-n.lo != 1 {
 		return false
 	}
-	part, line := trimSpace(search[lo]), trimSpace(d.line(n.lo))
+	part, line := lex.TrimSpace(search[lo]), lex.TrimSpace(d.line(n.lo))
 	return len(part) < len(line) && strings.Contains(line, part)
 }
 
@@ -178,7 +179,7 @@ func piece(d *document, n near, search []string) bool {
 func (a *alignment) shifted(d *document) bool {
 	for i, l := range a.at {
 		if l >= 0 && tells(a.search[i]) {
-			return indent(a.search[i]) != indent(d.line(l))
+			return lex.Indent(a.search[i]) != lex.Indent(d.line(l))
 		}
 	}
 	return false
@@ -216,7 +217,7 @@ func copyAdvice(op *operation, d *document, q spot, shifted bool) string {
 // writeOut asks for the lines that a REPLACE only promises.
 func writeOut(op *operation) string {
 	_, new := bodies(op)
-	if line, ok := promised(languageOf(op.path), op.replace, nil); ok {
+	if line, ok := lex.Promised(lex.LanguageOf(op.path), op.replace, nil); ok {
 		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
 	}
 	return ""
@@ -245,18 +246,18 @@ func stand(lines string) string {
 // without the space around them are about two words of code. Indentation and
 // punctuation count: a block that corrects nothing else has not been applied.
 func standing(d *document, replace []string) (int, bool) {
-	lo, hi := outer(replace)
+	lo, hi := lex.Outer(replace)
 	core, size, longest := replace[lo:hi], 0, 0
 	for i, s := range core {
-		if n := len(trimSpace(s)); n > len(trimSpace(core[longest])) {
+		if n := len(lex.TrimSpace(s)); n > len(lex.TrimSpace(core[longest])) {
 			longest = i
 		}
-		size += len(trimSpace(s))
+		size += len(lex.TrimSpace(s))
 	}
 	if size < 12 {
 		return 0, false
 	}
-	key, at := trimSpace(core[longest]), 0
+	key, at := lex.TrimSpace(core[longest]), 0
 	for range maxRepeats {
 		if at = d.index(at, key); at < 0 {
 			break

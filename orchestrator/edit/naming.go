@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -171,8 +172,8 @@ func longestLines(ops []*operation) (lines [][]byte) {
 	for _, op := range ops {
 		longest := ""
 		for _, s := range op.search {
-			if yes, _ := elision(s); !yes && len(trimSpace(s)) > len(longest) {
-				longest = trimSpace(s)
+			if yes, _ := lex.Elision(s); !yes && len(lex.TrimSpace(s)) > len(longest) {
+				longest = lex.TrimSpace(s)
 			}
 		}
 		if longest != "" {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -45,7 +46,7 @@ type vote struct {
 // A line that stands often votes for many windows with little weight each; a
 // line that stands once has one whole vote.
 func nearest(d *document, search []string) []near {
-	lo, hi := outer(search)
+	lo, hi := lex.Outer(search)
 	search = search[lo:hi]
 	if len(search) == 0 || d.len() == 0 {
 		return nil
@@ -122,7 +123,7 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 	lines := map[string][]int{} // from a word to the lines of search that hold it
 	var words []string
 	for _, i := range absent[:min(len(absent), compared)] {
-		eachToken(problem.Clip(search[i], longLine), func(t string) {
+		lex.EachToken(problem.Clip(search[i], longLine), func(t string) {
 			if len(t) < 3 || len(lines[t]) == mostHits {
 				return
 			}
@@ -239,7 +240,7 @@ type tokenCount struct {
 func countTokens(search []string) *tokenCount {
 	t := &tokenCount{ids: map[string]int{}}
 	for _, s := range search[:min(len(search), compared)] {
-		eachToken(plainUnicode(problem.Clip(s, longLine)), func(w string) {
+		lex.EachToken(lex.PlainUnicode(problem.Clip(s, longLine)), func(w string) {
 			id, ok := t.ids[w]
 			if !ok {
 				id = len(t.count)
@@ -263,7 +264,7 @@ func (t *tokenCount) share(d *document, n near) float64 {
 	copy(t.left, t.count)
 	hit, size := 0, 0
 	for i := n.lo; i < min(n.hi, n.lo+compared); i++ {
-		eachToken(plainUnicode(problem.Clip(d.line(i), longLine)), func(w string) {
+		lex.EachToken(lex.PlainUnicode(problem.Clip(d.line(i), longLine)), func(w string) {
 			size += len(w)
 			if id, ok := t.ids[w]; ok && t.left[id] > 0 {
 				t.left[id]--

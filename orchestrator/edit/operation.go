@@ -2,6 +2,8 @@ package edit
 
 import (
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // An opKind is what an operation does.
@@ -61,7 +63,7 @@ type hunk struct {
 // the last line rather than beginning another, so "" is no line at all and
 // "\n" is one blank line.
 func splitBody(s string) []string {
-	s = strings.TrimPrefix(s, bom)
+	s = strings.TrimPrefix(s, lex.BOM)
 	if s == "" {
 		return nil
 	}
@@ -98,7 +100,7 @@ func tagBody(s string) string {
 // may name a language. Bodies that only begin or only end with one are left
 // as they are.
 func unfence(lines []string) ([]string, bool) {
-	lo, hi := outer(lines)
+	lo, hi := lex.Outer(lines)
 	if hi-lo < 2 {
 		return lines, false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -110,7 +111,7 @@ func (p *patchParser) patch() error {
 			p.ops = append(p.ops, &operation{kind: opDelete, path: path})
 			p.i++
 		default:
-			if !blank(p.lines[p.i]) {
+			if !lex.Blank(p.lines[p.i]) {
 				return p.unmarked()
 			}
 			p.i++

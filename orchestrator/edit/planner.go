@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -153,7 +154,7 @@ func edits(k opKind) bool {
 func (p *planner) resolve(s *fileState, op *operation) {
 	switch op.kind {
 	case opEdit:
-		if allBlank(op.search) && len(s.before) == 0 {
+		if lex.AllBlank(op.search) && len(s.before) == 0 {
 			fillWhole(op, s.exists)
 		}
 	case opAppend, opPrepend:
@@ -221,10 +222,10 @@ func (s *fileState) content() (d *document, lo, hi int) {
 	if s.doc == nil {
 		s.doc = newDocument(s.path, s.before)
 		s.hi = s.doc.len()
-		for s.lo < s.hi && blank(s.doc.raw(s.lo)) {
+		for s.lo < s.hi && lex.Blank(s.doc.raw(s.lo)) {
 			s.lo++
 		}
-		for s.hi > s.lo && blank(s.doc.raw(s.hi-1)) {
+		for s.hi > s.lo && lex.Blank(s.doc.raw(s.hi-1)) {
 			s.hi--
 		}
 	}
@@ -368,7 +369,7 @@ func (p *planner) note(op *operation, by Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := promised(languageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
+	if line, ok := lex.Promised(lex.LanguageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
 		p.fault(op.block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
 		return
 	}
@@ -377,7 +378,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.text), bits(strings.HasPrefix(op.text, "#!"))
 		p.note(op, Creation)
 	case opDelete:
-		if op.hunk != nil && !sameLines(op.search, splitBody(string(s.before))) {
+		if op.hunk != nil && !lex.SameLines(op.search, splitBody(string(s.before))) {
 			p.fault(op.block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
 			return
 		}
@@ -410,7 +411,7 @@ func likeBefore(text string, before []byte) string {
 	if d.eol == "\r\n" && !strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	if d.mark != "" && !strings.HasPrefix(text, bom) {
+	if d.mark != "" && !strings.HasPrefix(text, lex.BOM) {
 		text = d.mark + text
 	}
 	return text

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -25,7 +26,7 @@ func unplaced(d *document, op *operation, f finding) *problem.Problem {
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
 func asksNothing(d *document, op *operation) *problem.Problem {
-	if !sameLines(op.search, op.replace) {
+	if !lex.SameLines(op.search, op.replace) {
 		return nil
 	}
 	old, new := bodies(op)
@@ -81,7 +82,7 @@ func ambiguous(d *document, op *operation, lines []int) *problem.Problem {
 	if alone < min(len(lines), maxPlaces) {
 		p.Advice += "; for a place that is not told apart, send a unified diff with its true line number"
 	}
-	if lo, hi := outer(search); lo < hi && indent(search[lo]) != indent(d.line(lines[0]-1)) && !blank(d.line(lines[0]-1)) {
+	if lo, hi := lex.Outer(search); lo < hi && lex.Indent(search[lo]) != lex.Indent(d.line(lines[0]-1)) && !lex.Blank(d.line(lines[0]-1)) {
 		p.Advice += "; indent " + new + " alike"
 	}
 	p.Advice += out
@@ -157,7 +158,7 @@ func binary(path string, ops []*operation) (problems []problem.Problem) {
 // It is no success: the author worked from an older file than this one, and
 // what else the response says may rest on that.
 func already(d *document, op *operation, at int) *problem.Problem {
-	lo, hi := outer(op.replace)
+	lo, hi := lex.Outer(op.replace)
 	return &problem.Problem{
 		Block: op.block, Path: d.path, Kind: problem.KindAlready, Lines: []int{at + 1},
 		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),

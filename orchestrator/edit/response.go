@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -28,7 +29,7 @@ func parse(response []byte) ([]*operation, error) {
 	if err := crowdedResponse(linesIn(string(response)), len(response)); err != nil {
 		return nil, err
 	}
-	text := strings.TrimPrefix(string(response), bom)
+	text := strings.TrimPrefix(string(response), lex.BOM)
 	tags := scanTags(text)
 	if len(tags) > maxTags {
 		return nil, problem.Refuse(problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has more than %d tags", maxTags), Advice: "send the change in several responses"})
@@ -216,7 +217,7 @@ func tooMany(n int) problem.Problem {
 // crowdedResponse refuses a response of too many short lines before it is cut
 // into any; nil when it is not one. An end of a line in JSON counts as one.
 func crowdedResponse(lines, size int) error {
-	if !crowded(lines, size) {
+	if !lex.Crowded(lines, size) {
 		return nil
 	}
 	return problem.Refuse(problem.Problem{

@@ -3,6 +3,8 @@ package edit
 import (
 	"errors"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A splice replaces the lines [lo, hi) of the file by text, which is whole
@@ -149,7 +151,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 // What merely looks like a comment counts here as one.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
-		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.comment(r.d.line(i)))
+		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.Comment(r.d.line(i)))
 	}
 	return r.p.headless && lo == r.p.lo && remark(lo-1) || r.p.tailless && hi == r.p.hi && remark(hi)
 }
@@ -176,16 +178,16 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
 		tail, search := r.d.tail(g.f0), r.p.search[g.s0]
-		if tail == "" || sameLoosely(search, r.d.line(g.f0)) || r.d.lang.code([]string{search})[0] != search {
+		if tail == "" || sameLoosely(search, r.d.line(g.f0)) || r.d.lang.Code([]string{search})[0] != search {
 			continue
 		}
-		if len(dropped) != j1-j0 || !r.d.lang.closed(r.p.replace[j0+i]) {
+		if len(dropped) != j1-j0 || !r.d.lang.Closed(r.p.replace[j0+i]) {
 			return nil, errComment
 		}
 		if out == nil {
 			out = make([]string, j1-j0)
 		}
-		if s := r.p.replace[j0+i]; r.d.lang.code([]string{s})[0] == s {
+		if s := r.p.replace[j0+i]; r.d.lang.Code([]string{s})[0] == s {
 			out[i] = tail
 		}
 	}
@@ -202,7 +204,7 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 	end := r.d.endNear(lo, hi)
 	for j := j0; j < j1; j++ {
 		s := r.p.replace[j]
-		if !r.in.identity && !blank(s) {
+		if !r.in.identity && !lex.Blank(s) {
 			to, ok := "", false
 			if len(dropped) == j1-j0 {
 				to, ok = r.inPlace(s, dropped[j-j0])
@@ -213,7 +215,7 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 			if !ok {
 				return "", errIndent
 			}
-			s = to + s[len(indent(s)):]
+			s = to + s[len(lex.Indent(s)):]
 		}
 		if tails != nil && tails[j-j0] != "" {
 			s = strings.TrimRight(s, " \t") + tails[j-j0]
@@ -230,8 +232,8 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 // This holds even where SEARCH's depths are mixed up and no rule can be
 // learnt: the line is the same line, with other words.
 func (r *rewriter) inPlace(s string, g group) (string, bool) {
-	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || indent(r.p.search[g.s0]) != indent(s) || blank(r.p.search[g.s0]) {
+	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.search[g.s0]) {
 		return "", false
 	}
-	return indent(r.d.line(g.f0)), true
+	return lex.Indent(r.d.line(g.f0)), true
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // locateElided reads lines such as "# ... existing code ..." in SEARCH and
@@ -28,8 +30,8 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 		if d.work.spent() {
 			return finding{}, false
 		}
-		if allBlank(s) {
-			if !allBlank(pr[i]) {
+		if lex.AllBlank(s) {
+			if !lex.AllBlank(pr[i]) {
 				return finding{}, false // nothing tells where these lines would go
 			}
 			continue
@@ -52,7 +54,7 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 // else by indentation and punctuation.
 func locatePiece(d *document, search, replace []string) finding {
 	f, done := locateStrict(d, search, replace)
-	if lo, hi := outer(search); !done && anchor(d.lang, search) {
+	if lo, hi := lex.Outer(search); !done && anchor(d.lang, search) {
 		f, _ = locateLoose(d, loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
 		f = f.widen(d, search, replace)
 	}
@@ -67,7 +69,7 @@ func pieces(lines []string) [][]string {
 	var out [][]string
 	from := 0
 	for i, s := range lines {
-		if yes, _ := elision(s); yes {
+		if yes, _ := lex.Elision(s); yes {
 			out = append(out, lines[from:i])
 			from = i + 1
 		}
@@ -94,9 +96,9 @@ type shape struct {
 func shapeOf(lines []string) shape {
 	h := shape{ends: make([]int, 0, len(lines))}
 	for _, s := range lines {
-		eachToken(s, func(t string) {
+		lex.EachToken(s, func(t string) {
 			h.tokens, h.size = h.tokens+1, h.size+len(t)
-			if r, _ := utf8.DecodeRuneInString(t); len(t) > len(h.longest) && word(r) {
+			if r, _ := utf8.DecodeRuneInString(t); len(t) > len(h.longest) && lex.Word(r) {
 				h.longest = t
 			}
 		})
@@ -113,7 +115,7 @@ func shapeOf(lines []string) shape {
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
 func locateReflowed(d *document, search, replace []string) (finding, bool) {
-	if d.lang.flow == fixed {
+	if d.lang.Flow == lex.Fixed {
 		return finding{}, false
 	}
 	h := shapeOf(search)

@@ -4,70 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/lex"
 )
-
-// A comment stands for code only when all its words are of the few, they name
-// what is left out, and nothing in it looks like code or a tool's marker.
-func TestWhatMakesACommentAStandIn(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, line string
-		want       bool
-	}{
-		{"one word that tells", "# unchanged", true},
-		{"one word that does not", "# same", false},
-		{"the same without a mark", "unchanged", false},
-		{"an asterisk is a list, not a mark", "* unchanged", false},
-		{"capitals", "// REST OF THE FILE", true},
-		{"the rest of nothing named", "// the rest stays the same", false},
-		{"the rest of what is left out", "// the rest of this component stays the same", true},
-		{"what exists, unnamed", "// existing body here", false},
-		{"what exists, named", "// existing implementation goes here", true},
-		{"what remains, of lines", "# remaining lines", false},
-		{"a word of its own", "# unchanged since then", false},
-		{"a number", "# lines 4 unchanged", false},
-		{"an assignment", "# code = unchanged", false},
-		{"a key", "# code: unchanged", false},
-		{"an address of somebody", "# @unchanged", false},
-		{"a quotation", "# \"unchanged\"", false},
-		{"a question", "// unchanged?", false},
-		{"brackets and dots", "<!-- [rest of the module ...] -->", true},
-		{"a letter of another language", "# code unver\u00e4ndert unchanged", false},
-		{"only marks", "/* */", false},
-		{"nothing", "", false},
-		{"space alone", "  \t", false},
-	} {
-		if got := isStandIn(c.line); got != c.want {
-			t.Errorf("%s: %q: %v, want %v", c.name, c.line, got, c.want)
-		}
-	}
-}
-
-// Three dots are a promise in the languages with the comments of C, but for C.
-func TestThreeDotsPromiseCodeInSomeLanguages(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{
-		"a.java": true, "a.kt": true, "a.php": true, "a.proto": true, "a.js": true,
-		"a.cpp": false, "a.h": false, "a.css": false, "a.sql": false, "a.json": false, "Makefile": false,
-	} {
-		l := languageOf(name)
-		for _, s := range []string{"...", "\t\u2026  "} {
-			if got := l.promises(s); got != want {
-				t.Errorf("%q in %s: %v, want %v", s, name, got, want)
-			}
-		}
-		for _, s := range []string{"....", "..", "... x", "f(...)", ""} {
-			if l.promises(s) {
-				t.Errorf("%q in %s is taken for a promise", s, name)
-			}
-		}
-	}
-}
 
 // The innermost bracket decides whether a line may be broken.
 func TestWhereALineMayBeBroken(t *testing.T) {
 	t.Parallel()
-	flows := []flow{fixed, brackets, braces, free}
+	flows := []lex.Flow{lex.Fixed, lex.Brackets, lex.Braces, lex.Free}
 	for open, want := range map[string][]bool{
 		"":   {false, false, false, true},
 		"(":  {false, true, true, true},
@@ -90,22 +34,22 @@ func TestLayoutsThatMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, a, b string
-		least      flow
+		least      lex.Flow
 	}{
-		{"alike", "a b|c", "a  b|c", fixed},
-		{"an empty line more", "a||b", "a|b", fixed},
-		{"broken at the top", "a b", "a|b", free},
-		{"joined at the top", "a|b", "a b", free},
-		{"in a call", "f(a, b)", "f(a,|b)", brackets},
-		{"after the bracket that opens", "f(a)", "f(|a)", brackets},
-		{"after the bracket that closes", "f(a) b", "f(a)|b", free},
-		{"before the bracket that opens", "f (a)", "f|(a)", free},
-		{"in a map", "{a: b}", "{|a: b|}", braces},
-		{"in a block within a call", "f({a})", "f({|a})", braces},
-		{"after a block within a call", "f({a}, b)", "f({a},|b)", brackets},
-		{"more closed than opened", ") f(a)", ") f(|a)", brackets},
+		{"alike", "a b|c", "a  b|c", lex.Fixed},
+		{"an empty line more", "a||b", "a|b", lex.Fixed},
+		{"broken at the top", "a b", "a|b", lex.Free},
+		{"joined at the top", "a|b", "a b", lex.Free},
+		{"in a call", "f(a, b)", "f(a,|b)", lex.Brackets},
+		{"after the bracket that opens", "f(a)", "f(|a)", lex.Brackets},
+		{"after the bracket that closes", "f(a) b", "f(a)|b", lex.Free},
+		{"before the bracket that opens", "f (a)", "f|(a)", lex.Free},
+		{"in a map", "{a: b}", "{|a: b|}", lex.Braces},
+		{"in a block within a call", "f({a})", "f({|a})", lex.Braces},
+		{"after a block within a call", "f({a}, b)", "f({a},|b)", lex.Brackets},
+		{"more closed than opened", ") f(a)", ") f(|a)", lex.Brackets},
 	} {
-		for f := fixed; f <= free; f++ {
+		for f := lex.Fixed; f <= lex.Free; f++ {
 			if got, want := breaksMeanNothing(f, bars(c.a), bars(c.b)), f >= c.least; got != want {
 				t.Errorf("%s, flow %d: %v, want %v", c.name, f, got, want)
 			}
@@ -142,7 +86,7 @@ func TestLinesThatArePeculiar(t *testing.T) {
 		{"a.go", "a / b \\", false},
 		{"a.py", "# a", false},
 	} {
-		if got := peculiar(languageOf(c.path), c.line); got != c.want {
+		if got := peculiar(lex.LanguageOf(c.path), c.line); got != c.want {
 			t.Errorf("%q in %s: %v, want %v", c.line, c.path, got, c.want)
 		}
 	}
@@ -158,69 +102,6 @@ func TestWidthsAndSteps(t *testing.T) {
 	for _, c := range [][3]int{{0, 4, 1}, {4, 0, -1}, {4, 4, 0}, {0, 1, 1}, {8, 7, -1}} {
 		if got := step(c[0], c[1]); got != c[2] {
 			t.Errorf("from %d to %d: %d, want %d", c[0], c[1], got, c[2])
-		}
-	}
-}
-
-// Where each line begins, and where the text ends: "-" plainly, "t" in a
-// string or lost, "c" in a comment.
-func TestWhereEachLineBegins(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, path, text, want string }{
-		{"statements", "a.py", "x = 1|y = 2", "---"},
-		{"a docstring", "a.py", "\"\"\"a|b|\"\"\"|x", "-tt--"},
-		{"a string that does not close", "a.py", "x = 'a|y|z", "-ttt"},
-		{"a raw string", "a.go", "x := `a|// b|`", "-tt-"},
-		{"a comment", "a.go", "/* a|b|*/|x", "-cc--"},
-		{"a comment within one", "a.go", "/* a|/* b|*/|x", "-cttt"},
-		{"a template", "a.js", "x = `a|b`|y", "-t--"},
-		{"a template with code", "a.js", "x = `${f('a')}`|y", "-tt"},
-		{"tags in a script", "a.tsx", "x = <a></a>|y", "ttt"},
-		{"a here-document", "a.sh", "cat <<END|# a|END|x", "-tt--"},
-		{"a here-document with quotes", "a.sh", "cat <<-'END'|# a|\tEND|x", "-tt--"},
-		{"a here-string", "a.sh", "cat <<< a|x", "---"},
-		{"two here-documents", "a.sh", "cat <<A <<B|x|A|B|y", "-ttttt"},
-		{"a text of YAML", "a.yaml", "a: ||  # b||c: 1|d: 2", "-ttt--"},
-		{"a folded text of YAML", "a.yaml", "a: >-|  # b|c: 1|d: 2", "-tt--"},
-		{"an apostrophe in YAML", "a.yaml", "a: it's|b: 'c'", "---"},
-		{"no syntax", "a.rb", "x = \"a|b\"", "---"},
-	} {
-		// A text of YAML begins with a bar of its own.
-		lines := bars(strings.Replace(c.text, "a: ||", "a: \x00|", 1))
-		for i, s := range lines {
-			lines[i] = strings.ReplaceAll(s, "\x00", "|")
-		}
-		got := ""
-		for _, w := range languageOf(c.path).scan(lines).within {
-			got += string("-tc"[w])
-		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
-// A comment may follow a line where nothing is open at its end.
-func TestLinesThatACommentMayFollow(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		path, line string
-		want       bool
-	}{
-		{"a.py", "x = 1", true},
-		{"a.py", "x = '# a'", true},
-		{"a.py", "x = \"\"\"a", false},
-		{"a.py", "x = 'a", false},
-		{"a.py", "x = 1 + \\", false},
-		{"a.go", "x /* a", false},
-		{"a.go", "x := `a`", true},
-		{"a.rs", "let x = r\"a\";", false},
-		{"a.rb", "x = 1", false},
-		{"a.sh", "cat <<END", false},
-		{"a.yaml", "a: |", false},
-	} {
-		if got := languageOf(c.path).closed(c.line); got != c.want {
-			t.Errorf("%q in %s: %v, want %v", c.line, c.path, got, c.want)
 		}
 	}
 }
@@ -242,27 +123,6 @@ func TestTheTailOfALine(t *testing.T) {
 		d := newDocument(c.path, []byte(c.line+"\n"))
 		if got := d.tail(0); got != c.want {
 			t.Errorf("%q in %s: %q, want %q", c.line, c.path, got, c.want)
-		}
-	}
-}
-
-// A slash behind one of the words of JavaScript opens an expression, and a
-// quotation mark opens a string of YAML only where a value may begin.
-func TestWhatStandsBeforeAMarkDecides(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]bool{"return": true, "x = typeof": true, "(case": true, "returned": false, "x": false, "": false, "$return ": false, "of": true} {
-		if got := endsInKeyword(s); got != want {
-			t.Errorf("%q ends in a keyword: %v, want %v", s, got, want)
-		}
-	}
-	for s, want := range map[string]bool{"": true, "  ": true, "a: ": true, "- ": true, "[": true, "a: {b, ": true, "a: it": false, "a: b ": false, "!": true, "a: \"b\"": false} {
-		if got := startsValue(s); got != want {
-			t.Errorf("a value may begin after %q: %v, want %v", s, got, want)
-		}
-	}
-	for s, want := range map[string]bool{"\u201ca": true, "\u2019": true, "\u00e9": false, "\u2026": false, "\u2014": false} {
-		if got := quoteLike(s); got != want {
-			t.Errorf("%q begins with a quotation mark: %v, want %v", s, got, want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -56,11 +58,11 @@ func (q *sighting) suits(d *document, k viewKind) bool {
 func (q *sighting) look(d *document, core []string) {
 	key := ""
 	for i, s := range core {
-		if s = trimSpace(s); len(s) > len(key) {
+		if s = lex.TrimSpace(s); len(s) > len(key) {
 			key, q.line = s, i
 		}
 	}
-	q.plain = plainUnicode(key) == key
+	q.plain = lex.PlainUnicode(key) == key
 	for at, tries := 0, 0; ; tries++ {
 		if at = d.index(at, key); at < 0 {
 			q.known = true
@@ -70,7 +72,7 @@ func (q *sighting) look(d *document, core []string) {
 			return
 		}
 		l := d.lineAt(at)
-		if trimSpace(d.raw(l)) == key {
+		if lex.TrimSpace(d.raw(l)) == key {
 			q.at = append(q.at, l)
 		}
 		at = int(d.off[l+1])
@@ -81,7 +83,7 @@ func (q *sighting) look(d *document, core []string) {
 // blank lines are taken: so it is for most blocks that are refused, and it
 // spares them the numbering of the file.
 func (d *document) nowhere(s []string) bool {
-	lo, hi := outer(s)
+	lo, hi := lex.Outer(s)
 	if lo == hi {
 		return false
 	}
@@ -104,10 +106,10 @@ func (d *document) surrounded(core []string, i, at int) bool {
 				continue
 			}
 			d.work.add(workLine)
-			for ; l >= 0 && l < d.len() && blank(d.raw(l)); l += step {
+			for ; l >= 0 && l < d.len() && lex.Blank(d.raw(l)); l += step {
 				d.work.add(workLine)
 			}
-			if l < 0 || l >= d.len() || trimSpace(d.raw(l)) != key {
+			if l < 0 || l >= d.len() || lex.TrimSpace(d.raw(l)) != key {
 				return false
 			}
 			l += step
@@ -133,7 +135,7 @@ func (d *document) codeNowhere(s []string) bool {
 	}
 	var code []string
 	longest, plain, budget := 0, true, maxReads*len(d.text)
-	for _, l := range d.lang.code(s) {
+	for _, l := range d.lang.Code(s) {
 		if l = loose.key(l); l == "" {
 			continue
 		}
@@ -144,10 +146,10 @@ func (d *document) codeNowhere(s []string) bool {
 		if code = append(code, l); len(l) > len(code[longest]) {
 			longest = len(code) - 1
 		}
-		plain = plain && !d.lang.comment(l)
+		plain = plain && !d.lang.Comment(l)
 	}
 	spans := func(b [2]string) bool { return d.contains(b[0]) }
-	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.block, spans) {
+	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.Block, spans) {
 		return false
 	}
 	for at, tries := 0, 0; tries < rare; tries++ {
@@ -155,7 +157,7 @@ func (d *document) codeNowhere(s []string) bool {
 			return true
 		}
 		l := d.lineAt(at)
-		if strings.HasPrefix(trimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
+		if strings.HasPrefix(lex.TrimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
 			return false
 		}
 		at = int(d.off[l+1])
@@ -170,10 +172,10 @@ func (d *document) codeAround(code []string, i, at int) bool {
 		l := at + step
 		for j := i + step; j >= 0 && j < len(code); j += step {
 			d.work.add(workLine)
-			for ; l >= 0 && l < d.len() && (blank(d.raw(l)) || d.lang.comment(d.raw(l))); l += step {
+			for ; l >= 0 && l < d.len() && (lex.Blank(d.raw(l)) || d.lang.Comment(d.raw(l))); l += step {
 				d.work.add(workLine)
 			}
-			if l < 0 || l >= d.len() || !strings.HasPrefix(trimSpace(d.raw(l)), code[j]) {
+			if l < 0 || l >= d.len() || !strings.HasPrefix(lex.TrimSpace(d.raw(l)), code[j]) {
 				return false
 			}
 			l += step
@@ -190,7 +192,7 @@ func (d *document) codeOnce(s []string) bool {
 		return false
 	}
 	longest := ""
-	for _, l := range d.lang.code(s) {
+	for _, l := range d.lang.Code(s) {
 		if l = loose.key(l); len(l) > len(longest) {
 			longest = l
 		}
@@ -227,7 +229,7 @@ func (d *document) holds(s string) bool {
 			return false
 		}
 		l := d.lineAt(at)
-		if trimSpace(d.raw(l)) == key {
+		if lex.TrimSpace(d.raw(l)) == key {
 			return true
 		}
 		at = int(d.off[l+1])
@@ -248,9 +250,9 @@ const (
 func (d *document) script() script {
 	if d.written == scriptUnread {
 		switch {
-		case ascii(d.text):
+		case lex.ASCII(d.text):
 			d.written = scriptASCII
-		case !norm.NFC.IsNormalString(d.text), strings.ContainsFunc(d.text, func(r rune) bool { return plainForm(r) != "" }):
+		case !norm.NFC.IsNormalString(d.text), strings.ContainsFunc(d.text, func(r rune) bool { return lex.PlainForm(r) != "" }):
 			d.written = scriptForms
 		default:
 			d.written = scriptPlain

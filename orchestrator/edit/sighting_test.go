@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/lex"
+
 	"pgregory.net/rapid"
 )
 
@@ -59,7 +61,7 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 					t.Fatalf("view %d finds %q in %q, which is said to stand nowhere (busy %v)", k, search, file, busy)
 				}
 			}
-			if blank(search[0]) {
+			if lex.Blank(search[0]) {
 				continue
 			}
 			if got, want := d.holds(search[0]), d.view(loose).has(search[0]); got != want {

@@ -33,7 +33,7 @@ func (m *match) strategy() Strategy {
 // with them.
 func find(d *document, op *operation) finding {
 	search, replace := op.search, op.replace
-	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.fenced() {
+	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.Fenced() {
 		replace, _ = unfence(replace) // code does not begin and end with a fence
 	}
 	f := locate(d, search, replace)
@@ -45,7 +45,7 @@ func find(d *document, op *operation) finding {
 		return f
 	}
 	replace, both := unfence(replace)
-	if !both && d.lang.fenced() {
+	if !both && d.lang.Fenced() {
 		return f // SEARCH begins and ends with fences of the text
 	}
 	return locate(d, inner, replace)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -93,7 +94,7 @@ func (p *tagParser) thoughtful(from int) error {
 // ends a line is meant as one; within a sentence it is spoken of.
 func endsLine(text string, at int) bool {
 	line, _, _ := strings.Cut(text[at:], "\n")
-	return blank(line)
+	return lex.Blank(line)
 }
 
 // stray refuses edits in another form between the blocks: to leave them out
@@ -201,7 +202,7 @@ func (p *tagParser) pair(path string) error {
 	}
 	plain, first := uncharacter(search)
 	text, second := uncharacter(body)
-	if (first || blank(search)) && (second || blank(body)) {
+	if (first || lex.Blank(search)) && (second || lex.Blank(body)) {
 		search, body = plain, text
 	}
 	op.search, op.replace = splitBody(tagBody(search)), splitBody(tagBody(body))
@@ -308,7 +309,7 @@ func (p *tagParser) create(name string, kind opKind) error {
 	}
 	body, _ = uncharacter(body)
 	lines := splitBody(tagBody(body))
-	if !languageOf(op.path).fenced() {
+	if !lex.LanguageOf(op.path).Fenced() {
 		lines, _ = unfence(lines)
 	}
 	op.text = joinLines(lines)
@@ -356,7 +357,7 @@ func (p *tagParser) rename() error {
 	}
 	p.i++
 	if !t.alone && p.i < len(p.tags) && p.tags[p.i].name == "RENAME_FILE" && p.tags[p.i].closes {
-		if !blank(p.text[t.end:p.tags[p.i].start]) {
+		if !lex.Blank(p.text[t.end:p.tags[p.i].start]) {
 			return p.bad("RENAME_FILE with text in it")
 		}
 		p.i++

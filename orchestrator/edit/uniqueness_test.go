@@ -199,7 +199,7 @@ func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 		found++
 		words := func(lines []string, comments bool) (out []string) {
 			for _, s := range lines {
-				if comments || !d.lang.comment(s) {
+				if comments || !d.lang.Comment(s) {
 					out = append(out, tokens(s)...)
 				}
 			}

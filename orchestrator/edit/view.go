@@ -2,6 +2,8 @@ package edit
 
 import (
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A viewKind is one way to look at the lines of a file, each looser than the one before.
@@ -70,7 +72,7 @@ func (v *view) enumerate() {
 	}
 	for i := range v.d.len() {
 		if v.kind == looseCode {
-			if blank(v.d.bare()[i]) {
+			if lex.Blank(v.d.bare()[i]) {
 				continue
 			}
 			v.lines = append(v.lines, int32(i))
@@ -147,7 +149,7 @@ func (v *view) window(lo, n int) []int32 {
 
 // skips reports whether the view leaves the line s out.
 func (v *view) skips(s string) bool {
-	return (v.kind == looseFilled || v.kind == looseCode) && blank(s)
+	return (v.kind == looseFilled || v.kind == looseCode) && lex.Blank(s)
 }
 
 // key returns what views of kind k compare of the line s.
@@ -160,7 +162,7 @@ func (k viewKind) key(s string) string {
 	case trimmedEnd:
 		return strings.TrimRight(s, " \t\r\f\v")
 	}
-	return strings.TrimSpace(plainUnicode(s))
+	return strings.TrimSpace(lex.PlainUnicode(s))
 }
 
 // has reports whether the view holds the line s.
@@ -177,7 +179,7 @@ func (v *view) has(s string) bool {
 func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 	v.build()
 	if v.kind == looseCode {
-		s = v.d.lang.code(s)
+		s = v.d.lang.Code(s)
 	}
 	ids, kept = make([]int32, 0, len(s)), make([]int, 0, len(s))
 	for i, l := range s {
@@ -253,7 +255,7 @@ func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 // s may have blank lines at its ends, which the sighting leaves out: they count
 // when the lines are compared.
 func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
-	lo, hi := outer(s)
+	lo, hi := lex.Outer(s)
 	if lo == hi {
 		return nil, false
 	}

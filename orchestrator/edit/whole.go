@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -88,7 +89,7 @@ func (w *wholeParser) fence(mark, info, name string) error {
 	if w.open = ""; nests(name) {
 		w.open = name
 	}
-	if lo, hi := outer(lines); lo == hi {
+	if lo, hi := lex.Outer(lines); lo == hi {
 		return w.unclear(name)
 	}
 	if showsChange(info, name, lines) {
@@ -138,7 +139,7 @@ func nests(name string) bool {
 	case ".txt", ".rst", ".adoc", ".org", "":
 		return true
 	}
-	return languageOf(name) == proseLanguage
+	return lex.LanguageOf(name) == lex.ProseLanguage
 }
 
 // fenceLine returns the mark of a line that begins or ends a fence and what
@@ -163,15 +164,15 @@ func fenceLine(l string) (mark, info string) {
 // that for the whole file would delete the rest.
 func partial(text string, before []byte) bool {
 	old := splitBody(string(before))
-	lo, hi := outer(old)
+	lo, hi := lex.Outer(old)
 	if lo == hi {
 		return false
 	}
 	lines := map[string]bool{}
 	for _, l := range splitBody(text) {
-		lines[trimSpace(l)] = true
+		lines[lex.TrimSpace(l)] = true
 	}
-	ends := lines[trimSpace(old[lo])] || lines[trimSpace(old[hi-1])]
+	ends := lines[lex.TrimSpace(old[lo])] || lines[lex.TrimSpace(old[hi-1])]
 	plain := "\n" + joinLines(old)
 	return !ends || 2*len(text) < len(plain) || len(text) < len(plain)-1 && strings.Contains(plain, "\n"+text)
 }

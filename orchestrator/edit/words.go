@@ -3,6 +3,8 @@ package edit
 import (
 	"math"
 	"slices"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // A wordView is a range of a file's lines as tokens, for SEARCH lines that
@@ -37,13 +39,13 @@ func (d *document) wordView() *wordView {
 func (d *document) cutWords(lo, hi int) *wordView {
 	n := 0
 	for i := lo; i < hi; i++ {
-		eachToken(d.line(i), func(string) { n++ })
+		lex.EachToken(d.line(i), func(string) { n++ })
 	}
 	w := &wordView{lo: lo, ends: make([]int32, 0, hi-lo)}
 	w.ids = make([]int32, 0, n)
 	w.keys = newTable(min(n, 1024), func(id int32) string { return w.words[id] })
 	for i := lo; i < hi; i++ {
-		eachToken(d.line(i), func(t string) {
+		lex.EachToken(d.line(i), func(t string) {
 			if w.push(t); len(w.words) < len(w.count) {
 				w.words = append(w.words, t)
 			}
@@ -58,7 +60,7 @@ func (d *document) cutWords(lo, hi int) *wordView {
 func (w *wordView) wholeLines(search []string, n int) []int {
 	ids, known := make([]int32, 0, n), true
 	for _, s := range search {
-		eachToken(s, func(t string) {
+		lex.EachToken(s, func(t string) {
 			id, ok := w.number(t)
 			known = known && ok
 			ids = append(ids, id)

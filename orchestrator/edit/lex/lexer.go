@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"fmt"
@@ -6,56 +6,56 @@ import (
 	"strings"
 )
 
-// A grammar is what the lexer of the guards must know of a language: how its
+// A Grammar is what the lexer of the guards must know of a language: how its
 // strings, comments and brackets look. It is no parser.
-type grammar int
+type Grammar int
 
 const (
-	noGrammar     grammar = iota
-	pythonGrammar         // with f-strings read as code, as Python 3.12 does
-	scriptGrammar         // JavaScript and TypeScript, templates read as code
-	markupGrammar         // the same with elements: JSX and TSX
-	styleGrammar          // CSS
+	NoGrammar     Grammar = iota
+	PythonGrammar         // with f-strings read as code, as Python 3.12 does
+	ScriptGrammar         // JavaScript and TypeScript, templates read as code
+	MarkupGrammar         // the same with elements: JSX and TSX
+	StyleGrammar          // CSS
 )
 
-// grammarOf tells the grammar by the file's name. Plain .js holds elements in
+// GrammarOf tells the grammar by the file's name. Plain .js holds elements in
 // many projects, and a file without any reads the same either way.
-func grammarOf(name string) grammar {
+func GrammarOf(name string) Grammar {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".py", ".pyi":
-		return pythonGrammar
+		return PythonGrammar
 	case ".ts", ".mts", ".cts":
-		return scriptGrammar
+		return ScriptGrammar
 	case ".js", ".mjs", ".cjs", ".jsx", ".tsx":
-		return markupGrammar
+		return MarkupGrammar
 	case ".css":
-		return styleGrammar
+		return StyleGrammar
 	}
-	return noGrammar
+	return NoGrammar
 }
 
 // A tokenKind is what a token is.
 type tokenKind byte
 
 const (
-	tokenEnd    tokenKind = iota // of the text, or of what could be read of it
-	tokenWord                    // a name or a keyword
+	TokenEnd    tokenKind = iota // of the text, or of what could be read of it
+	TokenWord                    // a name or a keyword
 	tokenNumber                  // a number
-	tokenString                  // a string or a part of one, a regular expression, the text of an element
-	tokenPunct                   // one byte of punctuation
-	tokenLine                    // the end of a logical line; Python only
+	TokenString                  // a string or a part of one, a regular expression, the text of an element
+	TokenPunct                   // one byte of punctuation
+	TokenLine                    // the end of a logical line; Python only
 )
 
-// A lexeme is one token: text[lo:hi]. Space and comments are between lexemes.
-type lexeme struct {
-	kind   tokenKind
-	lo, hi int
+// A Lexeme is one token: text[lo:hi]. Space and comments are between lexemes.
+type Lexeme struct {
+	Kind   tokenKind
+	Lo, Hi int
 }
 
-// A fault is where and why a text cannot be read.
-type fault struct {
-	at  int // byte offset
-	why string
+// A Fault is where and why a text cannot be read.
+type Fault struct {
+	At  int // byte offset
+	Why string
 }
 
 // An opening is a bracket that is not closed yet, or a string that is
@@ -88,31 +88,31 @@ const (
 type lexer struct {
 	text   string
 	at     int
-	lang   grammar
+	lang   Grammar
 	open   []opening
 	value  bool // the last token ends a value: a slash or "<" after it is an operator
 	filled bool // the logical line holds a token
-	fault  *fault
-	unsure bool
+	Fault  *Fault
+	Unsure bool
 }
 
-// newLexer returns a lexer at the start of text.
-func newLexer(text string, lang grammar) *lexer {
+// NewLexer returns a lexer at the start of text.
+func NewLexer(text string, lang Grammar) *lexer {
 	return &lexer{text: text, lang: lang}
 }
 
-// next returns the next token; from the end on always tokenEnd.
+// Next returns the next token; from the end on always TokenEnd.
 //
 // What is open decides who reads on: the text of an element and a tag have rules
 // of their own. A text that ends with something open has a fault where that was
 // opened, which is where a person would look.
-func (l *lexer) next() lexeme {
-	if l.fault != nil {
-		return lexeme{tokenEnd, l.at, l.at}
+func (l *lexer) Next() Lexeme {
+	if l.Fault != nil {
+		return Lexeme{TokenEnd, l.at, l.at}
 	}
-	var t lexeme
+	var t Lexeme
 	switch {
-	case l.lang == pythonGrammar:
+	case l.lang == PythonGrammar:
 		t = l.python()
 	case len(l.open) > 0 && l.open[len(l.open)-1].char == inElement:
 		t = l.element()
@@ -121,7 +121,7 @@ func (l *lexer) next() lexeme {
 	default:
 		t = l.script()
 	}
-	if t.kind == tokenEnd && l.fault == nil && len(l.open) > 0 {
+	if t.Kind == TokenEnd && l.Fault == nil && len(l.open) > 0 {
 		o := l.open[len(l.open)-1]
 		l.stop(o.at, "%s is never closed", o.name())
 	}
@@ -141,36 +141,36 @@ func (o opening) name() string {
 
 // stop notes a fault and ends the text. The first fault counts: those behind it
 // are mostly its consequences.
-func (l *lexer) stop(at int, why string, args ...any) lexeme {
-	if l.fault == nil {
-		l.fault = &fault{at, fmt.Sprintf(why, args...)}
+func (l *lexer) stop(at int, why string, args ...any) Lexeme {
+	if l.Fault == nil {
+		l.Fault = &Fault{at, fmt.Sprintf(why, args...)}
 	}
-	return lexeme{tokenEnd, l.at, l.at}
+	return Lexeme{TokenEnd, l.at, l.at}
 }
 
 // word reads a name or keyword at l.at.
-func (l *lexer) word() lexeme {
+func (l *lexer) word() Lexeme {
 	lo := l.at
 	for l.at < len(l.text) && wordBytes[l.text[l.at]] {
 		l.at++
 	}
-	return lexeme{tokenWord, lo, l.at}
+	return Lexeme{TokenWord, lo, l.at}
 }
 
 // number reads a number at l.at. A sign in an exponent ends it, which leaves
 // two numbers and an operator: enough for whoever looks only at names.
-func (l *lexer) number() lexeme {
+func (l *lexer) number() Lexeme {
 	lo := l.at
 	for l.at < len(l.text) && (wordBytes[l.text[l.at]] || l.text[l.at] == '.') {
 		l.at++
 	}
-	return lexeme{tokenNumber, lo, l.at}
+	return Lexeme{tokenNumber, lo, l.at}
 }
 
 // punct reads one byte of punctuation, and keeps the openings: a bracket is put
 // on them, and a closing one takes the last off, which must be its own. "(]" and
 // a lone ")" are faults.
-func (l *lexer) punct() lexeme {
+func (l *lexer) punct() Lexeme {
 	lo, c := l.at, l.text[l.at]
 	l.at++
 	switch c {
@@ -181,16 +181,16 @@ func (l *lexer) punct() lexeme {
 			return l.stop(lo, "%q closes nothing", string(c))
 		}
 		o := l.open[len(l.open)-1]
-		if o.char != closes[c] {
+		if o.char != Closes[c] {
 			return l.stop(lo, "%q does not close %s of line %d", string(c), o.name(), 1+strings.Count(l.text[:o.at], "\n"))
 		}
 		l.open = l.open[:len(l.open)-1]
 	}
-	return lexeme{tokenPunct, lo, l.at}
+	return Lexeme{TokenPunct, lo, l.at}
 }
 
-// closes tells what a closing bracket belongs to.
-var closes = map[byte]byte{')': '(', ']': '[', '}': '{'}
+// Closes tells what a closing bracket belongs to.
+var Closes = map[byte]byte{')': '(', ']': '[', '}': '{'}
 
 // wordBytes are the bytes of names; those beyond ASCII count as letters.
 var wordBytes = func() (set [256]bool) {
@@ -222,15 +222,15 @@ func (l *lexer) skipTo(mark string) bool {
 	return true
 }
 
-// lexAll returns all tokens of a text; ok is false when it cannot be read, or
+// LexAll returns all tokens of a text; ok is false when it cannot be read, or
 // read in more than one way.
-func lexAll(text string, lang grammar) (list []lexeme, ok bool) {
-	l := newLexer(text, lang)
-	list = make([]lexeme, 0, len(text)/4) // more than nearly all texts have: a list that grows takes several times its size
+func LexAll(text string, lang Grammar) (list []Lexeme, ok bool) {
+	l := NewLexer(text, lang)
+	list = make([]Lexeme, 0, len(text)/4) // more than nearly all texts have: a list that grows takes several times its size
 	for {
-		t := l.next()
-		if t.kind == tokenEnd {
-			return list, l.fault == nil && !l.unsure
+		t := l.Next()
+		if t.Kind == TokenEnd {
+			return list, l.Fault == nil && !l.Unsure
 		}
 		list = append(list, t)
 	}

@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// plainUnicode replaces typographic punctuation and spaces by their ASCII
+// PlainUnicode replaces typographic punctuation and spaces by their ASCII
 // forms. Models and editors swap them in both directions; the table holds
 // only characters whose exchange never changes a token's meaning.
 //
@@ -16,15 +16,15 @@ import (
 // are characters without width set aside: a name with one in it is another
 // name, however it looks. A text that holds none of the characters is returned
 // as it is, without a copy.
-func plainUnicode(s string) string {
-	if ascii(s) {
+func PlainUnicode(s string) string {
+	if ASCII(s) {
 		return s
 	}
 	s = norm.NFC.String(s)
 	var b strings.Builder
 	done := 0
 	for i, r := range s {
-		if form := plainForm(r); form != "" {
+		if form := PlainForm(r); form != "" {
 			b.WriteString(s[done:i])
 			b.WriteString(form)
 			done = i + utf8.RuneLen(r)
@@ -37,10 +37,10 @@ func plainUnicode(s string) string {
 	return b.String()
 }
 
-// ascii reports whether s has no byte beyond 0x7f, eight bytes at a time.
+// ASCII reports whether s has no byte beyond 0x7f, eight bytes at a time.
 //
 // Nearly every line of code is ASCII, and this is asked of each of them.
-func ascii(s string) bool {
+func ASCII(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		a := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 		b := uint32(s[4]) | uint32(s[5])<<8 | uint32(s[6])<<16 | uint32(s[7])<<24
@@ -56,10 +56,10 @@ func ascii(s string) bool {
 	return true
 }
 
-// plainForm is the table of plainUnicode: hyphens and dashes, single and
+// PlainForm is the table of PlainUnicode: hyphens and dashes, single and
 // double quotation marks, spaces of other widths, the ellipsis; "" for what
 // has no plain form.
-func plainForm(r rune) string {
+func PlainForm(r rune) string {
 	switch r {
 	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':
 		return "-"

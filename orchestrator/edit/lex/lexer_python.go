@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import "strings"
 
@@ -10,7 +10,7 @@ import "strings"
 // The end of a line is a token only where a statement may end: not on a line
 // that is blank or holds a comment alone, not within brackets, not behind a
 // backslash. A text that lacks the last line end is given one.
-func (l *lexer) python() lexeme {
+func (l *lexer) python() Lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
 		case c == ' ' || c == '\t' || c == '\f':
@@ -19,7 +19,7 @@ func (l *lexer) python() lexeme {
 			l.at++
 			if len(l.open) == 0 && l.filled {
 				l.filled = false
-				return lexeme{tokenLine, l.at - 1, l.at}
+				return Lexeme{TokenLine, l.at - 1, l.at}
 			}
 		case c == '#':
 			l.comment()
@@ -36,9 +36,9 @@ func (l *lexer) python() lexeme {
 	}
 	if l.filled && len(l.open) == 0 {
 		l.filled = false
-		return lexeme{tokenLine, l.at, l.at}
+		return Lexeme{TokenLine, l.at, l.at}
 	}
-	return lexeme{tokenEnd, l.at, l.at}
+	return Lexeme{TokenEnd, l.at, l.at}
 }
 
 // comment passes over a comment that runs to the end of its line, which is left
@@ -56,7 +56,7 @@ func (l *lexer) comment() {
 // Within the code of an f-string three bytes mean something else: "}" ends the
 // code, ":" begins the format, "!" a conversion. That holds at the level of the
 // code itself; in brackets of its own, as in f"{a[1:2]}", they are punctuation.
-func (l *lexer) pythonToken(c byte) lexeme {
+func (l *lexer) pythonToken(c byte) Lexeme {
 	switch {
 	case c == '"' || c == '\'':
 		return l.pythonString(l.at, "")
@@ -64,8 +64,8 @@ func (l *lexer) pythonToken(c byte) lexeme {
 		return l.number()
 	case wordBytes[c]:
 		t := l.word()
-		if q := l.peek(0); (q == '"' || q == '\'') && stringPrefix(l.text[t.lo:t.hi]) {
-			return l.pythonString(t.lo, strings.ToLower(l.text[t.lo:t.hi]))
+		if q := l.peek(0); (q == '"' || q == '\'') && stringPrefix(l.text[t.Lo:t.Hi]) {
+			return l.pythonString(t.Lo, strings.ToLower(l.text[t.Lo:t.Hi]))
 		}
 		return t
 	}
@@ -82,7 +82,7 @@ func (l *lexer) pythonToken(c byte) lexeme {
 		case c == '!' && l.peek(1) != '=':
 			l.at++ // a conversion: the "!r" of {x!r}
 			t := l.word()
-			t.kind = tokenString
+			t.Kind = TokenString
 			return t
 		}
 	}
@@ -99,7 +99,7 @@ func stringPrefix(s string) bool {
 // pythonString reads a string whose prefix begins at lo, up to its end or to
 // the first code in it. Three quotation marks in a row open one that may run
 // over lines; "" followed by anything else is empty.
-func (l *lexer) pythonString(lo int, prefix string) lexeme {
+func (l *lexer) pythonString(lo int, prefix string) Lexeme {
 	end := l.text[l.at : l.at+1]
 	if strings.HasPrefix(l.text[l.at:], strings.Repeat(end, 3)) {
 		end = strings.Repeat(end, 3)
@@ -116,7 +116,7 @@ func (l *lexer) pythonString(lo int, prefix string) lexeme {
 //
 // A backslash hides the next byte in raw strings too: r"\"" is one string whose
 // text keeps the backslash.
-func (l *lexer) plainBody(lo int, o opening) lexeme {
+func (l *lexer) plainBody(lo int, o opening) Lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
 		case c == '\\':
@@ -125,7 +125,7 @@ func (l *lexer) plainBody(lo int, o opening) lexeme {
 			return l.stop(o.at, "the string is not closed on its line")
 		case c == o.end[0] && strings.HasPrefix(l.text[l.at:], o.end):
 			l.at += len(o.end)
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		default:
 			l.at++
 		}
@@ -149,7 +149,7 @@ func (l *lexer) skipEscape() {
 // may hold code, whose own opening then lies on that of the format, and it ends
 // with the "}" of the code that it belongs to. Doubled braces stand for one in
 // the text, but end code in a format: f"{a:{b}}" closes twice.
-func (l *lexer) pythonBody(lo int, o opening) lexeme {
+func (l *lexer) pythonBody(lo int, o opening) Lexeme {
 	if o.spec { // back in the opening of the code whose format this is
 		l.open = l.open[:len(l.open)-1]
 	}
@@ -171,7 +171,7 @@ func (l *lexer) pythonBody(lo int, o opening) lexeme {
 				l.open = append(l.open, o) // the format goes on behind the inner code
 			}
 			l.open = append(l.open, opening{at: o.at, char: inString, end: o.end, raw: o.raw})
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		case c == '}' && o.spec:
 			l.at++
 			o.spec = false
@@ -183,7 +183,7 @@ func (l *lexer) pythonBody(lo int, o opening) lexeme {
 				return l.stop(o.at, "the code in the string is not closed")
 			}
 			l.at += len(o.end)
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		default:
 			l.at++
 		}
@@ -193,7 +193,7 @@ func (l *lexer) pythonBody(lo int, o opening) lexeme {
 
 // resumeString goes on with a string behind the code that opening i stands
 // for: in its text, or in the format that the code was part of.
-func (l *lexer) resumeString(lo, i int) lexeme {
+func (l *lexer) resumeString(lo, i int) Lexeme {
 	o := l.open[i]
 	l.open = l.open[:i]
 	if i > 0 && l.open[i-1].spec {

@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"slices"
@@ -13,13 +13,13 @@ var commentMarks = []string{"//", "/*", "{/*", "<!--", "--", "#", "%", ";", "*"}
 // ellipsis. Few lines of code begin with one, and only those are looked at.
 const elisionStarts = "/{<-#%;*.\xe2"
 
-// elision reports whether a line stands for lines left out: three dots,
+// Elision reports whether a line stands for lines left out: three dots,
 // alone, in a comment, or with a word such as "existing" or "rest" after them.
 // marked is false for bare dots, which are an expression in Python.
 //
 // Yes: "...", "# ...", "// ... existing code ...", "{/* ... rest ... */}",
 // "# \u2026 (rest of the class)". No: "...args", "x = ...", "wait...".
-func elision(s string) (yes, marked bool) {
+func Elision(s string) (yes, marked bool) {
 	if s = strings.TrimSpace(s); s == "" || strings.IndexByte(elisionStarts, s[0]) < 0 {
 		return false, false // nearly every line
 	}
@@ -61,7 +61,7 @@ var elisionWords = []string{"existing", "rest", "the rest", "other", "remaining"
 // Both ends of such a comment must fit, so that "# rest of the arguments are
 // passed on" is a comment like any other.
 func placeholder(s string) bool {
-	if yes, marked := elision(s); yes {
+	if yes, marked := Elision(s); yes {
 		return marked
 	}
 	if s = strings.TrimSpace(s); s == "" || strings.IndexByte(elisionStarts, s[0]) < 0 {
@@ -139,22 +139,22 @@ var standIns = []string{
 // that has no such line. In Python it is a statement, in C the end of a list of
 // parameters, and in prose and data it is text; the languages left are those
 // with the comments of C.
-func (l *language) promises(s string) bool {
+func (l *Language) promises(s string) bool {
 	s = strings.TrimSpace(s)
-	return (s == "..." || s == "\u2026") && l != cLanguage && slices.Contains(l.line, "//")
+	return (s == "..." || s == "\u2026") && l != CLanguage && slices.Contains(l.line, "//")
 }
 
-// promised returns a line of replace that promises code instead of giving
+// Promised returns a line of replace that promises code instead of giving
 // it, unless search elides lines too.
 //
 // A model that writes "# ... rest unchanged" means the elision of the
 // block's form; in a block without elisions in SEARCH the words would land
 // in the file and the code they stand for would be gone.
-func promised(lang *language, replace, search []string) (string, bool) {
+func Promised(lang *Language, replace, search []string) (string, bool) {
 	i := slices.IndexFunc(replace, func(s string) bool {
 		return placeholder(s) || isStandIn(s) || lang.promises(s)
 	})
-	elides := func(s string) bool { yes, _ := elision(s); return yes || placeholder(s) || isStandIn(s) }
+	elides := func(s string) bool { yes, _ := Elision(s); return yes || placeholder(s) || isStandIn(s) }
 	if i < 0 || slices.ContainsFunc(search, elides) { // few blocks promise anything: search is read for those
 		return "", false
 	}

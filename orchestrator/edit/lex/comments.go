@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"slices"
@@ -47,19 +47,19 @@ var (
 	yamlSyntax   = &syntax{quotes: `"`, literal: "'", scalars: true, spaced: true}
 )
 
-// A scanned text is its lines without their comments, and where each begins.
-type scanned struct {
-	code   []string
-	within []state // one more than lines: the last is where the text ends
+// A Scanned text is its lines without their comments, and where each begins.
+type Scanned struct {
+	Code   []string
+	Within []state // one more than lines: the last is where the text ends
 }
 
 // A state is where a line begins.
 type state uint8
 
 const (
-	plainly   state = iota
+	InCode    state = iota
 	inText          // in a string, or where the scanner is lost
-	inComment       // in a comment that began above
+	InComment       // in a comment that began above
 )
 
 // scan returns the lines without the comments that the language has there:
@@ -68,46 +68,46 @@ const (
 //
 // Without a syntax the lines alone tell: whole-line comments are found,
 // comments after code are not.
-func (l *language) scan(lines []string) scanned { return l.scanOver(slices.Clone(lines)) }
+func (l *Language) scan(lines []string) Scanned { return l.ScanOver(slices.Clone(lines)) }
 
-// scanOver is scan for lines that nobody else holds: it changes them.
-func (l *language) scanOver(lines []string) scanned {
-	out := scanned{lines, make([]state, len(lines)+1)}
+// ScanOver is scan for lines that nobody else holds: it changes them.
+func (l *Language) ScanOver(lines []string) Scanned {
+	out := Scanned{lines, make([]state, len(lines)+1)}
 	if l.syntax == nil {
 		for i, s := range lines {
-			if l.comment(s) {
-				out.code[i] = ""
+			if l.Comment(s) {
+				out.Code[i] = ""
 			}
 		}
 		return out
 	}
 	sc := newScanner(l, lines)
 	for i, s := range lines {
-		out.within[i] = sc.state()
-		out.code[i] = s[:sc.line(s)]
+		out.Within[i] = sc.state()
+		out.Code[i] = s[:sc.line(s)]
 	}
-	out.within[len(lines)] = sc.state()
+	out.Within[len(lines)] = sc.state()
 	return out
 }
 
-// code returns the lines without comments.
-func (l *language) code(lines []string) []string { return l.scan(lines).code }
+// Code returns the lines without comments.
+func (l *Language) Code(lines []string) []string { return l.scan(lines).Code }
 
-// marks reports whether something in the line s may begin a comment.
-func (l *language) marks(s string) bool {
+// Marks reports whether something in the line s may begin a comment.
+func (l *Language) Marks(s string) bool {
 	in := func(m string) bool { return strings.Contains(s, m) }
-	return slices.ContainsFunc(l.line, in) || slices.ContainsFunc(l.block, func(b [2]string) bool { return in(b[0]) })
+	return slices.ContainsFunc(l.line, in) || slices.ContainsFunc(l.Block, func(b [2]string) bool { return in(b[0]) })
 }
 
-// closed reports whether a comment may follow the line s: no string and no
+// Closed reports whether a comment may follow the line s: no string and no
 // comment is open at its end, and the line does not go on with the next.
 //
 // It is asked of a line of REPLACE that is to keep the comment of the line
 // that it replaces: within a string the comment would become text.
-func (l *language) closed(s string) bool {
+func (l *Language) Closed(s string) bool {
 	if l.syntax == nil {
 		return false
 	}
 	t := l.scan([]string{s})
-	return t.within[0] == plainly && t.within[1] == plainly && lastByte(t.code[0]) != `\`
+	return t.Within[0] == InCode && t.Within[1] == InCode && LastByte(t.Code[0]) != `\`
 }

@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 // operators are the characters of which several make one operator.
 const operators = "+-*/%=<>!&|^~?:.@#\\"
 
-// eachToken calls yield for every token of a line: a word, a quoted string
+// EachToken calls yield for every token of a line: a word, a quoted string
 // that closes on the line, a run of operators, or one other character. Space
 // between tokens does not count, space inside a string or between operators does.
 //
@@ -17,7 +17,7 @@ const operators = "+-*/%=<>!&|^~?:.@#\\"
 // never to take two different texts for the same: so strings stay whole,
 // names and numbers stay whole, and everything else is compared byte by
 // byte.
-func eachToken(s string, yield func(string)) {
+func EachToken(s string, yield func(string)) {
 	open := "" // quotation marks that do not close: looking again would cost quadratic time
 	for s != "" {
 		n := 1
@@ -26,7 +26,7 @@ func eachToken(s string, yield func(string)) {
 			s = s[1:]
 			continue
 		case (c == '"' || c == '\'' || c == '`') && strings.IndexByte(open, c) < 0:
-			if n = quoted(s); n == 1 {
+			if n = Quoted(s); n == 1 {
 				open += s[:1]
 			}
 		case strings.IndexByte(operators, c) >= 0:
@@ -53,7 +53,7 @@ func wordLen(s string) (n int, space bool) {
 	}
 	for n < len(s) && s[n] >= utf8.RuneSelf {
 		r, m := utf8.DecodeRuneInString(s[n:])
-		if !word(r) {
+		if !Word(r) {
 			if n == 0 {
 				return m, unicode.IsSpace(r)
 			}
@@ -70,9 +70,9 @@ func wordByte(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$'
 }
 
-// quoted returns the length of the string literal at the start of s, or 1
+// Quoted returns the length of the string literal at the start of s, or 1
 // when it does not close.
-func quoted(s string) int {
+func Quoted(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -84,7 +84,7 @@ func quoted(s string) int {
 	return 1
 }
 
-// word reports whether r belongs to a name or number.
-func word(r rune) bool {
+// Word reports whether r belongs to a name or number.
+func Word(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }

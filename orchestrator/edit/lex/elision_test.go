@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import "testing"
 
@@ -12,10 +12,10 @@ func TestCommentsThatStandForCode(t *testing.T) {
 		if !isStandIn(s) && !placeholder(s) {
 			t.Errorf("%s is taken for code", s)
 		}
-		if line, ok := promised(slashLanguage, []string{"x", s}, []string{"y"}); !ok || line != s {
+		if line, ok := Promised(slashLanguage, []string{"x", s}, []string{"y"}); !ok || line != s {
 			t.Errorf("%s is let through: %q", s, line)
 		}
-		if _, ok := promised(slashLanguage, []string{"x", s}, []string{"y", s}); ok {
+		if _, ok := Promised(slashLanguage, []string{"x", s}, []string{"y", s}); ok {
 			t.Errorf("%s is refused though SEARCH has it", s)
 		}
 	}
@@ -39,12 +39,12 @@ func TestThreeDotsAreAStatementOfPythonOnly(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"a.py": false, "a.pyi": false, "a.yaml": false, "a.md": false, "a.txt": false, "a.c": false, "a.go": true, "a.tsx": true, "a.rs": true} {
 		for _, s := range []string{"...", "  \u2026"} {
-			if _, ok := promised(languageOf(name), []string{s}, nil); ok != want {
+			if _, ok := Promised(LanguageOf(name), []string{s}, nil); ok != want {
 				t.Errorf("%s in %s: %v", s, name, ok)
 			}
 		}
 	}
-	if _, ok := promised(slashLanguage, []string{"  ...args"}, nil); ok {
+	if _, ok := Promised(slashLanguage, []string{"  ...args"}, nil); ok {
 		t.Error("a spread is refused")
 	}
 }

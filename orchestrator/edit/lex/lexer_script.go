@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 //
 // A style sheet shares strings, brackets and "/* */" with scripts, but has no
 // "//": in "a: url(//x.org)" and elsewhere two slashes are an address.
-func (l *lexer) script() lexeme {
+func (l *lexer) script() Lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
 		switch {
@@ -28,22 +28,22 @@ func (l *lexer) script() lexeme {
 				return l.stop(lo, "the comment is never closed")
 			}
 			continue
-		case l.lang != styleGrammar && (c == '/' && l.peek(1) == '/' || c == '#' && l.peek(1) == '!' && l.at == 0):
+		case l.lang != StyleGrammar && (c == '/' && l.peek(1) == '/' || c == '#' && l.peek(1) == '!' && l.at == 0):
 			l.comment()
 			continue
 		case c == '"' || c == '\'':
 			return l.quoted(c)
-		case l.lang == styleGrammar:
+		case l.lang == StyleGrammar:
 			return l.style(c)
 		}
 		return l.scriptToken(c)
 	}
-	return lexeme{tokenEnd, l.at, l.at}
+	return Lexeme{TokenEnd, l.at, l.at}
 }
 
 // quoted reads a string that must end on its line, unless a backslash hides the
 // line's end. What follows it is an operator, as behind any value.
-func (l *lexer) quoted(quote byte) lexeme {
+func (l *lexer) quoted(quote byte) Lexeme {
 	lo := l.at
 	l.at++
 	t := l.plainBody(lo, opening{at: lo, end: string(quote)})
@@ -54,23 +54,23 @@ func (l *lexer) quoted(quote byte) lexeme {
 // style reads a token of CSS. An address in url() need not be quoted, and
 // holds what it likes: url(it's) is read to its bracket as one string. With
 // quotation marks it is a string in brackets, and may hold a bracket itself.
-func (l *lexer) style(c byte) lexeme {
+func (l *lexer) style(c byte) Lexeme {
 	switch {
 	case c == '\\':
 		l.at = min(l.at+2, len(l.text))
-		return lexeme{tokenPunct, l.at, l.at}
+		return Lexeme{TokenPunct, l.at, l.at}
 	case !wordBytes[c]:
 		return l.punct()
 	}
 	t := l.word()
-	if !strings.EqualFold(l.text[t.lo:t.hi], "url") || l.peek(0) != '(' {
+	if !strings.EqualFold(l.text[t.Lo:t.Hi], "url") || l.peek(0) != '(' {
 		return t
 	}
 	if rest := strings.TrimLeft(l.text[l.at+1:], " \t\r\n"); rest != "" && rest[0] != '"' && rest[0] != '\'' {
 		if !l.skipTo(")") {
-			return l.stop(t.lo, "the address is never closed")
+			return l.stop(t.Lo, "the address is never closed")
 		}
-		t.kind, t.hi = tokenString, l.at
+		t.Kind, t.Hi = TokenString, l.at
 	}
 	return t
 }
@@ -82,7 +82,7 @@ func (l *lexer) style(c byte) lexeme {
 // "#" begins a private name, "}" may end the code in a template rather than a
 // block, and "++" leaves things as they are: behind x++ a slash divides, and
 // behind ++ alone a value is still to come.
-func (l *lexer) scriptToken(c byte) lexeme {
+func (l *lexer) scriptToken(c byte) Lexeme {
 	value := l.value
 	l.value = true
 	switch {
@@ -93,11 +93,11 @@ func (l *lexer) scriptToken(c byte) lexeme {
 		return l.number()
 	case wordBytes[c] || c == '$' || c == '#':
 		t := l.scriptWord()
-		l.value = !slices.Contains(beforeValue, l.text[t.lo:t.hi])
+		l.value = !slices.Contains(beforeValue, l.text[t.Lo:t.Hi])
 		return t
 	case c == '/':
 		return l.slash(value)
-	case c == '<' && l.lang == markupGrammar && !value && l.opensElement():
+	case c == '<' && l.lang == MarkupGrammar && !value && l.opensElement():
 		l.open = append(l.open, opening{at: l.at, char: inTag})
 		return l.tagName()
 	case c == '}' && len(l.open) > 0 && l.open[len(l.open)-1].char == inString:
@@ -108,7 +108,7 @@ func (l *lexer) scriptToken(c byte) lexeme {
 	case (c == '+' || c == '-') && l.peek(1) == c:
 		l.at += 2
 		l.value = value // of x++ and of ++x
-		return lexeme{tokenPunct, l.at - 2, l.at}
+		return Lexeme{TokenPunct, l.at - 2, l.at}
 	}
 	l.value = c == ')' || c == ']' || c == '}' || c == '!' && value && l.peek(1) != '='
 	return l.punct()
@@ -121,12 +121,12 @@ var beforeValue = []string{
 }
 
 // scriptWord reads a name, in which "$" is a letter and "#" begins a private one.
-func (l *lexer) scriptWord() lexeme {
+func (l *lexer) scriptWord() Lexeme {
 	lo := l.at
 	for l.at++; l.at < len(l.text) && (wordBytes[l.text[l.at]] || l.text[l.at] == '$'); {
 		l.at++
 	}
-	return lexeme{tokenWord, lo, l.at}
+	return Lexeme{TokenWord, lo, l.at}
 }
 
 // slash reads a slash: a regular expression, or a division.
@@ -137,13 +137,13 @@ func (l *lexer) scriptWord() lexeme {
 //
 // A regular expression ends at a slash on its line that is neither behind a
 // backslash nor in a class: the second slash of /[/]/ is a character.
-func (l *lexer) slash(value bool) lexeme {
+func (l *lexer) slash(value bool) Lexeme {
 	lo := l.at
 	line, _, _ := strings.Cut(l.text[lo+1:], "\n")
 	if value {
 		last := strings.TrimRight(l.text[:lo], " \t\r\n")
 		if strings.HasSuffix(last, ")") || strings.HasSuffix(last, "}") {
-			l.unsure = l.unsure || strings.Contains(line, "/")
+			l.Unsure = l.Unsure || strings.Contains(line, "/")
 		}
 		l.value = false
 		return l.punct()
@@ -160,10 +160,10 @@ func (l *lexer) slash(value bool) lexeme {
 		case c == '/' && !class:
 			l.at = lo + 1 + i + 1
 			l.value = true
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		}
 	}
-	l.unsure = true // neither reading makes sense
+	l.Unsure = true // neither reading makes sense
 	return l.punct()
 }
 
@@ -173,7 +173,7 @@ func (l *lexer) slash(value bool) lexeme {
 // Only "${" interrupts a template. The opening that it pushes keeps begin, so
 // that a template which is never closed is told where it was opened, not where
 // its last code ended.
-func (l *lexer) template(lo, begin int) lexeme {
+func (l *lexer) template(lo, begin int) Lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
 		case c == '\\':
@@ -181,12 +181,12 @@ func (l *lexer) template(lo, begin int) lexeme {
 		case c == '`':
 			l.at++
 			l.value = true
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		case c == '$' && l.peek(1) == '{':
 			l.at += 2
 			l.open = append(l.open, opening{at: begin, char: inString})
 			l.value = false
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		default:
 			l.at++
 		}
@@ -216,7 +216,7 @@ func (l *lexer) opensElement() bool {
 	case strings.HasPrefix(rest, ",") || strings.HasPrefix(rest, "extends ") || strings.HasPrefix(rest, "="):
 		return false
 	case strings.HasPrefix(rest, ">("):
-		l.unsure = true // a generic function type, or text in brackets
+		l.Unsure = true // a generic function type, or text in brackets
 	}
 	return true
 }
@@ -227,18 +227,18 @@ func (l *lexer) opensElement() bool {
 // A small letter begins an element of the page, as JSX has it: <div> is a
 // string, <Cart> and <cart.Item> are the words Cart and cart. The rest of a
 // dotted name is passed over, as a member of what the word names.
-func (l *lexer) tagName() lexeme {
+func (l *lexer) tagName() Lexeme {
 	l.at++
 	lo := l.at
 	for l.at < len(l.text) && wordBytes[l.text[l.at]] {
 		l.at++
 	}
-	t := lexeme{tokenWord, lo, l.at}
+	t := Lexeme{TokenWord, lo, l.at}
 	for l.at < len(l.text) && (wordBytes[l.text[l.at]] || strings.IndexByte(".:-", l.text[l.at]) >= 0) {
 		l.at++
 	}
-	if lo < len(l.text) && (t.lo == t.hi || l.text[lo] >= 'a' && l.text[lo] <= 'z' && l.at == t.hi) {
-		t.kind = tokenString
+	if lo < len(l.text) && (t.Lo == t.Hi || l.text[lo] >= 'a' && l.text[lo] <= 'z' && l.at == t.Hi) {
+		t.Kind = TokenString
 	}
 	return t
 }
@@ -248,7 +248,7 @@ func (l *lexer) tagName() lexeme {
 // Strings in a tag know no escapes and may run over lines, as in HTML. A brace
 // begins code. "/>" takes the tag off the openings; ">" turns it into the
 // element whose text follows. A ")" or "}" shows that the tag was none.
-func (l *lexer) tag() lexeme {
+func (l *lexer) tag() Lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
 		switch {
@@ -259,7 +259,7 @@ func (l *lexer) tag() lexeme {
 			if l.at++; !l.skipTo(string(c)) {
 				return l.stop(lo, "the string is never closed")
 			}
-			return lexeme{tokenString, lo, l.at}
+			return Lexeme{TokenString, lo, l.at}
 		case c == '{':
 			l.value = false
 			return l.punct()
@@ -267,15 +267,15 @@ func (l *lexer) tag() lexeme {
 			l.open = l.open[:len(l.open)-1]
 			l.value = true
 			l.at += 2
-			return lexeme{tokenString, l.at - 2, l.at}
+			return Lexeme{TokenString, l.at - 2, l.at}
 		case c == '/' && (l.peek(1) == '/' || l.peek(1) == '*'):
-			l.unsure = true // a comment among attributes
+			l.Unsure = true // a comment among attributes
 			l.at++
 		case c == '>':
 			l.open[len(l.open)-1].char = inElement
 			l.at++
 		case c == '<' || c == '}' || c == ')':
-			l.unsure = l.unsure || c == '<' // type arguments
+			l.Unsure = l.Unsure || c == '<' // type arguments
 			if c != '<' {
 				return l.stop(l.at, "%q stands in a tag", string(c))
 			}
@@ -284,10 +284,10 @@ func (l *lexer) tag() lexeme {
 			l.at++
 		}
 		if l.open[len(l.open)-1].char == inElement {
-			return lexeme{tokenString, l.at - 1, l.at}
+			return Lexeme{TokenString, l.at - 1, l.at}
 		}
 	}
-	return lexeme{tokenEnd, l.at, l.at}
+	return Lexeme{TokenEnd, l.at, l.at}
 }
 
 // element reads on in the text of an element: code, a tag, or the end.
@@ -295,12 +295,12 @@ func (l *lexer) tag() lexeme {
 // All else is text, in which quotation marks and slashes mean nothing: "don't"
 // opens no string. The name in a closing tag is not compared with the one that
 // it closes; the compiler does that, with more to say about it.
-func (l *lexer) element() lexeme {
+func (l *lexer) element() Lexeme {
 	lo := l.at
 	i := strings.IndexAny(l.text[lo:], "<{")
 	if i < 0 {
 		l.at = len(l.text)
-		return lexeme{tokenEnd, l.at, l.at}
+		return Lexeme{TokenEnd, l.at, l.at}
 	}
 	l.at += i
 	switch {
@@ -309,11 +309,11 @@ func (l *lexer) element() lexeme {
 		return l.punct()
 	case l.peek(1) == '/':
 		if !l.skipTo(">") {
-			return lexeme{tokenEnd, l.at, l.at}
+			return Lexeme{TokenEnd, l.at, l.at}
 		}
 		l.open = l.open[:len(l.open)-1]
 		l.value = true
-		return lexeme{tokenString, lo, l.at}
+		return Lexeme{TokenString, lo, l.at}
 	}
 	l.open = append(l.open, opening{at: l.at, char: inTag})
 	return l.tagName()

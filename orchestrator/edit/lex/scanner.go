@@ -1,4 +1,4 @@
-package edit
+package lex
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // switched on there one by one. What is not switched on does not exist.
 type scanner struct {
 	*syntax
-	lang   *language
+	lang   *Language
 	lost   bool   // nothing is known from here on
 	end    string // what closes the string or comment that is open, or ""
 	remark bool   // it is a comment
@@ -24,7 +24,7 @@ type scanner struct {
 
 // newScanner returns a scanner at the start of a text, lost from the first
 // line if the text holds what the syntax says it cannot follow.
-func newScanner(l *language, lines []string) *scanner {
+func newScanner(l *Language, lines []string) *scanner {
 	sc := &scanner{syntax: l.syntax, lang: l, below: -1}
 	for _, a := range sc.alien {
 		sc.lost = sc.lost || slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, a) })
@@ -39,9 +39,9 @@ func (sc *scanner) state() state {
 	case sc.lost || sc.word != "" || sc.below >= 0 || sc.end != "" && !sc.remark:
 		return inText
 	case sc.end != "":
-		return inComment
+		return InComment
 	}
-	return plainly
+	return InCode
 }
 
 // line reads the next line and returns how much of it is not comment.
@@ -74,7 +74,7 @@ func (sc *scanner) line(s string) int {
 		}
 		at += n
 	}
-	split := sc.remark && sc.end != "" && !blank(s[:max(start, 0)])
+	split := sc.remark && sc.end != "" && !Blank(s[:max(start, 0)])
 	if start < 0 || split || doubt {
 		start = len(s)
 	}
@@ -121,7 +121,7 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 		sc.lost = strings.HasSuffix(s, `\`) // in C the next line would be comment too
 		return len(rest), comment
 	}
-	for _, b := range sc.lang.block {
+	for _, b := range sc.lang.Block {
 		if strings.HasPrefix(rest, b[0]) {
 			sc.end, sc.remark, sc.escape = b[1], true, false
 			return sc.within(s, at, len(b[0])), comment
@@ -138,7 +138,7 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 // quoteLike reports whether s begins with a typographic quotation mark.
 func quoteLike(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return strings.ContainsAny(plainUnicode(string(r)), `"'`)
+	return strings.ContainsAny(PlainUnicode(string(r)), `"'`)
 }
 
 // spaceBefore reports whether s[at] begins the line or has space before it.
@@ -253,7 +253,7 @@ func (sc *scanner) character(rest string) int {
 		if i := strings.IndexByte(rest[3:], '\''); i >= 0 {
 			return i + 4
 		}
-	case sc.syntax == rustSyntax && len(r) > 1 && word(r[1]):
+	case sc.syntax == rustSyntax && len(r) > 1 && Word(r[1]):
 		return 1
 	}
 	sc.lost = true
@@ -267,13 +267,13 @@ func (sc *scanner) character(rest string) int {
 // brace may have closed either a value or a block. Within the brackets of a
 // class a slash is a character.
 func (sc *scanner) slash(s string, at int) int {
-	before := trimSpace(s[:at])
-	last := lastByte(before)
+	before := TrimSpace(s[:at])
+	last := LastByte(before)
 	switch {
 	case last == "}":
 		sc.lost = true
 		return 1
-	case last != "" && (strings.Contains(")]\"'`", last) || word(rune(last[0]))) && !endsInKeyword(before):
+	case last != "" && (strings.Contains(")]\"'`", last) || Word(rune(last[0]))) && !endsInKeyword(before):
 		return 1
 	}
 	class := false
@@ -296,7 +296,7 @@ func (sc *scanner) slash(s string, at int) int {
 // endsInKeyword reports whether s ends in a word of JavaScript that a value
 // follows: a slash behind "return" begins an expression, one behind "x" divides.
 func endsInKeyword(s string) bool {
-	i := strings.LastIndexFunc(s, func(r rune) bool { return !word(r) })
+	i := strings.LastIndexFunc(s, func(r rune) bool { return !Word(r) })
 	return slices.Contains(scriptKeywords, s[i+1:])
 }
 
@@ -306,18 +306,18 @@ var scriptKeywords = []string{"return", "typeof", "case", "in", "of", "delete", 
 // startsValue reports whether a quotation mark after s opens a string in YAML,
 // where one within a plain value is a letter like any other: the mark in
 // "a: it's" opens none, that in "a: 'it'" does.
-func startsValue(s string) bool { return blank(s) || strings.ContainsAny(lastByte(s), ":-[{,?!&") }
+func startsValue(s string) bool { return Blank(s) || strings.ContainsAny(LastByte(s), ":-[{,?!&") }
 
 // inText reports whether the line s lies in a here-document or a YAML text,
 // which holds all lines that are deeper than the one that opened it.
 func (sc *scanner) inText(s string) bool {
 	switch {
 	case sc.word != "":
-		if trimSpace(s) == sc.word {
+		if TrimSpace(s) == sc.word {
 			sc.word = ""
 		}
 		return true
-	case sc.below >= 0 && (blank(s) || len(indent(s)) > sc.below):
+	case sc.below >= 0 && (Blank(s) || len(Indent(s)) > sc.below):
 		return true
 	}
 	sc.below = -1
@@ -331,7 +331,7 @@ func (sc *scanner) inText(s string) bool {
 func (sc *scanner) opens(s string) {
 	if _, after, ok := strings.Cut(s, "<<"); ok && sc.shell && !strings.HasPrefix(after, "<") {
 		after = strings.TrimLeft(after, "- \t")
-		i := strings.IndexFunc(after, func(r rune) bool { return !word(r) && !strings.ContainsRune(`'"\`, r) })
+		i := strings.IndexFunc(after, func(r rune) bool { return !Word(r) && !strings.ContainsRune(`'"\`, r) })
 		if i >= 0 {
 			after = after[:i]
 		}
@@ -340,6 +340,6 @@ func (sc *scanner) opens(s string) {
 	}
 	text := strings.TrimRight(s, " \t+-0123456789")
 	if sc.scalars && (strings.HasSuffix(text, "|") || strings.HasSuffix(text, ">")) {
-		sc.below = len(indent(s))
+		sc.below = len(Indent(s))
 	}
 }
