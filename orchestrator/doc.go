@@ -14,6 +14,7 @@
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
 //	orchestrator/edit/problem     what is wrong with a block, and the refusal that says so
 //	orchestrator/edit/lex         lines, tokens, comments and strings of each language
+//	orchestrator/edit/document    one file in lines, and where lines stand in it
 //	orchestrator/blame            which version brought a line, and what an undo leaves; pure
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps

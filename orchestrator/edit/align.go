@@ -1,5 +1,7 @@
 package edit
 
+import "agent/orchestrator/edit/document"
+
 // maxCells bounds the table of the exact alignment; longer middles are
 // aligned by the lines that occur once on either side.
 const maxCells = 1 << 18
@@ -102,23 +104,23 @@ func (al *aligner) table(a, b []string, i0, j0 int) {
 func pivot(a, b []string) (i, j int, ok bool) {
 	type seen struct{ inA, inB, i, j int32 }
 	var all []seen
-	t := newTable(len(a), func(id int32) string { return a[all[id].i] })
+	t := document.NewTable(len(a), func(id int32) string { return a[all[id].i] })
 	for k, s := range a {
-		if id, added := t.add(s); added {
+		if id, added := t.Add(s); added {
 			all = append(all, seen{inA: 1, i: int32(k)})
 		} else {
 			all[id].inA++
 		}
 	}
 	for k, s := range b {
-		if id, in := t.find(s); in {
+		if id, in := t.Find(s); in {
 			all[id].inB++
 			all[id].j = int32(k)
 		}
 	}
 	best, mid := len(b)+1, len(b)/2
 	for k, s := range b {
-		id, in := t.find(s)
+		id, in := t.Find(s)
 		if !in || all[id].inA != 1 || all[id].inB != 1 {
 			continue
 		}

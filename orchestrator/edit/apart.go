@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -27,18 +28,18 @@ type spot struct {
 //
 // An author who repeats exactly these lines is understood, whatever else
 // resembles them: Exact is asked first, and finds one place.
-func tellApart(d *document, lo, hi int) spot {
+func tellApart(d *document.Document, lo, hi int) spot {
 	q := spot{lo: lo, hi: hi, from: lo, to: hi, alone: true}
 	others, all := repeats(d, lo, hi)
 	if len(others) == 0 && all {
 		return q
 	}
 	for n := 1; n <= maxAdded && all; n++ {
-		if from := lo - n; from >= 0 && !lex.Blank(d.line(from)) && !anyEqual(d, from, lo, others, -n) {
+		if from := lo - n; from >= 0 && !lex.Blank(d.Line(from)) && !anyEqual(d, from, lo, others, -n) {
 			q.from = from
 			return q
 		}
-		if to := hi + n; to <= d.len() && !lex.Blank(d.line(to-1)) && !anyEqual(d, hi, to, others, hi-lo) {
+		if to := hi + n; to <= d.Len() && !lex.Blank(d.Line(to-1)) && !anyEqual(d, hi, to, others, hi-lo) {
 			q.to = to
 			return q
 		}
@@ -48,9 +49,9 @@ func tellApart(d *document, lo, hi int) spot {
 }
 
 // anyEqual reports whether lines [lo, hi) stand also at distance by from one of starts.
-func anyEqual(d *document, lo, hi int, starts []int, by int) bool {
+func anyEqual(d *document.Document, lo, hi int, starts []int, by int) bool {
 	for _, s := range starts {
-		if at := s + by; at >= 0 && at+hi-lo <= d.len() && equalRun(d, lo, hi, at) == hi-lo {
+		if at := s + by; at >= 0 && at+hi-lo <= d.Len() && equalRun(d, lo, hi, at) == hi-lo {
 			return true
 		}
 	}
@@ -58,9 +59,9 @@ func anyEqual(d *document, lo, hi int, starts []int, by int) bool {
 }
 
 // equalRun returns how many of the lines [lo, hi) stand also from line at on.
-func equalRun(d *document, lo, hi, at int) int {
+func equalRun(d *document.Document, lo, hi, at int) int {
 	for i := lo; i < hi; i++ {
-		if d.line(i) != d.line(at+i-lo) {
+		if d.Line(i) != d.Line(at+i-lo) {
 			return i - lo
 		}
 	}
@@ -69,17 +70,17 @@ func equalRun(d *document, lo, hi, at int) int {
 
 // repeats returns the other first lines at which lines [lo, hi) stand, and
 // whether those are all: it gives up in a file that repeats itself too much.
-func repeats(d *document, lo, hi int) (others []int, all bool) {
+func repeats(d *document.Document, lo, hi int) (others []int, all bool) {
 	key, work := lo, 0 // the longest line is the rarest, or near enough
 	for i := lo; i < hi; i++ {
-		if len(d.line(i)) > len(d.line(key)) {
+		if len(d.Line(i)) > len(d.Line(key)) {
 			key = i
 		}
 	}
-	want := d.line(key)
-	for l := range d.len() {
+	want := d.Line(key)
+	for l := range d.Len() {
 		at := l - (key - lo)
-		if !strings.HasPrefix(d.raw(l), want) || l == key || at < 0 || at+hi-lo > d.len() || d.line(l) != want {
+		if !strings.HasPrefix(d.Raw(l), want) || l == key || at < 0 || at+hi-lo > d.Len() || d.Line(l) != want {
 			continue
 		}
 		n := equalRun(d, lo, hi, at)
@@ -99,7 +100,7 @@ func repeats(d *document, lo, hi int) (others []int, all bool) {
 //
 // In the latter case each line of search is looked for after the one before
 // it; when one does not follow soon, the text is taken to be as long as search.
-func extent(d *document, lo int, search []string) int {
+func extent(d *document.Document, lo int, search []string) int {
 	from, to := lex.Outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
 		if standsAt(d, lo, s) {
@@ -108,15 +109,15 @@ func extent(d *document, lo int, search []string) int {
 	}
 	at := lo
 	for _, s := range search[from:to] {
-		if yes, _ := lex.Elision(s); yes || lex.Blank(s) || d.lang.Comment(s) {
+		if yes, _ := lex.Elision(s); yes || lex.Blank(s) || d.Lang.Comment(s) {
 			continue
 		}
 		key, f := plainKey(s), at
-		for f < d.len() && f < at+shown && plainKey(d.line(f)) != key {
+		for f < d.Len() && f < at+shown && plainKey(d.Line(f)) != key {
 			f++
 		}
-		if f == d.len() || f == at+shown {
-			return min(d.len(), lo+to-from)
+		if f == d.Len() || f == at+shown {
+			return min(d.Len(), lo+to-from)
 		}
 		at = f + 1
 	}
@@ -125,13 +126,13 @@ func extent(d *document, lo int, search []string) int {
 
 // standsAt reports whether the lines s stand from line at on, the space around
 // them and Unicode punctuation aside.
-func standsAt(d *document, at int, s []string) bool {
-	if at < 0 || at+len(s) > d.len() {
+func standsAt(d *document.Document, at int, s []string) bool {
+	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}
 	for i := range s {
-		d.work.add(workLine)
-		if f := d.line(at + i); f != s[i] && plainKey(f) != plainKey(s[i]) {
+		d.Work.Add(document.WorkLine)
+		if f := d.Line(at + i); f != s[i] && plainKey(f) != plainKey(s[i]) {
 			return false
 		}
 	}

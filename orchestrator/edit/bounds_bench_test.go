@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 // TestRecordedCasesLeaveTheWorkUntouched measures how much of the work that
@@ -36,11 +38,11 @@ func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
 		for i, b := range c.Blocks {
 			ops = append(ops, &operation{block: i + 1, path: c.Path, search: splitBody(b[0]), replace: splitBody(b[1])})
 		}
-		w := newWork()
-		w.open(len(c.Before))
-		all := w.left
+		w := document.NewWork()
+		w.Open(len(c.Before))
+		all := w.Left
 		editFile(c.Path, []byte(c.Before), ops, w)
-		if share := float64(all-w.left) / float64(all); share > most {
+		if share := float64(all-w.Left) / float64(all); share > most {
 			most, dearest = share, c.ID
 		}
 		n++

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -53,11 +54,11 @@ func TestWorkIsBounded(t *testing.T) {
 		"one long line, reflowed":   {strings.Repeat("call(alpha, beta) ", mib/18), 2000, line("call(alpha,\nbeta)\ncall(alpha%d\n"), text("c\n"), true},
 		"placeholders without file": {strings.Repeat("alpha = 1\n", mib/16), 2000, line("alpha beta %d\n"), text("# ... existing code ...\n"), false},
 	} {
-		w := newWork()
-		w.open(len(c.file))
-		all := w.left
+		w := document.NewWork()
+		w.Open(len(c.file))
+		all := w.Left
 		_, _, problems := editFile("a.py", []byte(c.file), blocksOf(c.n, c.search, c.replace), w)
-		if used := all - w.left; used > all+16*len(c.file) {
+		if used := all - w.Left; used > all+16*len(c.file) {
 			t.Errorf("%s: %d is compared, of %d allowed", name, used, all)
 		}
 		if spent := len(problems) == 1 && problems[0].Reason == overworked("a.py")[0].Reason; spent != c.spent {
@@ -102,9 +103,9 @@ func TestAThinFile(t *testing.T) {
 			t.Errorf("%q: %.300v, ends in %q", c.search, err, after[max(0, len(after)-30):])
 		}
 	}
-	d := newDocument("a.py", []byte(file))
-	for k := whole; k < viewKinds; k++ {
-		if d.view(k).find([]string{"1", "2"}, most); d.view(k).keys != nil {
+	d := document.NewDocument("a.py", []byte(file))
+	for k := document.Whole; k < document.ViewKinds; k++ {
+		if d.View(k).Find([]string{"1", "2"}, document.Most); d.View(k).Keys != nil {
 			t.Errorf("view %d is built", k)
 		}
 	}
@@ -151,7 +152,7 @@ func TestParsable(t *testing.T) {
 		t.Error("the bound on bytes does not hold")
 	}
 	open := []byte(`{"a": [` + strings.Repeat("1,", maxTokens) + "2]}\n")
-	if p := guardParse(newDocument("a.json", open), []*operation{{block: 1}}, string(open[:len(open)-2])); p == nil {
+	if p := guardParse(document.NewDocument("a.json", open), []*operation{{block: 1}}, string(open[:len(open)-2])); p == nil {
 		t.Error("JSON costs no tree and is not judged")
 	}
 }
@@ -200,7 +201,7 @@ func TestTooManyPieces(t *testing.T) {
 func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("x = 1\n", 30)
-	_, _, problems := editFile("a.py", []byte(file), blocksOf(problem.MaxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), newWork())
+	_, _, problems := editFile("a.py", []byte(file), blocksOf(problem.MaxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), document.NewWork())
 	for i, p := range problems {
 		if shown := p.Nearest != ""; p.Kind != problem.KindAmbiguous || shown != (i < problem.MaxQuoted) || p.Advice == "" {
 			t.Errorf("problem %d: %s, shown %v, %q", i+1, p.Kind, shown, p.Advice)

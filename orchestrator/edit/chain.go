@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -20,13 +21,13 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []problem.Problem) {
+func chain(d *document.Document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
-		d.shed()
-		next := newDocument(d.path, text)
-		next.work = d.work
+		d.Shed()
+		next := document.NewDocument(d.Path, text)
+		next.Work = d.Work
 		var now []*match
 		var later []*operation
 		for _, op := range missing {
@@ -35,16 +36,16 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 			} else {
 				later = append(later, op)
 			}
-			if d.work.spent() {
-				return nil, nil, overworked(d.path)
+			if d.Work.Spent() {
+				return nil, nil, overworked(d.Path)
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
-			d.cut()
+			d.Cut()
 			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
-			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
+			applied = append(applied, Applied{Block: m.op.block, Path: d.Path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
 			text = merge(next, now)
@@ -52,7 +53,7 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 		}
 		text, done = merge(next, now), append(done, now...)
 	}
-	d.cut()
+	d.Cut()
 	return text, applied, notFoundAll(d, missing, missing, nil)
 }
 
@@ -63,14 +64,14 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
-func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []problem.Problem) ([]*match, []*operation, []problem.Problem) {
+func preferChained(d *document.Document, ops []*operation, found []*match, missing []*operation, problems []problem.Problem) ([]*match, []*operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
-	if d.thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
-	var next *document
+	var next *document.Document
 	for _, op := range ops {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			break
 		}
 		matched := func(m *match) bool { return m.op == op }
@@ -78,8 +79,8 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 			continue
 		}
 		if next == nil {
-			next = newDocument(d.path, merge(d, strict))
-			next.work = d.work
+			next = document.NewDocument(d.Path, merge(d, strict))
+			next.Work = d.Work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
 		if earlier && standsStrictly(next, op) {
@@ -98,7 +99,7 @@ func loosely(m *match) bool {
 }
 
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
-func standsStrictly(d *document, op *operation) bool {
+func standsStrictly(d *document.Document, op *operation) bool {
 	f, _ := locateStrict(d, op.search, op.replace)
 	return len(f.places)+len(f.ambiguous) > 0
 }
@@ -109,7 +110,7 @@ func standsStrictly(d *document, op *operation) bool {
 //
 // A block before them all cannot have been written against their result: if
 // its lines only turn up there, that is chance.
-func matchChained(next *document, op *operation, done []*match) *match {
+func matchChained(next *document.Document, op *operation, done []*match) *match {
 	if op.every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
 		return nil
 	}
@@ -132,10 +133,10 @@ func matchChained(next *document, op *operation, done []*match) *match {
 //
 // It is for the report alone. Positions that the splices do not touch are
 // exact; a line that was put in has the line it was put at.
-func originalLine(d *document, splices []splice, at int) int {
+func originalLine(d *document.Document, splices []splice, at int) int {
 	shift := 0
 	for _, s := range splices {
-		grown := strings.Count(s.text, string(d.sep)) // each of its lines has an end
+		grown := strings.Count(s.text, string(d.Sep)) // each of its lines has an end
 		if at < s.lo+shift {
 			break
 		}

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"fmt"
 	"testing"
 )
 
@@ -103,18 +102,4 @@ func TestBlankLinesAroundSearchCountWhereTheFileHasThem(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-}
-
-// A line in a string is no remark, whatever it looks like.
-func Example_remark() {
-	d := newDocument("a.py", []byte("# a\nx = 1 # b\n\"\"\"\n# c\n\"\"\"\n"))
-	for i := range d.len() {
-		fmt.Printf("%t %q\n", d.remark(i), d.tail(i))
-	}
-	// Output:
-	// true ""
-	// false " # b"
-	// false ""
-	// false ""
-	// false ""
 }

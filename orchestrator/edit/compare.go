@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -35,7 +36,7 @@ type alignment struct {
 // or shorter by the lines that were put in or taken out. So lines somewhat
 // outside the window take part, and the first and the last line that say
 // enough to be recognised tell where the text begins and ends.
-func newAlignment(d *document, n near, search []string) *alignment {
+func newAlignment(d *document.Document, n near, search []string) *alignment {
 	lo, hi := lex.Outer(search)
 	a := &alignment{search: search[lo:hi], first: lo, lo: n.lo, hi: n.hi}
 	a.at = make([]int, len(a.search))
@@ -46,7 +47,7 @@ func newAlignment(d *document, n near, search []string) *alignment {
 	// the rest differ, but the first difference is told right.
 	if len(a.search) > maxAligned {
 		for i := range a.at {
-			if l := n.lo + i; l < d.len() && plainKey(a.search[i]) == plainKey(d.line(l)) {
+			if l := n.lo + i; l < d.Len() && plainKey(a.search[i]) == plainKey(d.Line(l)) {
 				a.at[i] = l
 			}
 		}
@@ -55,7 +56,7 @@ func newAlignment(d *document, n near, search []string) *alignment {
 	// A quarter of the text may be missing or new. More than that, and it is
 	// hardly the text that was meant.
 	pad := min(2+len(a.search)/4, 20)
-	a.common(d, max(0, n.lo-pad), min(d.len(), n.hi+pad))
+	a.common(d, max(0, n.lo-pad), min(d.Len(), n.hi+pad))
 	// Each line that tells implies where the text would begin if nothing were
 	// missing before it; the first one decides the beginning and the last one the
 	// end.
@@ -69,7 +70,7 @@ func newAlignment(d *document, n near, search []string) *alignment {
 		}
 	}
 	if from >= 0 {
-		a.lo, a.hi = max(0, from), min(d.len(), to)
+		a.lo, a.hi = max(0, from), min(d.Len(), to)
 	}
 	for i, l := range a.at {
 		if l < a.lo || l >= a.hi { // a brace that stands outside
@@ -85,10 +86,10 @@ func newAlignment(d *document, n near, search []string) *alignment {
 //
 // The table is filled from the end, so that the walk from the front can choose at
 // each step. On a tie it leaves a line out rather than pair it.
-func (a *alignment) common(d *document, lo, hi int) {
+func (a *alignment) common(d *document.Document, lo, hi int) {
 	file := make([]string, hi-lo)
 	for j := range file {
-		file[j] = plainKey(d.line(lo + j))
+		file[j] = plainKey(d.Line(lo + j))
 	}
 	n, w := len(a.search), len(file)+1
 	best := make([]int32, (n+1)*w)
@@ -138,7 +139,7 @@ const maxDiffering = 3
 //
 // Space and look-alike characters are shown by signs, but only where they are
 // the difference: elsewhere they would only be in the way.
-func (a *alignment) differences(d *document) string {
+func (a *alignment) differences(d *document.Document) string {
 	var b strings.Builder
 	told, more := 0, 0
 	tell := func(mine, line int) {
@@ -147,11 +148,11 @@ func (a *alignment) differences(d *document) string {
 			more++
 			return
 		case mine < 0:
-			fmt.Fprintf(&b, "  line %d is not in yours: %s\n", line+1, printable(cutAround(d.line(line), 0, 200)))
+			fmt.Fprintf(&b, "  line %d is not in yours: %s\n", line+1, printable(cutAround(d.Line(line), 0, 200)))
 		case line < 0:
 			fmt.Fprintf(&b, "  your line %d is not there: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
 		default:
-			writePair(&b, a.first+mine+1, a.search[mine], line+1, d.line(line))
+			writePair(&b, a.first+mine+1, a.search[mine], line+1, d.Line(line))
 		}
 		told++
 	}
@@ -183,15 +184,15 @@ func (a *alignment) differences(d *document) string {
 //
 // Blank lines are passed over on either side: they are no difference that a
 // person would name.
-func (a *alignment) gap(d *document, i, j, f, g int, tell func(mine, line int)) {
+func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, line int)) {
 	even := j-i == g-f
 	for i < j || f < g {
 		switch {
 		case i < j && lex.Blank(a.search[i]):
 			i++
-		case f < g && lex.Blank(d.line(f)):
+		case f < g && lex.Blank(d.Line(f)):
 			f++
-		case i < j && f < g && (even || akin(a.search[i], d.line(f))):
+		case i < j && f < g && (even || akin(a.search[i], d.Line(f))):
 			tell(i, f)
 			i, f = i+1, f+1
 		case i < j && (f >= g || j-i >= g-f):
@@ -206,14 +207,14 @@ func (a *alignment) gap(d *document, i, j, f, g int, tell func(mine, line int)) 
 
 // spacing tells the pairs whose lines differ in space or punctuation, for a
 // SEARCH that differs in nothing else. Trailing space is told only when it is all there is.
-func (a *alignment) spacing(d *document, tell func(mine, line int)) {
+func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 	for _, trailing := range []bool{false, true} {
 		told := false
 		for i, l := range a.at {
 			if l < 0 || lex.Blank(a.search[i]) {
 				continue
 			}
-			s, f := a.search[i], d.line(l)
+			s, f := a.search[i], d.Line(l)
 			if !trailing {
 				s, f = strings.TrimRight(s, " \t\r"), strings.TrimRight(f, " \t\r")
 			}

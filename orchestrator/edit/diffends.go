@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -20,9 +21,9 @@ func endsIn(cr []bool, i int) string {
 // A program that compares files of mixed ends, or changes the ends, writes
 // them into its diff. Elsewhere new lines take the ends of the file, since few
 // authors know them.
-func verbatim(op *operation, d *document, places []place) []splice {
+func verbatim(op *operation, d *document.Document, places []place) []splice {
 	h := op.hunk
-	if h == nil || h.oldCR == nil && h.newCR == nil || len(places) != 1 || places[0].groups != nil || d.sep != '\n' {
+	if h == nil || h.oldCR == nil && h.newCR == nil || len(places) != 1 || places[0].groups != nil || d.Sep != '\n' {
 		return nil
 	}
 	p := places[0]
@@ -31,7 +32,7 @@ func verbatim(op *operation, d *document, places []place) []splice {
 		return nil
 	}
 	for i := range n {
-		if end := d.end(p.lo + i); end != endsIn(h.oldCR, i) && (end != "" || !h.oldNoEOL) {
+		if end := d.End(p.lo + i); end != endsIn(h.oldCR, i) && (end != "" || !h.oldNoEOL) {
 			return nil
 		}
 	}

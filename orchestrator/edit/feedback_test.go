@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -99,7 +100,7 @@ func TestAmbiguousPlacesAreCountedAndShown(t *testing.T) {
 		switch {
 		case n == 2:
 			want = "SEARCH stands at 2 places, lines 3 and 11\n"
-		case n >= most:
+		case n >= document.Most:
 			want = "SEARCH stands at 5 or more places, lines 3, 11, 19, 27 and 35\n"
 		}
 		if !strings.Contains(got, want) {
@@ -132,7 +133,7 @@ func TestFilesOfTheSameNameAreProposed(t *testing.T) {
 func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
 	t.Parallel()
 	file := bars("alpha one two|beta one|gamma||alpha one|beta two|delta||alpha one two|beta three|gamma four||other")
-	d := newDocument("a.txt", []byte(strings.Join(file, "\n")+"\n"))
+	d := document.NewDocument("a.txt", []byte(strings.Join(file, "\n")+"\n"))
 	for _, c := range []struct {
 		search string
 		want   []int // first lines, from 1, best first
@@ -147,7 +148,7 @@ func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
 		var got []int
 		for _, n := range nearest(d, bars(c.search)) {
 			got = append(got, n.lo+1)
-			if n.score <= 0 || n.score > 1 || n.lo < 0 || n.hi > d.len() {
+			if n.score <= 0 || n.score > 1 || n.lo < 0 || n.hi > d.Len() {
 				t.Errorf("%q: %+v", c.search, n)
 			}
 		}
@@ -159,7 +160,7 @@ func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
 
 func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
 	t.Parallel()
-	d := newDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
+	d := document.NewDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
 	for replace, want := range map[string]int{
 		"    total = 100|}":        3,
 		"    total = 100 \t|}":     3,

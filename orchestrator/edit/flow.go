@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -14,22 +15,22 @@ import (
 // Equal tokens alone do not say so. "return" and "x" on two lines are two
 // statements in some languages, "- a" and "- b" joined are one item in YAML,
 // and a docstring with other breaks is another string.
-func flows(d *document, search []string, groups []group) bool {
-	code := d.lang.Code(search)
+func flows(d *document.Document, search []string, groups []group) bool {
+	code := d.Lang.Code(search)
 	for _, g := range groups {
 		file := make([]string, 0, g.f1-g.f0)
 		for i := g.f0; i < g.f1; i++ {
-			file = append(file, d.line(i))
+			file = append(file, d.Line(i))
 		}
 		if len(file) == 0 || g.s1-g.s0 == len(file) && slices.EqualFunc(search[g.s0:g.s1], file, sameLoosely) {
 			continue
 		}
 		for i, s := range file {
-			if !d.outside(g.f0+i) || d.bare()[g.f0+i] != s || peculiar(d.lang, s) {
+			if !d.Outside(g.f0+i) || d.Bare()[g.f0+i] != s || peculiar(d.Lang, s) {
 				return false
 			}
 		}
-		if !slices.Equal(code[g.s0:g.s1], search[g.s0:g.s1]) || !breaksMeanNothing(d.lang.Flow, search[g.s0:g.s1], file) {
+		if !slices.Equal(code[g.s0:g.s1], search[g.s0:g.s1]) || !breaksMeanNothing(d.Lang.Flow, search[g.s0:g.s1], file) {
 			return false
 		}
 	}
@@ -37,7 +38,7 @@ func flows(d *document, search []string, groups []group) bool {
 }
 
 // sameLoosely reports whether two lines differ in indentation and punctuation at most.
-func sameLoosely(a, b string) bool { return loose.key(a) == loose.key(b) }
+func sameLoosely(a, b string) bool { return document.Loose.Key(a) == document.Loose.Key(b) }
 
 // peculiar reports whether space means something in the line s though it
 // does not in the language as a whole: a directive of the C preprocessor, a
@@ -96,8 +97,8 @@ func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 // each to the next, in a language where depth has a meaning; a first line that
 // lost its indentation to a tag does not count. "if a:", "  b", "c" is another
 // program than "if a:", "  b", "  c".
-func sameSteps(d *document, search []string, groups []group) bool {
-	if !d.lang.Offside {
+func sameSteps(d *document.Document, search []string, groups []group) bool {
+	if !d.Lang.Offside {
 		return true
 	}
 	pairs := depths(d, search, groups)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -18,19 +19,19 @@ const guardLines = 40
 //
 // An empty SEARCH would match everywhere. It is sound only for a file that
 // is empty or absent, and such blocks have become whole contents before.
-func checkBlock(d *document, op *operation) *problem.Problem {
-	p := &problem.Problem{Block: op.block, Path: d.path, Kind: problem.KindRefused}
+func checkBlock(d *document.Document, op *operation) *problem.Problem {
+	p := &problem.Problem{Block: op.block, Path: d.Path, Kind: problem.KindRefused}
 	if lo, hi := lex.Outer(op.search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
 		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
-		if d.len() == 0 {
+		if d.Len() == 0 {
 			return nil
 		}
 		return p
 	}
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
-	if line, ok := lex.Promised(d.lang, op.replace, op.search); ok && !d.holds(line) {
+	if line, ok := lex.Promised(d.Lang, op.replace, op.search); ok && !d.Holds(line) {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
@@ -42,7 +43,7 @@ func checkBlock(d *document, op *operation) *problem.Problem {
 }
 
 // guardEdit judges the result of the edits of one file.
-func guardEdit(d *document, ops []*operation, left int) *problem.Problem {
+func guardEdit(d *document.Document, ops []*operation, left int) *problem.Problem {
 	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
 		return nil
 	}
@@ -54,26 +55,26 @@ func guardEdit(d *document, ops []*operation, left int) *problem.Problem {
 // Emptying a file is a known failure of models that lose the thread: they
 // repeat a file's beginning and stop. Small files are exempt, because there
 // half of the text is soon reached by honest edits.
-func guardSize(d *document, block, left int) *problem.Problem {
-	if d.len() < guardLines || 2*left >= len(d.text) {
+func guardSize(d *document.Document, block, left int) *problem.Problem {
+	if d.Len() < guardLines || 2*left >= len(d.Text) {
 		return nil
 	}
 	return &problem.Problem{
-		Block: block, Path: d.path, Kind: problem.KindRefused,
-		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", left, len(d.text)),
+		Block: block, Path: d.Path, Kind: problem.KindRefused,
+		Reason: fmt.Sprintf("%d bytes would be left of %d: more than half of the file would go", left, len(d.Text)),
 		Advice: "send a unified diff, which names every line that goes, or delete the file",
 	}
 }
 
 // guardInterpreter refuses a result in which something stands above the line
 // that names the interpreter of a script: there it is but a comment.
-func guardInterpreter(d *document, ops []*operation, after string) *problem.Problem {
-	first, _, _ := strings.Cut(d.text, "\n")
+func guardInterpreter(d *document.Document, ops []*operation, after string) *problem.Problem {
+	first, _, _ := strings.Cut(d.Text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
 		return nil
 	}
 	return &problem.Problem{
-		Block: ops[0].block, Path: d.path, Kind: problem.KindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", problem.Quote(first)),
+		Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", problem.Quote(first)),
 		Advice: "put the new lines below it",
 	}
 }

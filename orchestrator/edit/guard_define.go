@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -36,14 +37,14 @@ const manyDefinitions = 6
 // A file with "def total" and a call of total() that comes out with the call
 // alone is refused. It is not when the edit also imports or assigns another
 // total, nor when what is left is cart.total(): that may be any object's method.
-func guardDefinitions(d *document, ops []*operation, after string, whole bool) *problem.Problem {
-	before := d.text
+func guardDefinitions(d *document.Document, ops []*operation, after string, whole bool) *problem.Problem {
+	before := d.Text
 	after = strings.TrimPrefix(after, lex.BOM)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
 		return nil
 	}
-	old, _ := definitions(d.path, before)
-	now, users := definitions(d.path, after)
+	old, _ := definitions(d.Path, before)
+	now, users := definitions(d.Path, after)
 	if users == nil {
 		return nil
 	}
@@ -58,7 +59,7 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 	}
 	if whole && len(old) >= manyDefinitions && 2*len(gone) > len(old) {
 		return &problem.Problem{
-			Block: ops[0].block, Path: d.path, Kind: problem.KindRefused,
+			Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused,
 			Reason: fmt.Sprintf("%d of %d definitions would go, %s the first", len(gone), len(old), gone[0].shown),
 			Advice: "send edits of the parts that change, or a unified diff, which names every line that goes",
 		}
@@ -70,8 +71,8 @@ func guardDefinitions(d *document, ops []*operation, after string, whole bool) *
 // the result. The block that names the definition is at fault: the first whose
 // SEARCH holds "def total". A file given whole has no SEARCH, and its first
 // block is named.
-func dropped(d *document, ops []*operation, g definition, line int, after string) *problem.Problem {
-	p := &problem.Problem{Block: ops[0].block, Path: d.path, Kind: problem.KindRefused, Lines: []int{line}}
+func dropped(d *document.Document, ops []*operation, g definition, line int, after string) *problem.Problem {
+	p := &problem.Problem{Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused, Lines: []int{line}}
 	for _, op := range ops {
 		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, g.shown) }) {
 			p.Block = op.block
@@ -79,7 +80,7 @@ func dropped(d *document, ops []*operation, g definition, line int, after string
 		}
 	}
 	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
-	p.Nearest = around(newDocument(d.path, []byte(after)), line)
+	p.Nearest = around(document.NewDocument(d.Path, []byte(after)), line)
 	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -65,8 +66,8 @@ func keepImports(name, before, after string) (text string, kept []string) {
 	}
 	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {
-		d := newDocument(name, []byte(after))
-		after = d.mark + insert(d, placeOf(d, is, m, old, now), m.text)
+		d := document.NewDocument(name, []byte(after))
+		after = d.Mark + insert(d, placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
 		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
 		is, _ = newListing(strings.TrimPrefix(after, lex.BOM), lang)
@@ -86,9 +87,9 @@ func (l *listing) alone(m imported, all []imported) imported {
 			return m
 		}
 	}
-	d := newDocument("", []byte(l.text))
+	d := document.NewDocument("", []byte(l.text))
 	if m.hi == m.lo+1 {
-		m.text = d.line(m.lo)
+		m.text = d.Line(m.lo)
 	}
 	return m
 }
@@ -97,12 +98,12 @@ func (l *listing) alone(m imported, all []imported) imported {
 //
 // Behind a last line without a line end the new line gets one before it and
 // none after it: whether the file ends in one is not for this edit to change.
-func insert(d *document, at int, line string) string {
-	cut := d.off[at]
-	if at > 0 && at == d.len() && d.end(at-1) == "" {
-		return d.text + d.eol + line
+func insert(d *document.Document, at int, line string) string {
+	cut := d.Off[at]
+	if at > 0 && at == d.Len() && d.End(at-1) == "" {
+		return d.Text + d.EOL + line
 	}
-	return d.text[:cut] + line + d.endNear(at, at) + d.text[cut:]
+	return d.Text[:cut] + line + d.EndNear(at, at) + d.Text[cut:]
 }
 
 // placeOf returns the line before which a dropped import goes: behind what is
@@ -111,7 +112,7 @@ func insert(d *document, at int, line string) string {
 //
 // A linter of import order is then content where it was before. Of two
 // neighbours that are equally near, the one above counts.
-func placeOf(d *document, is *listing, m imported, old, now []imported) int {
+func placeOf(d *document.Document, is *listing, m imported, old, now []imported) int {
 	for _, n := range now {
 		if n.module == m.module {
 			return n.hi
@@ -146,9 +147,9 @@ func placeOf(d *document, is *listing, m imported, old, now []imported) int {
 // An import above a docstring would make a plain string of it, one above
 // "use client" would void the directive, and one above an import from
 // __future__ is an error of Python's.
-func (l *listing) head(d *document) int {
+func (l *listing) head(d *document.Document) int {
 	at := 0
-	for at < d.len() && (strings.HasPrefix(d.line(at), "#!") || strings.HasPrefix(d.line(at), "# -*-")) {
+	for at < d.Len() && (strings.HasPrefix(d.Line(at), "#!") || strings.HasPrefix(d.Line(at), "# -*-")) {
 		at++
 	}
 	for i := 0; i < len(l.toks); i++ {
@@ -166,7 +167,7 @@ func (l *listing) head(d *document) int {
 			at = l.line(i-1) + strings.Count(strings.TrimRight(l.is(i-1), "\r\n"), "\n")
 		}
 	}
-	return min(at, d.len())
+	return min(at, d.Len())
 }
 
 // imports lists what the statements at the top level of a file import. A

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -119,7 +120,7 @@ func addGoImport(text, line string) string {
 	if err != nil {
 		return text
 	}
-	d := newDocument("", []byte(text))
+	d := document.NewDocument("", []byte(text))
 	at, add := fset.Position(f.Name.End()).Line, "import "+line
 	if len(f.Imports) > 0 {
 		at = fset.Position(f.Imports[len(f.Imports)-1].End()).Line
@@ -138,5 +139,5 @@ func addGoImport(text, line string) string {
 		}
 		break
 	}
-	return d.mark + insert(d, at, add)
+	return d.Mark + insert(d, at, add)
 }

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 
@@ -39,23 +40,23 @@ const (
 //
 // A file that did not parse before is let through whatever becomes of it: the
 // edit may be one step of its repair, and how many are left is not known here.
-func guardParse(d *document, ops []*operation, after string) *problem.Problem {
-	check := parserOf(d.path)
-	if check == nil || len(after) > maxParsed || len(d.text) > maxParsed {
+func guardParse(d *document.Document, ops []*operation, after string) *problem.Problem {
+	check := parserOf(d.Path)
+	if check == nil || len(after) > maxParsed || len(d.Text) > maxParsed {
 		return nil
 	}
-	if path.Ext(d.path) != ".json" && (!parsable(after) || !parsable(d.text)) { // JSON is read without a tree
+	if path.Ext(d.Path) != ".json" && (!parsable(after) || !parsable(d.Text)) { // JSON is read without a tree
 		return nil
 	}
 	text := strings.TrimPrefix(after, lex.BOM)
 	f := check(text)
-	if f == nil || check(d.text) != nil {
+	if f == nil || check(d.Text) != nil {
 		return nil
 	}
-	now := newDocument(d.path, []byte(text))
+	now := document.NewDocument(d.Path, []byte(text))
 	line, column := position(now, f.At)
 	p := &problem.Problem{
-		Path: d.path, Kind: problem.KindRefused, Lines: []int{line},
+		Path: d.Path, Kind: problem.KindRefused, Lines: []int{line},
 		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.Why),
 		Nearest: around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
@@ -67,12 +68,12 @@ func guardParse(d *document, ops []*operation, after string) *problem.Problem {
 }
 
 // position returns the line and the column, both from 1, of a byte of the text.
-func position(d *document, at int) (line, column int) {
-	at = min(max(at, 0), len(d.text))
-	for line < d.len()-1 && int(d.off[line+1]) <= at {
+func position(d *document.Document, at int) (line, column int) {
+	at = min(max(at, 0), len(d.Text))
+	for line < d.Len()-1 && int(d.Off[line+1]) <= at {
 		line++
 	}
-	return line + 1, at - int(d.off[line]) + 1
+	return line + 1, at - int(d.Off[line]) + 1
 }
 
 // A check returns where a text cannot be parsed, nil when it can.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -91,7 +92,7 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 			if ext == ".go" {
 				before = []byte("package a\n")
 			}
-			d := newDocument("a"+ext, before)
+			d := document.NewDocument("a"+ext, before)
 			p := guardParse(d, []*operation{{block: 1}}, text)
 			if p != nil && (p.Block != 1 || p.Kind != problem.KindRefused || len(p.Lines) != 1) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
@@ -112,17 +113,17 @@ func TestAPanicOfAParserIsNoObjection(t *testing.T) {
 func TestLargeFilesAreLeftToTheGates(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("# line\n", maxParsed/7+1) + "x = (\n"
-	if p := guardParse(newDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text); p != nil {
+	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text); p != nil {
 		t.Errorf("%+v", p)
 	}
-	if p := guardParse(newDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text[len(text)-20:]); p == nil {
+	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text[len(text)-20:]); p == nil {
 		t.Error("the same in small is not refused")
 	}
 }
 
 func TestThePlaceIsALineAndAColumn(t *testing.T) {
 	t.Parallel()
-	d := newDocument("", []byte("ab\r\nc\n\nd"))
+	d := document.NewDocument("", []byte("ab\r\nc\n\nd"))
 	for at, want := range map[int]string{0: "1:1", 1: "1:2", 4: "2:1", 6: "3:1", 7: "4:1", 8: "4:2", 99: "4:2", -1: "1:1"} {
 		line, column := position(d, at)
 		if got := fmt.Sprintf("%d:%d", line, column); got != want {

@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 // What is put back goes next to what it stood next to, whatever the file has
@@ -76,7 +78,7 @@ func TestALineIsInsertedAtAnyPlace(t *testing.T) {
 		{"a\nb", 2, "a\nb\nx"},
 		{"a\r\nb", 2, "a\r\nb\r\nx"},
 	} {
-		if got := insert(newDocument("", []byte(c.text)), c.at, "x"); got != c.want {
+		if got := insert(document.NewDocument("", []byte(c.text)), c.at, "x"); got != c.want {
 			t.Errorf("%q at %d: %q, want %q", c.text, c.at, got, c.want)
 		}
 	}
@@ -110,7 +112,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 		{6, 2, false, ""},
 		{5, 1, true, ""},
 	} {
-		d := newDocument("x.py", []byte(strings.Join(all[:c.had], "")))
+		d := document.NewDocument("x.py", []byte(strings.Join(all[:c.had], "")))
 		p := guardDefinitions(d, []*operation{{block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
 		if p == nil && c.reason != "" || p != nil && p.Reason != c.reason {
 			t.Errorf("%d of %d kept, whole %v: %+v", c.keeps, c.had, c.whole, p)
@@ -120,7 +122,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 
 func TestTheBlockThatHoldsTheDefinitionIsAtFault(t *testing.T) {
 	t.Parallel()
-	d := newDocument("x.py", []byte("def f(): ...\nf()\n"))
+	d := document.NewDocument("x.py", []byte("def f(): ...\nf()\n"))
 	ops := []*operation{{block: 1, search: []string{"f()"}}, {block: 2, search: []string{"def f(): ..."}}}
 	p := guardDefinitions(d, ops, "f()\n", false)
 	if p == nil || p.Block != 2 || !strings.Contains(p.Reason, "drops `def f`, which line 1") {
@@ -153,7 +155,7 @@ func TestAFileThatWasBrokenIsNotJudged(t *testing.T) {
 		{"x = [\n", "x = (\n", false},
 		{"x = [\n", "x = 1\n", false},
 	} {
-		p := guardParse(newDocument("x.py", []byte(c.before)), []*operation{{block: 4}, {block: 5}}, c.after)
+		p := guardParse(document.NewDocument("x.py", []byte(c.before)), []*operation{{block: 4}, {block: 5}}, c.after)
 		if (p != nil) != c.refused || p != nil && p.Block != 0 {
 			t.Errorf("%q to %q: %+v", c.before, c.after, p)
 		}

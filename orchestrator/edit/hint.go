@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -15,7 +16,7 @@ import (
 // letter: numbers go stale, and models write wrong ones. A hint that fits
 // several places, or none, changes nothing, and the refusal stands. replace is
 // that of op without a fence that was set aside.
-func choose(op *operation, d *document, replace []string, f finding) finding {
+func choose(op *operation, d *document.Document, replace []string, f finding) finding {
 	var lines []int
 	switch {
 	case op.every:
@@ -23,7 +24,7 @@ func choose(op *operation, d *document, replace []string, f finding) finding {
 			f.places = nil
 		}
 	case len(f.ambiguous) > 0:
-		for _, hint := range []func(*operation, *document) []int{byLine, bySection, byEnding} {
+		for _, hint := range []func(*operation, *document.Document) []int{byLine, bySection, byEnding} {
 			if lines = hint(op, d); len(lines) == 1 {
 				break
 			}
@@ -46,16 +47,16 @@ func choose(op *operation, d *document, replace []string, f finding) finding {
 // counts. Programs that make diffs write true numbers, and repetitive files
 // need them: a table of equal lines has no other context. Models write
 // numbers that are wrong, but then the counts mostly are too.
-func byLine(op *operation, d *document) []int {
+func byLine(op *operation, d *document.Document) []int {
 	lo := op.line - 1
 	if h := op.hunk; h != nil && h.trusted {
 		lo = h.line - 1
 	}
-	if lo < 0 || lo+len(op.search) > d.len() {
+	if lo < 0 || lo+len(op.search) > d.Len() {
 		return nil
 	}
 	for i, s := range op.search {
-		if d.line(lo+i) != s {
+		if d.Line(lo+i) != s {
 			return nil
 		}
 	}
@@ -64,24 +65,24 @@ func byLine(op *operation, d *document) []int {
 
 // byEnding returns the place at the end of the file, when the form says so
 // and search stands there.
-func byEnding(op *operation, d *document) []int {
+func byEnding(op *operation, d *document.Document) []int {
 	if !op.ending {
 		return nil
 	}
 	last := *op
-	last.line, last.hunk = d.len()-len(op.search)+1, nil
+	last.line, last.hunk = d.Len()-len(op.search)+1, nil
 	return byLine(&last, d)
 }
 
 // bySection returns the places in the section that the form names. Lines
 // that stand very often are not looked for.
-func bySection(op *operation, d *document) []int {
+func bySection(op *operation, d *document.Document) []int {
 	lo, hi, ok := section(d, op.under)
 	if !ok {
 		return nil
 	}
-	places := d.findExact(op.search, rare)
-	if len(places) == rare {
+	places := d.FindExact(op.search, document.Rare)
+	if len(places) == document.Rare {
 		return nil
 	}
 	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.search) > hi })
@@ -94,16 +95,16 @@ func bySection(op *operation, d *document) []int {
 //
 // A heading must stand once in the section of the one before it. Of two, only
 // the author knows which was meant.
-func section(d *document, headings []string) (lo, hi int, ok bool) {
-	hi = d.len()
+func section(d *document.Document, headings []string) (lo, hi int, ok bool) {
+	hi = d.Len()
 	for _, h := range headings {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			return 0, 0, false
 		}
-		places, _ := d.view(loose).find([]string{h}, rare)
+		places, _ := d.View(document.Loose).Find([]string{h}, document.Rare)
 		n := len(places)
-		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || lex.TrimSpace(d.line(i)) != lex.TrimSpace(h) })
-		if n == rare || len(places) != 1 {
+		places = slices.DeleteFunc(places, func(i int) bool { return i < lo || i >= hi || lex.TrimSpace(d.Line(i)) != lex.TrimSpace(h) })
+		if n == document.Rare || len(places) != 1 {
 			return 0, 0, false
 		}
 		at := places[0]
@@ -123,16 +124,16 @@ const maxSection = 20000
 
 // bodyEnd returns the line behind the last that belongs to the block which
 // line at begins, at+1 when it begins none; ok is false when it is too long.
-func bodyEnd(d *document, at int) (end int, ok bool) {
-	depth, end := len(lex.Indent(d.line(at))), at+1
-	for i := at + 1; i < d.len(); i++ {
-		d.work.add(workLine)
-		s := lex.TrimSpace(d.line(i))
+func bodyEnd(d *document.Document, at int) (end int, ok bool) {
+	depth, end := len(lex.Indent(d.Line(at))), at+1
+	for i := at + 1; i < d.Len(); i++ {
+		d.Work.Add(document.WorkLine)
+		s := lex.TrimSpace(d.Line(i))
 		switch {
 		case i-at > maxSection:
 			return 0, false
 		case s == "":
-		case len(lex.Indent(d.line(i))) > depth:
+		case len(lex.Indent(d.Line(i))) > depth:
 			end = i + 1
 		case end == at+1 || strings.IndexByte(")]}", s[0]) < 0:
 			return end, true
@@ -149,19 +150,19 @@ func bodyEnd(d *document, at int) (end int, ok bool) {
 // too, or did not know of them; to change some of the places would leave half
 // of a renaming. Then all of them are named, from 1, as for any block that
 // could mean several places; so are places that share lines, or are too many.
-func everywhere(op *operation, d *document, ambiguous []int) (lines, several []int) {
+func everywhere(op *operation, d *document.Document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.search, "\n")
-	d.work.add(4 * len(d.text)) // it is read for what to find, to count and to tell
-	if lex.AllBlank(op.search) || !strings.Contains(d.plain(), text) {
+	d.Work.Add(4 * len(d.Text)) // it is read for what to find, to count and to tell
+	if lex.AllBlank(op.search) || !strings.Contains(d.Plain(), text) {
 		return nil, ambiguous
 	}
-	lines = d.findExact(op.search, MaxBlocks+1)
+	lines = d.FindExact(op.search, MaxBlocks+1)
 	for i := 1; i < len(lines); i++ {
 		if lines[i] < lines[i-1]+len(op.search) {
 			return nil, within(d, text)
 		}
 	}
-	if len(lines) > MaxBlocks || strings.Count(d.plain(), text) != len(lines) {
+	if len(lines) > MaxBlocks || strings.Count(d.Plain(), text) != len(lines) {
 		return nil, within(d, text)
 	}
 	return lines, nil
@@ -169,10 +170,10 @@ func everywhere(op *operation, d *document, ambiguous []int) (lines, several []i
 
 // within returns the first lines, from 1, at which a text stands, be it
 // within a line.
-func within(d *document, text string) []int {
+func within(d *document.Document, text string) []int {
 	var lines []int
-	body, line := d.plain(), 0
-	for len(lines) < most {
+	body, line := d.Plain(), 0
+	for len(lines) < document.Most {
 		i := strings.Index(body, text)
 		if i < 0 {
 			break
@@ -189,13 +190,13 @@ func within(d *document, text string) []int {
 // when their lines stand at just as many places: whichever block means which,
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
-func dealt(d *document, ops []*operation) []*operation {
+func dealt(d *document.Document, ops []*operation) []*operation {
 	if len(ops) < 2 {
 		return ops
 	}
 	equal := map[string][]int{}
 	for i, op := range ops {
-		d.work.add(workBlock)
+		d.Work.Add(document.WorkBlock)
 		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {
 			key := strings.Join(op.search, "\n") + "\x00" + strings.Join(op.replace, "\n")
 			equal[key] = append(equal[key], i)
@@ -207,10 +208,10 @@ func dealt(d *document, ops []*operation) []*operation {
 	out := slices.Clone(ops)
 	for _, group := range equal {
 		op := ops[group[0]]
-		if len(group) < 2 || lex.AllBlank(op.search) || d.work.spent() {
+		if len(group) < 2 || lex.AllBlank(op.search) || d.Work.Spent() {
 			continue
 		}
-		at := d.findExact(op.search, len(group)+1)
+		at := d.FindExact(op.search, len(group)+1)
 		if len(at) != len(group) {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 const sections = `class A:
@@ -47,17 +49,17 @@ func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
 		{"class A:|def f(self):|b()", 6, 5}, // heads nothing in the section
 	} {
 		for _, ends := range []string{"\n", "\r\n"} {
-			d := newDocument("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
+			d := document.NewDocument("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
 			lo, hi, ok := section(d, strings.Split(c.headings, "|"))
 			if ok != (c.lo > 0) || ok && (lo+1 != c.lo || hi != c.hi) {
 				t.Errorf("%s: lines %d to %d, %v; want %d to %d", c.headings, lo+1, hi, ok, c.lo, c.hi)
 			}
 		}
 	}
-	if _, _, ok := section(newDocument("x", []byte("a\n")), nil); ok {
+	if _, _, ok := section(document.NewDocument("x", []byte("a\n")), nil); ok {
 		t.Error("no heading heads the whole file")
 	}
-	long := newDocument("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
+	long := document.NewDocument("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
 	if _, _, ok := section(long, []string{"a"}); ok {
 		t.Error("a section beyond the bound was taken")
 	}
@@ -92,14 +94,14 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 		{"every place of one that differs in space", operation{search: []string{" a "}, every: true}, "[4]"},
 	} {
 		var lines []int
-		for _, p := range find(newDocument("x.txt", []byte(file)), &c.op).places {
+		for _, p := range find(document.NewDocument("x.txt", []byte(file)), &c.op).places {
 			lines = append(lines, p.lo+1)
 		}
 		if got := strings.TrimPrefix(fmt.Sprint(lines), "[]"); got != c.want {
 			t.Errorf("%s: lines %s, want %s", c.name, got, c.want)
 		}
 	}
-	shared := find(newDocument("x.txt", []byte("a\na\na\n")), &operation{search: []string{"a", "a"}, every: true})
+	shared := find(document.NewDocument("x.txt", []byte("a\na\na\n")), &operation{search: []string{"a", "a"}, every: true})
 	if len(shared.places) > 0 || len(shared.ambiguous) == 0 {
 		t.Errorf("places that share lines: %+v", shared)
 	}
@@ -108,7 +110,7 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 func TestEqualBlocksAreDealtToEqualPlaces(t *testing.T) {
 	t.Parallel()
 	deal := func(file string, ops ...*operation) (lines []int) {
-		for _, op := range dealt(newDocument("x", []byte(file)), ops) {
+		for _, op := range dealt(document.NewDocument("x", []byte(file)), ops) {
 			lines = append(lines, op.line)
 		}
 		return lines

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -48,7 +49,7 @@ type depth struct{ search, file string }
 // Blank lines teach nothing, since editors and models strip them. Where
 // SEARCH and the file indent alike there is nothing to do, which is the
 // usual case and costs one comparison a line.
-func newIndenter(d *document, search, replace []string, groups []group) *indenter {
+func newIndenter(d *document.Document, search, replace []string, groups []group) *indenter {
 	pairs := depths(d, search, groups)
 	in := &indenter{identity: true, exact: map[string]string{}}
 	for _, p := range pairs {
@@ -60,7 +61,7 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 	if len(pairs) > 1 && swallowed(pairs) {
 		in.first, pairs = &pairs[0].file, pairs[1:]
 	}
-	if absolute(d.lang, pairs, replace) {
+	if absolute(d.Lang, pairs, replace) {
 		in.first, in.shift = &pairs[0].file, &shift{}
 		return in
 	}
@@ -76,11 +77,11 @@ func newIndenter(d *document, search, replace []string, groups []group) *indente
 }
 
 // depths returns the indentations that groups pair, blank lines aside.
-func depths(d *document, search []string, groups []group) []depth {
+func depths(d *document.Document, search []string, groups []group) []depth {
 	var pairs []depth
 	for _, g := range groups {
 		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {
-			pairs = append(pairs, depth{lex.Indent(search[g.s0]), lex.Indent(d.line(g.f0))})
+			pairs = append(pairs, depth{lex.Indent(search[g.s0]), lex.Indent(d.Line(g.f0))})
 		}
 	}
 	return pairs
@@ -212,7 +213,7 @@ func (t *shift) apply(x string) (string, bool) {
 //
 // It is the simplest rule and the most frequent: a block that was dedented
 // to the margin, or pasted a level deeper.
-func prefixShift(d *document, pairs []depth, replace []string) *shift {
+func prefixShift(d *document.Document, pairs []depth, replace []string) *shift {
 	t := &shift{}
 	p := pairs[0]
 	if rest, ok := strings.CutSuffix(p.file, p.search); ok {
@@ -228,7 +229,7 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 		}
 	}
 	own, foreign := " ", "\t"
-	if d.indentChar() == '\t' {
+	if d.IndentChar() == '\t' {
 		own, foreign = foreign, own
 	}
 	known := ""
@@ -237,10 +238,10 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 		if !ok || got == known || lex.Blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
 			continue
 		}
-		if d.work.spent() || !strings.Contains(d.plain(), "\n"+own) {
+		if d.Work.Spent() || !strings.Contains(d.Plain(), "\n"+own) {
 			return t // nothing is foreign to a file without indentation
 		}
-		if !d.indented(got) {
+		if !d.Indented(got) {
 			return nil
 		}
 		known = got
@@ -253,7 +254,7 @@ func prefixShift(d *document, pairs []depth, replace []string) *shift {
 // Two different depths give the ratio and the offset; every further pair
 // must then agree. With one depth only, the ratio comes from the characters:
 // equal ones keep their count, a tab takes as many spaces as stood for it.
-func fit(d *document, pairs []depth, replace []string) *shift {
+func fit(d *document.Document, pairs []depth, replace []string) *shift {
 	if t := prefixShift(d, pairs, replace); t != nil {
 		return t
 	}
@@ -262,7 +263,7 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 		t.from = charOfLines(replace)
 	}
 	if t.to == 0 {
-		t.to = d.indentChar()
+		t.to = d.IndentChar()
 	}
 	pure := pairs[:0:0]
 	for _, p := range pairs {
@@ -288,13 +289,13 @@ func fit(d *document, pairs []depth, replace []string) *shift {
 // levelled reports whether the rule turns a level of the block into one of the
 // file. Two depths that differ by accident, as one line too deep makes them,
 // fit a rule too, but one that makes two levels or half a level of one.
-func (t *shift) levelled(d *document, pairs []depth, replace []string) bool {
+func (t *shift) levelled(d *document.Document, pairs []depth, replace []string) bool {
 	block := slices.Clone(replace)
 	for _, p := range pairs {
 		block = append(block, p.search+"x")
 	}
-	n := levelOf(block, t.from) * t.num
-	return n%t.den == 0 && slices.Contains(d.levels(t.to), n/t.den)
+	n := document.LevelOf(block, t.from) * t.num
+	return n%t.den == 0 && slices.Contains(d.Levels(t.to), n/t.den)
 }
 
 // slope sets num and den: from two different depths when there are, else 1
@@ -318,7 +319,7 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	case len(a.search) > 0 && len(a.file) > 0:
 		ds, df = len(a.search), len(a.file)
 	case t.from == ' ':
-		ds, df = levelOf(replace, ' '), 1
+		ds, df = document.LevelOf(replace, ' '), 1
 	default:
 		return false // nothing tells how wide a tab is
 	}
@@ -328,7 +329,7 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 	if ds == 0 || df <= 0 {
 		return false
 	}
-	g := gcd(ds, df)
+	g := document.GCD(ds, df)
 	t.num, t.den = df/g, ds/g
 	// A ratio that no pair of styles has means that SEARCH is mixed up.
 	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8

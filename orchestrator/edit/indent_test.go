@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -12,7 +13,7 @@ import (
 func indents(file, search, replace string) string {
 	lines := func(s string) []string { return strings.Split(strings.ReplaceAll(s, ">", "\t"), "|") }
 	f, s, r := lines(file), lines(search), lines(replace)
-	d := newDocument("a.py", []byte(strings.Join(f, "\n")+"\n"))
+	d := document.NewDocument("a.py", []byte(strings.Join(f, "\n")+"\n"))
 	groups := make([]group, len(s))
 	for i := range groups {
 		groups[i] = group{i, i + 1, i, i + 1}
@@ -81,24 +82,6 @@ func TestOneLineIsRelativeOutsidePython(t *testing.T) {
 	for _, shallow := range [][]string{{"a"}, {"a", "b"}, {"a", "  b"}, {"a", "", ""}, {"    a", "    b"}} {
 		if absolute(lex.LanguageOf("a.py"), pairs, shallow) {
 			t.Errorf("%q was taken as it stands", shallow)
-		}
-	}
-}
-
-func TestStepIsWhatAllDepthsShare(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		lines string
-		want  int
-	}{
-		{"a|b", 0},
-		{"a|  b|      c", 2},
-		{"a|    b|        c", 4},
-		{"a|    b|      c", 2},
-		{"a|   b||", 3},
-	} {
-		if got := levelOf(strings.Split(c.lines, "|"), ' '); got != c.want {
-			t.Errorf("%q: %d, want %d", c.lines, got, c.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -16,7 +17,7 @@ import (
 // file of the package, so that only a response about one file is judged.
 func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []Applied) []byte {
 	after, diff := string(text), slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil })
-	d := newDocument(s.path, s.before)
+	d := document.NewDocument(s.path, s.before)
 	if !diff {
 		var kept []string
 		after, kept = keepImports(s.path, string(s.before), after)

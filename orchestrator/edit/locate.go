@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -52,23 +53,23 @@ type finding struct {
 //
 // Similarity never counts. A SEARCH with one token that differs is a SEARCH
 // for another text, however long the part that agrees.
-func locate(d *document, search, replace []string) finding {
-	if f, done := locateStrict(d, search, replace); done || d.thin {
+func locate(d *document.Document, search, replace []string) finding {
+	if f, done := locateStrict(d, search, replace); done || d.Thin {
 		return f
 	}
 	lo, hi := lex.Outer(search)
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
-	if !anchor(d.lang, core) {
+	if !anchor(d.Lang, core) {
 		return finding{}
 	}
-	for _, k := range []viewKind{loose, looseFilled, looseCode} {
+	for _, k := range []document.ViewKind{document.Loose, document.LooseFilled, document.LooseCode} {
 		f, done := locateLoose(d, k, core, rep)
-		if done && k != looseCode && !d.codeOnce(core) {
-			if all, _ := locateLoose(d, looseCode, core, rep); len(all.ambiguous) > 0 {
+		if done && k != document.LooseCode && !d.CodeOnce(core) {
+			if all, _ := locateLoose(d, document.LooseCode, core, rep); len(all.ambiguous) > 0 {
 				return all // some place differs in depth, some in comments: which is nearer nobody can tell
 			}
 		}
-		if done && (k != looseCode || !d.foreign(core)) {
+		if done && (k != document.LooseCode || !d.Foreign(core)) {
 			return f.widen(d, search, replace)
 		}
 	}
@@ -107,7 +108,7 @@ func anchor(lang *lex.Language, lines []string) bool {
 // be what tells one place from another. Only when they are nowhere are they
 // taken for an accident of the form. A block whose only change is in such
 // blank lines would change nothing without them; it is not tried then.
-func locateStrict(d *document, search, replace []string) (finding, bool) {
+func locateStrict(d *document.Document, search, replace []string) (finding, bool) {
 	lo, hi := lex.Outer(search)
 	if lo == hi {
 		return finding{}, true
@@ -115,8 +116,8 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	trimmed := len(core) < len(search) && !lex.SameLines(core, rep)
 	v := func(s []string) []int {
-		places, _ := d.view(trimmedEnd).find(s, most)
-		return places // trimmedEnd keeps every line: places are lines
+		places, _ := d.View(document.TrimmedEnd).Find(s, document.Most)
+		return places // document.TrimmedEnd keeps every line: places are lines
 	}
 	tries := []struct {
 		on       bool
@@ -124,9 +125,9 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 		find     func() []int
 		s, r     []string
 	}{
-		{true, Exact, func() []int { return d.findExact(search, most) }, search, replace},
+		{true, Exact, func() []int { return d.FindExact(search, document.Most) }, search, replace},
 		{true, Stripped, func() []int { return v(search) }, search, replace},
-		{trimmed, Stripped, func() []int { return d.findExact(core, most) }, core, rep},
+		{trimmed, Stripped, func() []int { return d.FindExact(core, document.Most) }, core, rep},
 		{trimmed, Stripped, func() []int { return v(core) }, core, rep},
 	}
 	for _, t := range tries {
@@ -135,7 +136,7 @@ func locateStrict(d *document, search, replace []string) (finding, bool) {
 		}
 		if hits := t.find(); len(hits) > 0 {
 			p := place{lo: hits[0], hi: hits[0] + len(t.s), strategy: t.strategy, search: t.s, replace: t.r}
-			if !d.plainEnds(p.lo, p.hi) {
+			if !d.PlainEnds(p.lo, p.hi) {
 				p.strategy = Stripped // the line ends had to be set aside
 			}
 			return one(hits, p).widen(d, search, replace), true
@@ -161,17 +162,17 @@ func one(hits []int, p place) finding {
 // the file has them too: they are lines that the block repeats, or that it
 // removes. Only those that the file lacks there stay set aside, and as many in
 // REPLACE: what a block adds or takes is the difference between its bodies.
-func (f finding) widen(d *document, search, replace []string) finding {
+func (f finding) widen(d *document.Document, search, replace []string) finding {
 	if len(f.places) != 1 || len(f.places[0].search) == len(search) {
 		return f
 	}
 	p := &f.places[0]
 	lo, hi := lex.Outer(search)
 	before, after := 0, 0
-	for before < lo && p.lo > before && lex.Blank(d.line(p.lo-before-1)) {
+	for before < lo && p.lo > before && lex.Blank(d.Line(p.lo-before-1)) {
 		before++
 	}
-	for after < len(search)-hi && p.hi+after < d.len() && lex.Blank(d.line(p.hi+after)) {
+	for after < len(search)-hi && p.hi+after < d.Len() && lex.Blank(d.Line(p.hi+after)) {
 		after++
 	}
 	if p.groups != nil {
@@ -220,17 +221,17 @@ func trimOuter(lines []string, before, after int) []string {
 //
 // The three views that it is called with see ever fewer lines: all of them,
 // all but the blank ones, and all but blank lines and comments.
-func locateLoose(d *document, k viewKind, search, replace []string) (finding, bool) {
-	v := d.view(k)
-	hits, kept := v.find(search, most)
+func locateLoose(d *document.Document, k document.ViewKind, search, replace []string) (finding, bool) {
+	v := d.View(k)
+	hits, kept := v.Find(search, document.Most)
 	var found []place
 	var lines []int
 	for _, h := range hits {
-		at := v.window(h, len(kept))
-		d.work.add(workPair * (len(search) + int(at[len(at)-1]-at[0])))
+		at := v.Window(h, len(kept))
+		d.Work.Add(document.WorkPair * (len(search) + int(at[len(at)-1]-at[0])))
 		groups, ok := pair(d, search, kept, at)
-		if ok || len(hits) == most { // of so many places nobody knows whether there are more
-			lines = append(lines, v.line(h))
+		if ok || len(hits) == document.Most { // of so many places nobody knows whether there are more
+			lines = append(lines, v.Line(h))
 		}
 		if ok {
 			found = append(found, place{lo: groups[0].f0, hi: groups[len(groups)-1].f1, search: search, replace: replace, groups: groups})
@@ -251,9 +252,9 @@ func locateLoose(d *document, k viewKind, search, replace []string) (finding, bo
 // Comments that the file has and SEARCH leaves out are passed over, and so
 // survive: a model that drops a comment from SEARCH rarely means to delete
 // it.
-func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) {
+func pair(d *document.Document, search []string, kept []int, at []int32) ([]group, bool) {
 	groups, ok := pairHead(d, search[:kept[0]], int(at[0]))
-	s, f, code := kept[0], int(at[0]), d.lang.Code(search)
+	s, f, code := kept[0], int(at[0]), d.Lang.Code(search)
 	for i, k := range kept {
 		for ; s < k && ok; s++ {
 			groups, f, ok = pairGap(d, search[s], s, f, int(at[i]), groups)
@@ -266,7 +267,7 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 		s, f = k+1, f+1
 	}
 	end := f
-	for s < len(search) && end < d.len() && lex.Blank(d.bare()[end]) {
+	for s < len(search) && end < d.Len() && lex.Blank(d.Bare()[end]) {
 		end++
 	}
 	for ; s < len(search) && ok; s++ {
@@ -277,7 +278,7 @@ func pair(d *document, search []string, kept []int, at []int32) ([]group, bool) 
 
 // wholeComments reports whether each comment of several lines is either passed
 // over whole or paired whole: with a line more or less it is another comment.
-func wholeComments(d *document, groups []group) bool {
+func wholeComments(d *document.Document, groups []group) bool {
 	lo, hi := groups[0].f0, groups[len(groups)-1].f1
 	paired := make([]bool, hi-lo)
 	for _, g := range groups {
@@ -286,7 +287,7 @@ func wholeComments(d *document, groups []group) bool {
 		}
 	}
 	for f := lo + 1; f < hi; f++ {
-		if paired[f-lo] != paired[f-lo-1] && d.scanned().Within[f] == lex.InComment {
+		if paired[f-lo] != paired[f-lo-1] && d.Scanned().Within[f] == lex.InComment {
 			return false
 		}
 	}
@@ -295,22 +296,22 @@ func wholeComments(d *document, groups []group) bool {
 
 // sameComment reports whether a line of SEARCH, of which code is the part that
 // is no comment, has no comment or that of line f of the file.
-func sameComment(d *document, s, code string, f int) bool {
-	return lex.TrimSpace(code) == lex.TrimSpace(s) || loose.key(s) == loose.key(d.line(f))
+func sameComment(d *document.Document, s, code string, f int) bool {
+	return lex.TrimSpace(code) == lex.TrimSpace(s) || document.Loose.Key(s) == document.Loose.Key(d.Line(f))
 }
 
 // pairGap pairs line s of SEARCH, a blank or a comment, with one of the lines
 // [f, end) of the file, and returns where the rest of them begins. A blank
 // line may be one that the file does not have.
-func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, int, bool) {
+func pairGap(d *document.Document, line string, s, f, end int, groups []group) ([]group, int, bool) {
 	if lex.Blank(line) {
 		g := group{s, s + 1, f, f}
-		if f < end && lex.Blank(d.line(f)) {
+		if f < end && lex.Blank(d.Line(f)) {
 			g.f1, f = f+1, f+1
 		}
 		return append(groups, g), f, true
 	}
-	for f < end && loose.key(d.line(f)) != loose.key(line) {
+	for f < end && document.Loose.Key(d.Line(f)) != document.Loose.Key(line) {
 		f++
 	}
 	if f == end {
@@ -321,22 +322,22 @@ func pairGap(d *document, line string, s, f, end int, groups []group) ([]group, 
 
 // pairHead pairs the blank lines and comments that SEARCH begins with, from
 // the last of them upwards, with those of the file above line f.
-func pairHead(d *document, head []string, f int) ([]group, bool) {
+func pairHead(d *document.Document, head []string, f int) ([]group, bool) {
 	groups := make([]group, len(head))
 	for s := len(head) - 1; s >= 0; s-- {
 		if lex.Blank(head[s]) {
 			groups[s] = group{s, s + 1, f, f}
-			if f > 0 && lex.Blank(d.line(f-1)) {
+			if f > 0 && lex.Blank(d.Line(f-1)) {
 				groups[s].f0, f = f-1, f-1
 			}
 			continue
 		}
-		for f--; f >= 0 && loose.key(d.line(f)) != loose.key(head[s]); f-- {
-			if !lex.Blank(d.bare()[f]) {
+		for f--; f >= 0 && document.Loose.Key(d.Line(f)) != document.Loose.Key(head[s]); f-- {
+			if !lex.Blank(d.Bare()[f]) {
 				return nil, false
 			}
 		}
-		if f < 0 || !lex.Blank(d.bare()[f]) {
+		if f < 0 || !lex.Blank(d.Bare()[f]) {
 			return nil, false
 		}
 		groups[s] = group{s, s + 1, f, f + 1}
@@ -346,13 +347,13 @@ func pairHead(d *document, head []string, f int) ([]group, bool) {
 
 // looseName names the strategy by what had to be set aside: indentation
 // alone, or anything else with the indentation equal, or both.
-func looseName(d *document, p place) Strategy {
+func looseName(d *document.Document, p place) Strategy {
 	same, text := true, true
 	for _, g := range p.groups {
 		if g.f0 == g.f1 || lex.Blank(p.search[g.s0]) {
 			continue
 		}
-		f, s := d.line(g.f0), p.search[g.s0]
+		f, s := d.Line(g.f0), p.search[g.s0]
 		same = same && lex.Indent(f) == lex.Indent(s)
 		text = text && lex.TrimSpace(f) == lex.TrimSpace(s)
 	}

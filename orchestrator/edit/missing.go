@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -20,22 +21,22 @@ const staleScore = 0.8
 
 // explains reports whether one more problem of the file is to be explained
 // with its lines: the first few are, the others only named.
-func explains(d *document) bool {
-	d.told++
-	return !d.work.tries() && d.told <= problem.MaxQuoted
+func explains(d *document.Document) bool {
+	d.Told++
+	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
 }
 
 // notFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
-func notFoundAll(d *document, missing, ops []*operation, problems []problem.Problem) []problem.Problem {
-	if d.work.tries() {
+func notFoundAll(d *document.Document, missing, ops []*operation, problems []problem.Problem) []problem.Problem {
+	if d.Work.Tries() {
 		for _, op := range missing {
 			problems = append(problems, nowhere(op, d))
 		}
 		return problems
 	}
-	d.work = newWork() // what is told does not count against what is found
+	d.Work = document.NewWork() // what is told does not count against what is found
 	refused := map[int]bool{}
 	for _, p := range problems {
 		refused[p.Block] = true
@@ -76,12 +77,12 @@ func newMakers(ops []*operation) makers {
 
 // of returns the block before op that makes a line of its SEARCH which the
 // file does not hold, 0 when there is none.
-func (m makers) of(d *document, op *operation) int {
+func (m makers) of(d *document.Document, op *operation) int {
 	for _, s := range op.search {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			break // nobody looks any further
 		}
-		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.block && !d.holds(s) {
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.block && !d.Holds(s) {
 			return n
 		}
 	}
@@ -91,9 +92,9 @@ func (m makers) of(d *document, op *operation) int {
 // builtOn is the problem of a block that could only be looked for in the
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
-func builtOn(op *operation, d *document, n int, refused bool) problem.Problem {
+func builtOn(op *operation, d *document.Document, n int, refused bool) problem.Problem {
 	p := problem.Problem{
-		Block: op.block, Path: d.path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
+		Block: op.block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
 		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", oldStands(op), pronoun(op), n),
 	}
 	if refused {
@@ -103,9 +104,9 @@ func builtOn(op *operation, d *document, n int, refused bool) problem.Problem {
 }
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *operation, d *document) problem.Problem {
+func nowhere(op *operation, d *document.Document) problem.Problem {
 	return problem.Problem{
-		Block: op.block, Path: d.path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
+		Block: op.block, Path: d.Path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
@@ -115,7 +116,7 @@ func nowhere(op *operation, d *document) problem.Problem {
 //
 // What is already applied is told first: it looks like any other SEARCH that
 // is not there, and the advice is the opposite.
-func notFound(d *document, op *operation) problem.Problem {
+func notFound(d *document.Document, op *operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
 	}
@@ -123,7 +124,7 @@ func notFound(d *document, op *operation) problem.Problem {
 		return *already(d, op, at)
 	}
 	p := nowhere(op, d)
-	if d.len() == 0 {
+	if d.Len() == 0 {
 		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
 		return p
 	}
@@ -165,21 +166,21 @@ const pieceAdvice = "write REPLACE as whole lines too; "
 
 // piece reports whether search is one line and a piece of the line at n, of
 // which the file has more than space around it.
-func piece(d *document, n near, search []string) bool {
+func piece(d *document.Document, n near, search []string) bool {
 	lo, hi := lex.Outer(search)
 	if hi-lo != 1 || n.hi-n.lo != 1 {
 		return false
 	}
-	part, line := lex.TrimSpace(search[lo]), lex.TrimSpace(d.line(n.lo))
+	part, line := lex.TrimSpace(search[lo]), lex.TrimSpace(d.Line(n.lo))
 	return len(part) < len(line) && strings.Contains(line, part)
 }
 
 // shifted reports whether SEARCH is indented otherwise than the file, so that
 // REPLACE probably is too.
-func (a *alignment) shifted(d *document) bool {
+func (a *alignment) shifted(d *document.Document) bool {
 	for i, l := range a.at {
 		if l >= 0 && tells(a.search[i]) {
-			return lex.Indent(a.search[i]) != lex.Indent(d.line(l))
+			return lex.Indent(a.search[i]) != lex.Indent(d.Line(l))
 		}
 	}
 	return false
@@ -187,9 +188,9 @@ func (a *alignment) shifted(d *document) bool {
 
 // copyAdvice says what to send so that the place q is replaced. It names
 // lines by number and holds whether they are shown or not.
-func copyAdvice(op *operation, d *document, q spot, shifted bool) string {
+func copyAdvice(op *operation, d *document.Document, q spot, shifted bool) string {
 	for i := q.from; i < q.to; i++ {
-		if !utf8.ValidString(d.line(i)) {
+		if !utf8.ValidString(d.Line(i)) {
 			return fmt.Sprintf("line %d holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace", i+1)
 		}
 	}
@@ -245,7 +246,7 @@ func stand(lines string) string {
 // A replacement of a brace and a return stands in every file. Twelve bytes
 // without the space around them are about two words of code. Indentation and
 // punctuation count: a block that corrects nothing else has not been applied.
-func standing(d *document, replace []string) (int, bool) {
+func standing(d *document.Document, replace []string) (int, bool) {
 	lo, hi := lex.Outer(replace)
 	core, size, longest := replace[lo:hi], 0, 0
 	for i, s := range core {
@@ -259,26 +260,26 @@ func standing(d *document, replace []string) (int, bool) {
 	}
 	key, at := lex.TrimSpace(core[longest]), 0
 	for range maxRepeats {
-		if at = d.index(at, key); at < 0 {
+		if at = d.Index(at, key); at < 0 {
 			break
 		}
-		l := d.lineAt(at)
+		l := d.LineAt(at)
 		if standsAsIs(d, l-longest, core) {
 			return l - longest, true
 		}
-		at = int(d.off[l+1])
+		at = int(d.Off[l+1])
 	}
 	return 0, false
 }
 
 // standsAsIs reports whether the lines s stand from line at on, only the space
 // at their ends aside.
-func standsAsIs(d *document, at int, s []string) bool {
-	if at < 0 || at+len(s) > d.len() {
+func standsAsIs(d *document.Document, at int, s []string) bool {
+	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}
 	for i := range s {
-		if strings.TrimRight(d.line(at+i), " \t\r") != strings.TrimRight(s[i], " \t\r") {
+		if strings.TrimRight(d.Line(at+i), " \t\r") != strings.TrimRight(s[i], " \t\r") {
 			return false
 		}
 	}
@@ -292,7 +293,7 @@ const maxAround = 1 << 22
 // the place already, for a SEARCH that was found only by setting something
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
-func alreadyAround(d *document, p place) bool {
+func alreadyAround(d *document.Document, p place) bool {
 	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
 		return false
 	}
@@ -301,13 +302,13 @@ func alreadyAround(d *document, p place) bool {
 			return true
 		}
 	}
-	v := d.view(looseCode)
-	hits, kept := v.find(p.replace, most)
+	v := d.View(document.LooseCode)
+	hits, kept := v.Find(p.replace, document.Most)
 	if len(hits) == 0 {
 		return false
 	}
-	_, named, _ := v.numbers(p.search)
+	_, named, _ := v.Numbers(p.search)
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
-		return v.line(h) <= p.lo && p.hi <= v.line(h+len(kept)-1)+1
+		return v.Line(h) <= p.lo && p.hi <= v.Line(h+len(kept)-1)+1
 	})
 }

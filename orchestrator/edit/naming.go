@@ -121,7 +121,7 @@ func (p *planner) guess(ops []*operation) error {
 			}
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		if p.work.open(len(text)); p.work.spent() {
+		if p.work.Open(len(text)); p.work.Spent() {
 			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
 		}
 		if !p.mayHold(text, longest) {
@@ -152,9 +152,9 @@ func (p *planner) guess(ops []*operation) error {
 
 // fit reports whether the blocks ops have their places in a file.
 func (p *planner) fit(name string, text []byte, ops []*operation) bool {
-	p.work.trial = true
+	p.work.Trial = true
 	_, _, problems := editFile(name, text, ops, p.work)
-	p.work.trial = false
+	p.work.Trial = false
 	return len(problems) == 0
 }
 
@@ -191,7 +191,7 @@ func longestLines(ops []*operation) (lines [][]byte) {
 // file.
 func (p *planner) mayHold(text []byte, longest [][]byte) bool {
 	return slices.ContainsFunc(longest, func(s []byte) bool {
-		p.work.add(len(text))
-		return !p.work.spent() && bytes.Contains(text, s)
+		p.work.Add(len(text))
+		return !p.work.Spent() && bytes.Contains(text, s)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -45,10 +46,10 @@ type vote struct {
 //
 // A line that stands often votes for many windows with little weight each; a
 // line that stands once has one whole vote.
-func nearest(d *document, search []string) []near {
+func nearest(d *document.Document, search []string) []near {
 	lo, hi := lex.Outer(search)
 	search = search[lo:hi]
-	if len(search) == 0 || d.len() == 0 {
+	if len(search) == 0 || d.Len() == 0 {
 		return nil
 	}
 	votes, absent := lineVotes(d, search)
@@ -80,7 +81,7 @@ func (f *lineFilter) may(s string) bool {
 //
 // It reads the file once, whatever the number of lines: a filter and a small
 // table of SEARCH's lines are cheaper than an index of the file's.
-func lineVotes(d *document, search []string) (votes []vote, absent []int) {
+func lineVotes(d *document.Document, search []string) (votes []vote, absent []int) {
 	var filter lineFilter
 	asked := map[string][]int{} // from a line to where it stands in search
 	step := 1 + len(search)/voters
@@ -91,8 +92,8 @@ func lineVotes(d *document, search []string) (votes []vote, absent []int) {
 		}
 	}
 	hits := make(map[string][]int32, len(asked))
-	for l := range d.len() {
-		s := trimASCII(d.text[d.off[l]:d.off[l+1]])
+	for l := range d.Len() {
+		s := trimASCII(d.Text[d.Off[l]:d.Off[l+1]])
 		if s == "" || !filter.may(s) || asked[s] == nil {
 			continue
 		}
@@ -119,7 +120,7 @@ func lineVotes(d *document, search []string) (votes []vote, absent []int) {
 
 // wordVotes lets the longest words of the lines absent vote: a line with one
 // word changed is found by its other words.
-func wordVotes(d *document, search []string, absent []int) (votes []vote) {
+func wordVotes(d *document.Document, search []string, absent []int) (votes []vote) {
 	lines := map[string][]int{} // from a word to the lines of search that hold it
 	var words []string
 	for _, i := range absent[:min(len(absent), compared)] {
@@ -154,12 +155,12 @@ func wordVotes(d *document, search []string, absent []int) (votes []vote) {
 
 // linesWith returns the lines, from 0, that hold the text s, none when it
 // stands more than mostHits times.
-func linesWith(d *document, s string) (lines []int) {
-	for at := d.index(0, s); at >= 0; at = d.index(at+len(s), s) {
+func linesWith(d *document.Document, s string) (lines []int) {
+	for at := d.Index(0, s); at >= 0; at = d.Index(at+len(s), s) {
 		if len(lines) == mostHits {
 			return nil
 		}
-		lines = append(lines, d.lineAt(at))
+		lines = append(lines, d.LineAt(at))
 	}
 	return lines
 }
@@ -194,11 +195,11 @@ const (
 // rank compares search with the windows that were voted for. A place that is
 // clearly near comes first, with others that are nearly as near; where none
 // is, those at which the most lines of SEARCH stand follow the best one.
-func rank(d *document, search []string, starts []vote) []near {
+func rank(d *document.Document, search []string, starts []vote) []near {
 	t := countTokens(search)
 	var all []near
 	for _, v := range starts {
-		n := near{lo: max(0, v.start), hi: min(d.len(), v.start+len(search)), lines: v.lines}
+		n := near{lo: max(0, v.start), hi: min(d.Len(), v.start+len(search)), lines: v.lines}
 		if n.lo < n.hi {
 			n.from, n.to, n.score = n.lo, n.hi, t.share(d, n)
 			all = append(all, n)
@@ -260,11 +261,11 @@ func countTokens(search []string) *tokenCount {
 //
 // Tokens are counted, not placed: the order within a window hardly matters
 // for finding it, and counting takes linear time.
-func (t *tokenCount) share(d *document, n near) float64 {
+func (t *tokenCount) share(d *document.Document, n near) float64 {
 	copy(t.left, t.count)
 	hit, size := 0, 0
 	for i := n.lo; i < min(n.hi, n.lo+compared); i++ {
-		lex.EachToken(lex.PlainUnicode(problem.Clip(d.line(i), longLine)), func(w string) {
+		lex.EachToken(lex.PlainUnicode(problem.Clip(d.Line(i), longLine)), func(w string) {
 			size += len(w)
 			if id, ok := t.ids[w]; ok && t.left[id] > 0 {
 				t.left[id]--

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 // The name of a file counts for what stands directly below it, and for
@@ -165,9 +167,9 @@ func TestLinesAtWhichATextStands(t *testing.T) {
 		{"a\nb\na\nb\n", "a\nb", []int{1, 3}},
 		{"a\nba\nb\n", "a\nb", []int{1, 2}},
 		{"a\r\nb\r\na\r\nb\r\n", "a\nb", []int{1, 3}},
-		{strings.Repeat("a\n", most+3), "a", []int{1, 2, 3, 4, 5}}, // no more than are shown
+		{strings.Repeat("a\n", document.Most+3), "a", []int{1, 2, 3, 4, 5}}, // no more than are shown
 	} {
-		if got := within(newDocument("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
+		if got := within(document.NewDocument("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %q: lines %v, want %v", c.text, c.file, got, c.want)
 		}
 	}
@@ -191,7 +193,7 @@ func TestWhereABlockEnds(t *testing.T) {
 		{"x\n  a\n   b\n  c\n   d\n", 1, 3},
 		{"x\n  a\n   b\nc\n", 1, 3},
 	} {
-		if end, ok := bodyEnd(newDocument("x", []byte(c.file)), c.at); !ok || end != c.want {
+		if end, ok := bodyEnd(document.NewDocument("x", []byte(c.file)), c.at); !ok || end != c.want {
 			t.Errorf("%q from %d: %d, %v, want %d", c.file, c.at, end, ok, c.want)
 		}
 	}
@@ -252,11 +254,11 @@ func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
 		{" a|-b\r|+b", "a\nb", ""},        // and here none
 		{" a|-b\r|+b", "x\na\nb\r\n", ""}, // stands elsewhere
 	} {
-		op, d := taken(c.lines), newDocument("x", []byte(c.file))
+		op, d := taken(c.lines), document.NewDocument("x", []byte(c.file))
 		at := place{lo: 0, hi: len(op.search), strategy: Exact, search: op.search, replace: op.replace}
 		got := ""
 		for _, s := range verbatim(op, d, []place{at}) {
-			got = c.file[:d.off[s.lo]] + s.text + c.file[d.off[s.hi]:]
+			got = c.file[:d.Off[s.lo]] + s.text + c.file[d.Off[s.hi]:]
 		}
 		if got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.lines, c.file, got, c.want)

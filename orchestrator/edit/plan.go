@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -12,8 +13,8 @@ import (
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
 func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applied, error) {
-	w := newWork()
-	w.open(len(before))
+	w := document.NewWork()
+	w.Open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
 	if len(problems) == 0 && string(after) == string(before) {
 		problems = append(problems, problem.Problem{
@@ -35,17 +36,17 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []problem.Problem) {
+func editFile(path string, before []byte, ops []*operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
-	d := newDocument(path, before)
-	d.work = w
-	d.busy = len(ops) > manyBlocks && !d.thin
+	d := document.NewDocument(path, before)
+	d.Work = w
+	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
 	ops = dealt(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
-	if d.work.spent() {
+	if d.Work.Spent() {
 		return nil, nil, overworked(path)
 	}
 	problems = append(problems, overlaps(d, found)...)
@@ -70,12 +71,12 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 }
 
 // matchAll matches every operation against the original text.
-func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []problem.Problem) {
+func matchAll(d *document.Document, ops []*operation) (found []*match, missing []*operation, problems []problem.Problem) {
 	for _, op := range ops {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			break // the caller refuses them all
 		}
-		d.work.add(workBlock)
+		d.Work.Add(document.WorkBlock)
 		if p := checkBlock(d, op); p != nil {
 			problems = append(problems, *p)
 			continue
@@ -98,7 +99,7 @@ func matchAll(d *document, ops []*operation) (found []*match, missing []*operati
 //
 // A place that is found but cannot be rewritten is a problem of its own: the
 // author sees that the lines are right and what about them is not.
-func matchOne(d *document, op *operation) (*match, *problem.Problem) {
+func matchOne(d *document.Document, op *operation) (*match, *problem.Problem) {
 	f := find(d, op)
 	if len(f.ambiguous) > 0 {
 		return nil, ambiguous(d, op, f.ambiguous)
@@ -118,7 +119,7 @@ func matchOne(d *document, op *operation) (*match, *problem.Problem) {
 		s, err := rewrite(d, p)
 		if err != nil {
 			return nil, &problem.Problem{
-				Block: op.block, Path: d.path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
+				Block: op.block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
 				Nearest: excerpt(d, p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
@@ -150,7 +151,7 @@ func report(path string, found []*match) []Applied {
 // have no order.
 //
 // The work is linear in the lines that the blocks cover.
-func overlaps(d *document, found []*match) []problem.Problem {
+func overlaps(d *document.Document, found []*match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
 	}

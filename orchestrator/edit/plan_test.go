@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 // pairs makes operations of "search>replace" texts, lines divided by "|".
@@ -24,7 +26,7 @@ func pairs(blocks ...string) []*operation {
 // edited applies blocks to a file of lines divided by "|", and shows the
 // result the same way, or the kinds of the problems with their blocks.
 func edited(file string, blocks ...string) string {
-	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), newWork())
+	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), document.NewWork())
 	if len(problems) > 0 {
 		var out []string
 		for _, p := range problems {
@@ -94,7 +96,7 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 		{"old Mac", "a\rb", "b>c|d", "a\rc\rd"},
 		{"mark and nothing else", "\ufeffa", "a>b", "\ufeffb"},
 	} {
-		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block), newWork())
+		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block), document.NewWork())
 		if string(after) != c.want || len(problems) > 0 {
 			t.Errorf("%s: %q, want %q (%v)", c.name, after, c.want, problems)
 		}
@@ -104,7 +106,7 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 func TestAppliedLinesAreThoseOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	before := "a = 1\nb = 2\nc = 3\nd = 4\n"
-	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"), newWork())
+	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"), document.NewWork())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -118,7 +120,7 @@ func TestManyBlocksGiveWhatFewGive(t *testing.T) {
 	t.Parallel()
 	var file, want []string
 	var blocks []string
-	for i := range 5 * manyBlocks {
+	for i := range 5 * document.ManyBlocks {
 		line := fmt.Sprintf("line_%d = 0", i)
 		file, want = append(file, line), append(want, strings.ToUpper(line))
 		blocks = append(blocks, line+">"+strings.ToUpper(line))

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
@@ -28,7 +29,7 @@ type planner struct {
 	problems []problem.Problem
 	applied  []Applied
 	there    map[string]bool     // of the names that were asked for: whether there is such a file
-	work     *work               // what the response may still have compared
+	work     *document.Work      // what the response may still have compared
 	moved    map[string]string   // the new names of files, with the old ones
 	bases    map[string][]string // the files by their base names in small letters, once they were asked for
 }
@@ -44,14 +45,14 @@ type fileState struct {
 	edits  []*operation
 	mode   *operation
 	move   *operation
-	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
-	doc    *document  // the file before the edit, once its lines were asked for
-	lo, hi int        // the lines of it without the blank ones at its ends
+	whole  *operation         // opCreate, opWhole or opDelete: at most one, and alone
+	doc    *document.Document // the file before the edit, once its lines were asked for
+	lo, hi int                // the lines of it without the blank ones at its ends
 }
 
 // newPlanner returns a planner for one response.
 func newPlanner(files Files, target string) *planner {
-	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: newWork()}
+	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: document.NewWork()}
 }
 
 // run plans all operations. The changeset is complete or the error is set.
@@ -113,7 +114,7 @@ func (p *planner) add(op *operation) error {
 			return fmt.Errorf("read %s: %w", key, err)
 		}
 		s.before, s.exists = before, err == nil
-		p.work.open(len(before))
+		p.work.Open(len(before))
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
@@ -192,7 +193,7 @@ const maxEdge = 1000
 // REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
 func (p *planner) edge(s *fileState, op *operation) {
 	d, lo, hi := s.content()
-	from, to, before := hi-1, d.len(), op.kind == opPrepend
+	from, to, before := hi-1, d.Len(), op.kind == opPrepend
 	switch {
 	case lo == hi:
 		from = 0
@@ -206,7 +207,7 @@ func (p *planner) edge(s *fileState, op *operation) {
 	}
 	var lines []string
 	for i := from; i < to; i++ {
-		lines = append(lines, d.line(i))
+		lines = append(lines, d.Line(i))
 	}
 	op.insert(lines, op.replace, before)
 	if lo == hi {
@@ -218,14 +219,14 @@ func (p *planner) edge(s *fileState, op *operation) {
 
 // content returns the file before the edit, cut into lines once, however many
 // blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
-func (s *fileState) content() (d *document, lo, hi int) {
+func (s *fileState) content() (d *document.Document, lo, hi int) {
 	if s.doc == nil {
-		s.doc = newDocument(s.path, s.before)
-		s.hi = s.doc.len()
-		for s.lo < s.hi && lex.Blank(s.doc.raw(s.lo)) {
+		s.doc = document.NewDocument(s.path, s.before)
+		s.hi = s.doc.Len()
+		for s.lo < s.hi && lex.Blank(s.doc.Raw(s.lo)) {
 			s.lo++
 		}
-		for s.hi > s.lo && lex.Blank(s.doc.raw(s.hi-1)) {
+		for s.hi > s.lo && lex.Blank(s.doc.Raw(s.hi-1)) {
 			s.hi--
 		}
 	}
@@ -390,7 +391,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			return
 		}
 		c.After = []byte(likeBefore(op.text, s.before))
-		if g := guardSize(newDocument(s.path, s.before), op.block, len(c.After)); g != nil {
+		if g := guardSize(document.NewDocument(s.path, s.before), op.block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, Content)
@@ -407,12 +408,12 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 // Content in JSON or tags comes with plain ends from any author; a file with
 // other ends would else change on every line.
 func likeBefore(text string, before []byte) string {
-	d := newDocument("", before)
-	if d.eol == "\r\n" && !strings.Contains(text, "\r") {
+	d := document.NewDocument("", before)
+	if d.EOL == "\r\n" && !strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	if d.mark != "" && !strings.HasPrefix(text, lex.BOM) {
-		text = d.mark + text
+	if d.Mark != "" && !strings.HasPrefix(text, lex.BOM) {
+		text = d.Mark + text
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
@@ -12,7 +13,7 @@ import (
 //
 // Several places are told before any likeness: all of them are right, so that
 // a nearest one would only mislead.
-func unplaced(d *document, op *operation, f finding) *problem.Problem {
+func unplaced(d *document.Document, op *operation, f finding) *problem.Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
 	}
@@ -25,13 +26,13 @@ func unplaced(d *document, op *operation, f finding) *problem.Problem {
 
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
-func asksNothing(d *document, op *operation) *problem.Problem {
+func asksNothing(d *document.Document, op *operation) *problem.Problem {
 	if !lex.SameLines(op.search, op.replace) {
 		return nil
 	}
 	old, new := bodies(op)
 	return &problem.Problem{
-		Block: op.block, Path: d.path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
+		Block: op.block, Path: d.Path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
 		Advice: "leave this block out",
 	}
 }
@@ -43,16 +44,16 @@ func asksNothing(d *document, op *operation) *problem.Problem {
 // The places are shown instead with the lines that would have made SEARCH unique.
 // Where no lines around do, since whole stretches of the file are equal, only
 // a number can tell, which a diff has and a block has not.
-func ambiguous(d *document, op *operation, lines []int) *problem.Problem {
+func ambiguous(d *document.Document, op *operation, lines []int) *problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
 	}
 	more := ""
-	if len(lines) == most {
+	if len(lines) == document.Most {
 		more = " or more"
 	}
 	p := &problem.Problem{
-		Block: op.block, Path: d.path, Kind: problem.KindAmbiguous, Lines: lines,
+		Block: op.block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
 		Reason: fmt.Sprintf("%s at %d%s places, lines %s", oldStands(op), len(lines), more, numbers(lines)),
 	}
 	search, out := op.search, writeOut(op)
@@ -82,7 +83,7 @@ func ambiguous(d *document, op *operation, lines []int) *problem.Problem {
 	if alone < min(len(lines), maxPlaces) {
 		p.Advice += "; for a place that is not told apart, send a unified diff with its true line number"
 	}
-	if lo, hi := lex.Outer(search); lo < hi && lex.Indent(search[lo]) != lex.Indent(d.line(lines[0]-1)) && !lex.Blank(d.line(lines[0]-1)) {
+	if lo, hi := lex.Outer(search); lo < hi && lex.Indent(search[lo]) != lex.Indent(d.Line(lines[0]-1)) && !lex.Blank(d.Line(lines[0]-1)) {
 		p.Advice += "; indent " + new + " alike"
 	}
 	p.Advice += out
@@ -116,7 +117,7 @@ func (q spot) header() string {
 //
 // Each piece is looked for by itself, so that one may be ambiguous and the
 // others not: the advice must speak of that piece and not of all SEARCH.
-func pieceAt(d *document, search []string, at int) []string {
+func pieceAt(d *document.Document, search []string, at int) []string {
 	all := pieces(search)
 	for _, s := range all {
 		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
@@ -157,10 +158,10 @@ func binary(path string, ops []*operation) (problems []problem.Problem) {
 //
 // It is no success: the author worked from an older file than this one, and
 // what else the response says may rest on that.
-func already(d *document, op *operation, at int) *problem.Problem {
+func already(d *document.Document, op *operation, at int) *problem.Problem {
 	lo, hi := lex.Outer(op.replace)
 	return &problem.Problem{
-		Block: op.block, Path: d.path, Kind: problem.KindAlready, Lines: []int{at + 1},
+		Block: op.block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
 		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
@@ -171,12 +172,12 @@ func already(d *document, op *operation, at int) *problem.Problem {
 //
 // One block for both is the only advice that always works: which of the two
 // should give way is not known, and in turn they would not match.
-func overlapping(d *document, m, other *match) problem.Problem {
+func overlapping(d *document.Document, m, other *match) problem.Problem {
 	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
 	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)
 	first, second := min(m.op.block, other.op.block), max(m.op.block, other.op.block)
 	return problem.Problem{
-		Block: m.op.block, Path: d.path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
+		Block: m.op.block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
 		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}

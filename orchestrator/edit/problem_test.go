@@ -3,6 +3,8 @@ package edit
 import (
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
 )
 
 func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
@@ -47,7 +49,7 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 // The surroundings of a line that a parser stumbled over stop at the edges.
 func TestTheLinesAroundOne(t *testing.T) {
 	t.Parallel()
-	d := newDocument("", []byte("a\nb\nc\nd\ne\n"))
+	d := document.NewDocument("", []byte("a\nb\nc\nd\ne\n"))
 	for line, want := range map[int]string{
 		1: "     1 | a\n     2 : b\n",
 		2: "     1 : a\n     2 | b\n     3 : c\n",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -107,7 +108,7 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 // cannot be sent at all.
 func TestTheAdviceToCopyLines(t *testing.T) {
 	t.Parallel()
-	d := newDocument("a.py", []byte("one\ntwo\nthree\nfour\ncaf\xe9\n"+fill('w', shownWidth+1)+"\n"))
+	d := document.NewDocument("a.py", []byte("one\ntwo\nthree\nfour\ncaf\xe9\n"+fill('w', shownWidth+1)+"\n"))
 	for _, c := range []struct {
 		name    string
 		q       spot
@@ -276,7 +277,7 @@ func TestWhatFitsInAnExcerpt(t *testing.T) {
 	short, wide := linesOf("", strings.Repeat("x|", 20)), linesOf("", strings.Repeat(fill('w', shownWidth)+"|", 20))
 	for _, c := range []struct {
 		name       string
-		d          *document
+		d          *document.Document
 		lo, hi     int
 		most       int
 		head, tail int

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -34,12 +35,12 @@ func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&b, "def part_%d(items):\n    total = %d\n    for item in items:\n        total += item.count_%d\n    return total\n\n\n", i, i, i%7)
 	}
-	d := newDocument("a.py", []byte(b.String()))
+	d := document.NewDocument("a.py", []byte(b.String()))
 	at := 7 * 23 // the lines of part_23
 	lines := func(from, to int) []string {
 		var out []string
 		for i := from; i < to; i++ {
-			out = append(out, d.line(at+i))
+			out = append(out, d.Line(at+i))
 		}
 		return out
 	}
@@ -52,7 +53,7 @@ func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 		{"a line too many", slices.Insert(lines(0, 5), 2, "    seen = set()")},
 		{"one line with another word", []string{"def part_23(things):"}},
 		{"other indentation and a word", []string{"def part_23(items):", "  total = 23", "  for item in things:"}},
-		{"out of order", []string{d.line(at + 1), d.line(at), d.line(at + 3)}},
+		{"out of order", []string{d.Line(at + 1), d.Line(at), d.Line(at + 3)}},
 		{"only the first line is right", append(lines(0, 1), "    sum = 1", "    done()")},
 	} {
 		p := notFound(d, &operation{block: 1, search: c.search, replace: []string{"x"}})
@@ -72,7 +73,7 @@ func TestNothingNearIsSaidPlainly(t *testing.T) {
 		{"an empty file", "", "x = 1"},
 		{"only braces in common", "{\n}\n", "class Stock {\n}"},
 	} {
-		d := newDocument("a.py", []byte(c.file))
+		d := document.NewDocument("a.py", []byte(c.file))
 		p := notFound(d, &operation{block: 1, search: splitBody(c.search), replace: []string{"y"}})
 		if p.Kind != problem.KindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
 			t.Errorf("%s: %+v", c.name, p)

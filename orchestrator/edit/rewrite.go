@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -30,7 +31,7 @@ var (
 // it. That keeps the trailing space, the typographic quotes and the line
 // ends of the context, lets two blocks share context, and makes the diff
 // that a person reviews as small as the change.
-func rewrite(d *document, p place) ([]splice, error) {
+func rewrite(d *document.Document, p place) ([]splice, error) {
 	groups := p.groups
 	if groups == nil {
 		groups = make([]group, len(p.search))
@@ -57,7 +58,7 @@ func rewrite(d *document, p place) ([]splice, error) {
 
 // A rewriter walks the groups of one place.
 type rewriter struct {
-	d      *document
+	d      *document.Document
 	p      place
 	groups []group
 	from   []int // line of REPLACE → line of SEARCH that it repeats, or -1
@@ -151,7 +152,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 // What merely looks like a comment counts here as one.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
-		return i >= 0 && i < r.d.len() && (r.d.remark(i) || r.d.lang.Comment(r.d.line(i)))
+		return i >= 0 && i < r.d.Len() && (r.d.Remark(i) || r.d.Lang.Comment(r.d.Line(i)))
 	}
 	return r.p.headless && lo == r.p.lo && remark(lo-1) || r.p.tailless && hi == r.p.hi && remark(hi)
 }
@@ -159,7 +160,7 @@ func (r *rewriter) severed(lo, hi int) bool {
 // gap reports a comment in lines [lo, hi), which no group accounts for.
 func (r *rewriter) gap(lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		if r.d.remark(i) {
+		if r.d.Remark(i) {
 			return errComment
 		}
 	}
@@ -177,17 +178,17 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
-		tail, search := r.d.tail(g.f0), r.p.search[g.s0]
-		if tail == "" || sameLoosely(search, r.d.line(g.f0)) || r.d.lang.Code([]string{search})[0] != search {
+		tail, search := r.d.Tail(g.f0), r.p.search[g.s0]
+		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
 			continue
 		}
-		if len(dropped) != j1-j0 || !r.d.lang.Closed(r.p.replace[j0+i]) {
+		if len(dropped) != j1-j0 || !r.d.Lang.Closed(r.p.replace[j0+i]) {
 			return nil, errComment
 		}
 		if out == nil {
 			out = make([]string, j1-j0)
 		}
-		if s := r.p.replace[j0+i]; r.d.lang.Code([]string{s})[0] == s {
+		if s := r.p.replace[j0+i]; r.d.Lang.Code([]string{s})[0] == s {
 			out[i] = tail
 		}
 	}
@@ -201,7 +202,7 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 // tails, when there are any, are the comments that the lines keep.
 func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
 	var b strings.Builder
-	end := r.d.endNear(lo, hi)
+	end := r.d.EndNear(lo, hi)
 	for j := j0; j < j1; j++ {
 		s := r.p.replace[j]
 		if !r.in.identity && !lex.Blank(s) {
@@ -235,5 +236,5 @@ func (r *rewriter) inPlace(s string, g group) (string, bool) {
 	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.search[g.s0]) {
 		return "", false
 	}
-	return lex.Indent(r.d.line(g.f0)), true
+	return lex.Indent(r.d.Line(g.f0)), true
 }

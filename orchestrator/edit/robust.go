@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -16,7 +17,7 @@ import (
 // indentation; an elision is no wildcard that could stretch over any text
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
-func locateElided(d *document, search, replace []string) (finding, bool) {
+func locateElided(d *document.Document, search, replace []string) (finding, bool) {
 	ps := pieces(search)
 	if len(ps) < 2 {
 		return finding{}, false
@@ -27,7 +28,7 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 	}
 	f, at := finding{places: make([]place, 0, len(ps))}, 0
 	for i, s := range ps {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			return finding{}, false
 		}
 		if lex.AllBlank(s) {
@@ -40,7 +41,7 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 		if len(g.ambiguous) > 0 {
 			return g, true
 		}
-		if len(g.places) == 0 || g.places[0].lo < at || !anchor(d.lang, s) {
+		if len(g.places) == 0 || g.places[0].lo < at || !anchor(d.Lang, s) {
 			return finding{}, false
 		}
 		g.places[0].strategy = Robust
@@ -52,10 +53,10 @@ func locateElided(d *document, search, replace []string) (finding, bool) {
 
 // locatePiece finds one piece of a block with elisions: to the letter, or
 // else by indentation and punctuation.
-func locatePiece(d *document, search, replace []string) finding {
+func locatePiece(d *document.Document, search, replace []string) finding {
 	f, done := locateStrict(d, search, replace)
-	if lo, hi := lex.Outer(search); !done && anchor(d.lang, search) {
-		f, _ = locateLoose(d, loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
+	if lo, hi := lex.Outer(search); !done && anchor(d.Lang, search) {
+		f, _ = locateLoose(d, document.Loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
 		f = f.widen(d, search, replace)
 	}
 	return f
@@ -114,8 +115,8 @@ func shapeOf(lines []string) shape {
 // Equal tokens in equal order are the same code whatever the breaks, or the
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
-func locateReflowed(d *document, search, replace []string) (finding, bool) {
-	if d.lang.Flow == lex.Fixed {
+func locateReflowed(d *document.Document, search, replace []string) (finding, bool) {
+	if d.Lang.Flow == lex.Fixed {
 		return finding{}, false
 	}
 	h := shapeOf(search)
@@ -125,16 +126,16 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 	var lines []int
 	var p place
 	for _, w := range reflowRegions(d, search, h) {
-		d.work.add(workLine * len(w.ids))
-		for _, t := range w.wholeLines(search, h.tokens) {
-			if n := len(lines); n > 0 && lines[n-1] >= w.line(t) {
+		d.Work.Add(document.WorkLine * len(w.IDs))
+		for _, t := range w.WholeLines(search, h.tokens) {
+			if n := len(lines); n > 0 && lines[n-1] >= w.Line(t) {
 				continue // regions may overlap
 			}
 			if len(lines) == 0 {
-				p = place{lo: w.line(t), hi: w.line(t+h.tokens-1) + 1, strategy: Robust, search: search, replace: replace}
+				p = place{lo: w.Line(t), hi: w.Line(t+h.tokens-1) + 1, strategy: Robust, search: search, replace: replace}
 				p.groups = reflowGroups(w, t, h.ends)
 			}
-			lines = append(lines, w.line(t))
+			lines = append(lines, w.Line(t))
 		}
 	}
 	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
@@ -152,25 +153,25 @@ func locateReflowed(d *document, search, replace []string) (finding, bool) {
 // there tokens to compare. Where that could take longer than to cut the file,
 // because the name is frequent and SEARCH long, and for many blocks, the file
 // is cut once.
-func reflowRegions(d *document, search []string, h shape) []*wordView {
-	if d.busy || d.words != nil || h.longest == "" {
-		return []*wordView{d.wordView()}
+func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
+	if d.Busy || d.Words != nil || h.longest == "" {
+		return []*document.WordView{d.WordView()}
 	}
 	text := strings.Join(search, "\n")
 	mid := strings.Index(text, h.longest)
 	before, after := text[:mid], text[mid:]
-	var out []*wordView
+	var out []*document.WordView
 	for n, at := 0, 0; ; n++ {
-		if at = d.index(at, h.longest); at < 0 {
+		if at = d.Index(at, h.longest); at < 0 {
 			return out
 		}
-		if n >= rare && n*len(text) > 4*len(d.text) {
-			return []*wordView{d.wordView()}
+		if n >= document.Rare && n*len(text) > 4*len(d.Text) {
+			return []*document.WordView{d.WordView()}
 		}
-		d.work.add(len(text)) // at most: mostly the first byte differs
-		if end, ok := goesOn(d.text[at:], after); ok {
-			if start, ok := leadsUp(d.text[:at], before); ok {
-				out = append(out, d.cutWords(d.lineAt(start), d.lineAt(at+end-1)+1))
+		d.Work.Add(len(text)) // at most: mostly the first byte differs
+		if end, ok := goesOn(d.Text[at:], after); ok {
+			if start, ok := leadsUp(d.Text[:at], before); ok {
+				out = append(out, d.CutWords(d.LineAt(start), d.LineAt(at+end-1)+1))
 			}
 		}
 		at++
@@ -214,9 +215,9 @@ func leadsUp(text, want string) (start int, ok bool) {
 //
 // For SEARCH "f(a,\nb)\nc" and the file's "f(a, b)\nc" the groups are two
 // lines for one, then one for one.
-func reflowGroups(w *wordView, h int, ends []int) []group {
+func reflowGroups(w *document.WordView, h int, ends []int) []group {
 	var groups []group
-	s0, f0, t0 := 0, w.line(h), 0
+	s0, f0, t0 := 0, w.Line(h), 0
 	for s, e := range ends {
 		if e == t0 { // a line without tokens: blank
 			if s0 == s {
@@ -226,11 +227,11 @@ func reflowGroups(w *wordView, h int, ends []int) []group {
 			continue
 		}
 		last := h + e - 1
-		if last+1 < len(w.ids) && w.line(last+1) == w.line(last) {
+		if last+1 < len(w.IDs) && w.Line(last+1) == w.Line(last) {
 			continue // the file's line goes on
 		}
-		groups = append(groups, group{s0, s + 1, w.line(h + t0), w.line(last) + 1})
-		s0, t0, f0 = s+1, e, w.line(last)+1
+		groups = append(groups, group{s0, s + 1, w.Line(h + t0), w.Line(last) + 1})
+		s0, t0, f0 = s+1, e, w.Line(last)+1
 	}
 	return groups
 }

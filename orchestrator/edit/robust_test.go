@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 
 	"pgregory.net/rapid"
@@ -55,7 +56,7 @@ func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
 		{"no elision", "def f():|    return a", "def f():", "nowhere"},
 		{"nothing but elisions", "# ...|# ...", "# ...|# ...", "nowhere"},
 	} {
-		d := newDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		d := document.NewDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
 		f, _ := locateElided(d, bars(c.search), bars(c.replace))
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -79,14 +80,14 @@ func TestReflowedLinesNeedEqualTokens(t *testing.T) {
 		{"the same string", "one(\"a  b\", two, three)", "robust 5-6"},
 		{"too little", "end|= 1", "nowhere"},
 	} {
-		d := newDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		d := document.NewDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
 		f, _ := locateReflowed(d, bars(c.search), []string{"new"})
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 	twice := file + "|result = call(|first_argument, second_argument)"
-	d := newDocument("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
+	d := document.NewDocument("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
 	f, _ := locateReflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
 	if got := located(f); got != "ambiguous [2 7]" {
 		t.Errorf("two places: %s", got)
@@ -103,18 +104,18 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 		{"blank line in the file", "a||b", "a|b", "[{0 1 0 1} {1 2 2 3}]"},
 		{"broken twice", "f(a,|b, c)", "f(a, b,|c)", "[{0 2 0 2}]"},
 	} {
-		d := newDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
-		w := d.wordView()
+		d := document.NewDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
+		w := d.WordView()
 		var ids []int32
 		var ends []int
 		for _, s := range bars(c.search) {
 			lex.EachToken(s, func(tok string) {
-				id, _ := w.number(tok)
+				id, _ := w.Number(tok)
 				ids = append(ids, id)
 			})
 			ends = append(ends, len(ids))
 		}
-		hits := searchKMP(w.ids, ids, math.MaxInt, nil)
+		hits := document.SearchKMP(w.IDs, ids, math.MaxInt, nil)
 		if len(hits) != 1 {
 			t.Fatalf("%s: hits %v", c.name, hits)
 		}
@@ -139,14 +140,14 @@ func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
 		if rapid.Bool().Draw(t, "joined") {
 			search = []string{strings.Join(search, " ")}
 		}
-		part, all := newDocument("a.json", []byte(file)), newDocument("a.json", []byte(file))
-		all.wordView()
+		part, all := document.NewDocument("a.json", []byte(file)), document.NewDocument("a.json", []byte(file))
+		all.WordView()
 		f, _ := locateReflowed(part, search, nil)
 		g, ok := locateReflowed(all, search, nil)
 		if fmt.Sprint(f) != fmt.Sprint(g) {
 			t.Fatalf("%q in %q: %v, and by the whole file %v", search, file, f, g)
 		}
-		if ok && part.words == nil {
+		if ok && part.Words == nil {
 			found++
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -20,12 +21,12 @@ const (
 
 // excerpt shows lines [lo, hi) with their numbers, exactly as they stand
 // after the bar, so that they can be copied.
-func excerpt(d *document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
+func excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
 // excerptUpTo is excerpt with a bound on the lines. A long range loses its
 // middle, a long line its end.
-func excerptUpTo(d *document, most, lo, hi int) string {
-	lo, hi = max(0, lo), min(d.len(), hi)
+func excerptUpTo(d *document.Document, most, lo, hi int) string {
+	lo, hi = max(0, lo), min(d.Len(), hi)
 	var b strings.Builder
 	head, tail := fitting(d, lo, hi, most)
 	writeLines(d, &b, lo, head, '|')
@@ -38,7 +39,7 @@ func excerptUpTo(d *document, most, lo, hi int) string {
 
 // excerptIn is the excerpt of a spot with its surroundings, lines [lo, hi):
 // those around it have a colon for the bar.
-func excerptIn(d *document, q spot, lo, hi int) string {
+func excerptIn(d *document.Document, q spot, lo, hi int) string {
 	var b strings.Builder
 	if lo < q.from {
 		writeLines(d, &b, max(lo, q.from-shownOther), q.from, ':')
@@ -53,16 +54,16 @@ func excerptIn(d *document, q spot, lo, hi int) string {
 // around is the excerpt of one line, from 1, with the two before it and the
 // one after: enough to see what a parser stumbled over, which mostly stands
 // before the place that it names.
-func around(d *document, line int) string {
-	return excerptIn(d, spot{from: line - 1, to: line}, max(0, line-3), min(d.len(), line+1))
+func around(d *document.Document, line int) string {
+	return excerptIn(d, spot{from: line - 1, to: line}, max(0, line-3), min(d.Len(), line+1))
 }
 
 // writeLines writes lines [lo, hi) with their numbers before a bar.
 // The bar has one space after it, whatever the line begins with: what is right
 // of it can be copied as a column.
-func writeLines(d *document, b *strings.Builder, lo, hi int, bar rune) {
+func writeLines(d *document.Document, b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {
-		s := d.line(i)
+		s := d.Line(i)
 		if len(s) > shownWidth {
 			s = problem.Clip(s, shownWidth) + "…"
 		}
@@ -75,7 +76,7 @@ func writeLines(d *document, b *strings.Builder, lo, hi int, bar rune) {
 //
 // Lines are taken from both ends in turn, since an author knows a piece of
 // code by how it begins and ends.
-func fitting(d *document, lo, hi, most int) (head, tail int) {
+func fitting(d *document.Document, lo, hi, most int) (head, tail int) {
 	head, tail = lo, hi
 	size := 0
 	for n := 0; head < tail && n < most; n++ {
@@ -83,7 +84,7 @@ func fitting(d *document, lo, hi, most int) (head, tail int) {
 		if n%2 == 1 {
 			i = tail - 1
 		}
-		if size += 10 + min(len(d.line(i)), shownWidth); size > shownBytes && n > 1 {
+		if size += 10 + min(len(d.Line(i)), shownWidth); size > shownBytes && n > 1 {
 			break
 		}
 		if i == head {
@@ -97,12 +98,12 @@ func fitting(d *document, lo, hi, most int) (head, tail int) {
 
 // legible reports whether lines [lo, hi) can be copied from their excerpt:
 // all of them are shown, none is cut, all are UTF-8.
-func legible(d *document, most, lo, hi int) bool {
+func legible(d *document.Document, most, lo, hi int) bool {
 	if head, tail := fitting(d, lo, hi, most); head < tail {
 		return false
 	}
 	for i := lo; i < hi; i++ {
-		if s := d.line(i); len(s) > shownWidth || !utf8.ValidString(s) {
+		if s := d.Line(i); len(s) > shownWidth || !utf8.ValidString(s) {
 			return false
 		}
 	}

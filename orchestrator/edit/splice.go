@@ -3,6 +3,8 @@ package edit
 import (
 	"bytes"
 	"slices"
+
+	"agent/orchestrator/edit/document"
 )
 
 // A match is an operation with its places in a file, ready to be applied.
@@ -31,9 +33,9 @@ func (m *match) strategy() Strategy {
 // Fences are set aside only where they cannot be text: in a REPLACE for a
 // language without fences, and on both bodies when SEARCH stands nowhere
 // with them.
-func find(d *document, op *operation) finding {
+func find(d *document.Document, op *operation) finding {
 	search, replace := op.search, op.replace
-	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.Fenced() {
+	if _, both := unfence(search); !both && op.hunk == nil && !d.Lang.Fenced() {
 		replace, _ = unfence(replace) // code does not begin and end with a fence
 	}
 	f := locate(d, search, replace)
@@ -45,7 +47,7 @@ func find(d *document, op *operation) finding {
 		return f
 	}
 	replace, both := unfence(replace)
-	if !both && d.lang.Fenced() {
+	if !both && d.Lang.Fenced() {
 		return f // SEARCH begins and ends with fences of the text
 	}
 	return locate(d, inner, replace)
@@ -56,12 +58,12 @@ func find(d *document, op *operation) finding {
 //
 // A block that removes lines up to the end without leaving one of its own
 // says nothing about the line before them, which stays as it is.
-func endings(op *operation, d *document, m *match) {
+func endings(op *operation, d *document.Document, m *match) {
 	last := m.places[len(m.places)-1]
-	if last.hi != d.len() || len(last.replace) == 0 {
+	if last.hi != d.Len() || len(last.replace) == 0 {
 		return // the last line is not the block's
 	}
-	ends := d.end(d.len()-1) != ""
+	ends := d.End(d.Len()-1) != ""
 	if h := op.hunk; h != nil && (h.oldNoEOL || h.newNoEOL) {
 		ends = !h.newNoEOL
 	}
@@ -72,24 +74,24 @@ func endings(op *operation, d *document, m *match) {
 //
 // Text between two splices is copied as one slice of the original, which is
 // why nothing outside them can change.
-func merge(d *document, found []*match) []byte {
+func merge(d *document.Document, found []*match) []byte {
 	all := sorted(found)
-	size := len(d.mark) + len(d.text) + len(d.eol)
+	size := len(d.Mark) + len(d.Text) + len(d.EOL)
 	for _, s := range all {
 		size += len(s.text)
 	}
 	out := make([]byte, 0, size)
-	out = append(out, d.mark...)
+	out = append(out, d.Mark...)
 	at := 0
 	for _, s := range all {
-		out = append(out, d.text[d.off[at]:d.off[s.lo]]...)
-		if s.text != "" && s.lo > 0 && s.lo == d.len() && d.end(s.lo-1) == "" {
-			out = append(out, d.eol...) // lines added after a last line that had no newline
+		out = append(out, d.Text[d.Off[at]:d.Off[s.lo]]...)
+		if s.text != "" && s.lo > 0 && s.lo == d.Len() && d.End(s.lo-1) == "" {
+			out = append(out, d.EOL...) // lines added after a last line that had no newline
 		}
 		out = append(out, s.text...)
 		at = s.hi
 	}
-	out = append(out, d.text[d.off[at]:]...)
+	out = append(out, d.Text[d.Off[at]:]...)
 	for _, m := range found {
 		if m.ends != nil {
 			out = endWith(d, out, *m.ends)
@@ -102,12 +104,12 @@ func merge(d *document, found []*match) []byte {
 //
 // That the last line of a file has no newline is a property of the file, not
 // of the line: whatever line comes last inherits it.
-func endWith(d *document, text []byte, newline bool) []byte {
-	has := len(text) > 0 && text[len(text)-1] == d.sep
+func endWith(d *document.Document, text []byte, newline bool) []byte {
+	has := len(text) > 0 && text[len(text)-1] == d.Sep
 	switch {
-	case newline && !has && string(text) != d.mark:
-		return append(text, d.eol...)
-	case !newline && has && d.sep == '\n':
+	case newline && !has && string(text) != d.Mark:
+		return append(text, d.EOL...)
+	case !newline && has && d.Sep == '\n':
 		return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	case !newline && has:
 		return bytes.TrimSuffix(text, []byte("\r"))

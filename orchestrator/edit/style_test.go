@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
+
 	"pgregory.net/rapid"
 )
 
@@ -50,7 +52,7 @@ func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 		fresh := append([]int{0}, rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6).Draw(t, "new")...)
 		file := write(theirs, base, old, "old_")
 		text := "start\n" + strings.Join(file, "\n") + "\nend\n"
-		d := newDocument("a.py", []byte(text))
+		d := document.NewDocument("a.py", []byte(text))
 		search, replace := write(ours, base, old, "old_"), write(ours, base, fresh, "new_")
 		f := locate(d, search, replace)
 		if len(f.places) != 1 {
@@ -68,16 +70,6 @@ func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 			t.Fatalf("%q by %q in %q gave\n%q, want\n%q", search, replace, text, got, want)
 		}
 	})
-}
-
-func TestAnIndentationOfTheFileIsKnown(t *testing.T) {
-	t.Parallel()
-	d := newDocument("a", []byte("a\n  b\n\t c\n    \n      d\n"))
-	for x, want := range map[string]bool{"": true, "  ": true, "\t ": true, "      ": true, " ": false, "\t": false, "    ": false, "        ": false} {
-		if got := d.indented(x); got != want {
-			t.Errorf("%q: %v, want %v", x, got, want)
-		}
-	}
 }
 
 func TestChangedLinesTakeTheLineEndsOfTheirPlace(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/document"
+
 	"pgregory.net/rapid"
 )
 
 // lined makes a document of lines divided by "|", a tab written as "\t".
-func lined(path, lines string) *document {
-	return newDocument(path, []byte(strings.Join(bars(lines), "\n")+"\n"))
+func lined(path, lines string) *document.Document {
+	return document.NewDocument(path, []byte(strings.Join(bars(lines), "\n")+"\n"))
 }
 
 // Every strategy takes a place only when it is the only one: the same file
@@ -168,8 +170,8 @@ func TestABusyDocumentLocatesTheSame(t *testing.T) {
 		search := rapid.SliceOfN(line, 1, 3).Draw(t, "search")
 		var got []string
 		for _, busy := range []bool{false, true} {
-			d := newDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
-			d.busy = busy
+			d := document.NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+			d.Busy = busy
 			got = append(got, located(locate(d, search, []string{"new"})))
 		}
 		if got[0] != got[1] {
@@ -191,7 +193,7 @@ func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 		for k := range search { // some lines are others, or are left out as blank ones
 			search[k] = rapid.SampledFrom([]string{search[k], search[k], "", "beta = 1", "  " + search[k]}).Draw(t, "line")
 		}
-		d := newDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+		d := document.NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
 		f := locate(d, search, []string{"new"})
 		if len(f.places) == 0 {
 			return
@@ -199,7 +201,7 @@ func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 		found++
 		words := func(lines []string, comments bool) (out []string) {
 			for _, s := range lines {
-				if comments || !d.lang.Comment(s) {
+				if comments || !d.Lang.Comment(s) {
 					out = append(out, tokens(s)...)
 				}
 			}

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 // A sequence is a text as numbers, those of its lines or of its tokens: equal
 // ones have equal numbers, so that searching it reads no text.
 type sequence struct {
-	keys  *table  // from a line or token to its number
-	ids   []int32 // the text
+	Keys  *table  // from a line or token to its number
+	IDs   []int32 // the text
 	first []int32 // where each number occurs first
 	count []int32 // how often each number occurs
 	bytes string  // the text as bytes; "" until repeated asks for it
@@ -20,20 +20,20 @@ type sequence struct {
 // A new key gets the next number, so that numbers are also indexes into first
 // and count.
 func (q *sequence) push(key string) {
-	id, added := q.keys.add(key)
+	id, added := q.Keys.Add(key)
 	if added {
-		q.first, q.count = append(q.first, int32(len(q.ids))), append(q.count, 0)
+		q.first, q.count = append(q.first, int32(len(q.IDs))), append(q.count, 0)
 	}
-	q.ids = append(q.ids, id)
+	q.IDs = append(q.IDs, id)
 	q.count[id]++
 }
 
-// number returns the number of key, and whether it is in the text.
+// Number returns the number of key, and whether it is in the text.
 //
 // One sequence may share its keys with another and leave out some of the text:
 // then a key can have a number and stand nowhere.
-func (q *sequence) number(key string) (int32, bool) {
-	id, ok := q.keys.find(key)
+func (q *sequence) Number(key string) (int32, bool) {
+	id, ok := q.Keys.Find(key)
 	return id, ok && q.count[id] > 0
 }
 
@@ -42,10 +42,10 @@ func (q *sequence) number(key string) (int32, bool) {
 // The places are not kept: from the first one on they are soon found, and
 // keeping them would cost more than the text.
 func (q *sequence) places(id int32) []int32 {
-	n := min(q.count[id], rare)
+	n := min(q.count[id], Rare)
 	out := make([]int32, 0, n)
 	for p := q.first[id]; len(out) < int(n); p++ {
-		if q.ids[p] == id {
+		if q.IDs[p] == id {
 			out = append(out, p)
 		}
 	}
@@ -71,13 +71,13 @@ func (q *sequence) rarest(needle []int32) int {
 // so that a few comparisons settle it.
 func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int {
 	best := q.rarest(needle)
-	if q.count[needle[best]] > rare {
+	if q.count[needle[best]] > Rare {
 		return q.repeated(needle, limit, ok)
 	}
 	var hits []int
 	for _, p := range q.places(needle[best]) {
 		lo := int(p) - best
-		if lo < 0 || lo+len(needle) > len(q.ids) || !slices.Equal(q.ids[lo:lo+len(needle)], needle) || ok != nil && !ok(lo) {
+		if lo < 0 || lo+len(needle) > len(q.IDs) || !slices.Equal(q.IDs[lo:lo+len(needle)], needle) || ok != nil && !ok(lo) {
 			continue
 		}
 		if hits = append(hits, lo); len(hits) == limit {
@@ -95,23 +95,23 @@ func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int
 // Knuth-Morris-Pratt takes over, so that no text costs more than linear time.
 func (q *sequence) repeated(needle []int32, limit int, ok func(lo int) bool) []int {
 	if q.bytes == "" {
-		q.bytes = asBytes(q.ids)
+		q.bytes = asBytes(q.IDs)
 	}
 	var hits []int
 	text, at := asBytes(needle), 0
-	for range 2 * most {
+	for range 2 * Most {
 		i := strings.Index(q.bytes[at:], text)
 		if i < 0 {
 			return hits
 		}
 		lo := at + i
-		if at = lo + 1; slices.Equal(q.ids[lo:lo+len(needle)], needle) && (ok == nil || ok(lo)) {
+		if at = lo + 1; slices.Equal(q.IDs[lo:lo+len(needle)], needle) && (ok == nil || ok(lo)) {
 			if hits = append(hits, lo); len(hits) == limit {
 				return hits
 			}
 		}
 	}
-	return searchKMP(q.ids, needle, limit, ok)
+	return SearchKMP(q.IDs, needle, limit, ok)
 }
 
 // asBytes makes a byte of each number, the same for the same.
@@ -124,12 +124,12 @@ func asBytes(ids []int32) string {
 	return b.String()
 }
 
-// searchKMP is the Knuth-Morris-Pratt search over numbers, for the places that
+// SearchKMP is the Knuth-Morris-Pratt search over numbers, for the places that
 // ok accepts.
 //
 // fail[i] is how long a beginning of needle the first i of its numbers end
 // with: where a match breaks off, so much of it still holds.
-func searchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
+func SearchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
 	fail := make([]int32, len(needle)+1)
 	for i, k := 1, int32(0); i < len(needle); i++ {
 		for k > 0 && needle[i] != needle[k] {
@@ -162,5 +162,5 @@ func searchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
 	return hits
 }
 
-// most bounds how many ambiguous places are looked for and named.
-const most = 5
+// Most bounds how many ambiguous places are looked for and named.
+const Most = 5

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"slices"
@@ -31,14 +31,14 @@ type sighting struct {
 // of the same lines, so the last answer is kept.
 // The question is told by the address of the lines: to compare their text
 // would cost what the answer saves.
-func (d *document) sight(core []string) *sighting {
+func (d *Document) sight(core []string) *sighting {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
 		*q = sighting{first: &core[0], n: len(core)}
-		if d.asks++; d.asks > manyBlocks && !d.thin {
-			d.busy = true
+		if d.asks++; d.asks > ManyBlocks && !d.Thin {
+			d.Busy = true
 		}
-		if !d.busy {
+		if !d.Busy {
 			q.look(d, core)
 		}
 	}
@@ -47,15 +47,15 @@ func (d *document) sight(core []string) *sighting {
 
 // suits reports whether the sighting is complete for views of kind k: the
 // loose ones see lines that are written with other characters too.
-func (q *sighting) suits(d *document, k viewKind) bool {
-	return q.known && (k < loose || q.plain && d.script() != scriptForms)
+func (q *sighting) suits(d *Document, k ViewKind) bool {
+	return q.known && (k < Loose || q.plain && d.script() != scriptForms)
 }
 
 // look sets where the longest line stands; it gives up when that is in many places.
 //
 // A line that holds the text among other text is left at its end, since it
 // cannot be the line itself.
-func (q *sighting) look(d *document, core []string) {
+func (q *sighting) look(d *Document, core []string) {
 	key := ""
 	for i, s := range core {
 		if s = lex.TrimSpace(s); len(s) > len(key) {
@@ -64,32 +64,32 @@ func (q *sighting) look(d *document, core []string) {
 	}
 	q.plain = lex.PlainUnicode(key) == key
 	for at, tries := 0, 0; ; tries++ {
-		if at = d.index(at, key); at < 0 {
+		if at = d.Index(at, key); at < 0 {
 			q.known = true
 			return
 		}
-		if len(q.at) == rare || tries == 8*rare {
+		if len(q.at) == Rare || tries == 8*Rare {
 			return
 		}
-		l := d.lineAt(at)
-		if lex.TrimSpace(d.raw(l)) == key {
+		l := d.LineAt(at)
+		if lex.TrimSpace(d.Raw(l)) == key {
 			q.at = append(q.at, l)
 		}
-		at = int(d.off[l+1])
+		at = int(d.Off[l+1])
 	}
 }
 
 // nowhere reports whether s certainly stands nowhere, however its space and
 // blank lines are taken: so it is for most blocks that are refused, and it
 // spares them the numbering of the file.
-func (d *document) nowhere(s []string) bool {
+func (d *Document) nowhere(s []string) bool {
 	lo, hi := lex.Outer(s)
 	if lo == hi {
 		return false
 	}
 	q := d.sight(s[lo:hi])
 	around := func(at int) bool { return d.surrounded(s[lo:hi], q.line, at) }
-	return q.suits(d, looseFilled) && !slices.ContainsFunc(q.at, around)
+	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
 }
 
 // surrounded reports whether the lines around line i of core stand in this
@@ -97,19 +97,19 @@ func (d *document) nowhere(s []string) bool {
 //
 // It walks from line i both ways and skips blank lines on either side, so that
 // "a", "b" stand around each other in "a", "", "b" as well.
-func (d *document) surrounded(core []string, i, at int) bool {
+func (d *Document) surrounded(core []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
 		for j := i + step; j >= 0 && j < len(core); j += step {
-			key := loose.key(core[j])
+			key := Loose.Key(core[j])
 			if key == "" {
 				continue
 			}
-			d.work.add(workLine)
-			for ; l >= 0 && l < d.len() && lex.Blank(d.raw(l)); l += step {
-				d.work.add(workLine)
+			d.Work.Add(WorkLine)
+			for ; l >= 0 && l < d.Len() && lex.Blank(d.Raw(l)); l += step {
+				d.Work.Add(WorkLine)
 			}
-			if l < 0 || l >= d.len() || lex.TrimSpace(d.raw(l)) != key {
+			if l < 0 || l >= d.Len() || lex.TrimSpace(d.Raw(l)) != key {
 				return false
 			}
 			l += step
@@ -129,53 +129,53 @@ const maxReads = 8
 // The code of a line is where the line begins, whatever a scan makes of the
 // rest. Only a comment of several lines could hide a line between two others,
 // so that a file that may have one is not asked further.
-func (d *document) codeNowhere(s []string) bool {
-	if d.busy || d.script() == scriptForms {
+func (d *Document) codeNowhere(s []string) bool {
+	if d.Busy || d.script() == scriptForms {
 		return false
 	}
 	var code []string
-	longest, plain, budget := 0, true, maxReads*len(d.text)
-	for _, l := range d.lang.Code(s) {
-		if l = loose.key(l); l == "" {
+	longest, plain, budget := 0, true, maxReads*len(d.Text)
+	for _, l := range d.Lang.Code(s) {
+		if l = Loose.Key(l); l == "" {
 			continue
 		}
-		i := d.index(0, l)
+		i := d.Index(0, l)
 		if budget -= i; i < 0 || budget < 0 {
 			return i < 0
 		}
 		if code = append(code, l); len(l) > len(code[longest]) {
 			longest = len(code) - 1
 		}
-		plain = plain && !d.lang.Comment(l)
+		plain = plain && !d.Lang.Comment(l)
 	}
 	spans := func(b [2]string) bool { return d.contains(b[0]) }
-	if len(code) == 0 || !plain || slices.ContainsFunc(d.lang.Block, spans) {
+	if len(code) == 0 || !plain || slices.ContainsFunc(d.Lang.Block, spans) {
 		return false
 	}
-	for at, tries := 0, 0; tries < rare; tries++ {
-		if at = d.index(at, code[longest]); at < 0 {
+	for at, tries := 0, 0; tries < Rare; tries++ {
+		if at = d.Index(at, code[longest]); at < 0 {
 			return true
 		}
-		l := d.lineAt(at)
-		if strings.HasPrefix(lex.TrimSpace(d.raw(l)), code[longest]) && d.codeAround(code, longest, l) {
+		l := d.LineAt(at)
+		if strings.HasPrefix(lex.TrimSpace(d.Raw(l)), code[longest]) && d.codeAround(code, longest, l) {
 			return false
 		}
-		at = int(d.off[l+1])
+		at = int(d.Off[l+1])
 	}
 	return false
 }
 
 // codeAround reports whether the lines around line at of the file begin with
 // those around line i of code, in this order, blank lines and comments aside.
-func (d *document) codeAround(code []string, i, at int) bool {
+func (d *Document) codeAround(code []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
 		for j := i + step; j >= 0 && j < len(code); j += step {
-			d.work.add(workLine)
-			for ; l >= 0 && l < d.len() && (lex.Blank(d.raw(l)) || d.lang.Comment(d.raw(l))); l += step {
-				d.work.add(workLine)
+			d.Work.Add(WorkLine)
+			for ; l >= 0 && l < d.Len() && (lex.Blank(d.Raw(l)) || d.Lang.Comment(d.Raw(l))); l += step {
+				d.Work.Add(WorkLine)
 			}
-			if l < 0 || l >= d.len() || !strings.HasPrefix(lex.TrimSpace(d.raw(l)), code[j]) {
+			if l < 0 || l >= d.Len() || !strings.HasPrefix(lex.TrimSpace(d.Raw(l)), code[j]) {
 				return false
 			}
 			l += step
@@ -184,55 +184,55 @@ func (d *document) codeAround(code []string, i, at int) bool {
 	return true
 }
 
-// codeOnce reports whether s certainly stands at one place at most, comments
+// CodeOnce reports whether s certainly stands at one place at most, comments
 // set aside: its longest line of code is in the file only once. That one place
 // was found needs no scan of the file for another then.
-func (d *document) codeOnce(s []string) bool {
+func (d *Document) CodeOnce(s []string) bool {
 	if d.script() == scriptForms {
 		return false
 	}
 	longest := ""
-	for _, l := range d.lang.Code(s) {
-		if l = loose.key(l); len(l) > len(longest) {
+	for _, l := range d.Lang.Code(s) {
+		if l = Loose.Key(l); len(l) > len(longest) {
 			longest = l
 		}
 	}
-	i := d.index(0, longest)
-	return longest != "" && i >= 0 && d.index(i+1, longest) < 0
+	i := d.Index(0, longest)
+	return longest != "" && i >= 0 && d.Index(i+1, longest) < 0
 }
 
-// foreign reports whether a file of ASCII does not hold the longest line of s,
+// Foreign reports whether a file of ASCII does not hold the longest line of s,
 // be it a comment: then s is about another text, and what is left of it
 // without comments says nothing.
-func (d *document) foreign(s []string) bool {
+func (d *Document) Foreign(s []string) bool {
 	longest := ""
 	for _, l := range s {
 		if len(l) > len(longest) {
 			longest = l
 		}
 	}
-	return d.script() == scriptASCII && !d.contains(loose.key(longest))
+	return d.script() == scriptASCII && !d.contains(Loose.Key(longest))
 }
 
-// holds reports whether the file has the line s, which is not blank, the
+// Holds reports whether the file has the line s, which is not blank, the
 // space around it and Unicode punctuation aside.
 //
 // A line that is only part of a longer one is not held: "x = 1" is no line of a
 // file that has "x = 10".
-func (d *document) holds(s string) bool {
-	key := loose.key(s)
-	if !d.thin && (d.busy || d.script() == scriptForms) {
-		return d.view(loose).has(s)
+func (d *Document) Holds(s string) bool {
+	key := Loose.Key(s)
+	if !d.Thin && (d.Busy || d.script() == scriptForms) {
+		return d.View(Loose).has(s)
 	}
 	for at := 0; ; {
-		if at = d.index(at, key); at < 0 {
+		if at = d.Index(at, key); at < 0 {
 			return false
 		}
-		l := d.lineAt(at)
-		if lex.TrimSpace(d.raw(l)) == key {
+		l := d.LineAt(at)
+		if lex.TrimSpace(d.Raw(l)) == key {
 			return true
 		}
-		at = int(d.off[l+1])
+		at = int(d.Off[l+1])
 	}
 }
 
@@ -247,12 +247,12 @@ const (
 )
 
 // script returns the file's script, reading it at the first call only.
-func (d *document) script() script {
+func (d *Document) script() script {
 	if d.written == scriptUnread {
 		switch {
-		case lex.ASCII(d.text):
+		case lex.ASCII(d.Text):
 			d.written = scriptASCII
-		case !norm.NFC.IsNormalString(d.text), strings.ContainsFunc(d.text, func(r rune) bool { return lex.PlainForm(r) != "" }):
+		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
 			d.written = scriptForms
 		default:
 			d.written = scriptPlain

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"strings"
@@ -19,14 +19,14 @@ func TestIndexFindsWhatStringsFinds(t *testing.T) {
 		}
 		text := strings.Repeat(draw("text", 0, 12), rapid.IntRange(1, 60).Draw(t, "times"))
 		s := draw("s", 0, 6)
-		d := newDocument("a.txt", []byte(text))
+		d := NewDocument("a.txt", []byte(text))
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")
 		want := strings.Index(text[at:], s)
 		if want >= 0 {
 			want += at
 			found++
 		}
-		if got := d.index(at, s); got != want {
+		if got := d.Index(at, s); got != want {
 			t.Fatalf("%q from %d in %q: %d, want %d", s, at, text, got, want)
 		}
 	})
@@ -39,9 +39,9 @@ func TestIndexFindsWhatStringsFinds(t *testing.T) {
 // over on the way, and goes on from where it was.
 func TestIndexHandsOver(t *testing.T) {
 	t.Parallel()
-	d := newDocument("a.txt", []byte(strings.Repeat("ab", 200)+"aab"))
+	d := NewDocument("a.txt", []byte(strings.Repeat("ab", 200)+"aab"))
 	for s, want := range map[string]int{"aab": 400, "bba": -1, "aba": 0} {
-		if got := d.index(0, s); got != want {
+		if got := d.Index(0, s); got != want {
 			t.Errorf("%q at %d, want %d", s, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"slices"
@@ -26,14 +26,14 @@ func TestSightingsFindWhatNumbersFind(t *testing.T) {
 		file := rapid.SliceOfN(mixedLine(), 1, 10).Draw(t, "file")
 		search := rapid.SliceOfN(mixedLine(), 1, 3).Draw(t, "search")
 		text := []byte(strings.Join(file, "\n") + "\n")
-		for _, k := range []viewKind{whole, trimmedEnd, loose} {
-			v, w := newDocument("a.py", text).view(k), newDocument("a.py", text).view(k)
-			got, ok := v.sighted(search, most)
+		for _, k := range []ViewKind{Whole, TrimmedEnd, Loose} {
+			v, w := NewDocument("a.py", text).View(k), NewDocument("a.py", text).View(k)
+			got, ok := v.sighted(search, Most)
 			if !ok {
 				continue
 			}
 			sighted++
-			if want, _ := w.build().find(search, most); !slices.Equal(got, want) {
+			if want, _ := w.build().Find(search, Most); !slices.Equal(got, want) {
 				t.Fatalf("%q in %q by view %d: %v, and by numbers %v", search, file, k, got, want)
 			}
 		}
@@ -52,19 +52,19 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 		file := rapid.SliceOfN(mixedLine(), 1, 10).Draw(t, "file")
 		search := rapid.SliceOfN(mixedLine(), 1, 4).Draw(t, "search")
 		for _, busy := range []bool{false, true} {
-			d := newDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
-			d.busy = busy
+			d := NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+			d.Busy = busy
 			nowhere, codeNowhere := d.nowhere(search), d.codeNowhere(search)
-			for k := range viewKinds {
-				places, _ := d.view(k).build().find(search, 1)
-				if len(places) > 0 && (codeNowhere || nowhere && k < looseCode) {
+			for k := range ViewKinds {
+				places, _ := d.View(k).build().Find(search, 1)
+				if len(places) > 0 && (codeNowhere || nowhere && k < LooseCode) {
 					t.Fatalf("view %d finds %q in %q, which is said to stand nowhere (busy %v)", k, search, file, busy)
 				}
 			}
 			if lex.Blank(search[0]) {
 				continue
 			}
-			if got, want := d.holds(search[0]), d.view(loose).has(search[0]); got != want {
+			if got, want := d.Holds(search[0]), d.View(Loose).has(search[0]); got != want {
 				t.Fatalf("%q holds %q: %v, want %v (busy %v)", file, search[0], got, want, busy)
 			}
 			if nowhere && codeNowhere {
@@ -98,7 +98,7 @@ func TestCodeStandsNowhere(t *testing.T) {
 		{"no comment of several lines in the file", "a.go", "a()|c()|b()", "a()|b()", true},
 		{"only comments", "a.py", "a = 1", "# c", false},
 	} {
-		d := newDocument(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
+		d := NewDocument(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
 		if got := d.codeNowhere(strings.Split(c.search, "|")); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -109,29 +109,29 @@ func TestCodeStandsNowhere(t *testing.T) {
 // and the block is found all the same.
 func TestAFrequentLineIsNoSighting(t *testing.T) {
 	t.Parallel()
-	file := strings.Repeat("alpha = 1\nb\n", 2*rare) + "alpha = 1\nc\n"
-	d := newDocument("a.py", []byte(file))
+	file := strings.Repeat("alpha = 1\nb\n", 2*Rare) + "alpha = 1\nc\n"
+	d := NewDocument("a.py", []byte(file))
 	search := []string{"alpha = 1", "c"}
 	if q := d.sight(search); q.known {
-		t.Errorf("%d places are taken for all of %d", len(q.at), 2*rare+1)
+		t.Errorf("%d places are taken for all of %d", len(q.at), 2*Rare+1)
 	}
-	if got := d.findExact(search, most); !slices.Equal(got, []int{4 * rare}) {
-		t.Errorf("found at %v, want %d", got, 4*rare)
+	if got := d.FindExact(search, Most); !slices.Equal(got, []int{4 * Rare}) {
+		t.Errorf("found at %v, want %d", got, 4*Rare)
 	}
 }
 
 // A block of very many pieces makes the document index its lines.
 func TestManyQuestionsMakeADocumentBusy(t *testing.T) {
 	t.Parallel()
-	d := newDocument("a.py", []byte("alpha = 1\n"))
-	for range manyBlocks {
+	d := NewDocument("a.py", []byte("alpha = 1\n"))
+	for range ManyBlocks {
 		d.sight([]string{"alpha = 1"})
 	}
-	if d.busy {
-		t.Errorf("busy after %d blocks", manyBlocks)
+	if d.Busy {
+		t.Errorf("busy after %d blocks", ManyBlocks)
 	}
-	if d.sight([]string{"alpha = 1"}); !d.busy {
-		t.Errorf("not busy after %d blocks", manyBlocks+1)
+	if d.sight([]string{"alpha = 1"}); !d.Busy {
+		t.Errorf("not busy after %d blocks", ManyBlocks+1)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTheScriptOfAFile(t *testing.T) {
 		"a\u00a0b":               scriptForms,
 		"cafe\u0301":             scriptForms,
 	} {
-		d := newDocument("", []byte(text))
+		d := NewDocument("", []byte(text))
 		if first, again := d.script(), d.script(); first != want || again != want {
 			t.Errorf("%q: %d, then %d, want %d", text, first, again, want)
 		}

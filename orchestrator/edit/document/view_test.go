@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"math"
@@ -33,28 +33,28 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 			return out
 		}
 		hay, needle := draw(1, 200, "hay"), draw(1, 5, "needle")
-		d := newDocument("", []byte(strings.Join(hay, "\n")+"\n"))
-		v := d.view(whole)
+		d := NewDocument("", []byte(strings.Join(hay, "\n")+"\n"))
+		v := d.View(Whole)
 		v.build()
-		got, kept := v.find(needle, math.MaxInt)
-		ids, _, ok := v.numbers(needle)
+		got, kept := v.Find(needle, math.MaxInt)
+		ids, _, ok := v.Numbers(needle)
 		if !ok {
 			if got != nil {
 				t.Fatalf("%v is not in the file and was found at %v", needle, got)
 			}
 			return
 		}
-		want := naive(v.ids, ids)
+		want := naive(v.IDs, ids)
 		if !slices.Equal(got, want) || len(kept) != len(needle) {
 			t.Fatalf("%v in %v: %v, want %v", needle, hay, got, want)
 		}
-		if kmp := searchKMP(v.ids, ids, math.MaxInt, nil); !slices.Equal(kmp, want) {
+		if kmp := SearchKMP(v.IDs, ids, math.MaxInt, nil); !slices.Equal(kmp, want) {
 			t.Fatalf("%v in %v by KMP: %v, want %v", needle, hay, kmp, want)
 		}
-		if few, _ := v.find(needle, 2); len(few) != min(2, len(want)) {
+		if few, _ := v.Find(needle, 2); len(few) != min(2, len(want)) {
 			t.Fatalf("limited to two: %v of %v", few, want)
 		}
-		if exact := d.findExact(needle, math.MaxInt); !slices.Equal(exact, want) {
+		if exact := d.FindExact(needle, math.MaxInt); !slices.Equal(exact, want) {
 			t.Fatalf("findExact of %v in %v: %v, want %v", needle, hay, exact, want)
 		}
 	})
@@ -66,19 +66,19 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		search []string
-		found  []viewKind
+		found  []ViewKind
 	}{
-		{"as it stands", []string{"x = 1  ", "", "    # why", "\ty = \u201ca\u201d"}, []viewKind{whole, trimmedEnd, loose, looseFilled, looseCode}},
-		{"without trailing space", []string{"x = 1", "", "    # why"}, []viewKind{trimmedEnd, loose, looseFilled, looseCode}},
-		{"other indentation", []string{"  x = 1", "", "# why"}, []viewKind{loose, looseFilled, looseCode}},
-		{"plain quotes", []string{"    # why", "\ty = \"a\""}, []viewKind{loose, looseFilled, looseCode}},
-		{"no blank line", []string{"x = 1", "# why"}, []viewKind{looseFilled, looseCode}},
-		{"no comment", []string{"x = 1", "y = \"a\""}, []viewKind{looseCode}},
+		{"as it stands", []string{"x = 1  ", "", "    # why", "\ty = \u201ca\u201d"}, []ViewKind{Whole, TrimmedEnd, Loose, LooseFilled, LooseCode}},
+		{"without trailing space", []string{"x = 1", "", "    # why"}, []ViewKind{TrimmedEnd, Loose, LooseFilled, LooseCode}},
+		{"other indentation", []string{"  x = 1", "", "# why"}, []ViewKind{Loose, LooseFilled, LooseCode}},
+		{"plain quotes", []string{"    # why", "\ty = \"a\""}, []ViewKind{Loose, LooseFilled, LooseCode}},
+		{"no blank line", []string{"x = 1", "# why"}, []ViewKind{LooseFilled, LooseCode}},
+		{"no comment", []string{"x = 1", "y = \"a\""}, []ViewKind{LooseCode}},
 		{"another token", []string{"x = 2"}, nil},
 	} {
-		d := newDocument("a.py", []byte(text))
-		for k := range viewKinds {
-			places, _ := d.view(k).find(c.search, most)
+		d := NewDocument("a.py", []byte(text))
+		for k := range ViewKinds {
+			places, _ := d.View(k).Find(c.search, Most)
 			if want := slices.Contains(c.found, k); (len(places) == 1) != want {
 				t.Errorf("%s in view %d: places %v, want it found: %v", c.name, k, places, want)
 			}
@@ -88,15 +88,15 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 
 func TestViewsNameTheLinesOfTheFile(t *testing.T) {
 	t.Parallel()
-	d := newDocument("a.py", []byte("\n# c\nx\n\ny\n"))
-	if got := d.view(looseCode).build().lines; !slices.Equal(got, []int32{2, 4}) {
+	d := NewDocument("a.py", []byte("\n# c\nx\n\ny\n"))
+	if got := d.View(LooseCode).build().lines; !slices.Equal(got, []int32{2, 4}) {
 		t.Errorf("the lines of code are %v, want 2 and 4", got)
 	}
-	if got := d.view(looseFilled).build().lines; !slices.Equal(got, []int32{1, 2, 4}) {
+	if got := d.View(LooseFilled).build().lines; !slices.Equal(got, []int32{1, 2, 4}) {
 		t.Errorf("the filled lines are %v, want 1, 2 and 4", got)
 	}
-	first := d.view(loose)
-	if again := d.view(loose); again != first {
+	first := d.View(Loose)
+	if again := d.View(Loose); again != first {
 		t.Error("a view is built twice")
 	}
 }

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"hash/maphash"
@@ -22,9 +22,9 @@ type table struct {
 // tableSeed seeds the hash of every table of the process.
 var tableSeed = maphash.MakeSeed()
 
-// newTable returns an empty table for about n keys; key returns the key that
+// NewTable returns an empty table for about n keys; key returns the key that
 // was added as a number. More keys than n only cost time.
-func newTable(n int, key func(int32) string) *table {
+func NewTable(n int, key func(int32) string) *table {
 	size := 16
 	for size < 2*n {
 		size *= 2
@@ -32,14 +32,14 @@ func newTable(n int, key func(int32) string) *table {
 	return &table{slots: make([]int32, size), hash: make([]uint32, 0, n), key: key}
 }
 
-// find returns the number of a key, and whether it has one.
-func (t *table) find(key string) (int32, bool) {
+// Find returns the number of a key, and whether it has one.
+func (t *table) Find(key string) (int32, bool) {
 	id := t.slots[t.slot(key, hashOf(key))] - 1
 	return id, id >= 0
 }
 
-// add returns the number of a key, and whether it is new.
-func (t *table) add(key string) (id int32, added bool) {
+// Add returns the number of a key, and whether it is new.
+func (t *table) Add(key string) (id int32, added bool) {
 	h := hashOf(key)
 	i := t.slot(key, h)
 	if id := t.slots[i] - 1; id >= 0 {

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import (
 	"strings"
@@ -6,16 +6,16 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A viewKind is one way to look at the lines of a file, each looser than the one before.
-type viewKind int
+// A ViewKind is one way to look at the lines of a file, each looser than the one before.
+type ViewKind int
 
 const (
-	whole       viewKind = iota // as they are, but for the line ends
-	trimmedEnd                  // trailing space aside
-	loose                       // indentation, trailing space and Unicode punctuation aside
-	looseFilled                 // as loose, without blank lines
-	looseCode                   // as loose, without blank lines and comments
-	viewKinds
+	Whole       ViewKind = iota // as they are, but for the line ends
+	TrimmedEnd                  // trailing space aside
+	Loose                       // indentation, trailing space and Unicode punctuation aside
+	LooseFilled                 // as loose, without blank lines
+	LooseCode                   // as loose, without blank lines and comments
+	ViewKinds
 )
 
 // A view is the lines of a file as numbers: equal lines, in this way of
@@ -28,21 +28,21 @@ const (
 // blank lines takes its numbers for the lines it keeps; the one without
 // comments has lines of its own.
 type view struct {
-	kind     viewKind
-	d        *document
+	kind     ViewKind
+	d        *Document
 	sequence         // the lines that the view keeps; without keys until it is built
 	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
 }
 
-// rare bounds the places that are tried for one line. A line more frequent
+// Rare bounds the places that are tried for one line. A line more frequent
 // than that is no help in finding its block; see search.
-const rare = 32
+const Rare = 32
 
-// view returns the view of that kind.
+// View returns the view of that kind.
 //
 // It costs nothing until build: a strategy may ask for a view and be answered
 // by a sighting.
-func (d *document) view(k viewKind) *view {
+func (d *Document) View(k ViewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
 	}
@@ -52,9 +52,9 @@ func (d *document) view(k viewKind) *view {
 // build numbers the lines, at the first call.
 func (v *view) build() *view {
 	switch {
-	case v.keys != nil:
-	case v.kind == looseFilled:
-		v.sieve(v.d.view(loose).build())
+	case v.Keys != nil:
+	case v.kind == LooseFilled:
+		v.sieve(v.d.View(Loose).build())
 	default:
 		v.enumerate()
 	}
@@ -63,16 +63,16 @@ func (v *view) build() *view {
 
 // enumerate numbers the lines that the view keeps by their keys.
 func (v *view) enumerate() {
-	distinct := min(v.d.len(), 4096) // a guess: the table grows with what is there
-	v.keys = newTable(distinct, func(id int32) string { return v.keyOf(v.line(int(v.first[id]))) })
+	distinct := min(v.d.Len(), 4096) // a guess: the table grows with what is there
+	v.Keys = NewTable(distinct, func(id int32) string { return v.keyOf(v.Line(int(v.first[id]))) })
 	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
-	v.ids = make([]int32, 0, v.d.len())
-	if v.kind == looseCode {
-		v.lines = make([]int32, 0, v.d.len())
+	v.IDs = make([]int32, 0, v.d.Len())
+	if v.kind == LooseCode {
+		v.lines = make([]int32, 0, v.d.Len())
 	}
-	for i := range v.d.len() {
-		if v.kind == looseCode {
-			if lex.Blank(v.d.bare()[i]) {
+	for i := range v.d.Len() {
+		if v.kind == LooseCode {
+			if lex.Blank(v.d.Bare()[i]) {
 				continue
 			}
 			v.lines = append(v.lines, int32(i))
@@ -88,55 +88,55 @@ func (v *view) enumerate() {
 // which is what number asks for.
 func (v *view) sieve(all *view) {
 	kept := 0
-	for i := range all.ids {
-		if !v.skips(v.d.raw(i)) {
+	for i := range all.IDs {
+		if !v.skips(v.d.Raw(i)) {
 			kept++
 		}
 	}
-	if kept == len(all.ids) {
+	if kept == len(all.IDs) {
 		v.sequence = all.sequence
 		return
 	}
-	v.keys = all.keys
+	v.Keys = all.Keys
 	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
-	v.ids, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
-	for i, id := range all.ids {
-		if v.skips(v.d.raw(i)) {
+	v.IDs, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
+	for i, id := range all.IDs {
+		if v.skips(v.d.Raw(i)) {
 			continue
 		}
 		if v.count[id]++; v.count[id] == 1 {
-			v.first[id] = int32(len(v.ids))
+			v.first[id] = int32(len(v.IDs))
 		}
-		v.ids, v.lines = append(v.ids, id), append(v.lines, int32(i))
+		v.IDs, v.lines = append(v.IDs, id), append(v.lines, int32(i))
 	}
 }
 
 // keyOf returns the key of line i of the file.
 func (v *view) keyOf(i int) string {
 	switch v.kind {
-	case looseCode:
-		return loose.key(v.d.bare()[i])
-	case loose, looseFilled:
-		return loose.key(v.d.raw(i)) // the line's end is space too
+	case LooseCode:
+		return Loose.Key(v.d.Bare()[i])
+	case Loose, LooseFilled:
+		return Loose.Key(v.d.Raw(i)) // the line's end is space too
 	}
-	return v.kind.key(v.d.line(i))
+	return v.kind.Key(v.d.Line(i))
 }
 
-// line returns the line of the file that place i of the view stands for.
+// Line returns the line of the file that place i of the view stands for.
 //
 // In the file "a", "", "b" place 1 of the view without blank lines is line 2.
-func (v *view) line(i int) int {
+func (v *view) Line(i int) int {
 	if v.lines == nil {
 		return i
 	}
 	return int(v.lines[i])
 }
 
-// window returns the lines of the file that n places from lo on stand for.
+// Window returns the lines of the file that n places from lo on stand for.
 //
 // The lines need not follow one another: between two of them there may be some
 // that the view leaves out.
-func (v *view) window(lo, n int) []int32 {
+func (v *view) Window(lo, n int) []int32 {
 	if v.lines != nil {
 		return v.lines[lo : lo+n]
 	}
@@ -149,17 +149,17 @@ func (v *view) window(lo, n int) []int32 {
 
 // skips reports whether the view leaves the line s out.
 func (v *view) skips(s string) bool {
-	return (v.kind == looseFilled || v.kind == looseCode) && lex.Blank(s)
+	return (v.kind == LooseFilled || v.kind == LooseCode) && lex.Blank(s)
 }
 
-// key returns what views of kind k compare of the line s.
+// Key returns what views of kind k compare of the line s.
 //
 // For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
-func (k viewKind) key(s string) string {
+func (k ViewKind) Key(s string) string {
 	switch k {
-	case whole:
+	case Whole:
 		return s
-	case trimmedEnd:
+	case TrimmedEnd:
 		return strings.TrimRight(s, " \t\r\f\v")
 	}
 	return strings.TrimSpace(lex.PlainUnicode(s))
@@ -167,26 +167,26 @@ func (k viewKind) key(s string) string {
 
 // has reports whether the view holds the line s.
 func (v *view) has(s string) bool {
-	_, ok := v.build().number(v.kind.key(s))
+	_, ok := v.build().Number(v.kind.Key(s))
 	return ok
 }
 
-// numbers returns the lines of s that the view keeps, as numbers and as
+// Numbers returns the lines of s that the view keeps, as numbers and as
 // indexes into s; ok is false when one of them is not in the file at all.
 //
 // That a line is not in the file at all is the most frequent answer for a
 // block that does not match, and it ends the search before it begins.
-func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
+func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 	v.build()
-	if v.kind == looseCode {
-		s = v.d.lang.Code(s)
+	if v.kind == LooseCode {
+		s = v.d.Lang.Code(s)
 	}
 	ids, kept = make([]int32, 0, len(s)), make([]int, 0, len(s))
 	for i, l := range s {
 		if v.skips(l) {
 			continue
 		}
-		id, known := v.number(v.kind.key(l))
+		id, known := v.Number(v.kind.Key(l))
 		if !known {
 			return nil, nil, false
 		}
@@ -195,7 +195,7 @@ func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 	return ids, kept, len(ids) > 0
 }
 
-// find returns up to limit places in the view at which s stands, and which
+// Find returns up to limit places in the view at which s stands, and which
 // lines of s the view kept. A place is an index into ids; where the view keeps
 // every line that is a line of the file.
 //
@@ -203,33 +203,33 @@ func (v *view) numbers(s []string) (ids []int32, kept []int, ok bool) {
 // for the views that set lines aside it can only tell that they are nowhere.
 // Then the loose view serves the stricter ones: what stands by a strict view
 // stands by the loose one too, so that its few places need only be compared.
-func (v *view) find(s []string, limit int) (places, kept []int) {
+func (v *view) Find(s []string, limit int) (places, kept []int) {
 	switch {
-	case v.keys != nil:
-	case v.kind <= loose:
+	case v.Keys != nil:
+	case v.kind <= Loose:
 		if places, ok := v.sighted(s, limit); ok {
 			return places, upTo(len(s))
 		}
-	case v.kind == looseFilled && v.d.nowhere(s), v.kind == looseCode && v.d.codeNowhere(s):
+	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeNowhere(s):
 		return nil, nil
 	}
-	if v.d.thin {
+	if v.d.Thin {
 		return nil, nil
 	}
-	if v.kind < loose && v.keys == nil {
-		w := v.d.view(loose)
-		ids, kept, ok := w.numbers(s)
+	if v.kind < Loose && v.Keys == nil {
+		w := v.d.View(Loose)
+		ids, kept, ok := w.Numbers(s)
 		if !ok {
 			return nil, nil
 		}
-		if w.count[ids[w.rarest(ids)]] <= rare {
+		if w.count[ids[w.rarest(ids)]] <= Rare {
 			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
 		}
 		if w.seek(ids, 1, nil) == nil {
 			return nil, nil // looser is nothing, so stricter is nothing
 		}
 	}
-	ids, kept, ok := v.numbers(s)
+	ids, kept, ok := v.Numbers(s)
 	if !ok {
 		return nil, nil
 	}
@@ -241,10 +241,10 @@ func (v *view) find(s []string, limit int) (places, kept []int) {
 // rare one are compared with all of it.
 func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 	switch n := v.count[ids[v.rarest(ids)]]; {
-	case n > rare:
-		v.d.work.add(workLine * len(v.ids))
+	case n > Rare:
+		v.d.Work.Add(WorkLine * len(v.IDs))
 	case n > 1:
-		v.d.work.add(len(v.ids))
+		v.d.Work.Add(len(v.IDs))
 	}
 	return v.search(ids, limit, ok)
 }
@@ -264,7 +264,7 @@ func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
 		return nil, false
 	}
 	for _, at := range q.at {
-		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.len() && v.stands(s, at) {
+		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.stands(s, at) {
 			if places = append(places, at); len(places) == limit {
 				break
 			}
@@ -285,7 +285,7 @@ func upTo(n int) []int {
 // stands reports whether s stands at line lo, which has as many lines after it.
 func (v *view) stands(s []string, lo int) bool {
 	for i, l := range s {
-		if v.keyOf(lo+i) != v.kind.key(l) {
+		if v.keyOf(lo+i) != v.kind.Key(l) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package edit
+package document
 
 import "strings"
 
@@ -33,14 +33,14 @@ func (r *rarity) least(s string) int {
 	return best
 }
 
-// index returns where s stands first in the text, from byte at on, or -1.
-func (d *document) index(at int, s string) int {
+// Index returns where s stands first in the text, from byte at on, or -1.
+func (d *Document) Index(at int, s string) int {
 	i := d.seek(at, s)
 	end := i
 	if i < 0 {
-		end = len(d.text)
+		end = len(d.Text)
 	}
-	d.work.add((end - at) / workSwift)
+	d.Work.Add((end - at) / workSwift)
 	return i
 }
 
@@ -51,31 +51,31 @@ func (d *document) index(at int, s string) int {
 // has least often, which takes less than half the time for the long names and lines
 // that are looked for here. Where it stops too often after all, the standard
 // library takes over: no text costs more than a constant factor.
-func (d *document) seek(at int, s string) int {
+func (d *Document) seek(at int, s string) int {
 	if s == "" {
 		return at
 	}
 	if d.seldom == nil {
-		d.seldom = newRarity(d.text)
+		d.seldom = newRarity(d.Text)
 	}
 	k := d.seldom.least(s)
 	key, lo := s[k], at
-	for stops := 0; at+len(s) <= len(d.text); at++ {
-		i := strings.IndexByte(d.text[at+k:], key)
+	for stops := 0; at+len(s) <= len(d.Text); at++ {
+		i := strings.IndexByte(d.Text[at+k:], key)
 		if i < 0 {
 			return -1
 		}
-		if at += i; strings.HasPrefix(d.text[at:], s) {
+		if at += i; strings.HasPrefix(d.Text[at:], s) {
 			return at
 		}
-		d.work.add(workPair)
+		d.Work.Add(WorkPair)
 		if stops++; stops > 8+(at-lo)/16 {
-			i = strings.Index(d.text[at+1:], s)
+			i = strings.Index(d.Text[at+1:], s)
 			if i < 0 {
-				d.work.add(len(d.text) - at)
+				d.Work.Add(len(d.Text) - at)
 				return i
 			}
-			d.work.add(i)
+			d.Work.Add(i)
 			return i + at + 1
 		}
 	}
@@ -83,4 +83,4 @@ func (d *document) seek(at int, s string) int {
 }
 
 // contains reports whether s stands anywhere in the text.
-func (d *document) contains(s string) bool { return d.index(0, s) >= 0 }
+func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }
