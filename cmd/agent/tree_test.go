@@ -38,14 +38,15 @@ var allowed = map[string][]string{
 	"cmd/agent":            {"*"},
 	"cmd/guest":            {"sandbox/guest"},
 	"orchestrator/blame":   {"orchestrator/edit"},
-	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "sandbox/workspace"},
+	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
-	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
+	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/problem", "orchestrator/edit/parse", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace"},
 
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
+	"orchestrator/edit/parse":    {"orchestrator/edit/problem", "orchestrator/edit/lex"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

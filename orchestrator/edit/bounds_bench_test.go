@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // TestRecordedCasesLeaveTheWorkUntouched measures how much of the work that
@@ -34,9 +35,9 @@ func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
 		if err := json.Unmarshal(line, &c); err != nil {
 			t.Fatal(err)
 		}
-		var ops []*operation
+		var ops []*parse.Operation
 		for i, b := range c.Blocks {
-			ops = append(ops, &operation{block: i + 1, path: c.Path, search: splitBody(b[0]), replace: splitBody(b[1])})
+			ops = append(ops, &parse.Operation{Block: i + 1, Path: c.Path, Search: parse.SplitBody(b[0]), Replace: parse.SplitBody(b[1])})
 		}
 		w := document.NewWork()
 		w.Open(len(c.Before))

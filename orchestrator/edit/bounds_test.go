@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -22,9 +23,9 @@ func dice(seed uint64, n int) string {
 }
 
 // blocksOf makes n operations of what each makes of its number.
-func blocksOf(n int, search, replace func(i int) string) (ops []*operation) {
+func blocksOf(n int, search, replace func(i int) string) (ops []*parse.Operation) {
 	for i := range n {
-		ops = append(ops, &operation{block: i + 1, path: "a.py", search: splitBody(search(i)), replace: splitBody(replace(i))})
+		ops = append(ops, &parse.Operation{Block: i + 1, Path: "a.py", Search: parse.SplitBody(search(i)), Replace: parse.SplitBody(replace(i))})
 	}
 	return ops
 }
@@ -136,7 +137,7 @@ func TestCrowded(t *testing.T) {
 		"<CREATE_FILE path='a'>" + short + "</CREATE_FILE>",
 		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lex.LightLines+2) + `"}`,
 	} {
-		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
+		if _, err := parse.Parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
 			t.Errorf("response: %.200v", err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestParsable(t *testing.T) {
 		t.Error("the bound on bytes does not hold")
 	}
 	open := []byte(`{"a": [` + strings.Repeat("1,", maxTokens) + "2]}\n")
-	if p := guardParse(document.NewDocument("a.json", open), []*operation{{block: 1}}, string(open[:len(open)-2])); p == nil {
+	if p := guardParse(document.NewDocument("a.json", open), []*parse.Operation{{Block: 1}}, string(open[:len(open)-2])); p == nil {
 		t.Error("JSON costs no tree and is not judged")
 	}
 }
@@ -176,23 +177,10 @@ func TestAnEndOfBlankLines(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{maxEdge - 1: true, maxEdge + 1: false} {
 		p := newPlanner(nil, "")
-		op := &operation{block: 1, kind: opAppend, path: "a.txt", replace: []string{"y"}}
+		op := &parse.Operation{Block: 1, Kind: parse.OpAppend, Path: "a.txt", Replace: []string{"y"}}
 		p.edge(&fileState{path: "a.txt", before: []byte("x\n" + strings.Repeat("\n", n))}, op)
-		if got := op.kind == opEdit && op.line == 1 && len(op.search) == n+1; got != want || want == (len(p.problems) > 0) {
+		if got := op.Kind == parse.OpEdit && op.Line == 1 && len(op.Search) == n+1; got != want || want == (len(p.problems) > 0) {
 			t.Errorf("%d blank lines: %v, %v", n, got, p.problems)
-		}
-	}
-}
-
-// Tags and JSON values without number are refused before they are kept.
-func TestTooManyPieces(t *testing.T) {
-	t.Parallel()
-	for response, want := range map[string]string{
-		strings.Repeat("</EDIT>", maxTags+1):                    "tags",
-		"[" + strings.Repeat("{\"a\":1},", maxJSONValues) + "]": "values",
-	} {
-		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), fmt.Sprint("more than ", maxTags, " ", want)) {
-			t.Errorf("%.20s: %.300v", response, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -21,7 +22,7 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document.Document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []problem.Problem) {
+func chain(d *document.Document, text []byte, found []*match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), sorted(found)
 	for range maxRounds {
@@ -29,7 +30,7 @@ func chain(d *document.Document, text []byte, found []*match, missing []*operati
 		next := document.NewDocument(d.Path, text)
 		next.Work = d.Work
 		var now []*match
-		var later []*operation
+		var later []*parse.Operation
 		for _, op := range missing {
 			if m := matchChained(next, op, done); m != nil {
 				now = append(now, m)
@@ -45,7 +46,7 @@ func chain(d *document.Document, text []byte, found []*match, missing []*operati
 			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
-			applied = append(applied, Applied{Block: m.op.block, Path: d.Path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
+			applied = append(applied, Applied{Block: m.op.Block, Path: d.Path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
 			text = merge(next, now)
@@ -64,7 +65,7 @@ func chain(d *document.Document, text []byte, found []*match, missing []*operati
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
-func preferChained(d *document.Document, ops []*operation, found []*match, missing []*operation, problems []problem.Problem) ([]*match, []*operation, []problem.Problem) {
+func preferChained(d *document.Document, ops []*parse.Operation, found []*match, missing []*parse.Operation, problems []problem.Problem) ([]*match, []*parse.Operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
 	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
@@ -75,17 +76,17 @@ func preferChained(d *document.Document, ops []*operation, found []*match, missi
 			break
 		}
 		matched := func(m *match) bool { return m.op == op }
-		if op.hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
 			continue
 		}
 		if next == nil {
 			next = document.NewDocument(d.Path, merge(d, strict))
 			next.Work = d.Work
 		}
-		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
+		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.Block < op.Block })
 		if earlier && standsStrictly(next, op) {
 			found = slices.DeleteFunc(found, matched)
-			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.block })
+			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.Block })
 			missing = append(missing, op)
 		}
 	}
@@ -99,8 +100,8 @@ func loosely(m *match) bool {
 }
 
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
-func standsStrictly(d *document.Document, op *operation) bool {
-	f, _ := locateStrict(d, op.search, op.replace)
+func standsStrictly(d *document.Document, op *parse.Operation) bool {
+	f, _ := locateStrict(d, op.Search, op.Replace)
 	return len(f.places)+len(f.ambiguous) > 0
 }
 
@@ -110,11 +111,11 @@ func standsStrictly(d *document.Document, op *operation) bool {
 //
 // A block before them all cannot have been written against their result: if
 // its lines only turn up there, that is chance.
-func matchChained(next *document.Document, op *operation, done []*match) *match {
-	if op.every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
+func matchChained(next *document.Document, op *parse.Operation, done []*match) *match {
+	if op.Every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.Block < op.Block }) {
 		return nil
 	}
-	f, _ := locateStrict(next, op.search, op.replace)
+	f, _ := locateStrict(next, op.Search, op.Replace)
 	if len(f.places) != 1 {
 		return nil
 	}

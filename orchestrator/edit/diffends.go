@@ -5,6 +5,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 )
 
 // endsIn returns what ends line i of a side of which cr is known.
@@ -21,34 +22,34 @@ func endsIn(cr []bool, i int) string {
 // A program that compares files of mixed ends, or changes the ends, writes
 // them into its diff. Elsewhere new lines take the ends of the file, since few
 // authors know them.
-func verbatim(op *operation, d *document.Document, places []place) []splice {
-	h := op.hunk
-	if h == nil || h.oldCR == nil && h.newCR == nil || len(places) != 1 || places[0].groups != nil || d.Sep != '\n' {
+func verbatim(op *parse.Operation, d *document.Document, places []place) []splice {
+	h := op.Hunk
+	if h == nil || h.OldCR == nil && h.NewCR == nil || len(places) != 1 || places[0].groups != nil || d.Sep != '\n' {
 		return nil
 	}
 	p := places[0]
 	n := p.hi - p.lo
-	if n != len(op.search) || !lex.SameLines(p.search, op.search) || !lex.SameLines(p.replace, op.replace) {
+	if n != len(op.Search) || !lex.SameLines(p.search, op.Search) || !lex.SameLines(p.replace, op.Replace) {
 		return nil
 	}
 	for i := range n {
-		if end := d.End(p.lo + i); end != endsIn(h.oldCR, i) && (end != "" || !h.oldNoEOL) {
+		if end := d.End(p.lo + i); end != endsIn(h.OldCR, i) && (end != "" || !h.OldNoEOL) {
 			return nil
 		}
 	}
 	same := func(i, j int) bool {
-		return op.search[i] == op.replace[j] && endsIn(h.oldCR, i) == endsIn(h.newCR, j)
+		return op.Search[i] == op.Replace[j] && endsIn(h.OldCR, i) == endsIn(h.NewCR, j)
 	}
 	head, tail := 0, 0
-	for head < min(n, len(op.replace)) && same(head, head) {
+	for head < min(n, len(op.Replace)) && same(head, head) {
 		head++
 	}
-	for tail < min(n, len(op.replace))-head && same(n-1-tail, len(op.replace)-1-tail) {
+	for tail < min(n, len(op.Replace))-head && same(n-1-tail, len(op.Replace)-1-tail) {
 		tail++
 	}
 	var b strings.Builder
-	for j := head; j < len(op.replace)-tail; j++ {
-		b.WriteString(op.replace[j] + endsIn(h.newCR, j))
+	for j := head; j < len(op.Replace)-tail; j++ {
+		b.WriteString(op.Replace[j] + endsIn(h.NewCR, j))
 	}
 	return []splice{{lo: p.lo + head, hi: p.hi - tail, text: b.String()}}
 }

@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -28,7 +29,7 @@ type Files interface {
 // a new file by a leading "#!". A caller that knows the exact old bits of a
 // modified or renamed file may put them in place of it.
 func Apply(files Files, response []byte, target string) (workspace.Changeset, []Applied, error) {
-	ops, err := parse(response)
+	ops, err := parse.Parse(response)
 	if err != nil {
 		return workspace.Changeset{}, nil, err
 	}
@@ -48,20 +49,20 @@ type Block struct {
 // size of the result; path only tells the comments of the language. What the
 // result says in that language is judged by Apply alone. The error is a *Refusal.
 func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied, error) {
-	if len(blocks) > MaxBlocks {
-		return nil, nil, problem.Refuse(tooMany(len(blocks)))
+	if len(blocks) > parse.MaxBlocks {
+		return nil, nil, problem.Refuse(parse.TooMany(len(blocks)))
 	}
 	lines, size := 0, 0
 	for _, b := range blocks {
 		lines += strings.Count(b.Search, "\n") + strings.Count(b.Replace, "\n")
 		size += len(b.Search) + len(b.Replace)
 	}
-	if err := crowdedResponse(lines, size); err != nil {
+	if err := parse.CrowdedResponse(lines, size); err != nil {
 		return nil, nil, err
 	}
-	ops := make([]*operation, len(blocks))
+	ops := make([]*parse.Operation, len(blocks))
 	for i, b := range blocks {
-		ops[i] = &operation{block: i + 1, kind: opEdit, path: path, search: splitBody(b.Search), replace: splitBody(b.Replace)}
+		ops[i] = &parse.Operation{Block: i + 1, Kind: parse.OpEdit, Path: path, Search: parse.SplitBody(b.Search), Replace: parse.SplitBody(b.Replace)}
 	}
 	return applyToFile(path, before, ops)
 }

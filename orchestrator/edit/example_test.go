@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -26,7 +27,7 @@ return total
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(edit.Thought([]byte(response)))
+	fmt.Println(parse.Thought([]byte(response)))
 	fmt.Printf("%+v\n", applied[0])
 	fmt.Printf("%s", cs.Changes[0].After)
 	// Output:

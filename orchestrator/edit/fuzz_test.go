@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -72,7 +73,7 @@ func checkResponse(t *testing.T, response []byte) {
 	if utf8.Valid(response) && !utf8.ValidString(err.Error()) {
 		t.Fatalf("the refusal is not UTF-8: %q", err)
 	}
-	edit.Thought(response)
+	parse.Thought(response)
 }
 
 func FuzzTags(f *testing.F) {

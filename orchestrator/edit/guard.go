@@ -7,6 +7,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -19,9 +20,9 @@ const guardLines = 40
 //
 // An empty SEARCH would match everywhere. It is sound only for a file that
 // is empty or absent, and such blocks have become whole contents before.
-func checkBlock(d *document.Document, op *operation) *problem.Problem {
-	p := &problem.Problem{Block: op.block, Path: d.Path, Kind: problem.KindRefused}
-	if lo, hi := lex.Outer(op.search); lo == hi {
+func checkBlock(d *document.Document, op *parse.Operation) *problem.Problem {
+	p := &problem.Problem{Block: op.Block, Path: d.Path, Kind: problem.KindRefused}
+	if lo, hi := lex.Outer(op.Search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
 		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
 		if d.Len() == 0 {
@@ -31,7 +32,7 @@ func checkBlock(d *document.Document, op *operation) *problem.Problem {
 	}
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
-	if line, ok := lex.Promised(d.Lang, op.replace, op.search); ok && !d.Holds(line) {
+	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.Holds(line) {
 		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
@@ -43,11 +44,11 @@ func checkBlock(d *document.Document, op *operation) *problem.Problem {
 }
 
 // guardEdit judges the result of the edits of one file.
-func guardEdit(d *document.Document, ops []*operation, left int) *problem.Problem {
-	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil }) {
+func guardEdit(d *document.Document, ops []*parse.Operation, left int) *problem.Problem {
+	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil }) {
 		return nil
 	}
-	return guardSize(d, ops[0].block, left)
+	return guardSize(d, ops[0].Block, left)
 }
 
 // guardSize refuses a result of left bytes that lost more than half of the file.
@@ -68,13 +69,13 @@ func guardSize(d *document.Document, block, left int) *problem.Problem {
 
 // guardInterpreter refuses a result in which something stands above the line
 // that names the interpreter of a script: there it is but a comment.
-func guardInterpreter(d *document.Document, ops []*operation, after string) *problem.Problem {
+func guardInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
 		return nil
 	}
 	return &problem.Problem{
-		Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", problem.Quote(first)),
+		Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused, Reason: fmt.Sprintf("the line %s would no longer be the first, where alone it means something", problem.Quote(first)),
 		Advice: "put the new lines below it",
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -37,7 +38,7 @@ const manyDefinitions = 6
 // A file with "def total" and a call of total() that comes out with the call
 // alone is refused. It is not when the edit also imports or assigns another
 // total, nor when what is left is cart.total(): that may be any object's method.
-func guardDefinitions(d *document.Document, ops []*operation, after string, whole bool) *problem.Problem {
+func guardDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool) *problem.Problem {
 	before := d.Text
 	after = strings.TrimPrefix(after, lex.BOM)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
@@ -59,7 +60,7 @@ func guardDefinitions(d *document.Document, ops []*operation, after string, whol
 	}
 	if whole && len(old) >= manyDefinitions && 2*len(gone) > len(old) {
 		return &problem.Problem{
-			Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused,
+			Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused,
 			Reason: fmt.Sprintf("%d of %d definitions would go, %s the first", len(gone), len(old), gone[0].shown),
 			Advice: "send edits of the parts that change, or a unified diff, which names every line that goes",
 		}
@@ -71,11 +72,11 @@ func guardDefinitions(d *document.Document, ops []*operation, after string, whol
 // the result. The block that names the definition is at fault: the first whose
 // SEARCH holds "def total". A file given whole has no SEARCH, and its first
 // block is named.
-func dropped(d *document.Document, ops []*operation, g definition, line int, after string) *problem.Problem {
-	p := &problem.Problem{Block: ops[0].block, Path: d.Path, Kind: problem.KindRefused, Lines: []int{line}}
+func dropped(d *document.Document, ops []*parse.Operation, g definition, line int, after string) *problem.Problem {
+	p := &problem.Problem{Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused, Lines: []int{line}}
 	for _, op := range ops {
-		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, g.shown) }) {
-			p.Block = op.block
+		if slices.ContainsFunc(op.Search, func(s string) bool { return strings.Contains(s, g.shown) }) {
+			p.Block = op.Block
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 )
 
 // keptOf edits a file by taking the line gone out of it, and returns what is
@@ -123,7 +124,7 @@ func TestDefinitionsThatMayGo(t *testing.T) {
 		{"a.rb", "def f\nend\nf\n", "f\n", false},
 	} {
 		d := document.NewDocument(c.name, []byte(c.before))
-		p := guardDefinitions(d, []*operation{{block: 3}}, c.after, false)
+		p := guardDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
 		if (p != nil) != c.refused || p != nil && (p.Block != 3 || !slices.Equal(p.Lines, []int{strings.Count(c.after, "\n")})) {
 			t.Errorf("%s %q to %q: %+v", c.name, c.before, c.after, p)
 		}

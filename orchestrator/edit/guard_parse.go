@@ -15,6 +15,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 
 	"github.com/pelletier/go-toml/v2"
@@ -40,7 +41,7 @@ const (
 //
 // A file that did not parse before is let through whatever becomes of it: the
 // edit may be one step of its repair, and how many are left is not known here.
-func guardParse(d *document.Document, ops []*operation, after string) *problem.Problem {
+func guardParse(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	check := parserOf(d.Path)
 	if check == nil || len(after) > maxParsed || len(d.Text) > maxParsed {
 		return nil
@@ -62,7 +63,7 @@ func guardParse(d *document.Document, ops []*operation, after string) *problem.P
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
 	if len(ops) == 1 { // which of several is at fault nobody can tell
-		p.Block = ops[0].block
+		p.Block = ops[0].Block
 	}
 	return p
 }

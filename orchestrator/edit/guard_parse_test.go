@@ -7,6 +7,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -93,12 +94,12 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 				before = []byte("package a\n")
 			}
 			d := document.NewDocument("a"+ext, before)
-			p := guardParse(d, []*operation{{block: 1}}, text)
+			p := guardParse(d, []*parse.Operation{{Block: 1}}, text)
 			if p != nil && (p.Block != 1 || p.Kind != problem.KindRefused || len(p.Lines) != 1) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
 			}
 			keepImports("a"+ext, "import a\n", text)
-			guardDefinitions(d, []*operation{{block: 1}}, text, true)
+			guardDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
 		}
 	}
 }
@@ -113,10 +114,10 @@ func TestAPanicOfAParserIsNoObjection(t *testing.T) {
 func TestLargeFilesAreLeftToTheGates(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("# line\n", maxParsed/7+1) + "x = (\n"
-	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text); p != nil {
+	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text); p != nil {
 		t.Errorf("%+v", p)
 	}
-	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*operation{{block: 1}}, text[len(text)-20:]); p == nil {
+	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text[len(text)-20:]); p == nil {
 		t.Error("the same in small is not refused")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // What is put back goes next to what it stood next to, whatever the file has
@@ -113,7 +114,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 		{5, 1, true, ""},
 	} {
 		d := document.NewDocument("x.py", []byte(strings.Join(all[:c.had], "")))
-		p := guardDefinitions(d, []*operation{{block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
+		p := guardDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
 		if p == nil && c.reason != "" || p != nil && p.Reason != c.reason {
 			t.Errorf("%d of %d kept, whole %v: %+v", c.keeps, c.had, c.whole, p)
 		}
@@ -123,7 +124,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 func TestTheBlockThatHoldsTheDefinitionIsAtFault(t *testing.T) {
 	t.Parallel()
 	d := document.NewDocument("x.py", []byte("def f(): ...\nf()\n"))
-	ops := []*operation{{block: 1, search: []string{"f()"}}, {block: 2, search: []string{"def f(): ..."}}}
+	ops := []*parse.Operation{{Block: 1, Search: []string{"f()"}}, {Block: 2, Search: []string{"def f(): ..."}}}
 	p := guardDefinitions(d, ops, "f()\n", false)
 	if p == nil || p.Block != 2 || !strings.Contains(p.Reason, "drops `def f`, which line 1") {
 		t.Errorf("%+v", p)
@@ -155,7 +156,7 @@ func TestAFileThatWasBrokenIsNotJudged(t *testing.T) {
 		{"x = [\n", "x = (\n", false},
 		{"x = [\n", "x = 1\n", false},
 	} {
-		p := guardParse(document.NewDocument("x.py", []byte(c.before)), []*operation{{block: 4}, {block: 5}}, c.after)
+		p := guardParse(document.NewDocument("x.py", []byte(c.before)), []*parse.Operation{{Block: 4}, {Block: 5}}, c.after)
 		if (p != nil) != c.refused || p != nil && p.Block != 0 {
 			t.Errorf("%q to %q: %+v", c.before, c.after, p)
 		}

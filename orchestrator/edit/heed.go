@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 )
 
 // heed looks at the text above a block that has its path from the block before
@@ -16,30 +17,30 @@ import (
 // The parser tells a name by its dot or slash, since it does not know the
 // files: "Makefile", a name with spaces and a name within a sentence are told
 // here. A block that went to the file before them would change the wrong one.
-func (p *planner) heed(op *operation) (reason string) {
-	if lex.Blank(op.above) {
+func (p *planner) heed(op *parse.Operation) (reason string) {
+	if lex.Blank(op.Above) {
 		return ""
 	}
-	for _, l := range backwards(strings.Split(op.above, "\n")) {
+	for _, l := range parse.Backwards(strings.Split(op.Above, "\n")) {
 		if l = strings.TrimSpace(l); l == "" || strings.HasPrefix(l, "```") {
 			continue
 		}
-		if name := undressed(l); forbidden(name) == "" && p.has(name) {
-			op.path = name
+		if name := parse.Undressed(l); forbidden(name) == "" && p.has(name) {
+			op.Path = name
 			return ""
 		}
 		break
 	}
-	if op.path == "" {
+	if op.Path == "" {
 		return ""
 	}
 	for _, name := range p.spoken(op) {
 		text, err := p.files.Read(name)
-		if err != nil || !p.mayHold(text, longestLines([]*operation{op})) {
+		if err != nil || !p.mayHold(text, longestLines([]*parse.Operation{op})) {
 			continue
 		}
-		if p.fit(name, text, []*operation{op}) {
-			return fmt.Sprintf("the block follows one of %s, but the text above it speaks of %s, where it would fit too", op.path, name)
+		if p.fit(name, text, []*parse.Operation{op}) {
+			return fmt.Sprintf("the block follows one of %s, but the text above it speaks of %s, where it would fit too", op.Path, name)
 		}
 	}
 	return ""
@@ -47,10 +48,10 @@ func (p *planner) heed(op *operation) (reason string) {
 
 // spoken lists the files that a word of the text above op names, by path or
 // by base name. A word that can mean the file which op has names no other.
-func (p *planner) spoken(op *operation) []string {
-	own := strings.TrimPrefix(op.path, "./")
+func (p *planner) spoken(op *parse.Operation) []string {
+	own := strings.TrimPrefix(op.Path, "./")
 	var out []string
-	for _, w := range strings.FieldsFunc(op.above, func(r rune) bool { return strings.ContainsRune(" \t\r\n`*:,;()[]<>\"'", r) }) {
+	for _, w := range strings.FieldsFunc(op.Above, func(r rune) bool { return strings.ContainsRune(" \t\r\n`*:,;()[]<>\"'", r) }) {
 		w = strings.TrimPrefix(strings.TrimRight(w, "."), "./")
 		names := slices.DeleteFunc(slices.Clone(p.namesakes(w)), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
 		if len(names) > 0 && !slices.Contains(names, own) && !slices.Contains(out, names[0]) {

@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 )
 
 // choose settles what the lines alone leave open: which of several equal
@@ -16,15 +17,15 @@ import (
 // letter: numbers go stale, and models write wrong ones. A hint that fits
 // several places, or none, changes nothing, and the refusal stands. replace is
 // that of op without a fence that was set aside.
-func choose(op *operation, d *document.Document, replace []string, f finding) finding {
+func choose(op *parse.Operation, d *document.Document, replace []string, f finding) finding {
 	var lines []int
 	switch {
-	case op.every:
+	case op.Every:
 		if lines, f.ambiguous = everywhere(op, d, f.ambiguous); len(f.ambiguous) > 0 {
 			f.places = nil
 		}
 	case len(f.ambiguous) > 0:
-		for _, hint := range []func(*operation, *document.Document) []int{byLine, bySection, byEnding} {
+		for _, hint := range []func(*parse.Operation, *document.Document) []int{byLine, bySection, byEnding} {
 			if lines = hint(op, d); len(lines) == 1 {
 				break
 			}
@@ -36,7 +37,7 @@ func choose(op *operation, d *document.Document, replace []string, f finding) fi
 	}
 	f = finding{}
 	for _, lo := range lines {
-		f.places = append(f.places, place{lo: lo, hi: lo + len(op.search), strategy: Exact, search: op.search, replace: replace})
+		f.places = append(f.places, place{lo: lo, hi: lo + len(op.Search), strategy: Exact, search: op.Search, replace: replace})
 	}
 	return f
 }
@@ -47,15 +48,15 @@ func choose(op *operation, d *document.Document, replace []string, f finding) fi
 // counts. Programs that make diffs write true numbers, and repetitive files
 // need them: a table of equal lines has no other context. Models write
 // numbers that are wrong, but then the counts mostly are too.
-func byLine(op *operation, d *document.Document) []int {
-	lo := op.line - 1
-	if h := op.hunk; h != nil && h.trusted {
-		lo = h.line - 1
+func byLine(op *parse.Operation, d *document.Document) []int {
+	lo := op.Line - 1
+	if h := op.Hunk; h != nil && h.Trusted {
+		lo = h.Line - 1
 	}
-	if lo < 0 || lo+len(op.search) > d.Len() {
+	if lo < 0 || lo+len(op.Search) > d.Len() {
 		return nil
 	}
-	for i, s := range op.search {
+	for i, s := range op.Search {
 		if d.Line(lo+i) != s {
 			return nil
 		}
@@ -65,27 +66,27 @@ func byLine(op *operation, d *document.Document) []int {
 
 // byEnding returns the place at the end of the file, when the form says so
 // and search stands there.
-func byEnding(op *operation, d *document.Document) []int {
-	if !op.ending {
+func byEnding(op *parse.Operation, d *document.Document) []int {
+	if !op.Ending {
 		return nil
 	}
 	last := *op
-	last.line, last.hunk = d.Len()-len(op.search)+1, nil
+	last.Line, last.Hunk = d.Len()-len(op.Search)+1, nil
 	return byLine(&last, d)
 }
 
 // bySection returns the places in the section that the form names. Lines
 // that stand very often are not looked for.
-func bySection(op *operation, d *document.Document) []int {
-	lo, hi, ok := section(d, op.under)
+func bySection(op *parse.Operation, d *document.Document) []int {
+	lo, hi, ok := section(d, op.Under)
 	if !ok {
 		return nil
 	}
-	places := d.FindExact(op.search, document.Rare)
+	places := d.FindExact(op.Search, document.Rare)
 	if len(places) == document.Rare {
 		return nil
 	}
-	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.search) > hi })
+	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.Search) > hi })
 }
 
 // section returns the lines under the headings, outermost first: those that
@@ -150,19 +151,19 @@ func bodyEnd(d *document.Document, at int) (end int, ok bool) {
 // too, or did not know of them; to change some of the places would leave half
 // of a renaming. Then all of them are named, from 1, as for any block that
 // could mean several places; so are places that share lines, or are too many.
-func everywhere(op *operation, d *document.Document, ambiguous []int) (lines, several []int) {
-	text := strings.Join(op.search, "\n")
+func everywhere(op *parse.Operation, d *document.Document, ambiguous []int) (lines, several []int) {
+	text := strings.Join(op.Search, "\n")
 	d.Work.Add(4 * len(d.Text)) // it is read for what to find, to count and to tell
-	if lex.AllBlank(op.search) || !strings.Contains(d.Plain(), text) {
+	if lex.AllBlank(op.Search) || !strings.Contains(d.Plain(), text) {
 		return nil, ambiguous
 	}
-	lines = d.FindExact(op.search, MaxBlocks+1)
+	lines = d.FindExact(op.Search, parse.MaxBlocks+1)
 	for i := 1; i < len(lines); i++ {
-		if lines[i] < lines[i-1]+len(op.search) {
+		if lines[i] < lines[i-1]+len(op.Search) {
 			return nil, within(d, text)
 		}
 	}
-	if len(lines) > MaxBlocks || strings.Count(d.Plain(), text) != len(lines) {
+	if len(lines) > parse.MaxBlocks || strings.Count(d.Plain(), text) != len(lines) {
 		return nil, within(d, text)
 	}
 	return lines, nil
@@ -190,15 +191,15 @@ func within(d *document.Document, text string) []int {
 // when their lines stand at just as many places: whichever block means which,
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
-func dealt(d *document.Document, ops []*operation) []*operation {
+func dealt(d *document.Document, ops []*parse.Operation) []*parse.Operation {
 	if len(ops) < 2 {
 		return ops
 	}
 	equal := map[string][]int{}
 	for i, op := range ops {
 		d.Work.Add(document.WorkBlock)
-		if op.kind == opEdit && op.hunk == nil && op.line == 0 && !op.every {
-			key := strings.Join(op.search, "\n") + "\x00" + strings.Join(op.replace, "\n")
+		if op.Kind == parse.OpEdit && op.Hunk == nil && op.Line == 0 && !op.Every {
+			key := strings.Join(op.Search, "\n") + "\x00" + strings.Join(op.Replace, "\n")
 			equal[key] = append(equal[key], i)
 		}
 	}
@@ -208,19 +209,19 @@ func dealt(d *document.Document, ops []*operation) []*operation {
 	out := slices.Clone(ops)
 	for _, group := range equal {
 		op := ops[group[0]]
-		if len(group) < 2 || lex.AllBlank(op.search) || d.Work.Spent() {
+		if len(group) < 2 || lex.AllBlank(op.Search) || d.Work.Spent() {
 			continue
 		}
-		at := d.FindExact(op.search, len(group)+1)
+		at := d.FindExact(op.Search, len(group)+1)
 		if len(at) != len(group) {
 			continue
 		}
 		for i, k := range group {
-			if i > 0 && at[i] < at[i-1]+len(op.search) {
+			if i > 0 && at[i] < at[i-1]+len(op.Search) {
 				break // the places share lines, and the blocks overlap
 			}
 			one := *ops[k]
-			one.line = at[i] + 1
+			one.Line = at[i] + 1
 			out[k] = &one
 		}
 	}

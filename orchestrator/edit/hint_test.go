@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 const sections = `class A:
@@ -70,28 +71,28 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 	const file = "a\nb\na\n a\nb\na\n"
 	for _, c := range []struct {
 		name string
-		op   operation
+		op   parse.Operation
 		want string // the lines of the places, from 1; "" for none
 	}{
-		{"no hint", operation{search: []string{"a"}}, ""},
-		{"a line", operation{search: []string{"a"}, line: 3}, "[3]"},
-		{"a line between", operation{search: []string{"a"}, line: 2}, ""},
-		{"a line where it is indented", operation{search: []string{"a"}, line: 4}, ""},
-		{"a line beyond the file", operation{search: []string{"a"}, line: 7}, ""},
-		{"a negative line", operation{search: []string{"a"}, line: -1}, ""},
-		{"several lines that end beyond the file", operation{search: []string{"b", "a"}, line: 6}, ""},
-		{"several lines", operation{search: []string{"b", "a"}, line: 5}, "[5]"},
-		{"one place, and a wrong line", operation{search: []string{" a"}, line: 1}, "[4]"},
-		{"the end", operation{search: []string{"b", "a"}, ending: true}, "[5]"},
-		{"the end, where it is not", operation{search: []string{"b"}, ending: true}, ""},
-		{"a section", operation{search: []string{"b"}, under: []string{"x"}}, ""},
-		{"a line, for a hunk with wrong counts", operation{search: []string{"a"}, hunk: &hunk{line: 3}}, ""},
-		{"a line, for a hunk", operation{search: []string{"a"}, hunk: &hunk{line: 3, trusted: true}}, "[3]"},
-		{"the end, for a hunk with a wrong line", operation{search: []string{"b", "a"}, ending: true, hunk: &hunk{line: 1, trusted: true}}, "[5]"},
-		{"every place", operation{search: []string{"b"}, every: true}, "[2 5]"},
-		{"every place, and one is within a line", operation{search: []string{"a"}, every: true}, ""},
-		{"every place of none", operation{search: []string{"c"}, every: true}, ""},
-		{"every place of one that differs in space", operation{search: []string{" a "}, every: true}, "[4]"},
+		{"no hint", parse.Operation{Search: []string{"a"}}, ""},
+		{"a line", parse.Operation{Search: []string{"a"}, Line: 3}, "[3]"},
+		{"a line between", parse.Operation{Search: []string{"a"}, Line: 2}, ""},
+		{"a line where it is indented", parse.Operation{Search: []string{"a"}, Line: 4}, ""},
+		{"a line beyond the file", parse.Operation{Search: []string{"a"}, Line: 7}, ""},
+		{"a negative line", parse.Operation{Search: []string{"a"}, Line: -1}, ""},
+		{"several lines that end beyond the file", parse.Operation{Search: []string{"b", "a"}, Line: 6}, ""},
+		{"several lines", parse.Operation{Search: []string{"b", "a"}, Line: 5}, "[5]"},
+		{"one place, and a wrong line", parse.Operation{Search: []string{" a"}, Line: 1}, "[4]"},
+		{"the end", parse.Operation{Search: []string{"b", "a"}, Ending: true}, "[5]"},
+		{"the end, where it is not", parse.Operation{Search: []string{"b"}, Ending: true}, ""},
+		{"a section", parse.Operation{Search: []string{"b"}, Under: []string{"x"}}, ""},
+		{"a line, for a hunk with wrong counts", parse.Operation{Search: []string{"a"}, Hunk: &parse.Hunk{Line: 3}}, ""},
+		{"a line, for a hunk", parse.Operation{Search: []string{"a"}, Hunk: &parse.Hunk{Line: 3, Trusted: true}}, "[3]"},
+		{"the end, for a hunk with a wrong line", parse.Operation{Search: []string{"b", "a"}, Ending: true, Hunk: &parse.Hunk{Line: 1, Trusted: true}}, "[5]"},
+		{"every place", parse.Operation{Search: []string{"b"}, Every: true}, "[2 5]"},
+		{"every place, and one is within a line", parse.Operation{Search: []string{"a"}, Every: true}, ""},
+		{"every place of none", parse.Operation{Search: []string{"c"}, Every: true}, ""},
+		{"every place of one that differs in space", parse.Operation{Search: []string{" a "}, Every: true}, "[4]"},
 	} {
 		var lines []int
 		for _, p := range find(document.NewDocument("x.txt", []byte(file)), &c.op).places {
@@ -101,7 +102,7 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 			t.Errorf("%s: lines %s, want %s", c.name, got, c.want)
 		}
 	}
-	shared := find(document.NewDocument("x.txt", []byte("a\na\na\n")), &operation{search: []string{"a", "a"}, every: true})
+	shared := find(document.NewDocument("x.txt", []byte("a\na\na\n")), &parse.Operation{Search: []string{"a", "a"}, Every: true})
 	if len(shared.places) > 0 || len(shared.ambiguous) == 0 {
 		t.Errorf("places that share lines: %+v", shared)
 	}
@@ -109,17 +110,17 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 
 func TestEqualBlocksAreDealtToEqualPlaces(t *testing.T) {
 	t.Parallel()
-	deal := func(file string, ops ...*operation) (lines []int) {
+	deal := func(file string, ops ...*parse.Operation) (lines []int) {
 		for _, op := range dealt(document.NewDocument("x", []byte(file)), ops) {
-			lines = append(lines, op.line)
+			lines = append(lines, op.Line)
 		}
 		return lines
 	}
-	block := func(search, replace string) *operation {
-		return &operation{search: strings.Split(search, "|"), replace: []string{replace}}
+	block := func(search, replace string) *parse.Operation {
+		return &parse.Operation{Search: strings.Split(search, "|"), Replace: []string{replace}}
 	}
 	given := block("a", "b")
-	given.line = 9
+	given.Line = 9
 	for name, c := range map[string]struct{ got, want []int }{
 		"as many":        {deal("a\nx\na\n", block("a", "b"), block("a", "b")), []int{1, 3}},
 		"more places":    {deal("a\na\na\n", block("a", "b"), block("a", "b")), []int{0, 0}},
@@ -134,7 +135,7 @@ func TestEqualBlocksAreDealtToEqualPlaces(t *testing.T) {
 		}
 	}
 	one, two := block("a", "b"), block("a", "b")
-	if deal("a\na\n", one, two); one.line+two.line != 0 {
+	if deal("a\na\n", one, two); one.Line+two.Line != 0 {
 		t.Error("the operations themselves were changed: the next file would see lines of this one")
 	}
 }

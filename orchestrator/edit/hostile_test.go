@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -250,7 +251,7 @@ func TestHostilePatchesAllocateLittle(t *testing.T) {
 		"TOML":            {"a.toml", "a = [\n" + fill("1,\n", mib) + "2]\nz = 1\n", "<EDIT file='a.toml'><SEARCH>z = 1</SEARCH><REPLACE>z = 2</REPLACE></EDIT>"},
 		"Go":              {"a.go", "package a\n\nvar z = 1\nfunc f() {\n" + fill("a()\n", mib/2) + "}\n", "<EDIT file='a.go'><SEARCH>var z = 1</SEARCH><REPLACE>var z = 2</REPLACE></EDIT>"},
 		"a blank file":    {"a.py", "x\n", "<CREATE_FILE path='b.py'>\n" + fill("\n", mib) + "</CREATE_FILE>"},
-		"blank and added": {"a.py", "x\n" + fill("\n", mib), `{"path":"a.py","edits":[` + strings.Repeat(`{"type":"append","content":"y"},`, edit.MaxBlocks) + "]}"},
+		"blank and added": {"a.py", "x\n" + fill("\n", mib), `{"path":"a.py","edits":[` + strings.Repeat(`{"type":"append","content":"y"},`, parse.MaxBlocks) + "]}"},
 	} {
 		allocates(t, name, 20, len(c.file)+len(c.response), func() error {
 			_, _, err := edit.Apply(memory{text: map[string]string{c.path: c.file}}, []byte(c.response), "")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -15,8 +16,8 @@ import (
 // A unified diff spells out each line that goes, imports and definitions too:
 // for it only the parser counts. In Go a definition may have moved to another
 // file of the package, so that only a response about one file is judged.
-func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []Applied) []byte {
-	after, diff := string(text), slices.ContainsFunc(ops, func(op *operation) bool { return op.hunk != nil })
+func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, applied []Applied) []byte {
+	after, diff := string(text), slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil })
 	d := document.NewDocument(s.path, s.before)
 	if !diff {
 		var kept []string
@@ -33,7 +34,7 @@ func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []A
 	}
 	if after == string(s.before) && after != string(text) {
 		bad = &problem.Problem{
-			Block: ops[0].block, Path: s.path, Kind: problem.KindNoop, Reason: "it only drops imports that the file still uses, and they stay",
+			Block: ops[0].Block, Path: s.path, Kind: problem.KindNoop, Reason: "it only drops imports that the file still uses, and they stay",
 			Advice: "leave the block out, or change what uses the imports too",
 		}
 	}
@@ -48,14 +49,14 @@ func (p *planner) judge(s *fileState, ops []*operation, text []byte, applied []A
 
 // dropper returns the block that named the first of the kept imports, else the
 // first of all; 0 when nothing was kept.
-func dropper(ops []*operation, kept []string) int {
+func dropper(ops []*parse.Operation, kept []string) int {
 	if len(kept) == 0 {
 		return 0
 	}
 	for _, op := range ops {
-		if slices.ContainsFunc(op.search, func(s string) bool { return strings.Contains(s, kept[0]) }) {
-			return op.block
+		if slices.ContainsFunc(op.Search, func(s string) bool { return strings.Contains(s, kept[0]) }) {
+			return op.Block
 		}
 	}
-	return ops[0].block
+	return ops[0].Block
 }

@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -29,7 +30,7 @@ func explains(d *document.Document) bool {
 // notFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
-func notFoundAll(d *document.Document, missing, ops []*operation, problems []problem.Problem) []problem.Problem {
+func notFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
 	if d.Work.Tries() {
 		for _, op := range missing {
 			problems = append(problems, nowhere(op, d))
@@ -42,7 +43,7 @@ func notFoundAll(d *document.Document, missing, ops []*operation, problems []pro
 		refused[p.Block] = true
 	}
 	for _, op := range missing {
-		refused[op.block] = true
+		refused[op.Block] = true
 	}
 	makers := newMakers(ops)
 	for _, op := range missing {
@@ -63,12 +64,12 @@ func notFoundAll(d *document.Document, missing, ops []*operation, problems []pro
 type makers map[string]int
 
 // newMakers reads the new lines of some blocks.
-func newMakers(ops []*operation) makers {
+func newMakers(ops []*parse.Operation) makers {
 	m := makers{}
 	for _, op := range ops {
-		for _, s := range op.replace {
-			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.block < m[key]) {
-				m[key] = op.block
+		for _, s := range op.Replace {
+			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.Block < m[key]) {
+				m[key] = op.Block
 			}
 		}
 	}
@@ -77,12 +78,12 @@ func newMakers(ops []*operation) makers {
 
 // of returns the block before op that makes a line of its SEARCH which the
 // file does not hold, 0 when there is none.
-func (m makers) of(d *document.Document, op *operation) int {
-	for _, s := range op.search {
+func (m makers) of(d *document.Document, op *parse.Operation) int {
+	for _, s := range op.Search {
 		if d.Work.Spent() {
 			break // nobody looks any further
 		}
-		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.block && !d.Holds(s) {
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.Holds(s) {
 			return n
 		}
 	}
@@ -92,9 +93,9 @@ func (m makers) of(d *document.Document, op *operation) int {
 // builtOn is the problem of a block that could only be looked for in the
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
-func builtOn(op *operation, d *document.Document, n int, refused bool) problem.Problem {
+func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
 	p := problem.Problem{
-		Block: op.block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
 		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", oldStands(op), pronoun(op), n),
 	}
 	if refused {
@@ -104,9 +105,9 @@ func builtOn(op *operation, d *document.Document, n int, refused bool) problem.P
 }
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *operation, d *document.Document) problem.Problem {
+func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
 	return problem.Problem{
-		Block: op.block, Path: d.Path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
@@ -116,11 +117,11 @@ func nowhere(op *operation, d *document.Document) problem.Problem {
 //
 // What is already applied is told first: it looks like any other SEARCH that
 // is not there, and the advice is the opposite.
-func notFound(d *document.Document, op *operation) problem.Problem {
+func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
 	}
-	if at, ok := standing(d, op.replace); ok {
+	if at, ok := standing(d, op.Replace); ok {
 		return *already(d, op, at)
 	}
 	p := nowhere(op, d)
@@ -128,12 +129,12 @@ func notFound(d *document.Document, op *operation) problem.Problem {
 		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
 		return p
 	}
-	places := nearest(d, op.search)
+	places := nearest(d, op.Search)
 	if len(places) == 0 {
 		return p
 	}
-	a := newAlignment(d, places[0], op.search)
-	if lo, hi := lex.Outer(op.replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.replace[lo:hi]) {
+	a := newAlignment(d, places[0], op.Search)
+	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.Replace[lo:hi]) {
 		return *already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
@@ -154,7 +155,7 @@ func notFound(d *document.Document, op *operation) problem.Problem {
 		return p
 	}
 	p.Differs, p.Advice = a.differences(d), copyAdvice(op, d, q, a.shifted(d))
-	if piece(d, places[0], op.search) {
+	if piece(d, places[0], op.Search) {
 		p.Advice = pieceAdvice + p.Advice
 	}
 	return p
@@ -188,7 +189,7 @@ func (a *alignment) shifted(d *document.Document) bool {
 
 // copyAdvice says what to send so that the place q is replaced. It names
 // lines by number and holds whether they are shown or not.
-func copyAdvice(op *operation, d *document.Document, q spot, shifted bool) string {
+func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool) string {
 	for i := q.from; i < q.to; i++ {
 		if !utf8.ValidString(d.Line(i)) {
 			return fmt.Sprintf("line %d holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace", i+1)
@@ -216,17 +217,17 @@ func copyAdvice(op *operation, d *document.Document, q spot, shifted bool) strin
 }
 
 // writeOut asks for the lines that a REPLACE only promises.
-func writeOut(op *operation) string {
+func writeOut(op *parse.Operation) string {
 	_, new := bodies(op)
-	if line, ok := lex.Promised(lex.LanguageOf(op.path), op.replace, nil); ok {
+	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
 		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
 	}
 	return ""
 }
 
 // bodies names the lines to replace and the new ones in the form of the operation.
-func bodies(op *operation) (old, new string) {
-	if op.hunk != nil {
+func bodies(op *parse.Operation) (old, new string) {
+	if op.Hunk != nil {
 		return "the hunk's old lines", "its new lines"
 	}
 	return "SEARCH", "REPLACE"

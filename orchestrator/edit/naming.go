@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -17,21 +18,21 @@ import (
 //
 // With a target, every operation without a name means it, creations included.
 // Without one only edits can be placed, by the lines that they replace.
-func (p *planner) name(ops []*operation) error {
-	var unnamed []*operation
+func (p *planner) name(ops []*parse.Operation) error {
+	var unnamed []*parse.Operation
 	for _, op := range ops {
 		if reason := p.heed(op); reason != "" {
-			p.fault(op.block, op.path, problem.KindAmbiguous, reason, "name the file on a line of its own directly above the block")
-			op.path = ""
+			p.fault(op.Block, op.Path, problem.KindAmbiguous, reason, "name the file on a line of its own directly above the block")
+			op.Path = ""
 			continue
 		}
 		switch {
-		case op.path != "":
+		case op.Path != "":
 			p.settle(op)
-		case op.kind == opEdit || p.target != "":
+		case op.Kind == parse.OpEdit || p.target != "":
 			unnamed = append(unnamed, op)
 		default: // no line of the file says which one is meant
-			p.fault(op.block, "", problem.KindNotFound, "the block names no file", "name the file by its path")
+			p.fault(op.Block, "", problem.KindNotFound, "the block names no file", "name the file by its path")
 		}
 	}
 	if len(unnamed) == 0 {
@@ -39,7 +40,7 @@ func (p *planner) name(ops []*operation) error {
 	}
 	if p.target != "" {
 		for _, op := range unnamed {
-			op.path = p.target
+			op.Path = p.target
 			p.settle(op)
 		}
 		return nil
@@ -52,18 +53,18 @@ func (p *planner) name(ops []*operation) error {
 //
 // Tools write "b/shop/stock.py" for shop/stock.py; a workspace with a folder
 // called "b" is the exception that the second test is for.
-func (p *planner) settle(op *operation) {
-	for _, at := range []*string{&op.path, &op.from} {
+func (p *planner) settle(op *parse.Operation) {
+	for _, at := range []*string{&op.Path, &op.From} {
 		if *at == "" {
 			continue
 		}
 		*at = strings.TrimPrefix(*at, "./")
-		if op.prefixed != "" && at == &op.path && !p.has(*at) && p.has(op.prefixed) {
-			*at = op.prefixed
+		if op.Prefixed != "" && at == &op.Path && !p.has(*at) && p.has(op.Prefixed) {
+			*at = op.Prefixed
 		}
 		if reason := forbidden(*at); reason != "" {
-			p.fault(op.block, *at, problem.KindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
-			op.path, op.from = "", ""
+			p.fault(op.Block, *at, problem.KindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
+			op.Path, op.From = "", ""
 			return
 		}
 	}
@@ -107,7 +108,7 @@ func forbidden(name string) string {
 // question but does not fit, the blocks are taken to mean it, so that the
 // author learns what is wrong with them there instead of that no file was
 // found.
-func (p *planner) guess(ops []*operation) error {
+func (p *planner) guess(ops []*parse.Operation) error {
 	var fits, near []string
 	longest := longestLines(ops)
 	for _, name := range p.files.Paths() {
@@ -137,7 +138,7 @@ func (p *planner) guess(ops []*operation) error {
 	}
 	if len(fits) == 1 {
 		for _, op := range ops {
-			op.path = fits[0]
+			op.Path = fits[0]
 		}
 		return nil
 	}
@@ -151,7 +152,7 @@ func (p *planner) guess(ops []*operation) error {
 }
 
 // fit reports whether the blocks ops have their places in a file.
-func (p *planner) fit(name string, text []byte, ops []*operation) bool {
+func (p *planner) fit(name string, text []byte, ops []*parse.Operation) bool {
 	p.work.Trial = true
 	_, _, problems := editFile(name, text, ops, p.work)
 	p.work.Trial = false
@@ -159,19 +160,19 @@ func (p *planner) fit(name string, text []byte, ops []*operation) bool {
 }
 
 // unnamed notes why the blocks ops have no file.
-func (p *planner) unnamed(ops []*operation, kind, reason, advice string) error {
+func (p *planner) unnamed(ops []*parse.Operation, kind, reason, advice string) error {
 	for _, op := range ops {
-		p.fault(op.block, "", kind, reason, advice)
+		p.fault(op.Block, "", kind, reason, advice)
 	}
 	return nil
 }
 
 // longestLines returns the longest line of each block's SEARCH. A block
 // without a line of some length says nothing, and has none.
-func longestLines(ops []*operation) (lines [][]byte) {
+func longestLines(ops []*parse.Operation) (lines [][]byte) {
 	for _, op := range ops {
 		longest := ""
-		for _, s := range op.search {
+		for _, s := range op.Search {
 			if yes, _ := lex.Elision(s); !yes && len(lex.TrimSpace(s)) > len(longest) {
 				longest = lex.TrimSpace(s)
 			}

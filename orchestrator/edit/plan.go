@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -12,7 +13,7 @@ import (
 //
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
-func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applied, error) {
+func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []Applied, error) {
 	w := document.NewWork()
 	w.Open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
@@ -23,7 +24,7 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 		})
 	}
 	if len(problems) > 0 {
-		return nil, nil, problem.NewRefusal(blockNumbers(ops), problems)
+		return nil, nil, problem.NewRefusal(parse.BlockNumbers(ops), problems)
 	}
 	return after, applied, nil
 }
@@ -36,7 +37,7 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
+func editFile(path string, before []byte, ops []*parse.Operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, binary(path, ops)
 	}
@@ -71,7 +72,7 @@ func editFile(path string, before []byte, ops []*operation, w *document.Work) ([
 }
 
 // matchAll matches every operation against the original text.
-func matchAll(d *document.Document, ops []*operation) (found []*match, missing []*operation, problems []problem.Problem) {
+func matchAll(d *document.Document, ops []*parse.Operation) (found []*match, missing []*parse.Operation, problems []problem.Problem) {
 	for _, op := range ops {
 		if d.Work.Spent() {
 			break // the caller refuses them all
@@ -99,7 +100,7 @@ func matchAll(d *document.Document, ops []*operation) (found []*match, missing [
 //
 // A place that is found but cannot be rewritten is a problem of its own: the
 // author sees that the lines are right and what about them is not.
-func matchOne(d *document.Document, op *operation) (*match, *problem.Problem) {
+func matchOne(d *document.Document, op *parse.Operation) (*match, *problem.Problem) {
 	f := find(d, op)
 	if len(f.ambiguous) > 0 {
 		return nil, ambiguous(d, op, f.ambiguous)
@@ -119,7 +120,7 @@ func matchOne(d *document.Document, op *operation) (*match, *problem.Problem) {
 		s, err := rewrite(d, p)
 		if err != nil {
 			return nil, &problem.Problem{
-				Block: op.block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
+				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
 				Nearest: excerpt(d, p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
@@ -135,7 +136,7 @@ func matchOne(d *document.Document, op *operation) (*match, *problem.Problem) {
 func report(path string, found []*match) []Applied {
 	var out []Applied
 	for _, m := range found {
-		out = append(out, Applied{Block: m.op.block, Path: path, Strategy: m.strategy(), Line: m.places[0].lo + 1})
+		out = append(out, Applied{Block: m.op.Block, Path: path, Strategy: m.strategy(), Line: m.places[0].lo + 1})
 	}
 	return out
 }
@@ -159,7 +160,7 @@ func overlaps(d *document.Document, found []*match) []problem.Problem {
 	gap := map[int]int{}   // for each line with an insertion before it the same
 	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
-		if i != j && found[i].op.block < found[j].op.block {
+		if i != j && found[i].op.Block < found[j].op.Block {
 			i, j = j, i
 		}
 		if _, known := blame[i]; i != j && !known {

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // pairs makes operations of "search>replace" texts, lines divided by "|".
-func pairs(blocks ...string) []*operation {
-	var ops []*operation
+func pairs(blocks ...string) []*parse.Operation {
+	var ops []*parse.Operation
 	for i, b := range blocks {
 		s, r, _ := strings.Cut(b, ">")
-		op := &operation{block: i + 1, kind: opEdit, path: "a.py", search: bars(s)}
+		op := &parse.Operation{Block: i + 1, Kind: parse.OpEdit, Path: "a.py", Search: bars(s)}
 		if r != "" {
-			op.replace = bars(r)
+			op.Replace = bars(r)
 		}
 		ops = append(ops, op)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -42,10 +43,10 @@ type fileState struct {
 	path   string
 	before []byte
 	exists bool
-	edits  []*operation
-	mode   *operation
-	move   *operation
-	whole  *operation         // opCreate, opWhole or opDelete: at most one, and alone
+	edits  []*parse.Operation
+	mode   *parse.Operation
+	move   *parse.Operation
+	whole  *parse.Operation   // parse.OpCreate, parse.OpWhole or parse.OpDelete: at most one, and alone
 	doc    *document.Document // the file before the edit, once its lines were asked for
 	lo, hi int                // the lines of it without the blank ones at its ends
 }
@@ -61,12 +62,12 @@ func newPlanner(files Files, target string) *planner {
 // gathered, and only then is a file changed: a block may stand before the
 // rename or the deletion that it goes with or contradicts. What concerns
 // several files is looked at last, when all changes are known.
-func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) {
+func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, error) {
 	if err := p.name(ops); err != nil {
 		return workspace.Changeset{}, nil, err
 	}
 	for _, op := range ops {
-		if op.path == "" {
+		if op.Path == "" {
 			continue // its problem is noted
 		}
 		if err := p.add(op); err != nil {
@@ -84,7 +85,7 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 		p.fault(0, "", problem.KindNoop, "the response changes nothing", "send nothing, or the change that is missing")
 	}
 	if len(p.problems) > 0 {
-		return workspace.Changeset{}, nil, problem.NewRefusal(blockNumbers(ops), p.problems)
+		return workspace.Changeset{}, nil, problem.NewRefusal(parse.BlockNumbers(ops), p.problems)
 	}
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.applied, func(a, b Applied) int { return a.Block - b.Block })
@@ -99,11 +100,11 @@ func (p *planner) fault(block int, path, kind, reason, advice string) {
 // add files one operation under the file that it means.
 //
 // The content is read once a file, and only for files that are named.
-func (p *planner) add(op *operation) error {
-	key := op.path
-	if op.kind == opRename {
-		key = op.from
-	} else if from := p.moved[op.path]; from != "" && edits(op.kind) && !p.has(op.path) {
+func (p *planner) add(op *parse.Operation) error {
+	key := op.Path
+	if op.Kind == parse.OpRename {
+		key = op.From
+	} else if from := p.moved[op.Path]; from != "" && edits(op.Kind) && !p.has(op.Path) {
 		key = from
 	}
 	s, known := p.states[key]
@@ -118,23 +119,23 @@ func (p *planner) add(op *operation) error {
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
-	if p.resolve(s, op); op.path == "" {
+	if p.resolve(s, op); op.Path == "" {
 		return nil
 	}
 	if p.clash(s, op) || p.absent(s, op) {
 		return nil
 	}
-	switch op.kind {
-	case opEdit:
+	switch op.Kind {
+	case parse.OpEdit:
 		s.edits = append(s.edits, op)
-	case opMode:
+	case parse.OpMode:
 		s.mode = op
-	case opRename:
+	case parse.OpRename:
 		s.move = op
 		if p.moved == nil {
 			p.moved = map[string]string{}
 		}
-		p.moved[op.path] = op.from
+		p.moved[op.Path] = op.From
 	default:
 		s.whole = op
 	}
@@ -143,8 +144,8 @@ func (p *planner) add(op *operation) error {
 
 // edits reports whether an operation changes a file that keeps its name, and so
 // may call one that was moved before it by the name which that has from there on.
-func edits(k opKind) bool {
-	return k == opEdit || k == opMode || k == opAppend || k == opPrepend
+func edits(k parse.OpKind) bool {
+	return k == parse.OpEdit || k == parse.OpMode || k == parse.OpAppend || k == parse.OpPrepend
 }
 
 // resolve gives an operation the meaning that depends on what the file is:
@@ -152,17 +153,17 @@ func edits(k opKind) bool {
 // it refuses.
 //
 // No parser can do this, since it sees the response and not the workspace.
-func (p *planner) resolve(s *fileState, op *operation) {
-	switch op.kind {
-	case opEdit:
-		if lex.AllBlank(op.search) && len(s.before) == 0 {
+func (p *planner) resolve(s *fileState, op *parse.Operation) {
+	switch op.Kind {
+	case parse.OpEdit:
+		if lex.AllBlank(op.Search) && len(s.before) == 0 {
 			fillWhole(op, s.exists)
 		}
-	case opAppend, opPrepend:
+	case parse.OpAppend, parse.OpPrepend:
 		if s.exists {
 			p.edge(s, op)
 		}
-	case opWrite:
+	case parse.OpWrite:
 		p.write(s, op)
 	}
 }
@@ -171,13 +172,13 @@ func (p *planner) resolve(s *fileState, op *operation) {
 //
 // A name without a folder for which there are files in folders is mostly one
 // of those, cut short: a new file beside it would help nobody.
-func (p *planner) write(s *fileState, op *operation) {
-	op.kind = opCreate
+func (p *planner) write(s *fileState, op *parse.Operation) {
+	op.Kind = parse.OpCreate
 	if s.exists {
-		op.kind = opWhole
+		op.Kind = parse.OpWhole
 	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
-		p.fault(op.block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
-		op.path = ""
+		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
+		op.Path = ""
 	}
 }
 
@@ -191,9 +192,9 @@ const maxEdge = 1000
 //
 // For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
 // REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
-func (p *planner) edge(s *fileState, op *operation) {
+func (p *planner) edge(s *fileState, op *parse.Operation) {
 	d, lo, hi := s.content()
-	from, to, before := hi-1, d.Len(), op.kind == opPrepend
+	from, to, before := hi-1, d.Len(), op.Kind == parse.OpPrepend
 	switch {
 	case lo == hi:
 		from = 0
@@ -201,20 +202,20 @@ func (p *planner) edge(s *fileState, op *operation) {
 		from, to = 0, lo+1
 	}
 	if to-from > maxEdge {
-		p.fault(op.block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
-		op.path = ""
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		op.Path = ""
 		return
 	}
 	var lines []string
 	for i := from; i < to; i++ {
 		lines = append(lines, d.Line(i))
 	}
-	op.insert(lines, op.replace, before)
+	op.Insert(lines, op.Replace, before)
 	if lo == hi {
-		op.kind, op.text = opWhole, joinLines(op.replace)
+		op.Kind, op.Text = parse.OpWhole, parse.JoinLines(op.Replace)
 		return
 	}
-	op.kind, op.line = opEdit, from+1
+	op.Kind, op.Line = parse.OpEdit, from+1
 }
 
 // content returns the file before the edit, cut into lines once, however many
@@ -238,14 +239,14 @@ func (s *fileState) content() (d *document.Document, lo, hi int) {
 //
 // An empty SEARCH in a file with lines has no such meaning: it stands between
 // any two of them, and is refused when the block is matched.
-func fillWhole(op *operation, exists bool) {
-	op.kind = opCreate
+func fillWhole(op *parse.Operation, exists bool) {
+	op.Kind = parse.OpCreate
 	if exists {
-		op.kind = opWhole
+		op.Kind = parse.OpWhole
 	}
-	op.text = joinLines(op.replace)
-	if op.hunk != nil && op.hunk.newNoEOL {
-		op.text = strings.TrimSuffix(op.text, "\n")
+	op.Text = parse.JoinLines(op.Replace)
+	if op.Hunk != nil && op.Hunk.NewNoEOL {
+		op.Text = strings.TrimSuffix(op.Text, "\n")
 	}
 }
 
@@ -254,16 +255,16 @@ func fillWhole(op *operation, exists bool) {
 // Edits may stand beside edits, a rename and a change of mode. Creating,
 // replacing or removing a file settles all of it, so that any second
 // operation contradicts it or comes too late.
-func (p *planner) clash(s *fileState, op *operation) bool {
-	var other *operation
+func (p *planner) clash(s *fileState, op *parse.Operation) bool {
+	var other *parse.Operation
 	switch {
 	case s.whole != nil:
 		other = s.whole
-	case op.kind == opRename && s.move != nil:
+	case op.Kind == parse.OpRename && s.move != nil:
 		other = s.move
-	case op.kind == opMode && s.mode != nil:
+	case op.Kind == parse.OpMode && s.mode != nil:
 		other = s.mode
-	case op.kind == opCreate || op.kind == opWhole || op.kind == opDelete:
+	case op.Kind == parse.OpCreate || op.Kind == parse.OpWhole || op.Kind == parse.OpDelete:
 		for _, o := range append(slices.Clone(s.edits), s.mode, s.move) {
 			if o != nil {
 				other = o
@@ -274,8 +275,8 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 	if other == nil {
 		return false
 	}
-	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.block)
-	p.fault(op.block, s.path, problem.KindOverlap, reason, "send one operation for the file")
+	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.Block)
+	p.fault(op.Block, s.path, problem.KindOverlap, reason, "send one operation for the file")
 	return true
 }
 
@@ -283,10 +284,10 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 //
 // Files of the same name elsewhere are named in the advice but never taken
 // instead: which one is meant is for the author to say.
-func (p *planner) absent(s *fileState, op *operation) bool {
-	if op.kind == opCreate {
+func (p *planner) absent(s *fileState, op *parse.Operation) bool {
+	if op.Kind == parse.OpCreate {
 		if s.exists {
-			p.fault(op.block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
+			p.fault(op.Block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
 		}
 		return s.exists
 	}
@@ -295,7 +296,7 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 		if names := p.alike(s.path); len(names) > 0 {
 			advice = "did you mean " + strings.Join(names, " or ") + "?"
 		}
-		p.fault(op.block, s.path, problem.KindNotFound, "there is no such file", advice)
+		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", advice)
 	}
 	return !s.exists
 }
@@ -342,13 +343,13 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 		p.applied = append(p.applied, applied...)
 		c.After = after
 	}
-	for _, op := range []*operation{s.mode, s.move} {
-		if op != nil && op.exec != nil {
-			c.Mode = bits(*op.exec)
+	for _, op := range []*parse.Operation{s.mode, s.move} {
+		if op != nil && op.Exec != nil {
+			c.Mode = bits(*op.Exec)
 		}
 	}
 	if s.move != nil {
-		c.Op, c.Path, c.From = workspace.Rename, s.move.path, s.path
+		c.Op, c.Path, c.From = workspace.Rename, s.move.Path, s.path
 		p.note(s.move, Renaming)
 	}
 	if s.mode != nil {
@@ -360,8 +361,8 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 
 // note records an operation that had nothing to match. It counts as line 1,
 // since it concerns the file from its start.
-func (p *planner) note(op *operation, by Strategy) {
-	p.applied = append(p.applied, Applied{Block: op.block, Path: op.path, Strategy: by, Line: 1})
+func (p *planner) note(op *parse.Operation, by Strategy) {
+	p.applied = append(p.applied, Applied{Block: op.Block, Path: op.Path, Strategy: by, Line: 1})
 }
 
 // whole fills in the change of a file that is created, replaced or removed.
@@ -370,35 +371,35 @@ func (p *planner) note(op *operation, by Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := lex.Promised(lex.LanguageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
-		p.fault(op.block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
+	if line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil); ok && op.Kind != parse.OpDelete && !strings.Contains(string(s.before), line) {
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
 		return
 	}
-	switch op.kind {
-	case opCreate:
-		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.text), bits(strings.HasPrefix(op.text, "#!"))
+	switch op.Kind {
+	case parse.OpCreate:
+		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.Text), bits(strings.HasPrefix(op.Text, "#!"))
 		p.note(op, Creation)
-	case opDelete:
-		if op.hunk != nil && !lex.SameLines(op.search, splitBody(string(s.before))) {
-			p.fault(op.block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
+	case parse.OpDelete:
+		if op.Hunk != nil && !lex.SameLines(op.Search, parse.SplitBody(string(s.before))) {
+			p.fault(op.Block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
 			return
 		}
 		c.Op, c.After = workspace.Delete, nil
 		p.note(op, Deletion)
 	default:
-		if op.doubt && partial(op.text, s.before) {
-			p.fault(op.block, s.path, problem.KindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
+		if op.Doubt && parse.Partial(op.Text, s.before) {
+			p.fault(op.Block, s.path, problem.KindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
 			return
 		}
-		c.After = []byte(likeBefore(op.text, s.before))
-		if g := guardSize(document.NewDocument(s.path, s.before), op.block, len(c.After)); g != nil {
+		c.After = []byte(likeBefore(op.Text, s.before))
+		if g := guardSize(document.NewDocument(s.path, s.before), op.Block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, Content)
-		c.After = p.judge(s, []*operation{op}, c.After, p.applied[len(p.applied)-1:])
+		c.After = p.judge(s, []*parse.Operation{op}, c.After, p.applied[len(p.applied)-1:])
 	}
-	if op.exec != nil {
-		c.Mode = bits(*op.exec)
+	if op.Exec != nil {
+		c.Mode = bits(*op.Exec)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -13,7 +14,7 @@ import (
 //
 // Several places are told before any likeness: all of them are right, so that
 // a nearest one would only mislead.
-func unplaced(d *document.Document, op *operation, f finding) *problem.Problem {
+func unplaced(d *document.Document, op *parse.Operation, f finding) *problem.Problem {
 	if len(f.ambiguous) > 0 {
 		return ambiguous(d, op, f.ambiguous)
 	}
@@ -26,13 +27,13 @@ func unplaced(d *document.Document, op *operation, f finding) *problem.Problem {
 
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
-func asksNothing(d *document.Document, op *operation) *problem.Problem {
-	if !lex.SameLines(op.search, op.replace) {
+func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
+	if !lex.SameLines(op.Search, op.Replace) {
 		return nil
 	}
 	old, new := bodies(op)
 	return &problem.Problem{
-		Block: op.block, Path: d.Path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
+		Block: op.Block, Path: d.Path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
 		Advice: "leave this block out",
 	}
 }
@@ -44,7 +45,7 @@ func asksNothing(d *document.Document, op *operation) *problem.Problem {
 // The places are shown instead with the lines that would have made SEARCH unique.
 // Where no lines around do, since whole stretches of the file are equal, only
 // a number can tell, which a diff has and a block has not.
-func ambiguous(d *document.Document, op *operation, lines []int) *problem.Problem {
+func ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
 	}
@@ -53,10 +54,10 @@ func ambiguous(d *document.Document, op *operation, lines []int) *problem.Proble
 		more = " or more"
 	}
 	p := &problem.Problem{
-		Block: op.block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
+		Block: op.Block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
 		Reason: fmt.Sprintf("%s at %d%s places, lines %s", oldStands(op), len(lines), more, numbers(lines)),
 	}
-	search, out := op.search, writeOut(op)
+	search, out := op.Search, writeOut(op)
 	if !explains(d) {
 		p.Advice = numberedAdvice + out
 		return p
@@ -144,10 +145,10 @@ func numbers(lines []int) string {
 //
 // Every block is named, so that none is called sound and sent again. A file in
 // UTF-16 has a NUL in every other byte, hence the second guess.
-func binary(path string, ops []*operation) (problems []problem.Problem) {
+func binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
 	for _, op := range ops {
 		problems = append(problems, problem.Problem{
-			Block: op.block, Path: path, Kind: problem.KindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
+			Block: op.Block, Path: path, Kind: problem.KindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
 			Advice: "leave it, or replace the whole file",
 		})
 	}
@@ -158,10 +159,10 @@ func binary(path string, ops []*operation) (problems []problem.Problem) {
 //
 // It is no success: the author worked from an older file than this one, and
 // what else the response says may rest on that.
-func already(d *document.Document, op *operation, at int) *problem.Problem {
-	lo, hi := lex.Outer(op.replace)
+func already(d *document.Document, op *parse.Operation, at int) *problem.Problem {
+	lo, hi := lex.Outer(op.Replace)
 	return &problem.Problem{
-		Block: op.block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
+		Block: op.Block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
 		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
@@ -175,33 +176,33 @@ func already(d *document.Document, op *operation, at int) *problem.Problem {
 func overlapping(d *document.Document, m, other *match) problem.Problem {
 	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
 	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)
-	first, second := min(m.op.block, other.op.block), max(m.op.block, other.op.block)
+	first, second := min(m.op.Block, other.op.Block), max(m.op.Block, other.op.Block)
 	return problem.Problem{
-		Block: m.op.block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.block,
-		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.block), Nearest: excerpt(d, lo, hi),
+		Block: m.op.Block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.Block,
+		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.Block), Nearest: excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}
 }
 
 // oldStands begins a sentence about where the lines to replace are.
-func oldStands(op *operation) string {
-	if op.hunk != nil {
+func oldStands(op *parse.Operation) string {
+	if op.Hunk != nil {
 		return "the hunk's old lines stand"
 	}
 	return "SEARCH stands"
 }
 
 // pronoun stands for the lines to replace in such a sentence.
-func pronoun(op *operation) string {
-	if op.hunk != nil {
+func pronoun(op *parse.Operation) string {
+	if op.Hunk != nil {
 		return "they"
 	}
 	return "it"
 }
 
 // newStands is oldStands for the lines that would replace them.
-func newStands(op *operation) string {
-	if op.hunk != nil {
+func newStands(op *parse.Operation) string {
+	if op.Hunk != nil {
 		return "the hunk's new lines stand"
 	}
 	return "REPLACE stands"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
@@ -26,7 +27,7 @@ func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
 // could look at.
 func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
-	block, hunk := &operation{}, &operation{hunk: &hunk{}}
+	block, hunk := &parse.Operation{}, &parse.Operation{Hunk: &parse.Hunk{}}
 	for _, c := range []struct{ name, got, want string }{
 		{"a block", oldStands(block), "SEARCH stands"},
 		{"a hunk", oldStands(hunk), "the hunk's old lines stand"},

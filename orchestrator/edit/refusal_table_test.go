@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -134,7 +135,7 @@ func TestTheAdviceToCopyLines(t *testing.T) {
 		}
 	}
 	hunked := pairs("x>y")[0]
-	hunked.hunk = &hunk{}
+	hunked.Hunk = &parse.Hunk{}
 	if got, want := copyAdvice(hunked, d, spot{1, 2, 0, 2, true}, true), "send the hunk's old lines as lines 1 to 2 stand in the file; begin its new lines with line 1; indent its new lines alike"; got != want {
 		t.Errorf("a hunk: %q, want %q", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
@@ -56,7 +57,7 @@ func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 		{"out of order", []string{d.Line(at + 1), d.Line(at), d.Line(at + 3)}},
 		{"only the first line is right", append(lines(0, 1), "    sum = 1", "    done()")},
 	} {
-		p := notFound(d, &operation{block: 1, search: c.search, replace: []string{"x"}})
+		p := notFound(d, &parse.Operation{Block: 1, Search: c.search, Replace: []string{"x"}})
 		if !strings.Contains(p.Nearest, fmt.Sprintf("%6d | def part_23(items):", at+1)) {
 			t.Errorf("%s: %s\n%s", c.name, p.Reason, p.Nearest)
 		}
@@ -74,7 +75,7 @@ func TestNothingNearIsSaidPlainly(t *testing.T) {
 		{"only braces in common", "{\n}\n", "class Stock {\n}"},
 	} {
 		d := document.NewDocument("a.py", []byte(c.file))
-		p := notFound(d, &operation{block: 1, search: splitBody(c.search), replace: []string{"y"}})
+		p := notFound(d, &parse.Operation{Block: 1, Search: parse.SplitBody(c.search), Replace: []string{"y"}})
 		if p.Kind != problem.KindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
 			t.Errorf("%s: %+v", c.name, p)
 		}
@@ -103,9 +104,9 @@ func (w tree) Read(path string) ([]byte, error) {
 func (w tree) Executable(path string) bool { return strings.HasSuffix(path, ".sh") }
 
 // planned shows the changes of operations, or the kinds of the problems.
-func planned(w tree, target string, ops ...*operation) string {
+func planned(w tree, target string, ops ...*parse.Operation) string {
 	for i, op := range ops {
-		op.block = i + 1
+		op.Block = i + 1
 	}
 	cs, _, err := newPlanner(w, target).run(ops)
 	var out []string
@@ -132,56 +133,64 @@ func planned(w tree, target string, ops ...*operation) string {
 func TestOperationsOnFilesBecomeOneChangeEach(t *testing.T) {
 	t.Parallel()
 	w := tree{"a.py": "x = 1\ny = 2\n", "b.py": "x = 1\n", "run.sh": "exit 1\n", "lib/c.py": "z = 3\n", "empty": ""}
-	edit := func(path, block string) *operation { op := pairs(block)[0]; op.path = path; return op }
-	create := func(path string) *operation { return &operation{kind: opCreate, path: path, text: "new\n"} }
-	remove := func(path string) *operation { return &operation{kind: opDelete, path: path} }
-	move := func(from, to string) *operation { return &operation{kind: opRename, from: from, path: to} }
-	whole := func(path, text string) *operation { return &operation{kind: opWhole, path: path, text: text} }
+	edit := func(path, block string) *parse.Operation { op := pairs(block)[0]; op.Path = path; return op }
+	create := func(path string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpCreate, Path: path, Text: "new\n"}
+	}
+	remove := func(path string) *parse.Operation { return &parse.Operation{Kind: parse.OpDelete, Path: path} }
+	move := func(from, to string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpRename, From: from, Path: to}
+	}
+	whole := func(path, text string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpWhole, Path: path, Text: text}
+	}
 	on, off := true, false
-	mode := func(path string, exec *bool) *operation { return &operation{kind: opMode, path: path, exec: exec} }
+	mode := func(path string, exec *bool) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpMode, Path: path, Exec: exec}
+	}
 	for _, c := range []struct {
 		name, target string
-		ops          []*operation
+		ops          []*parse.Operation
 		want         string
 	}{
-		{"edit", "", []*operation{edit("a.py", "x = 1>x = 2")}, "modify a.py 644"},
-		{"edit of a script", "", []*operation{edit("run.sh", "exit 1>exit 0")}, "modify run.sh 755"},
-		{"sorted", "", []*operation{edit("b.py", "x = 1>x = 2"), create("aa"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644, create aa 644, modify b.py 644"},
-		{"two edits", "", []*operation{edit("a.py", "x = 1>x = 2"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644"},
-		{"rename and edit", "", []*operation{move("a.py", "d.py"), edit("a.py", "x = 1>x = 2")}, "rename d.py 644 from a.py"},
-		{"mode and edit", "", []*operation{mode("a.py", &on), edit("a.py", "x = 1>x = 2")}, "modify a.py 755"},
-		{"mode back", "", []*operation{mode("run.sh", &off)}, "modify run.sh 644"},
-		{"the mode it has", "", []*operation{mode("run.sh", &on)}, "noop 0 "},
-		{"whole", "", []*operation{whole("a.py", "z\n")}, "modify a.py 644"},
-		{"whole, the same", "", []*operation{whole("a.py", "x = 1\ny = 2\n")}, "noop 0 "},
-		{"fill", "", []*operation{edit("empty", ">x = 1")}, "modify empty 644"},
-		{"create by edit", "", []*operation{edit("new.py", ">x = 1")}, "create new.py 644"},
-		{"unnamed, with a target", "b.py", []*operation{edit("", "x = 1>x = 2")}, "modify b.py 644"},
-		{"unnamed, in one file", "", []*operation{edit("", "y = 2>y = 3")}, "modify a.py 644"},
-		{"unnamed, in two files", "", []*operation{edit("", "x = 1>x = 3")}, "ambiguous 1 "},
-		{"unnamed, two that only fit one", "", []*operation{edit("", "x = 1>x = 3"), edit("", "y = 2>y = 3")}, "modify a.py 644"},
-		{"unnamed, in none", "", []*operation{edit("", "q = 2>y = 3")}, "not_found 1 "},
-		{"unnamed, with a forbidden target", ".git/x", []*operation{edit("", "x = 1>x = 3")}, "path 1 .git/x"},
-		{"with a dot", "", []*operation{edit("./a.py", "x = 1>x = 2")}, "modify a.py 644"},
+		{"edit", "", []*parse.Operation{edit("a.py", "x = 1>x = 2")}, "modify a.py 644"},
+		{"edit of a script", "", []*parse.Operation{edit("run.sh", "exit 1>exit 0")}, "modify run.sh 755"},
+		{"sorted", "", []*parse.Operation{edit("b.py", "x = 1>x = 2"), create("aa"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644, create aa 644, modify b.py 644"},
+		{"two edits", "", []*parse.Operation{edit("a.py", "x = 1>x = 2"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644"},
+		{"rename and edit", "", []*parse.Operation{move("a.py", "d.py"), edit("a.py", "x = 1>x = 2")}, "rename d.py 644 from a.py"},
+		{"mode and edit", "", []*parse.Operation{mode("a.py", &on), edit("a.py", "x = 1>x = 2")}, "modify a.py 755"},
+		{"mode back", "", []*parse.Operation{mode("run.sh", &off)}, "modify run.sh 644"},
+		{"the mode it has", "", []*parse.Operation{mode("run.sh", &on)}, "noop 0 "},
+		{"whole", "", []*parse.Operation{whole("a.py", "z\n")}, "modify a.py 644"},
+		{"whole, the same", "", []*parse.Operation{whole("a.py", "x = 1\ny = 2\n")}, "noop 0 "},
+		{"fill", "", []*parse.Operation{edit("empty", ">x = 1")}, "modify empty 644"},
+		{"create by edit", "", []*parse.Operation{edit("new.py", ">x = 1")}, "create new.py 644"},
+		{"unnamed, with a target", "b.py", []*parse.Operation{edit("", "x = 1>x = 2")}, "modify b.py 644"},
+		{"unnamed, in one file", "", []*parse.Operation{edit("", "y = 2>y = 3")}, "modify a.py 644"},
+		{"unnamed, in two files", "", []*parse.Operation{edit("", "x = 1>x = 3")}, "ambiguous 1 "},
+		{"unnamed, two that only fit one", "", []*parse.Operation{edit("", "x = 1>x = 3"), edit("", "y = 2>y = 3")}, "modify a.py 644"},
+		{"unnamed, in none", "", []*parse.Operation{edit("", "q = 2>y = 3")}, "not_found 1 "},
+		{"unnamed, with a forbidden target", ".git/x", []*parse.Operation{edit("", "x = 1>x = 3")}, "path 1 .git/x"},
+		{"with a dot", "", []*parse.Operation{edit("./a.py", "x = 1>x = 2")}, "modify a.py 644"},
 
-		{"no such file", "", []*operation{edit("z.py", "x = 1>x = 2")}, "not_found 1 z.py"},
-		{"delete no such file", "", []*operation{remove("z.py")}, "not_found 1 z.py"},
-		{"rename no such file", "", []*operation{move("z.py", "y.py")}, "not_found 1 z.py"},
-		{"create what is there", "", []*operation{create("a.py")}, "exists 1 a.py"},
-		{"rename onto what is there", "", []*operation{move("a.py", "b.py")}, "exists 1 b.py"},
-		{"rename onto a new file", "", []*operation{create("d.py"), move("a.py", "d.py")}, "overlap 2 d.py"},
-		{"delete and edit", "", []*operation{remove("a.py"), edit("a.py", "x = 1>x = 2")}, "overlap 2 a.py"},
-		{"edit and delete", "", []*operation{edit("a.py", "x = 1>x = 2"), remove("a.py")}, "overlap 2 a.py"},
-		{"rename and delete", "", []*operation{move("a.py", "d.py"), remove("a.py")}, "overlap 2 a.py"},
-		{"rename twice", "", []*operation{move("a.py", "d.py"), move("a.py", "e.py")}, "overlap 2 a.py"},
-		{"mode twice", "", []*operation{mode("a.py", &on), mode("a.py", &off)}, "overlap 2 a.py"},
-		{"create and edit", "", []*operation{create("d.py"), edit("d.py", "new>old")}, "overlap 2 d.py"},
-		{"a folder's name", "", []*operation{create("lib")}, "path 1 lib"},
-		{"below a file", "", []*operation{create("a.py/b/c")}, "path 1 a.py/b/c"},
-		{"below a new file", "", []*operation{create("n"), create("n/m")}, "path 2 n/m"},
-		{"a rename below a file", "", []*operation{move("a.py", "b.py/c")}, "path 1 b.py/c"},
-		{"a forbidden path and a missing one", "", []*operation{create("../x"), remove("z")}, "path 1 ../x, not_found 2 z"},
-		{"a rename from a forbidden path", "", []*operation{move(".git/x", "y")}, "path 1 .git/x"},
+		{"no such file", "", []*parse.Operation{edit("z.py", "x = 1>x = 2")}, "not_found 1 z.py"},
+		{"delete no such file", "", []*parse.Operation{remove("z.py")}, "not_found 1 z.py"},
+		{"rename no such file", "", []*parse.Operation{move("z.py", "y.py")}, "not_found 1 z.py"},
+		{"create what is there", "", []*parse.Operation{create("a.py")}, "exists 1 a.py"},
+		{"rename onto what is there", "", []*parse.Operation{move("a.py", "b.py")}, "exists 1 b.py"},
+		{"rename onto a new file", "", []*parse.Operation{create("d.py"), move("a.py", "d.py")}, "overlap 2 d.py"},
+		{"delete and edit", "", []*parse.Operation{remove("a.py"), edit("a.py", "x = 1>x = 2")}, "overlap 2 a.py"},
+		{"edit and delete", "", []*parse.Operation{edit("a.py", "x = 1>x = 2"), remove("a.py")}, "overlap 2 a.py"},
+		{"rename and delete", "", []*parse.Operation{move("a.py", "d.py"), remove("a.py")}, "overlap 2 a.py"},
+		{"rename twice", "", []*parse.Operation{move("a.py", "d.py"), move("a.py", "e.py")}, "overlap 2 a.py"},
+		{"mode twice", "", []*parse.Operation{mode("a.py", &on), mode("a.py", &off)}, "overlap 2 a.py"},
+		{"create and edit", "", []*parse.Operation{create("d.py"), edit("d.py", "new>old")}, "overlap 2 d.py"},
+		{"a folder's name", "", []*parse.Operation{create("lib")}, "path 1 lib"},
+		{"below a file", "", []*parse.Operation{create("a.py/b/c")}, "path 1 a.py/b/c"},
+		{"below a new file", "", []*parse.Operation{create("n"), create("n/m")}, "path 2 n/m"},
+		{"a rename below a file", "", []*parse.Operation{move("a.py", "b.py/c")}, "path 1 b.py/c"},
+		{"a forbidden path and a missing one", "", []*parse.Operation{create("../x"), remove("z")}, "path 1 ../x, not_found 2 z"},
+		{"a rename from a forbidden path", "", []*parse.Operation{move(".git/x", "y")}, "path 1 .git/x"},
 	} {
 		if got := planned(w, c.target, c.ops...); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -198,7 +207,7 @@ func TestAPrefixOfADiffIsPartOfThePathOnlyWhenTheFileSaysSo(t *testing.T) {
 		{"z", "a/z", "not_found 1 z"},
 	} {
 		op := pairs("1>2")[0]
-		op.path, op.prefixed = c.path, c.prefixed
+		op.Path, op.Prefixed = c.path, c.prefixed
 		if got := planned(w, "", op); got != c.want {
 			t.Errorf("%s or %s: %s, want %s", c.path, c.prefixed, got, c.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -25,7 +26,7 @@ func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
 		{"cut off", "<THOUGHT>\nwhy", "why"},
 		{"too long", "<THOUGHT>x" + long + "</THOUGHT>", "x" + long[:4<<10-2]},
 	} {
-		if got := edit.Thought([]byte(c.response)); got != c.want {
+		if got := parse.Thought([]byte(c.response)); got != c.want {
 			t.Errorf("%s: %.80q, want %.80q", c.name, got, c.want)
 		}
 	}
@@ -47,26 +48,26 @@ func kinds(t *testing.T, err error) []string {
 
 func TestAResponseBeyondTheLimitsIsRefused(t *testing.T) {
 	t.Parallel()
-	_, _, err := edit.Apply(fuzzed(), bytes.Repeat([]byte(" "), edit.MaxResponse+1), "")
+	_, _, err := edit.Apply(fuzzed(), bytes.Repeat([]byte(" "), parse.MaxResponse+1), "")
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) || !strings.Contains(err.Error(), "16777217 bytes") {
 		t.Errorf("a response that is too long gave %v: %v", got, err)
 	}
 	var many strings.Builder
-	for i := range edit.MaxBlocks + 1 {
+	for i := range parse.MaxBlocks + 1 {
 		fmt.Fprintf(&many, "<CREATE_FILE path=\"%d\">x</CREATE_FILE>\n", i)
 	}
 	_, _, err = edit.Apply(fuzzed(), []byte(many.String()), "")
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) || !strings.Contains(err.Error(), "2001 blocks") {
 		t.Errorf("too many blocks gave %v: %v", got, err)
 	}
-	_, _, err = edit.ApplyBlocks("a", nil, make([]edit.Block, edit.MaxBlocks+1))
+	_, _, err = edit.ApplyBlocks("a", nil, make([]edit.Block, parse.MaxBlocks+1))
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) {
 		t.Errorf("too many blocks of one file gave %v", got)
 	}
 	whole := many.String()[:strings.LastIndex(strings.TrimSuffix(many.String(), "\n"), "\n")]
 	cs, _, err := edit.Apply(fuzzed(), []byte(whole), "")
-	if err != nil || len(cs.Changes) != edit.MaxBlocks {
-		t.Errorf("%d blocks gave %d changes: %v", edit.MaxBlocks, len(cs.Changes), err)
+	if err != nil || len(cs.Changes) != parse.MaxBlocks {
+		t.Errorf("%d blocks gave %d changes: %v", parse.MaxBlocks, len(cs.Changes), err)
 	}
 }
 

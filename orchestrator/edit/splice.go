@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // A match is an operation with its places in a file, ready to be applied.
@@ -13,7 +14,7 @@ import (
 // each piece, and a block that changes lines at both ends of its context has
 // two splices in one place.
 type match struct {
-	op      *operation
+	op      *parse.Operation
 	places  []place
 	splices []splice
 	ends    *bool // whether the file then ends in a newline; nil when nothing says so
@@ -21,7 +22,7 @@ type match struct {
 
 // strategy returns how the match is named to the caller.
 func (m *match) strategy() Strategy {
-	if m.op.hunk != nil {
+	if m.op.Hunk != nil {
 		return Hunk
 	}
 	return m.places[0].strategy
@@ -33,20 +34,20 @@ func (m *match) strategy() Strategy {
 // Fences are set aside only where they cannot be text: in a REPLACE for a
 // language without fences, and on both bodies when SEARCH stands nowhere
 // with them.
-func find(d *document.Document, op *operation) finding {
-	search, replace := op.search, op.replace
-	if _, both := unfence(search); !both && op.hunk == nil && !d.Lang.Fenced() {
-		replace, _ = unfence(replace) // code does not begin and end with a fence
+func find(d *document.Document, op *parse.Operation) finding {
+	search, replace := op.Search, op.Replace
+	if _, both := parse.Unfence(search); !both && op.Hunk == nil && !d.Lang.Fenced() {
+		replace, _ = parse.Unfence(replace) // code does not begin and end with a fence
 	}
 	f := locate(d, search, replace)
-	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
+	if op.Hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
 		return choose(op, d, replace, f)
 	}
-	inner, ok := unfence(search)
-	if !ok || op.every {
+	inner, ok := parse.Unfence(search)
+	if !ok || op.Every {
 		return f
 	}
-	replace, both := unfence(replace)
+	replace, both := parse.Unfence(replace)
 	if !both && d.Lang.Fenced() {
 		return f // SEARCH begins and ends with fences of the text
 	}
@@ -58,14 +59,14 @@ func find(d *document.Document, op *operation) finding {
 //
 // A block that removes lines up to the end without leaving one of its own
 // says nothing about the line before them, which stays as it is.
-func endings(op *operation, d *document.Document, m *match) {
+func endings(op *parse.Operation, d *document.Document, m *match) {
 	last := m.places[len(m.places)-1]
 	if last.hi != d.Len() || len(last.replace) == 0 {
 		return // the last line is not the block's
 	}
 	ends := d.End(d.Len()-1) != ""
-	if h := op.hunk; h != nil && (h.oldNoEOL || h.newNoEOL) {
-		ends = !h.newNoEOL
+	if h := op.Hunk; h != nil && (h.OldNoEOL || h.NewNoEOL) {
+		ends = !h.NewNoEOL
 	}
 	m.ends = &ends
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -136,7 +137,7 @@ func TestARefusalStaysShort(t *testing.T) {
 	t.Parallel()
 	file := large(400)
 	var blocks []edit.Block
-	for i := range edit.MaxBlocks {
+	for i := range parse.MaxBlocks {
 		search := "nowhere = at_all\n"
 		switch {
 		case i%3 == 0:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 
 	"pgregory.net/rapid"
 )
@@ -89,7 +90,7 @@ func TestAHunksNumberBreaksATieOnlyWhenItIsTrue(t *testing.T) {
 		{"none", 0, 2, "ambiguous [1 4]"},
 		{"wrong counts", 4, 3, "ambiguous [1 4]"},
 	} {
-		ops, err := parse([]byte("--- a/x\n+++ b/x\n" + fmt.Sprintf(hunk, c.line, c.counts, c.line, c.counts)))
+		ops, err := parse.Parse([]byte("--- a/x\n+++ b/x\n" + fmt.Sprintf(hunk, c.line, c.counts, c.line, c.counts)))
 		if err != nil || len(ops) != 1 {
 			t.Fatalf("%s: %v, %v", c.name, ops, err)
 		}
@@ -97,7 +98,7 @@ func TestAHunksNumberBreaksATieOnlyWhenItIsTrue(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	ops, err := parse([]byte("--- a/x\n+++ b/x\n" + fmt.Sprintf(hunk, 4, 2, 4, 2)))
+	ops, err := parse.Parse([]byte("--- a/x\n+++ b/x\n" + fmt.Sprintf(hunk, 4, 2, 4, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}

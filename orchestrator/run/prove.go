@@ -15,6 +15,7 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -135,7 +136,7 @@ func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes wor
 		req.Patch = a.Response
 		return f.edit(ctx, *req, base)
 	}
-	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	cand := Candidate{Thought: parse.Thought(req.Patch)}
 	applied, failure, err := f.revised(&cand, base, changes, a.Response, req.Target)
 	if err != nil {
 		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
@@ -260,7 +261,7 @@ func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest
 // made is the candidate of a response to the workspace itself. The problem is why it is
 // rejected before any gate.
 func (f *flight) made(base *workspace.Manifest, response []byte, target string) (cand Candidate, p *Problem, err error) {
-	cand = Candidate{Thought: edit.Thought(response), Origin: Origin{Response: response, Target: target}}
+	cand = Candidate{Thought: parse.Thought(response), Origin: Origin{Response: response, Target: target}}
 	started := time.Now()
 	cs, applied, err := Edit(base, response, target)
 	var r *problem.Refusal

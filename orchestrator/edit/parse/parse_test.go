@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"errors"
@@ -32,17 +32,17 @@ func TestEditsInAThoughtAreNeverRead(t *testing.T) {
 		for inner, tried := range forms {
 			for _, name := range []string{"THOUGHT", "think", "Thinking"} {
 				thought := "<" + name + ">\nfirst try:\n" + tried.response + "</" + name + ">\n"
-				if got := listed(parse([]byte(thought + c.response))); got != c.want {
+				if got := listed(Parse([]byte(thought + c.response))); got != c.want {
 					t.Errorf("%s in a %s before %s: %s", inner, name, outer, got)
 				}
 				if outer == "json" {
 					continue // a JSON patch may have prose before it, and its fence ends it
 				}
-				if got := listed(parse([]byte(c.response + "\n" + thought))); got != c.want {
+				if got := listed(Parse([]byte(c.response + "\n" + thought))); got != c.want {
 					t.Errorf("%s in a %s after %s: %s", inner, name, outer, got)
 				}
 			}
-			if got := listed(parse([]byte("<THOUGHT>\n" + tried.response + "</THOUGHT>\n"))); got != problem.KindParse {
+			if got := listed(Parse([]byte("<THOUGHT>\n" + tried.response + "</THOUGHT>\n"))); got != problem.KindParse {
 				t.Errorf("%s in a thought and nothing else: %s", inner, got)
 			}
 		}
@@ -70,7 +70,7 @@ func TestASecondFormIsRefusedNotLeftOut(t *testing.T) {
 			if family(first) == family(second) {
 				continue
 			}
-			if got := listed(parse([]byte(a + "\nAnd then:\n\n" + b))); got != want {
+			if got := listed(Parse([]byte(a + "\nAnd then:\n\n" + b))); got != want {
 				t.Errorf("%s, then %s: %s, want %s", first, second, got, want)
 			}
 		}
@@ -208,12 +208,12 @@ func TestMarkerBlocksOfEveryWidth(t *testing.T) {
 		if width < 5 || width > 9 {
 			want = problem.KindParse
 		}
-		if got := listed(parse([]byte(markers(width, "a|b>c")))); got != want {
+		if got := listed(Parse([]byte(markers(width, "a|b>c")))); got != want {
 			t.Errorf("width %d: %s, want %s", width, got, want)
 		}
 		for inner := 5; inner <= 9 && want != problem.KindParse; inner++ {
 			heading := "title|" + fill('=', inner)
-			got, want := listed(parse([]byte(markers(width, heading+">c")))), fmt.Sprintf("edit  %q>%q", heading, "c")
+			got, want := listed(Parse([]byte(markers(width, heading+">c")))), fmt.Sprintf("edit  %q>%q", heading, "c")
 			if inner == width {
 				want = problem.KindParse // which of the two lines divides cannot be told
 			}
@@ -305,13 +305,13 @@ func TestJSONPatchesSayWhatIsWrong(t *testing.T) {
 		`{}`:                                                               "the response holds no edit",
 		`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`: `the action "destroy" is none of`,
 	} {
-		_, err := parse([]byte(response))
+		_, err := Parse([]byte(response))
 		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Problems[0].Reason, want) || refusal.Problems[0].Advice == "" {
 			t.Errorf("%s: %v, want %q", response, err, want)
 		}
 	}
-	_, err := parse([]byte(`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`))
+	_, err := Parse([]byte(`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`))
 	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) || refusal.Problems[0].Block != 2 || refusal.Problems[0].Path != "y" {
 		t.Errorf("the second item is at fault: %v", err)
@@ -333,7 +333,7 @@ func TestFaultsOfTheFormNameTheirBlock(t *testing.T) {
 		{"a hunk of the second file", plainDiff + "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n@@ -5 +5 @@\n", 3},
 		{"none", "hello", 0},
 	} {
-		_, err := parse([]byte(c.response))
+		_, err := Parse([]byte(c.response))
 		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || refusal.Problems[0].Block != c.block {
 			t.Errorf("%s: %v, want block %d", c.name, err, c.block)

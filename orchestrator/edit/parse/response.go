@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -14,19 +14,19 @@ const maxThought = 4 << 10
 // formAdvice shows the form to a model that used none.
 const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>, or a unified diff`
 
-// parse reads a response into operations. The form that begins first is the
+// Parse reads a response into operations. The form that begins first is the
 // response's form; a second form after it is refused rather than left out.
 //
 // Parsing looks at the response alone. Whether a file exists, whether a path
 // may be written and where a body stands is asked later, in that order.
-func parse(response []byte) ([]*operation, error) {
+func Parse(response []byte) ([]*Operation, error) {
 	if len(response) > MaxResponse {
 		return nil, problem.Refuse(problem.Problem{
 			Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has %d bytes, more than the %d that are read", len(response), MaxResponse),
 			Advice: "send the change in several responses",
 		})
 	}
-	if err := crowdedResponse(linesIn(string(response)), len(response)); err != nil {
+	if err := CrowdedResponse(linesIn(string(response)), len(response)); err != nil {
 		return nil, err
 	}
 	text := strings.TrimPrefix(string(response), lex.BOM)
@@ -43,10 +43,10 @@ func parse(response []byte) ([]*operation, error) {
 		return nil, noForm(text)
 	}
 	if len(ops) > MaxBlocks {
-		return nil, problem.Refuse(tooMany(len(ops)))
+		return nil, problem.Refuse(TooMany(len(ops)))
 	}
 	for i, op := range ops {
-		op.block = i + 1
+		op.Block = i + 1
 	}
 	return ops, nil
 }
@@ -88,7 +88,7 @@ const (
 // may hold a diff, and in both cases the outer form begins first. Files under
 // their names come last: such fences stand beside edits in any form, to show
 // something.
-func parseForm(text string) ([]*operation, error) {
+func parseForm(text string) ([]*Operation, error) {
 	tags := scanTags(text)
 	if body := unthought(text, tags); jsonStart.MatchString(body) {
 		return parseJSON(body)
@@ -207,16 +207,16 @@ const (
 	MaxBlocks   = 2000     // operations of a response
 )
 
-// tooMany refuses a response of n operations.
+// TooMany refuses a response of n operations.
 //
 // None of them is applied: the first few of many are a part of a change.
-func tooMany(n int) problem.Problem {
+func TooMany(n int) problem.Problem {
 	return problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }
 
-// crowdedResponse refuses a response of too many short lines before it is cut
+// CrowdedResponse refuses a response of too many short lines before it is cut
 // into any; nil when it is not one. An end of a line in JSON counts as one.
-func crowdedResponse(lines, size int) error {
+func CrowdedResponse(lines, size int) error {
 	if !lex.Crowded(lines, size) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -30,59 +30,59 @@ const lineForm = `{"path":"PATH","edits":[{"type":"replace_line|insert_at_line",
 // nothing else would show it.
 var jsonForms = map[string]jsonForm{
 	"list":   {needs: []string{"list"}, may: []string{"path", "action"}},
-	"create": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(opCreate)},
-	"modify": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(opWhole)},
-	"write":  {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(opWrite)},
-	"delete": {needs: []string{"path"}, may: fileFields, make: wholeFile(opDelete)},
-	"rename": {needs: []string{"path", "from"}, may: fileFields, make: wholeFile(opRename)},
+	"create": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpCreate)},
+	"modify": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpWhole)},
+	"write":  {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpWrite)},
+	"delete": {needs: []string{"path"}, may: fileFields, make: wholeFile(OpDelete)},
+	"rename": {needs: []string{"path", "from"}, may: fileFields, make: wholeFile(OpRename)},
 
-	"replace": {needs: []string{"old", "new"}, may: append([]string{"line", "all"}, editFields...), make: func(item jsonItem, op *operation) {
-		op.search, op.replace = item.lines("old"), item.lines("new")
-		op.every = item["all"].kind == 't'
+	"replace": {needs: []string{"old", "new"}, may: append([]string{"line", "all"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Search, op.Replace = item.lines("old"), item.lines("new")
+		op.Every = item["all"].kind == 't'
 	}},
-	"insert_before": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *operation) {
-		op.insert(item.lines("old"), item.lines("new"), true)
+	"insert_before": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("old"), item.lines("new"), true)
 	}},
-	"insert_after": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *operation) {
-		op.insert(item.lines("old"), item.lines("new"), false)
+	"insert_after": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("old"), item.lines("new"), false)
 	}},
-	"replace_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *operation) {
-		op.search, op.replace = item.lines("expected"), item.lines("new")
+	"replace_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *Operation) {
+		op.Search, op.Replace = item.lines("expected"), item.lines("new")
 	}},
-	"insert_at_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *operation) {
-		op.insert(item.lines("expected"), item.lines("new"), true)
+	"insert_at_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("expected"), item.lines("new"), true)
 	}},
-	"append": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *operation) {
-		op.kind, op.replace = opAppend, item.lines("new")
+	"append": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Replace = OpAppend, item.lines("new")
 	}},
-	"prepend": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *operation) {
-		op.kind, op.replace = opPrepend, item.lines("new")
+	"prepend": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Replace = OpPrepend, item.lines("new")
 	}},
-	"full_replace": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *operation) {
-		op.kind, op.text = opWhole, item["new"].text
+	"full_replace": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Text = OpWhole, item["new"].text
 	}},
 }
 
 // wholeFile makes a change of a whole file. Content is taken byte for byte, as
 // no other form can give it.
-func wholeFile(kind opKind) func(jsonItem, *operation) {
-	return func(item jsonItem, op *operation) {
-		op.kind, op.from, op.text = kind, item["from"].text, item["content"].text
+func wholeFile(kind OpKind) func(jsonItem, *Operation) {
+	return func(item jsonItem, op *Operation) {
+		op.Kind, op.From, op.Text = kind, item["from"].text, item["content"].text
 	}
 }
 
 // lines returns a text as a body.
 // Removing and adding lines are told by it: "" is no line, "\n" a blank one.
-func (item jsonItem) lines(field string) []string { return splitBody(item[field].text) }
+func (item jsonItem) lines(field string) []string { return SplitBody(item[field].text) }
 
-// insert makes the edit that puts lines before or after an anchor, which stays.
+// Insert makes the edit that puts lines before or after an anchor, which stays.
 //
 // It is the block that an author would write who has only SEARCH and REPLACE:
 // the anchor is matched like any lines, and keeps the bytes of the file.
-func (op *operation) insert(anchor, lines []string, before bool) {
-	op.search, op.replace = anchor, slices.Concat(anchor, lines)
+func (op *Operation) Insert(anchor, lines []string, before bool) {
+	op.Search, op.Replace = anchor, slices.Concat(anchor, lines)
 	if before {
-		op.replace = slices.Concat(lines, anchor)
+		op.Replace = slices.Concat(lines, anchor)
 	}
 }
 

@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type tagParser struct {
 	text  string
 	tags  []tag
 	i     int // the next tag
-	ops   []*operation
+	ops   []*Operation
 	rest  int  // where the text after the last block begins
 	files bool // a FILE was opened: its closing tag means something
 }
@@ -27,7 +27,7 @@ type tagParser struct {
 //
 // The walk stops at the first fault, unlike the planner, which gathers them:
 // when one block does not end where it seems to, every number after it is wrong.
-func parseTags(text string, tags []tag) ([]*operation, error) {
+func parseTags(text string, tags []tag) ([]*Operation, error) {
 	p := &tagParser{text: text, tags: tags}
 	for p.i < len(tags) {
 		if t := tags[p.i]; !opens(text, tags, p.i) {
@@ -47,10 +47,10 @@ func parseTags(text string, tags []tag) ([]*operation, error) {
 		case "SEARCH":
 			err = p.pair("")
 		case "CREATE_FILE":
-			err = p.create("CREATE_FILE", opCreate)
+			err = p.create("CREATE_FILE", OpCreate)
 		case "FILE":
 			p.files = true
-			err = p.create("FILE", opWrite)
+			err = p.create("FILE", OpWrite)
 		case "RENAME_FILE":
 			err = p.rename()
 		case "DELETE_FILE":
@@ -158,8 +158,8 @@ func (p *tagParser) edit() error {
 			if err := p.pair(path); err != nil {
 				return err
 			}
-			if op := p.ops[len(p.ops)-1]; pairs == 0 && op.line == 0 {
-				op.line = line
+			if op := p.ops[len(p.ops)-1]; pairs == 0 && op.Line == 0 {
+				op.Line = line
 			}
 			pairs++
 			p.i-- // the loop steps over the pair's last tag
@@ -176,12 +176,12 @@ func (p *tagParser) edit() error {
 // The path on EDIT goes before that on SEARCH, which names the file of a bare
 // pair: <SEARCH file="x">a</SEARCH><REPLACE>b</REPLACE> is an edit of x.
 func (p *tagParser) pair(path string) error {
-	op, search := &operation{kind: opEdit, path: path}, ""
+	op, search := &Operation{Kind: OpEdit, Path: path}, ""
 	if open := p.tags[p.i]; open.name == "SEARCH" {
-		if op.path == "" {
-			op.path = attrPath(open.attrs)
+		if op.Path == "" {
+			op.Path = attrPath(open.attrs)
 		}
-		op.line = attrLine(open.attrs)
+		op.Line = attrLine(open.attrs)
 		body, err := p.body("SEARCH", func(next tag) bool { return next.name == "REPLACE" && !next.closes })
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func (p *tagParser) pair(path string) error {
 	if (first || lex.Blank(search)) && (second || lex.Blank(body)) {
 		search, body = plain, text
 	}
-	op.search, op.replace = splitBody(tagBody(search)), splitBody(tagBody(body))
+	op.Search, op.Replace = SplitBody(tagBody(search)), SplitBody(tagBody(body))
 	p.ops = append(p.ops, op)
 	return nil
 }
@@ -298,21 +298,21 @@ func trivial(s string) bool {
 //
 // A fence around the whole of it goes, unless the file may begin and end with
 // a fence of its own.
-func (p *tagParser) create(name string, kind opKind) error {
-	op := &operation{kind: kind, path: attrPath(p.tags[p.i].attrs)}
+func (p *tagParser) create(name string, kind OpKind) error {
+	op := &Operation{Kind: kind, Path: attrPath(p.tags[p.i].attrs)}
 	body, err := p.body(name, func(tag) bool { return false })
 	if err != nil {
 		return err
 	}
-	if op.path == "" {
+	if op.Path == "" {
 		return p.bad(name + " without a path")
 	}
 	body, _ = uncharacter(body)
-	lines := splitBody(tagBody(body))
-	if !lex.LanguageOf(op.path).Fenced() {
-		lines, _ = unfence(lines)
+	lines := SplitBody(tagBody(body))
+	if !lex.LanguageOf(op.Path).Fenced() {
+		lines, _ = Unfence(lines)
 	}
-	op.text = joinLines(lines)
+	op.Text = JoinLines(lines)
 	p.ops = append(p.ops, op)
 	return nil
 }
@@ -325,18 +325,18 @@ func (p *tagParser) create(name string, kind opKind) error {
 // <DELETE_FILE path="x"/> and <DELETE_FILE>x</DELETE_FILE> both remove x.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
-	op := &operation{kind: opDelete, path: attrPath(t.attrs)}
+	op := &Operation{Kind: OpDelete, Path: attrPath(t.attrs)}
 	p.i++
 	if !t.alone && p.i < len(p.tags) && p.tags[p.i].name == "DELETE_FILE" && p.tags[p.i].closes {
 		body := strings.TrimSpace(p.text[t.end:p.tags[p.i].start])
 		p.i++
-		if op.path == "" {
-			op.path = body
-		} else if body != "" && body != op.path {
+		if op.Path == "" {
+			op.Path = body
+		} else if body != "" && body != op.Path {
 			return p.bad("DELETE_FILE with text in it")
 		}
 	}
-	if op.path == "" || strings.ContainsAny(op.path, "\n\r") {
+	if op.Path == "" || strings.ContainsAny(op.Path, "\n\r") {
 		return p.bad("DELETE_FILE without a path")
 	}
 	p.ops = append(p.ops, op)
@@ -349,8 +349,8 @@ func (p *tagParser) remove() error {
 // both a rename of a to b.
 func (p *tagParser) rename() error {
 	t := p.tags[p.i]
-	op := &operation{kind: opRename, from: attrValue(t.attrs, "from"), path: attrValue(t.attrs, "to")}
-	for _, name := range []*string{&op.from, &op.path} {
+	op := &Operation{Kind: OpRename, From: attrValue(t.attrs, "from"), Path: attrValue(t.attrs, "to")}
+	for _, name := range []*string{&op.From, &op.Path} {
 		if *name == "" {
 			*name = attrValue(t.attrs, "path")
 		}
@@ -362,7 +362,7 @@ func (p *tagParser) rename() error {
 		}
 		p.i++
 	}
-	if op.from == "" || op.path == "" || op.from == op.path {
+	if op.From == "" || op.Path == "" || op.From == op.Path {
 		return problem.Refuse(problem.Problem{
 			Block: len(p.ops) + 1, Kind: problem.KindParse, Reason: `RENAME_FILE needs the two names "from" and "to"`,
 			Advice: `send <RENAME_FILE from="OLD PATH" to="NEW PATH"/>`,

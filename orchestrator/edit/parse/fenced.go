@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"regexp"
@@ -23,7 +23,7 @@ var (
 // JSON in prose is often no patch but an example. What cannot be read as a
 // patch is passed over as long as none was read before, another form follows
 // it, and it was not cut off. Its fault is the response's when nothing follows.
-func parseFenced(text string, tags []tag, at int) (ops []*operation, fault error, done bool) {
+func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error, done bool) {
 	p, end := &jsonParser{}, 0
 	for _, loc := range jsonFence.FindAllStringIndex(text, -1) {
 		start := loc[0]

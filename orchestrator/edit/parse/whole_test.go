@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"strings"
@@ -98,15 +98,15 @@ func TestAPartOfAFileIsTold(t *testing.T) {
 		"import os\n": true, // too little
 		"def a():\n    return 1\n\n\ndef b():\n    return 3\n\n\nx = 1\n": true, // neither end
 	} {
-		if got := partial(text, []byte(before)); got != want {
+		if got := Partial(text, []byte(before)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 		crlf := strings.ReplaceAll(before, "\n", "\r\n")
-		if got := partial(text, []byte("\ufeff"+crlf)); got != want {
+		if got := Partial(text, []byte("\ufeff"+crlf)); got != want {
 			t.Errorf("%q of a file with carriage returns: %v, want %v", text, got, want)
 		}
 	}
-	if partial("x\n", []byte("\n\n")) {
+	if Partial("x\n", []byte("\n\n")) {
 		t.Error("a file of blank lines has no part")
 	}
 }

@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ import (
 //
 // A library that reads diffs strictly is no help here: with one wrong count
 // it gives an error, or reads the next file's header as content.
-func parseDiff(text string) ([]*operation, error) {
+func parseDiff(text string) ([]*Operation, error) {
 	p := &diffParser{lines: strings.Split(text, "\n"), endless: thoughts{}}
 	if n := len(p.lines); n > 0 && p.lines[n-1] == "" {
 		p.lines = p.lines[:n-1]
@@ -49,7 +49,7 @@ type diffParser struct {
 	lines   []string
 	i       int
 	f       *diffFile
-	ops     []*operation
+	ops     []*Operation
 	prose   []string // the lines outside the hunks
 	endless thoughts
 }
@@ -62,7 +62,7 @@ type diffFile struct {
 	from, to         string // of a rename
 	created, deleted bool
 	exec             *bool
-	hunks            []*operation
+	hunks            []*Operation
 }
 
 // fault refuses the diff.
@@ -220,12 +220,12 @@ func (p *diffParser) hunk(l string) error {
 	}
 	sent := strings.HasSuffix(p.lines[p.i], "\r")
 	keep := p.f.created && !sent
-	h := &hunk{}
+	h := &Hunk{}
 	oldLeft, newLeft, counted := 0, 0, false
 	if m := hunkHeader.FindStringSubmatch(l); m != nil {
-		h.line, oldLeft, newLeft, counted = number(m[1], 0), number(m[2], 1), number(m[4], 1), true
+		h.Line, oldLeft, newLeft, counted = number(m[1], 0), number(m[2], 1), number(m[4], 1), true
 	}
-	op := &operation{kind: opEdit, hunk: h}
+	op := &Operation{Kind: OpEdit, Hunk: h}
 	p.i++
 	gaps, last := 0, byte(0) // empty lines that may only follow the hunk; the kind of the line before
 	for ; p.i < len(p.lines); p.i++ {
@@ -238,7 +238,7 @@ func (p *diffParser) hunk(l string) error {
 			continue
 		}
 		for ; gaps > 0; gaps-- {
-			op.search, op.replace = append(op.search, ""), append(op.replace, "")
+			op.Search, op.Replace = append(op.Search, ""), append(op.Replace, "")
 			oldLeft, newLeft = oldLeft-1, newLeft-1
 		}
 		if keep && s[0] == '+' {
@@ -246,7 +246,7 @@ func (p *diffParser) hunk(l string) error {
 		}
 		if last != '\\' || s[0] != '\\' {
 			op.take(s, last)
-			h.lineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.search), len(op.replace))
+			h.LineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.Search), len(op.Replace))
 		}
 		switch last = s[0]; last {
 		case ' ':
@@ -258,22 +258,22 @@ func (p *diffParser) hunk(l string) error {
 		}
 	}
 	for ; gaps > 0 && counted && oldLeft > 0 && newLeft > 0; gaps-- {
-		op.search, op.replace = append(op.search, ""), append(op.replace, "")
+		op.Search, op.Replace = append(op.Search, ""), append(op.Replace, "")
 		oldLeft, newLeft = oldLeft-1, newLeft-1
 	}
-	for _, side := range [][]string{op.search, op.replace} {
+	for _, side := range [][]string{op.Search, op.Replace} {
 		if len(side) > 0 && !p.f.created {
 			side[0] = strings.TrimPrefix(side[0], lex.BOM) // the mark is no part of the first line here
 		}
 	}
 	if sent {
-		h.oldCR, h.newCR = nil, nil
+		h.OldCR, h.NewCR = nil, nil
 	}
-	h.trusted = counted && oldLeft == 0 && newLeft == 0
-	if len(op.search)+len(op.replace) == 0 {
+	h.Trusted = counted && oldLeft == 0 && newLeft == 0
+	if len(op.Search)+len(op.Replace) == 0 {
 		return p.fault(problem.KindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
-	if !h.trusted {
+	if !h.Trusted {
 		if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
 			return err
 		}
@@ -288,17 +288,17 @@ func (p *diffParser) hunk(l string) error {
 // belongs to the old file, an added one to the new, a context line to both.
 //
 // The lines " a", "-b" and "+c" make SEARCH "a", "b" and REPLACE "a", "c".
-func (op *operation) take(s string, last byte) {
+func (op *Operation) take(s string, last byte) {
 	switch s[0] {
 	case ' ':
-		op.search, op.replace = append(op.search, s[1:]), append(op.replace, s[1:])
+		op.Search, op.Replace = append(op.Search, s[1:]), append(op.Replace, s[1:])
 	case '-':
-		op.search = append(op.search, s[1:])
+		op.Search = append(op.Search, s[1:])
 	case '+':
-		op.replace = append(op.replace, s[1:])
+		op.Replace = append(op.Replace, s[1:])
 	case '\\':
-		op.hunk.oldNoEOL = op.hunk.oldNoEOL || last != '+'
-		op.hunk.newNoEOL = op.hunk.newNoEOL || last != '-'
+		op.Hunk.OldNoEOL = op.Hunk.OldNoEOL || last != '+'
+		op.Hunk.NewNoEOL = op.Hunk.NewNoEOL || last != '-'
 	}
 }
 
@@ -399,10 +399,10 @@ func (p *diffParser) finish() error {
 	case f.created:
 		return p.created(name)
 	case f.deleted:
-		op := &operation{kind: opDelete, path: old, prefixed: raw, hunk: &hunk{}}
+		op := &Operation{Kind: OpDelete, Path: old, Prefixed: raw, Hunk: &Hunk{}}
 		for _, h := range f.hunks {
-			op.search = append(op.search, h.search...)
-			if len(h.replace) > 0 {
+			op.Search = append(op.Search, h.Search...)
+			if len(h.Replace) > 0 {
 				return p.fault(problem.KindParse, "the diff removes a file and keeps lines of it", "remove all of its lines, or do not call it removed")
 			}
 		}
@@ -413,18 +413,18 @@ func (p *diffParser) finish() error {
 		if f.from == "" || f.to == "" {
 			return p.fault(problem.KindParse, "the diff renames a file without saying both names", `give "rename from" and "rename to"`)
 		}
-		p.emit(&operation{kind: opRename, path: f.to, from: f.from, exec: f.exec})
+		p.emit(&Operation{Kind: OpRename, Path: f.to, From: f.from, Exec: f.exec})
 		old, raw = f.from, ""
 	} else {
 		if name != "" {
 			old, raw = name, rawNew
 		}
 		if f.exec != nil {
-			p.emit(&operation{kind: opMode, path: old, prefixed: raw, exec: f.exec})
+			p.emit(&Operation{Kind: OpMode, Path: old, Prefixed: raw, Exec: f.exec})
 		}
 	}
 	for _, h := range f.hunks {
-		h.path, h.prefixed = old, raw
+		h.Path, h.Prefixed = old, raw
 		p.emit(h)
 	}
 	p.f = nil
@@ -432,7 +432,7 @@ func (p *diffParser) finish() error {
 }
 
 // emit adds an operation of the file that ends.
-func (p *diffParser) emit(op *operation) {
+func (p *diffParser) emit(op *Operation) {
 	p.ops = append(p.ops, op)
 	p.f = nil
 }
@@ -441,35 +441,35 @@ func (p *diffParser) emit(op *operation) {
 //
 // A diff without hunks creates an empty file.
 func (p *diffParser) created(name string) error {
-	op := &operation{kind: opCreate, path: name, exec: p.f.exec}
+	op := &Operation{Kind: OpCreate, Path: name, Exec: p.f.exec}
 	var lines []string
 	noEOL := false
 	for _, h := range p.f.hunks {
-		if len(h.search) > 0 {
+		if len(h.Search) > 0 {
 			return p.fault(problem.KindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
 		}
-		lines, noEOL = append(lines, h.replace...), h.hunk.newNoEOL
+		lines, noEOL = append(lines, h.Replace...), h.Hunk.NewNoEOL
 	}
-	op.text = joinLines(lines)
+	op.Text = JoinLines(lines)
 	if noEOL {
-		op.text = strings.TrimSuffix(op.text, "\n")
+		op.Text = strings.TrimSuffix(op.Text, "\n")
 	}
 	p.emit(op)
 	return nil
 }
 
-// lineEnds notes how the line of a hunk ends that was just taken: mark is its
+// LineEnds notes how the line of a hunk ends that was just taken: mark is its
 // first byte, and old and new are how many lines either side then has.
-func (h *hunk) lineEnds(mark byte, cr bool, old, new int) {
+func (h *Hunk) LineEnds(mark byte, cr bool, old, new int) {
 	if !cr {
 		return
 	}
 	if mark == ' ' || mark == '-' {
-		h.oldCR = append(h.oldCR, make([]bool, old-len(h.oldCR))...)
-		h.oldCR[old-1] = true
+		h.OldCR = append(h.OldCR, make([]bool, old-len(h.OldCR))...)
+		h.OldCR[old-1] = true
 	}
 	if mark == ' ' || mark == '+' {
-		h.newCR = append(h.newCR, make([]bool, new-len(h.newCR))...)
-		h.newCR[new-1] = true
+		h.NewCR = append(h.NewCR, make([]bool, new-len(h.NewCR))...)
+		h.NewCR[new-1] = true
 	}
 }

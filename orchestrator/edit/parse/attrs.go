@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"regexp"
@@ -45,12 +45,12 @@ func attrLine(attrs string) int {
 // Models put the name above a block in many dresses: "shop/stock.py",
 // "**shop/stock.py**", "# shop/stock.py", "File: `shop/stock.py`:".
 func pathLine(s string) string {
-	for _, l := range backwards(strings.Split(s, "\n")) {
+	for _, l := range Backwards(strings.Split(s, "\n")) {
 		l = strings.TrimSpace(l)
 		if l == "" || strings.HasPrefix(l, "```") {
 			continue
 		}
-		l = undressed(l)
+		l = Undressed(l)
 		if l == "" || strings.ContainsAny(l, " \t<>|()") || !strings.ContainsAny(l, "./") {
 			return ""
 		}
@@ -59,8 +59,8 @@ func pathLine(s string) string {
 	return ""
 }
 
-// undressed returns a line that may name a file without what stands around the name.
-func undressed(l string) string {
+// Undressed returns a line that may name a file without what stands around the name.
+func Undressed(l string) string {
 	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
 	for _, head := range []string{"file:", "path:", "filename:", "// "} {
 		if len(l) > len(head) && strings.EqualFold(l[:len(head)], head) {
@@ -70,8 +70,8 @@ func undressed(l string) string {
 	return strings.Trim(l, "`*:\"' \t")
 }
 
-// backwards returns the lines, last first.
-func backwards(lines []string) []string {
+// Backwards returns the lines, last first.
+func Backwards(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[len(lines)-1-i] = l

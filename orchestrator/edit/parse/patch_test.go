@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"strings"
@@ -81,11 +81,11 @@ func TestNoPartOfAPatchIsAPatch(t *testing.T) {
 	t.Parallel()
 	whole := "*** Begin Patch\n*** Update File: x\n@@ f()\n k\n-a\n+b\n*** Add File: y\n+c\n*** Delete File: z\n*** End Patch"
 	for cut := range whole {
-		if ops, err := parse([]byte(whole[:cut])); err == nil {
+		if ops, err := Parse([]byte(whole[:cut])); err == nil {
 			t.Errorf("cut to %q: %s", whole[:cut], listed(ops, nil))
 		}
 	}
-	if got := listed(parse([]byte(whole))); strings.Count(got, "\n") != 2 {
+	if got := listed(Parse([]byte(whole))); strings.Count(got, "\n") != 2 {
 		t.Errorf("the whole of it: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"errors"
@@ -89,7 +89,7 @@ func TestANameLosesWhatStandsAroundIt(t *testing.T) {
 		"```":                "",
 		"***":                "",
 	} {
-		if got := undressed(in); got != want {
+		if got := Undressed(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -287,10 +287,10 @@ func TestAnInsertionKeepsItsAnchor(t *testing.T) {
 	t.Parallel()
 	anchor, lines := []string{"a", "b"}, []string{"n"}
 	for before, want := range map[bool][]string{true: {"n", "a", "b"}, false: {"a", "b", "n"}} {
-		op := &operation{}
-		op.insert(anchor, lines, before)
-		if !slices.Equal(op.search, anchor) || !slices.Equal(op.replace, want) {
-			t.Errorf("before %v: %q by %q, want %q", before, op.search, op.replace, want)
+		op := &Operation{}
+		op.Insert(anchor, lines, before)
+		if !slices.Equal(op.Search, anchor) || !slices.Equal(op.Replace, want) {
+			t.Errorf("before %v: %q by %q, want %q", before, op.Search, op.Replace, want)
 		}
 	}
 }

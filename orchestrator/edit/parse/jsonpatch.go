@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ type jsonItem map[string]jsonValue
 //
 // Old text is whole lines, as in every form: a final newline more or less
 // says nothing, and new text without any removes the lines.
-func parseJSON(text string) ([]*operation, error) {
+func parseJSON(text string) ([]*Operation, error) {
 	v, end, err := readJSON(text, 0)
 	if err != nil {
 		return nil, refusal(err)
@@ -74,7 +74,7 @@ func errAfterJSON() error {
 
 // A jsonParser gathers the operations of a patch; last is the form that was tried last.
 type jsonParser struct {
-	ops  []*operation
+	ops  []*Operation
 	last jsonForm
 }
 
@@ -201,7 +201,7 @@ func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }
 type jsonForm struct {
 	needs, may []string
 	show       string // the form as an example, for the advice
-	make       func(item jsonItem, op *operation)
+	make       func(item jsonItem, op *Operation)
 }
 
 // item translates one object: it finds the form, checks that all of its
@@ -236,18 +236,18 @@ func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	if form.make == nil {
 		return p.value(item["list"], path)
 	}
-	op := &operation{kind: opEdit, path: path}
+	op := &Operation{Kind: OpEdit, Path: path}
 	if n := item["line"]; n.kind != 0 {
 		line, err := strconv.Atoi(n.text)
 		if err != nil || line < 1 {
 			return "lines are counted from 1, and " + n.text + " is no line", path
 		}
-		op.line = line
+		op.Line = line
 	}
-	if form.make(item, op); slices.Contains(form.needs, "path") && op.path == "" {
+	if form.make(item, op); slices.Contains(form.needs, "path") && op.Path == "" {
 		return "a change has no path", path
 	}
-	if slices.Contains(form.needs, "expected") && lex.AllBlank(op.search) {
+	if slices.Contains(form.needs, "expected") && lex.AllBlank(op.Search) {
 		return `"expected" is blank, and blank lines stand everywhere: choose a line with text`, path
 	}
 	p.ops = append(p.ops, op)

@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"encoding/json"
@@ -179,7 +179,7 @@ func TestJSONThatCouldMeanTwoThingsIsRefused(t *testing.T) {
 
 func TestAFaultOfJSONTellsItsPlace(t *testing.T) {
 	t.Parallel()
-	_, err := parse([]byte("[\n  {\"path\": \"é\", \"action\": \"a\"b\"}]"))
+	_, err := Parse([]byte("[\n  {\"path\": \"é\", \"action\": \"a\"b\"}]"))
 	if err == nil || !strings.Contains(err.Error(), "line 2, column 29: ") {
 		t.Errorf("the place of the quotation mark: %v", err)
 	}

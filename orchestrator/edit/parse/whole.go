@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 // line and no further; where that line cannot be told from one in the
 // content, the response is refused. Whether the content is that of the whole
 // file nobody says here, which is why the operations are marked as doubtful.
-func parseWhole(text string, tags []tag) ([]*operation, error) {
+func parseWhole(text string, tags []tag) ([]*Operation, error) {
 	w := &wholeParser{text: text, tags: tags}
 	for w.at < len(text) {
 		line := w.next()
@@ -41,7 +41,7 @@ type wholeParser struct {
 	text string
 	tags []tag
 	at   int // the next line
-	ops  []*operation
+	ops  []*Operation
 	open string // the last file, when a fence without a name after it may be part of it
 }
 
@@ -98,7 +98,7 @@ func (w *wholeParser) fence(mark, info, name string) error {
 			Advice: formAdvice,
 		})
 	}
-	w.ops = append(w.ops, &operation{kind: opWrite, path: name, text: joinLines(lines), doubt: true})
+	w.ops = append(w.ops, &Operation{Kind: OpWrite, Path: name, Text: JoinLines(lines), Doubt: true})
 	return nil
 }
 
@@ -156,23 +156,23 @@ func fenceLine(l string) (mark, info string) {
 	return l[:len(l)-len(rest)], info
 }
 
-// partial reports whether content that was shown under the name of a file is
+// Partial reports whether content that was shown under the name of a file is
 // only a part of it: a run of its lines, less than half of it, or text with
 // neither its first nor its last line.
 //
 // Authors show a function under the name of its file to speak of it. To take
 // that for the whole file would delete the rest.
-func partial(text string, before []byte) bool {
-	old := splitBody(string(before))
+func Partial(text string, before []byte) bool {
+	old := SplitBody(string(before))
 	lo, hi := lex.Outer(old)
 	if lo == hi {
 		return false
 	}
 	lines := map[string]bool{}
-	for _, l := range splitBody(text) {
+	for _, l := range SplitBody(text) {
 		lines[lex.TrimSpace(l)] = true
 	}
 	ends := lines[lex.TrimSpace(old[lo])] || lines[lex.TrimSpace(old[hi-1])]
-	plain := "\n" + joinLines(old)
+	plain := "\n" + JoinLines(old)
 	return !ends || 2*len(text) < len(plain) || len(text) < len(plain)-1 && strings.Contains(plain, "\n"+text)
 }

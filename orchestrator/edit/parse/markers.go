@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -25,9 +25,9 @@ import (
 //
 // The markers may be five to nine characters wide, the same width within a
 // block, which leaves a way out when the text itself holds lines of seven.
-func parseMarkers(text string) ([]*operation, error) {
+func parseMarkers(text string) ([]*Operation, error) {
 	lines := strings.Split(text, "\n")
-	var ops []*operation
+	var ops []*Operation
 	var prose []string
 	path, above, endless := "", 0, thoughts{}
 	for i := 0; i < len(lines); i++ {
@@ -51,7 +51,7 @@ func parseMarkers(text string) ([]*operation, error) {
 			return nil, err
 		}
 		old, line := markerLine(lines[i+1 : mid])
-		ops = append(ops, &operation{kind: opEdit, path: path, above: said, line: line, search: body(old), replace: body(lines[mid+1 : end])})
+		ops = append(ops, &Operation{Kind: OpEdit, Path: path, Above: said, Line: line, Search: body(old), Replace: body(lines[mid+1 : end])})
 		i, above = end, end+1
 	}
 	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {

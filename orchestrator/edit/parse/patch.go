@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func patchLine(l string) (kind, path string) {
 // heads the part of the file in which the chunk stands, and several narrow it
 // further; they only break a tie between equal places. Shell and fences
 // around the patch are passed over, and text within it is refused.
-func parsePatch(text string) ([]*operation, error) {
+func parsePatch(text string) ([]*Operation, error) {
 	p := &patchParser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n"), endless: thoughts{}}
 	for ; p.i < len(p.lines); p.i++ {
 		p.i = p.endless.pass(p.lines, p.i)
@@ -78,7 +78,7 @@ func parsePatch(text string) ([]*operation, error) {
 type patchParser struct {
 	lines   []string
 	i       int
-	ops     []*operation
+	ops     []*Operation
 	prose   []string // what stands outside the patches
 	endless thoughts
 }
@@ -108,7 +108,7 @@ func (p *patchParser) patch() error {
 		case patchUpdate:
 			err = p.update(path)
 		case patchDelete:
-			p.ops = append(p.ops, &operation{kind: opDelete, path: path})
+			p.ops = append(p.ops, &Operation{Kind: OpDelete, Path: path})
 			p.i++
 		default:
 			if !lex.Blank(p.lines[p.i]) {
@@ -138,7 +138,7 @@ func (p *patchParser) unmarked() error {
 // blank line without its "+" is then followed by lines that are refused, so
 // that no file is written by half.
 func (p *patchParser) add(path string) error {
-	op := &operation{kind: opCreate, path: path}
+	op := &Operation{Kind: OpCreate, Path: path}
 	var lines []string
 	for p.i++; p.i < len(p.lines); p.i++ {
 		l, ok := strings.CutPrefix(strings.TrimSuffix(p.lines[p.i], "\r"), "+")
@@ -147,7 +147,7 @@ func (p *patchParser) add(path string) error {
 		}
 		lines = append(lines, l)
 	}
-	op.text = joinLines(lines)
+	op.Text = JoinLines(lines)
 	p.ops = append(p.ops, op)
 	return nil
 }
@@ -161,7 +161,7 @@ func (p *patchParser) update(path string) error {
 	p.i++
 	if p.i < len(p.lines) {
 		if kind, to := patchLine(p.lines[p.i]); kind == patchMove && to != "" {
-			p.ops = append(p.ops, &operation{kind: opRename, path: to, from: path})
+			p.ops = append(p.ops, &Operation{Kind: OpRename, Path: to, From: path})
 			p.i++
 		}
 	}
@@ -174,7 +174,7 @@ func (p *patchParser) update(path string) error {
 			return err
 		}
 		if op != nil {
-			op.path = path
+			op.Path = path
 			p.ops = append(p.ops, op)
 		}
 	}
@@ -191,13 +191,13 @@ func (p *patchParser) update(path string) error {
 // nothing but the end of the chunk follows. A chunk is a hunk from here on:
 // what holds for diffs, such as the guards that they are exempt from, holds
 // for it. One that only adds, at the end of the file, needs no context.
-func (p *patchParser) chunk() (*operation, error) {
-	op := &operation{kind: opEdit, hunk: &hunk{}}
+func (p *patchParser) chunk() (*Operation, error) {
+	op := &Operation{Kind: OpEdit, Hunk: &Hunk{}}
 	headed := false
 	for ; p.i < len(p.lines) && strings.HasPrefix(p.lines[p.i], "@@"); p.i++ {
 		headed = true
 		if s := sectionLine(p.lines[p.i]); s != "" {
-			op.under = append(op.under, s)
+			op.Under = append(op.Under, s)
 		}
 	}
 	gaps, last := 0, byte(0)
@@ -214,24 +214,24 @@ func (p *patchParser) chunk() (*operation, error) {
 			return nil, p.unmarked()
 		}
 		for ; gaps > 0; gaps-- {
-			op.search, op.replace = append(op.search, ""), append(op.replace, "")
+			op.Search, op.Replace = append(op.Search, ""), append(op.Replace, "")
 		}
 		op.take(s, last)
 		last = s[0]
 	}
 	if p.i < len(p.lines) {
 		if kind, _ := patchLine(p.lines[p.i]); kind == patchEOF {
-			op.ending = true
+			op.Ending = true
 			p.i++
 		}
 	}
-	switch empty := len(op.search)+len(op.replace) == 0; {
-	case empty && (headed || op.ending):
+	switch empty := len(op.Search)+len(op.Replace) == 0; {
+	case empty && (headed || op.Ending):
 		return nil, p.fault(problem.KindTruncated, "the chunk has no lines: the response was cut off", "send the whole response again, up to "+patchEnd)
 	case empty:
 		return nil, nil
-	case op.ending && len(op.search) == 0:
-		op.kind = opAppend
+	case op.Ending && len(op.Search) == 0:
+		op.Kind = OpAppend
 	}
 	return op, nil
 }

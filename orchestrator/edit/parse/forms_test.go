@@ -1,4 +1,4 @@
-package edit
+package parse
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // listed returns operations in one line each, and an error as its kind.
-func listed(ops []*operation, err error) string {
+func listed(ops []*Operation, err error) string {
 	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Problems[0].Kind
@@ -20,29 +20,29 @@ func listed(ops []*operation, err error) string {
 	}
 	var out []string
 	for _, op := range ops {
-		s := []string{"edit", "create", "delete", "rename", "whole", "mode", "write", "append", "prepend"}[op.kind] + " " + op.path
-		if op.from != "" {
-			s += " from " + op.from
+		s := []string{"edit", "create", "delete", "rename", "whole", "mode", "write", "append", "prepend"}[op.Kind] + " " + op.Path
+		if op.From != "" {
+			s += " from " + op.From
 		}
-		if op.kind == opEdit || op.search != nil || op.replace != nil {
-			s += fmt.Sprintf(" %q>%q", strings.Join(op.search, "|"), strings.Join(op.replace, "|"))
-		} else if op.text != "" {
-			s += fmt.Sprintf(" %q", op.text)
+		if op.Kind == OpEdit || op.Search != nil || op.Replace != nil {
+			s += fmt.Sprintf(" %q>%q", strings.Join(op.Search, "|"), strings.Join(op.Replace, "|"))
+		} else if op.Text != "" {
+			s += fmt.Sprintf(" %q", op.Text)
 		}
-		if op.exec != nil {
-			s += fmt.Sprint(" exec=", *op.exec)
+		if op.Exec != nil {
+			s += fmt.Sprint(" exec=", *op.Exec)
 		}
-		if h := op.hunk; h != nil && op.kind == opEdit {
-			s += fmt.Sprintf(" @%d", h.line)
+		if h := op.Hunk; h != nil && op.Kind == OpEdit {
+			s += fmt.Sprintf(" @%d", h.Line)
 			switch {
-			case h.oldNoEOL && h.newNoEOL:
+			case h.OldNoEOL && h.NewNoEOL:
 				s += " no-eol"
-			case h.oldNoEOL:
+			case h.OldNoEOL:
 				s += " old-no-eol"
-			case h.newNoEOL:
+			case h.NewNoEOL:
 				s += " new-no-eol"
 			}
-			if h.trusted {
+			if h.Trusted {
 				s += " trusted"
 			}
 		}
@@ -52,20 +52,20 @@ func listed(ops []*operation, err error) string {
 }
 
 // hints returns what an operation says of its place beyond the lines.
-func hints(op *operation) (s string) {
-	if op.line > 0 {
-		s += fmt.Sprint(" line=", op.line)
+func hints(op *Operation) (s string) {
+	if op.Line > 0 {
+		s += fmt.Sprint(" line=", op.Line)
 	}
-	if op.under != nil {
-		s += fmt.Sprintf(" under=%q", op.under)
+	if op.Under != nil {
+		s += fmt.Sprintf(" under=%q", op.Under)
 	}
-	if op.ending {
+	if op.Ending {
 		s += " ending"
 	}
-	if op.every {
+	if op.Every {
 		s += " every"
 	}
-	if op.doubt {
+	if op.Doubt {
 		s += " doubt"
 	}
 	return s
@@ -77,7 +77,7 @@ type formCase struct{ name, response, want string }
 func checkForms(t *testing.T, cases []formCase) {
 	t.Helper()
 	for _, c := range cases {
-		if got := listed(parse([]byte(c.response))); got != c.want {
+		if got := listed(Parse([]byte(c.response))); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
