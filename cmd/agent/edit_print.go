@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -90,10 +91,10 @@ func (e *editing) show() error {
 
 // trust paints a strategy: what was not matched to the letter catches the
 // eye.
-func (e *editing) trust(pal palette, s edit.Strategy) string {
+func (e *editing) trust(pal palette, s match.Strategy) string {
 	// Colour is an aid only: the word is there in any case.
 	switch s {
-	case edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust:
+	case match.Stripped, match.Normalised, match.Indentation, match.Robust:
 		return pal.warn(string(s))
 	}
 	return string(s)

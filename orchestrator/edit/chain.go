@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -22,14 +23,14 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document.Document, text []byte, found []*match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
+func chain(d *document.Document, text []byte, found []*match.Match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
-	done, before := slices.Clone(found), sorted(found)
+	done, before := slices.Clone(found), match.Sorted(found)
 	for range maxRounds {
 		d.Shed()
 		next := document.NewDocument(d.Path, text)
 		next.Work = d.Work
-		var now []*match
+		var now []*match.Match
 		var later []*parse.Operation
 		for _, op := range missing {
 			if m := matchChained(next, op, done); m != nil {
@@ -46,13 +47,13 @@ func chain(d *document.Document, text []byte, found []*match, missing []*parse.O
 			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
-			applied = append(applied, Applied{Block: m.op.Block, Path: d.Path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
+			applied = append(applied, Applied{Block: m.Op.Block, Path: d.Path, Strategy: match.Chained, Line: originalLine(d, before, m.Places[0].Lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
-			text = merge(next, now)
+			text = match.Merge(next, now)
 			break
 		}
-		text, done = merge(next, now), append(done, now...)
+		text, done = match.Merge(next, now), append(done, now...)
 	}
 	d.Cut()
 	return text, applied, notFoundAll(d, missing, missing, nil)
@@ -65,7 +66,7 @@ func chain(d *document.Document, text []byte, found []*match, missing []*parse.O
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
-func preferChained(d *document.Document, ops []*parse.Operation, found []*match, missing []*parse.Operation, problems []problem.Problem) ([]*match, []*parse.Operation, []problem.Problem) {
+func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
 	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
@@ -75,15 +76,15 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match,
 		if d.Work.Spent() {
 			break
 		}
-		matched := func(m *match) bool { return m.op == op }
+		matched := func(m *match.Match) bool { return m.Op == op }
 		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
 			continue
 		}
 		if next == nil {
-			next = document.NewDocument(d.Path, merge(d, strict))
+			next = document.NewDocument(d.Path, match.Merge(d, strict))
 			next.Work = d.Work
 		}
-		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.Block < op.Block })
+		earlier := slices.ContainsFunc(strict, func(m *match.Match) bool { return m.Op.Block < op.Block })
 		if earlier && standsStrictly(next, op) {
 			found = slices.DeleteFunc(found, matched)
 			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.Block })
@@ -94,15 +95,15 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match,
 }
 
 // loosely reports whether something more than space had to be set aside.
-func loosely(m *match) bool {
-	s := m.places[0].strategy
-	return s != Exact && s != Stripped
+func loosely(m *match.Match) bool {
+	s := m.Places[0].Strategy
+	return s != match.Exact && s != match.Stripped
 }
 
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
 func standsStrictly(d *document.Document, op *parse.Operation) bool {
-	f, _ := locateStrict(d, op.Search, op.Replace)
-	return len(f.places)+len(f.ambiguous) > 0
+	f, _ := match.LocateStrict(d, op.Search, op.Replace)
+	return len(f.Places)+len(f.Ambiguous) > 0
 }
 
 // matchChained matches op in the text that the blocks done have produced,
@@ -111,20 +112,20 @@ func standsStrictly(d *document.Document, op *parse.Operation) bool {
 //
 // A block before them all cannot have been written against their result: if
 // its lines only turn up there, that is chance.
-func matchChained(next *document.Document, op *parse.Operation, done []*match) *match {
-	if op.Every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.Block < op.Block }) {
+func matchChained(next *document.Document, op *parse.Operation, done []*match.Match) *match.Match {
+	if op.Every || !slices.ContainsFunc(done, func(m *match.Match) bool { return m.Op.Block < op.Block }) {
 		return nil
 	}
-	f, _ := locateStrict(next, op.Search, op.Replace)
-	if len(f.places) != 1 {
+	f, _ := match.LocateStrict(next, op.Search, op.Replace)
+	if len(f.Places) != 1 {
 		return nil
 	}
-	s, err := rewrite(next, f.places[0])
+	s, err := match.Rewrite(next, f.Places[0])
 	if err != nil {
 		return nil
 	}
-	m := &match{op: op, places: f.places, splices: s}
-	endings(op, next, m)
+	m := &match.Match{Op: op, Places: f.Places, Splices: s}
+	match.Endings(op, next, m)
 	return m
 }
 
@@ -134,17 +135,17 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match) *
 //
 // It is for the report alone. Positions that the splices do not touch are
 // exact; a line that was put in has the line it was put at.
-func originalLine(d *document.Document, splices []splice, at int) int {
+func originalLine(d *document.Document, splices []match.Splice, at int) int {
 	shift := 0
 	for _, s := range splices {
-		grown := strings.Count(s.text, string(d.Sep)) // each of its lines has an end
-		if at < s.lo+shift {
+		grown := strings.Count(s.Text, string(d.Sep)) // each of its lines has an end
+		if at < s.Lo+shift {
 			break
 		}
-		if at < s.lo+shift+grown {
-			return s.lo + 1
+		if at < s.Lo+shift+grown {
+			return s.Lo + 1
 		}
-		shift += grown - (s.hi - s.lo)
+		shift += grown - (s.Hi - s.Lo)
 	}
 	return at - shift + 1
 }

@@ -3,6 +3,7 @@ package edit
 import (
 	"strings"
 
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
@@ -69,9 +70,9 @@ func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied,
 
 // Applied tells how one block was matched.
 type Applied struct {
-	Block    int      `json:"block"` // counted from 1, in the order of the response
-	Path     string   `json:"path"`
-	Strategy Strategy `json:"strategy"`
-	Line     int      `json:"line"`           // first line replaced, from 1, in the file before
-	Kept     []string `json:"kept,omitempty"` // imports that the block dropped and that were put back, since the file still uses them
+	Block    int            `json:"block"` // counted from 1, in the order of the response
+	Path     string         `json:"path"`
+	Strategy match.Strategy `json:"strategy"`
+	Line     int            `json:"line"`           // first line replaced, from 1, in the file before
+	Kept     []string       `json:"kept,omitempty"` // imports that the block dropped and that were put back, since the file still uses them
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -143,7 +144,7 @@ func FuzzMatch(f *testing.F) {
 		if string(after) == before {
 			t.Fatal("applied and changed nothing")
 		}
-		if applied[0].Strategy != edit.Exact || strings.ContainsAny(before+search+replace, "\r\ufeff") || strings.Contains(replace, "```") {
+		if applied[0].Strategy != match.Exact || strings.ContainsAny(before+search+replace, "\r\ufeff") || strings.Contains(replace, "```") {
 			return
 		}
 		end := func(s string) string {

@@ -7,6 +7,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -33,7 +34,7 @@ func checkBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
 	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.Holds(line) {
-		if f := find(d, op); len(f.places) == 0 { // both faults are told at once
+		if f := match.Find(d, op); len(f.Places) == 0 { // both faults are told at once
 			return unplaced(d, op, f)
 		}
 		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", problem.Quote(line))

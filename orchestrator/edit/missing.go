@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -294,22 +295,22 @@ const maxAround = 1 << 22
 // the place already, for a SEARCH that was found only by setting something
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
-func alreadyAround(d *document.Document, p place) bool {
-	if (p.strategy == Exact || p.strategy == Stripped) && !p.headless && !p.tailless || len(p.replace) <= len(p.search) {
+func alreadyAround(d *document.Document, p match.Place) bool {
+	if (p.Strategy == match.Exact || p.Strategy == match.Stripped) && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
 		return false
 	}
-	for at := max(0, p.hi-len(p.replace), p.lo-maxAround/len(p.replace)); at <= p.lo; at++ {
-		if standsAt(d, at, p.replace) {
+	for at := max(0, p.Hi-len(p.Replace), p.Lo-maxAround/len(p.Replace)); at <= p.Lo; at++ {
+		if standsAt(d, at, p.Replace) {
 			return true
 		}
 	}
 	v := d.View(document.LooseCode)
-	hits, kept := v.Find(p.replace, document.Most)
+	hits, kept := v.Find(p.Replace, document.Most)
 	if len(hits) == 0 {
 		return false
 	}
-	_, named, _ := v.Numbers(p.search)
+	_, named, _ := v.Numbers(p.Search)
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
-		return v.Line(h) <= p.lo && p.hi <= v.Line(h+len(kept)-1)+1
+		return v.Line(h) <= p.Lo && p.Hi <= v.Line(h+len(kept)-1)+1
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -44,7 +45,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 	d := document.NewDocument(path, before)
 	d.Work = w
 	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
-	ops = dealt(d, ops)
+	ops = match.Dealt(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	if d.Work.Spent() {
@@ -55,7 +56,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 		return nil, nil, notFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
-	after := merge(d, found)
+	after := match.Merge(d, found)
 	if len(missing) > 0 {
 		var chained []Applied
 		after, chained, problems = chain(d, after, found, missing)
@@ -72,7 +73,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 }
 
 // matchAll matches every operation against the original text.
-func matchAll(d *document.Document, ops []*parse.Operation) (found []*match, missing []*parse.Operation, problems []problem.Problem) {
+func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Match, missing []*parse.Operation, problems []problem.Problem) {
 	for _, op := range ops {
 		if d.Work.Spent() {
 			break // the caller refuses them all
@@ -100,43 +101,43 @@ func matchAll(d *document.Document, ops []*parse.Operation) (found []*match, mis
 //
 // A place that is found but cannot be rewritten is a problem of its own: the
 // author sees that the lines are right and what about them is not.
-func matchOne(d *document.Document, op *parse.Operation) (*match, *problem.Problem) {
-	f := find(d, op)
-	if len(f.ambiguous) > 0 {
-		return nil, ambiguous(d, op, f.ambiguous)
+func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem.Problem) {
+	f := match.Find(d, op)
+	if len(f.Ambiguous) > 0 {
+		return nil, ambiguous(d, op, f.Ambiguous)
 	}
-	if len(f.places) == 0 {
+	if len(f.Places) == 0 {
 		return nil, nil
 	}
-	m := &match{op: op, places: f.places, splices: verbatim(op, d, f.places)}
-	if m.splices != nil {
-		endings(op, d, m)
+	m := &match.Match{Op: op, Places: f.Places, Splices: match.Verbatim(op, d, f.Places)}
+	if m.Splices != nil {
+		match.Endings(op, d, m)
 		return m, nil
 	}
-	for _, p := range f.places {
+	for _, p := range f.Places {
 		if alreadyAround(d, p) {
-			return nil, already(d, op, p.lo)
+			return nil, already(d, op, p.Lo)
 		}
-		s, err := rewrite(d, p)
+		s, err := match.Rewrite(d, p)
 		if err != nil {
 			return nil, &problem.Problem{
-				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
-				Nearest: excerpt(d, p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.Lo + 1},
+				Nearest: excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
-		m.splices = append(m.splices, s...)
+		m.Splices = append(m.Splices, s...)
 	}
-	endings(op, d, m)
+	match.Endings(op, d, m)
 	return m, nil
 }
 
 // report tells the caller how each match was found.
 // The line is that of the original, from 1, also where blocks above it add or
 // remove lines: only that number means something to whoever has the old file.
-func report(path string, found []*match) []Applied {
+func report(path string, found []*match.Match) []Applied {
 	var out []Applied
 	for _, m := range found {
-		out = append(out, Applied{Block: m.op.Block, Path: path, Strategy: m.strategy(), Line: m.places[0].lo + 1})
+		out = append(out, Applied{Block: m.Op.Block, Path: path, Strategy: m.Strategy(), Line: m.Places[0].Lo + 1})
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func report(path string, found []*match) []Applied {
 // have no order.
 //
 // The work is linear in the lines that the blocks cover.
-func overlaps(d *document.Document, found []*match) []problem.Problem {
+func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
 	}
@@ -160,7 +161,7 @@ func overlaps(d *document.Document, found []*match) []problem.Problem {
 	gap := map[int]int{}   // for each line with an insertion before it the same
 	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
-		if i != j && found[i].op.Block < found[j].op.Block {
+		if i != j && found[i].Op.Block < found[j].Op.Block {
 			i, j = j, i
 		}
 		if _, known := blame[i]; i != j && !known {
@@ -168,14 +169,14 @@ func overlaps(d *document.Document, found []*match) []problem.Problem {
 		}
 	}
 	for i, m := range found {
-		for _, s := range m.splices {
-			if s.lo == s.hi {
-				if o := gap[s.lo]; o > 0 {
+		for _, s := range m.Splices {
+			if s.Lo == s.Hi {
+				if o := gap[s.Lo]; o > 0 {
 					clash(i, o-1)
 				}
-				gap[s.lo] = i + 1
+				gap[s.Lo] = i + 1
 			}
-			for l := s.lo; l < s.hi; l++ {
+			for l := s.Lo; l < s.Hi; l++ {
 				if o := line[l]; o > 0 {
 					clash(i, o-1)
 				}
@@ -184,12 +185,12 @@ func overlaps(d *document.Document, found []*match) []problem.Problem {
 		}
 	}
 	for i, m := range found {
-		for _, p := range m.places {
-			for l := p.lo; l < p.hi; l++ {
+		for _, p := range m.Places {
+			for l := p.Lo; l < p.Hi; l++ {
 				if o := line[l]; o > 0 {
 					clash(i, o-1)
 				}
-				if o := gap[l]; o > 0 && l > p.lo {
+				if o := gap[l]; o > 0 && l > p.Lo {
 					clash(i, o-1)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 )
 
@@ -111,7 +112,7 @@ func TestAppliedLinesAreThoseOfTheOriginal(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	want := []Applied{{1, "a.py", Exact, 1, nil}, {2, "a.py", Chained, 1, nil}, {3, "a.py", Exact, 4, nil}, {4, "a.py", Chained, 4, nil}}
+	want := []Applied{{1, "a.py", match.Exact, 1, nil}, {2, "a.py", match.Chained, 1, nil}, {3, "a.py", match.Exact, 4, nil}, {4, "a.py", match.Chained, 4, nil}}
 	if !reflect.DeepEqual(applied, want) {
 		t.Errorf("%v, want %v", applied, want)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
@@ -350,10 +351,10 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	}
 	if s.move != nil {
 		c.Op, c.Path, c.From = workspace.Rename, s.move.Path, s.path
-		p.note(s.move, Renaming)
+		p.note(s.move, match.Renaming)
 	}
 	if s.mode != nil {
-		p.note(s.mode, ModeBits)
+		p.note(s.mode, match.ModeBits)
 	}
 	same := c.Op == workspace.Modify && string(c.After) == string(c.Before) && c.Mode == bits(p.files.Executable(s.path))
 	return c, len(p.problems) == n && !same
@@ -361,7 +362,7 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 
 // note records an operation that had nothing to match. It counts as line 1,
 // since it concerns the file from its start.
-func (p *planner) note(op *parse.Operation, by Strategy) {
+func (p *planner) note(op *parse.Operation, by match.Strategy) {
 	p.applied = append(p.applied, Applied{Block: op.Block, Path: op.Path, Strategy: by, Line: 1})
 }
 
@@ -378,14 +379,14 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 	switch op.Kind {
 	case parse.OpCreate:
 		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.Text), bits(strings.HasPrefix(op.Text, "#!"))
-		p.note(op, Creation)
+		p.note(op, match.Creation)
 	case parse.OpDelete:
 		if op.Hunk != nil && !lex.SameLines(op.Search, parse.SplitBody(string(s.before))) {
 			p.fault(op.Block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
 			return
 		}
 		c.Op, c.After = workspace.Delete, nil
-		p.note(op, Deletion)
+		p.note(op, match.Deletion)
 	default:
 		if op.Doubt && parse.Partial(op.Text, s.before) {
 			p.fault(op.Block, s.path, problem.KindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
@@ -395,7 +396,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 		if g := guardSize(document.NewDocument(s.path, s.before), op.Block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
-		p.note(op, Content)
+		p.note(op, match.Content)
 		c.After = p.judge(s, []*parse.Operation{op}, c.After, p.applied[len(p.applied)-1:])
 	}
 	if op.Exec != nil {
@@ -474,9 +475,9 @@ func (p *planner) checkTree(changes []workspace.Change) {
 // Another block may have the same path: a rename onto a file that the response
 // removes is the fault of the rename, not of the removal.
 func (p *planner) blockOf(c workspace.Change) int {
-	by := Creation
+	by := match.Creation
 	if c.Op == workspace.Rename {
-		by = Renaming
+		by = match.Renaming
 	}
 	for _, a := range p.applied {
 		if a.Path == c.Path && a.Strategy == by {

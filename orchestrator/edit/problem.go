@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -14,9 +15,9 @@ import (
 //
 // Several places are told before any likeness: all of them are right, so that
 // a nearest one would only mislead.
-func unplaced(d *document.Document, op *parse.Operation, f finding) *problem.Problem {
-	if len(f.ambiguous) > 0 {
-		return ambiguous(d, op, f.ambiguous)
+func unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
+	if len(f.Ambiguous) > 0 {
+		return ambiguous(d, op, f.Ambiguous)
 	}
 	p := nowhere(op, d)
 	if explains(d) {
@@ -119,7 +120,7 @@ func (q spot) header() string {
 // Each piece is looked for by itself, so that one may be ambiguous and the
 // others not: the advice must speak of that piece and not of all SEARCH.
 func pieceAt(d *document.Document, search []string, at int) []string {
-	all := pieces(search)
+	all := match.Pieces(search)
 	for _, s := range all {
 		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
 			return s
@@ -173,13 +174,13 @@ func already(d *document.Document, op *parse.Operation, at int) *problem.Problem
 //
 // One block for both is the only advice that always works: which of the two
 // should give way is not known, and in turn they would not match.
-func overlapping(d *document.Document, m, other *match) problem.Problem {
-	lo, hi := m.places[0].lo, m.places[len(m.places)-1].hi
-	lo, hi = min(lo, other.places[0].lo), max(hi, other.places[len(other.places)-1].hi)
-	first, second := min(m.op.Block, other.op.Block), max(m.op.Block, other.op.Block)
+func overlapping(d *document.Document, m, other *match.Match) problem.Problem {
+	lo, hi := m.Places[0].Lo, m.Places[len(m.Places)-1].Hi
+	lo, hi = min(lo, other.Places[0].Lo), max(hi, other.Places[len(other.Places)-1].Hi)
+	first, second := min(m.Op.Block, other.Op.Block), max(m.Op.Block, other.Op.Block)
 	return problem.Problem{
-		Block: m.op.Block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.places[0].lo + 1}, Other: other.op.Block,
-		Reason: fmt.Sprintf("it touches lines that block %d changes", other.op.Block), Nearest: excerpt(d, lo, hi),
+		Block: m.Op.Block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.Places[0].Lo + 1}, Other: other.Op.Block,
+		Reason: fmt.Sprintf("it touches lines that block %d changes", other.Op.Block), Nearest: excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}
 }

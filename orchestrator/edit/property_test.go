@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -185,7 +186,7 @@ func TestAUniformShiftOfABlockDoesNotMatter(t *testing.T) {
 		plain, _ := applyBlocks(t, s.text(), block(search, replace))
 		by := rapid.SampledFrom([]string{"  ", "    ", "        "}).Draw(t, "by")
 		over, applied := applyBlocks(t, s.text(), block(pad(search, by), pad(replace, by)))
-		if over != plain || applied[0].Strategy != edit.Indentation {
+		if over != plain || applied[0].Strategy != match.Indentation {
 			t.Fatalf("%q plain, %q with %d spaces more, by %s", plain, over, len(by), applied[0].Strategy)
 		}
 	})

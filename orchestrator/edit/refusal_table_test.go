@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -372,19 +373,19 @@ func TestAReplacementAroundItsPlace(t *testing.T) {
 	d := linesOf("a.py", "import os|# why|value = 1|check(value)|other = 2")
 	for _, c := range []struct {
 		name            string
-		strategy        Strategy
+		strategy        match.Strategy
 		search, replace string
 		lo, hi          int
 		want            bool
 	}{
-		{"loosely there", Indentation, "  value = 1", "  value = 1|  check(value)", 2, 3, true},
-		{"to the letter", Exact, "value = 1", "value = 1|check(value)", 2, 3, false},
-		{"comments aside", Indentation, "import os|value = 1", "import os|value = 1|check(value)", 0, 3, true},
-		{"other lines", Indentation, "  value = 1", "  value = 1|  log(value)", 2, 3, false},
-		{"no longer than SEARCH", Indentation, "  value = 1", "value = 1", 2, 3, false},
-		{"elsewhere", Indentation, "  other = 2", "  value = 1|  check(value)", 4, 5, false},
+		{"loosely there", match.Indentation, "  value = 1", "  value = 1|  check(value)", 2, 3, true},
+		{"to the letter", match.Exact, "value = 1", "value = 1|check(value)", 2, 3, false},
+		{"comments aside", match.Indentation, "import os|value = 1", "import os|value = 1|check(value)", 0, 3, true},
+		{"other lines", match.Indentation, "  value = 1", "  value = 1|  log(value)", 2, 3, false},
+		{"no longer than SEARCH", match.Indentation, "  value = 1", "value = 1", 2, 3, false},
+		{"elsewhere", match.Indentation, "  other = 2", "  value = 1|  check(value)", 4, 5, false},
 	} {
-		p := place{lo: c.lo, hi: c.hi, strategy: c.strategy, search: bars(c.search), replace: bars(c.replace)}
+		p := match.Place{Lo: c.lo, Hi: c.hi, Strategy: c.strategy, Search: bars(c.search), Replace: bars(c.replace)}
 		if got := alreadyAround(d, p); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"strings"
@@ -17,29 +17,29 @@ import (
 // or comments that SEARCH leaves out.
 type group struct{ s0, s1, f0, f1 int }
 
-// A place is where a block's SEARCH stands. A block with elisions has several
+// A Place is where a block's SEARCH stands. A block with elisions has several
 // places, in order.
 //
 // Strategies set things aside on both sides: outer blank lines that SEARCH
 // has and the file has not are no part of REPLACE either. So a place carries
 // the bodies as they were matched, and what follows never looks at the block
 // again.
-type place struct {
-	lo, hi   int // lines of the file, from 0, hi excluded
-	strategy Strategy
-	search   []string // SEARCH as it was matched, without what was set aside
-	replace  []string // REPLACE without the same
+type Place struct {
+	Lo, Hi   int // lines of the file, from 0, hi excluded
+	Strategy Strategy
+	Search   []string // SEARCH as it was matched, without what was set aside
+	Replace  []string // REPLACE without the same
 	groups   []group  // nil when line i of search stands at lo+i
 
 	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
-	headless, tailless bool
+	Headless, Tailless bool
 }
 
-// A finding is the outcome of looking for a block: places, or several lines
+// A Finding is the outcome of looking for a block: places, or several lines
 // at which it matches alike, or neither.
-type finding struct {
-	places    []place
-	ambiguous []int // first lines, from 1
+type Finding struct {
+	Places    []Place
+	Ambiguous []int // first lines, from 1
 }
 
 // locate finds the one place that search means. The strategies run from the
@@ -53,19 +53,19 @@ type finding struct {
 //
 // Similarity never counts. A SEARCH with one token that differs is a SEARCH
 // for another text, however long the part that agrees.
-func locate(d *document.Document, search, replace []string) finding {
-	if f, done := locateStrict(d, search, replace); done || d.Thin {
+func locate(d *document.Document, search, replace []string) Finding {
+	if f, done := LocateStrict(d, search, replace); done || d.Thin {
 		return f
 	}
 	lo, hi := lex.Outer(search)
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	if !anchor(d.Lang, core) {
-		return finding{}
+		return Finding{}
 	}
 	for _, k := range []document.ViewKind{document.Loose, document.LooseFilled, document.LooseCode} {
 		f, done := locateLoose(d, k, core, rep)
 		if done && k != document.LooseCode && !d.CodeOnce(core) {
-			if all, _ := locateLoose(d, document.LooseCode, core, rep); len(all.ambiguous) > 0 {
+			if all, _ := locateLoose(d, document.LooseCode, core, rep); len(all.Ambiguous) > 0 {
 				return all // some place differs in depth, some in comments: which is nearer nobody can tell
 			}
 		}
@@ -101,17 +101,17 @@ func anchor(lang *lex.Language, lines []string) bool {
 	return tokens >= minTokens && size >= minBytes
 }
 
-// locateStrict tries Exact and Stripped: the lines as they are, then without
+// LocateStrict tries Exact and Stripped: the lines as they are, then without
 // trailing space, each with and without the outer blank lines.
 //
 // Blank lines that SEARCH has around its text count as text first: they may
 // be what tells one place from another. Only when they are nowhere are they
 // taken for an accident of the form. A block whose only change is in such
 // blank lines would change nothing without them; it is not tried then.
-func locateStrict(d *document.Document, search, replace []string) (finding, bool) {
+func LocateStrict(d *document.Document, search, replace []string) (Finding, bool) {
 	lo, hi := lex.Outer(search)
 	if lo == hi {
-		return finding{}, true
+		return Finding{}, true
 	}
 	core, rep := search[lo:hi], trimOuter(replace, lo, len(search)-hi)
 	trimmed := len(core) < len(search) && !lex.SameLines(core, rep)
@@ -135,25 +135,25 @@ func locateStrict(d *document.Document, search, replace []string) (finding, bool
 			continue
 		}
 		if hits := t.find(); len(hits) > 0 {
-			p := place{lo: hits[0], hi: hits[0] + len(t.s), strategy: t.strategy, search: t.s, replace: t.r}
-			if !d.PlainEnds(p.lo, p.hi) {
-				p.strategy = Stripped // the line ends had to be set aside
+			p := Place{Lo: hits[0], Hi: hits[0] + len(t.s), Strategy: t.strategy, Search: t.s, Replace: t.r}
+			if !d.PlainEnds(p.Lo, p.Hi) {
+				p.Strategy = Stripped // the line ends had to be set aside
 			}
 			return one(hits, p).widen(d, search, replace), true
 		}
 	}
-	return finding{}, false
+	return Finding{}, false
 }
 
 // one makes a finding of the hits: the place when there is one hit, else
 // the ambiguity. hits are lines from 0.
-func one(hits []int, p place) finding {
+func one(hits []int, p Place) Finding {
 	if len(hits) == 1 {
-		return finding{places: []place{p}}
+		return Finding{Places: []Place{p}}
 	}
-	f := finding{}
+	f := Finding{}
 	for _, h := range hits {
-		f.ambiguous = append(f.ambiguous, h+1)
+		f.Ambiguous = append(f.Ambiguous, h+1)
 	}
 	return f
 }
@@ -162,40 +162,40 @@ func one(hits []int, p place) finding {
 // the file has them too: they are lines that the block repeats, or that it
 // removes. Only those that the file lacks there stay set aside, and as many in
 // REPLACE: what a block adds or takes is the difference between its bodies.
-func (f finding) widen(d *document.Document, search, replace []string) finding {
-	if len(f.places) != 1 || len(f.places[0].search) == len(search) {
+func (f Finding) widen(d *document.Document, search, replace []string) Finding {
+	if len(f.Places) != 1 || len(f.Places[0].Search) == len(search) {
 		return f
 	}
-	p := &f.places[0]
+	p := &f.Places[0]
 	lo, hi := lex.Outer(search)
 	before, after := 0, 0
-	for before < lo && p.lo > before && lex.Blank(d.Line(p.lo-before-1)) {
+	for before < lo && p.Lo > before && lex.Blank(d.Line(p.Lo-before-1)) {
 		before++
 	}
-	for after < len(search)-hi && p.hi+after < d.Len() && lex.Blank(d.Line(p.hi+after)) {
+	for after < len(search)-hi && p.Hi+after < d.Len() && lex.Blank(d.Line(p.Hi+after)) {
 		after++
 	}
 	if p.groups != nil {
 		p.groups = widenGroups(*p, before, after)
 	}
-	p.search, p.replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
-	p.lo, p.hi = p.lo-before, p.hi+after
-	p.headless, p.tailless = before < lo, after < len(search)-hi
+	p.Search, p.Replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
+	p.Lo, p.Hi = p.Lo-before, p.Hi+after
+	p.Headless, p.Tailless = before < lo, after < len(search)-hi
 	return f
 }
 
 // widenGroups pairs the blank lines that a place takes back, one for one.
-func widenGroups(p place, before, after int) []group {
+func widenGroups(p Place, before, after int) []group {
 	var out []group
 	for i := range before {
-		out = append(out, group{i, i + 1, p.lo - before + i, p.lo - before + i + 1})
+		out = append(out, group{i, i + 1, p.Lo - before + i, p.Lo - before + i + 1})
 	}
 	for _, g := range p.groups {
 		out = append(out, group{g.s0 + before, g.s1 + before, g.f0, g.f1})
 	}
 	for i := range after {
-		s := before + len(p.search) + i
-		out = append(out, group{s, s + 1, p.hi + i, p.hi + i + 1})
+		s := before + len(p.Search) + i
+		out = append(out, group{s, s + 1, p.Hi + i, p.Hi + i + 1})
 	}
 	return out
 }
@@ -221,10 +221,10 @@ func trimOuter(lines []string, before, after int) []string {
 //
 // The three views that it is called with see ever fewer lines: all of them,
 // all but the blank ones, and all but blank lines and comments.
-func locateLoose(d *document.Document, k document.ViewKind, search, replace []string) (finding, bool) {
+func locateLoose(d *document.Document, k document.ViewKind, search, replace []string) (Finding, bool) {
 	v := d.View(k)
 	hits, kept := v.Find(search, document.Most)
-	var found []place
+	var found []Place
 	var lines []int
 	for _, h := range hits {
 		at := v.Window(h, len(kept))
@@ -234,14 +234,14 @@ func locateLoose(d *document.Document, k document.ViewKind, search, replace []st
 			lines = append(lines, v.Line(h))
 		}
 		if ok {
-			found = append(found, place{lo: groups[0].f0, hi: groups[len(groups)-1].f1, search: search, replace: replace, groups: groups})
+			found = append(found, Place{Lo: groups[0].f0, Hi: groups[len(groups)-1].f1, Search: search, Replace: replace, groups: groups})
 		}
 	}
 	if len(lines) != 1 {
-		return one(lines, place{}), len(lines) > 0
+		return one(lines, Place{}), len(lines) > 0
 	}
-	found[0].strategy = looseName(d, found[0])
-	return finding{places: found}, true
+	found[0].Strategy = looseName(d, found[0])
+	return Finding{Places: found}, true
 }
 
 // pair makes the groups of a loose match: line kept[i] of search stands at
@@ -347,17 +347,17 @@ func pairHead(d *document.Document, head []string, f int) ([]group, bool) {
 
 // looseName names the strategy by what had to be set aside: indentation
 // alone, or anything else with the indentation equal, or both.
-func looseName(d *document.Document, p place) Strategy {
+func looseName(d *document.Document, p Place) Strategy {
 	same, text := true, true
 	for _, g := range p.groups {
-		if g.f0 == g.f1 || lex.Blank(p.search[g.s0]) {
+		if g.f0 == g.f1 || lex.Blank(p.Search[g.s0]) {
 			continue
 		}
-		f, s := d.Line(g.f0), p.search[g.s0]
+		f, s := d.Line(g.f0), p.Search[g.s0]
 		same = same && lex.Indent(f) == lex.Indent(s)
 		text = text && lex.TrimSpace(f) == lex.TrimSpace(s)
 	}
-	text = text && p.hi-p.lo == len(p.search)
+	text = text && p.Hi-p.Lo == len(p.Search)
 	switch {
 	case same:
 		return Normalised

@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A splice replaces the lines [lo, hi) of the file by text, which is whole
+// A Splice replaces the lines [lo, hi) of the file by text, which is whole
 // lines with their ends, or empty.
 //
 // An insertion has lo == hi, a removal has no text.
-type splice struct {
-	lo, hi int
-	text   string
+type Splice struct {
+	Lo, Hi int
+	Text   string
 }
 
 // The reasons why a place that was found cannot be rewritten.
@@ -23,7 +23,7 @@ var (
 	errComment = errors.New("SEARCH leaves out a comment that stands among the lines to change")
 )
 
-// rewrite returns the splices that turn SEARCH at p into REPLACE: only the
+// Rewrite returns the splices that turn SEARCH at p into REPLACE: only the
 // lines that change. A line that the block repeats unchanged keeps the file's
 // own bytes; a changed one takes the file's indentation and line end.
 //
@@ -31,16 +31,16 @@ var (
 // it. That keeps the trailing space, the typographic quotes and the line
 // ends of the context, lets two blocks share context, and makes the diff
 // that a person reviews as small as the change.
-func rewrite(d *document.Document, p place) ([]splice, error) {
+func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 	groups := p.groups
 	if groups == nil {
-		groups = make([]group, len(p.search))
+		groups = make([]group, len(p.Search))
 		for i := range groups {
-			groups[i] = group{i, i + 1, p.lo + i, p.lo + i + 1}
+			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
 		}
 	}
-	r := rewriter{d: d, p: p, groups: groups, from: Align(p.search, p.replace)}
-	r.to = make([]int, len(p.search))
+	r := rewriter{d: d, p: p, groups: groups, from: Align(p.Search, p.Replace)}
+	r.to = make([]int, len(p.Search))
 	for s := range r.to {
 		r.to[s] = -1
 	}
@@ -49,8 +49,8 @@ func rewrite(d *document.Document, p place) ([]splice, error) {
 			r.to[s] = j
 		}
 	}
-	r.in = newIndenter(d, p.search, p.replace, groups)
-	if !r.in.identity && !sameSteps(d, p.search, groups) {
+	r.in = newIndenter(d, p.Search, p.Replace, groups)
+	if !r.in.identity && !sameSteps(d, p.Search, groups) {
 		return nil, errIndent
 	}
 	return r.splices()
@@ -59,12 +59,12 @@ func rewrite(d *document.Document, p place) ([]splice, error) {
 // A rewriter walks the groups of one place.
 type rewriter struct {
 	d      *document.Document
-	p      place
+	p      Place
 	groups []group
 	from   []int // line of REPLACE → line of SEARCH that it repeats, or -1
 	to     []int // line of SEARCH → line of REPLACE that repeats it, or -1
 	in     *indenter
-	out    []splice
+	out    []Splice
 }
 
 // splices cuts REPLACE at the groups that it keeps; what lies between two
@@ -73,8 +73,8 @@ type rewriter struct {
 // A group is kept whole or not at all. When SEARCH joined two lines of the
 // file and REPLACE repeats the joined line, the file's two lines stay; when
 // REPLACE changes it, the changed line takes the place of both.
-func (r *rewriter) splices() ([]splice, error) {
-	lo, j, dropped := r.p.lo, 0, []group(nil)
+func (r *rewriter) splices() ([]Splice, error) {
+	lo, j, dropped := r.p.Lo, 0, []group(nil)
 	for _, g := range r.groups {
 		if g.f0 == g.f1 {
 			continue // a blank line that the file lacks goes with its neighbours
@@ -89,7 +89,7 @@ func (r *rewriter) splices() ([]splice, error) {
 		}
 		lo, j, dropped = g.f1, at+g.s1-g.s0, nil
 	}
-	if err := r.change(lo, r.p.hi, j, len(r.p.replace), dropped); err != nil {
+	if err := r.change(lo, r.p.Hi, j, len(r.p.Replace), dropped); err != nil {
 		return nil, err
 	}
 	return r.out, nil
@@ -141,7 +141,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	if err != nil {
 		return err
 	}
-	r.out = append(r.out, splice{lo: lo, hi: hi, text: text})
+	r.out = append(r.out, Splice{Lo: lo, Hi: hi, Text: text})
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
 		return i >= 0 && i < r.d.Len() && (r.d.Remark(i) || r.d.Lang.Comment(r.d.Line(i)))
 	}
-	return r.p.headless && lo == r.p.lo && remark(lo-1) || r.p.tailless && hi == r.p.hi && remark(hi)
+	return r.p.Headless && lo == r.p.Lo && remark(lo-1) || r.p.Tailless && hi == r.p.Hi && remark(hi)
 }
 
 // gap reports a comment in lines [lo, hi), which no group accounts for.
@@ -178,17 +178,17 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
-		tail, search := r.d.Tail(g.f0), r.p.search[g.s0]
+		tail, search := r.d.Tail(g.f0), r.p.Search[g.s0]
 		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
 			continue
 		}
-		if len(dropped) != j1-j0 || !r.d.Lang.Closed(r.p.replace[j0+i]) {
+		if len(dropped) != j1-j0 || !r.d.Lang.Closed(r.p.Replace[j0+i]) {
 			return nil, errComment
 		}
 		if out == nil {
 			out = make([]string, j1-j0)
 		}
-		if s := r.p.replace[j0+i]; r.d.Lang.Code([]string{s})[0] == s {
+		if s := r.p.Replace[j0+i]; r.d.Lang.Code([]string{s})[0] == s {
 			out[i] = tail
 		}
 	}
@@ -204,7 +204,7 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 	var b strings.Builder
 	end := r.d.EndNear(lo, hi)
 	for j := j0; j < j1; j++ {
-		s := r.p.replace[j]
+		s := r.p.Replace[j]
 		if !r.in.identity && !lex.Blank(s) {
 			to, ok := "", false
 			if len(dropped) == j1-j0 {
@@ -233,7 +233,7 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 // This holds even where SEARCH's depths are mixed up and no rule can be
 // learnt: the line is the same line, with other words.
 func (r *rewriter) inPlace(s string, g group) (string, bool) {
-	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.search[g.s0]) {
+	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.Search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.Search[g.s0]) {
 		return "", false
 	}
 	return lex.Indent(r.d.Line(g.f0)), true

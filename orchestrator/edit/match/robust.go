@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"strings"
@@ -17,44 +17,44 @@ import (
 // indentation; an elision is no wildcard that could stretch over any text
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
-func locateElided(d *document.Document, search, replace []string) (finding, bool) {
-	ps := pieces(search)
+func locateElided(d *document.Document, search, replace []string) (Finding, bool) {
+	ps := Pieces(search)
 	if len(ps) < 2 {
-		return finding{}, false
+		return Finding{}, false
 	}
-	pr := pieces(replace)
+	pr := Pieces(replace)
 	if len(ps) != len(pr) {
-		return finding{}, false
+		return Finding{}, false
 	}
-	f, at := finding{places: make([]place, 0, len(ps))}, 0
+	f, at := Finding{Places: make([]Place, 0, len(ps))}, 0
 	for i, s := range ps {
 		if d.Work.Spent() {
-			return finding{}, false
+			return Finding{}, false
 		}
 		if lex.AllBlank(s) {
 			if !lex.AllBlank(pr[i]) {
-				return finding{}, false // nothing tells where these lines would go
+				return Finding{}, false // nothing tells where these lines would go
 			}
 			continue
 		}
 		g := locatePiece(d, s, pr[i])
-		if len(g.ambiguous) > 0 {
+		if len(g.Ambiguous) > 0 {
 			return g, true
 		}
-		if len(g.places) == 0 || g.places[0].lo < at || !anchor(d.Lang, s) {
-			return finding{}, false
+		if len(g.Places) == 0 || g.Places[0].Lo < at || !anchor(d.Lang, s) {
+			return Finding{}, false
 		}
-		g.places[0].strategy = Robust
-		at = g.places[0].hi
-		f.places = append(f.places, g.places[0])
+		g.Places[0].Strategy = Robust
+		at = g.Places[0].Hi
+		f.Places = append(f.Places, g.Places[0])
 	}
-	return f, len(f.places) > 0
+	return f, len(f.Places) > 0
 }
 
 // locatePiece finds one piece of a block with elisions: to the letter, or
 // else by indentation and punctuation.
-func locatePiece(d *document.Document, search, replace []string) finding {
-	f, done := locateStrict(d, search, replace)
+func locatePiece(d *document.Document, search, replace []string) Finding {
+	f, done := LocateStrict(d, search, replace)
 	if lo, hi := lex.Outer(search); !done && anchor(d.Lang, search) {
 		f, _ = locateLoose(d, document.Loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
 		f = f.widen(d, search, replace)
@@ -62,11 +62,11 @@ func locatePiece(d *document.Document, search, replace []string) finding {
 	return f
 }
 
-// pieces cuts lines at the elisions, without copying them.
+// Pieces cuts lines at the elisions, without copying them.
 //
 // "a", "# ...", "b" are the pieces "a" and "b". An elision at an end leaves an
 // empty piece there, which has no place and moves nothing.
-func pieces(lines []string) [][]string {
+func Pieces(lines []string) [][]string {
 	var out [][]string
 	from := 0
 	for i, s := range lines {
@@ -115,16 +115,16 @@ func shapeOf(lines []string) shape {
 // Equal tokens in equal order are the same code whatever the breaks, or the
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
-func locateReflowed(d *document.Document, search, replace []string) (finding, bool) {
+func locateReflowed(d *document.Document, search, replace []string) (Finding, bool) {
 	if d.Lang.Flow == lex.Fixed {
-		return finding{}, false
+		return Finding{}, false
 	}
 	h := shapeOf(search)
 	if h.tokens < minTokens || h.size < minBytes {
-		return finding{}, false
+		return Finding{}, false
 	}
 	var lines []int
-	var p place
+	var p Place
 	for _, w := range reflowRegions(d, search, h) {
 		d.Work.Add(document.WorkLine * len(w.IDs))
 		for _, t := range w.WholeLines(search, h.tokens) {
@@ -132,14 +132,14 @@ func locateReflowed(d *document.Document, search, replace []string) (finding, bo
 				continue // regions may overlap
 			}
 			if len(lines) == 0 {
-				p = place{lo: w.Line(t), hi: w.Line(t+h.tokens-1) + 1, strategy: Robust, search: search, replace: replace}
+				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Strategy: Robust, Search: search, Replace: replace}
 				p.groups = reflowGroups(w, t, h.ends)
 			}
 			lines = append(lines, w.Line(t))
 		}
 	}
 	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
-		return finding{}, false
+		return Finding{}, false
 	}
 	return one(lines, p), true
 }

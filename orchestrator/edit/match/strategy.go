@@ -1,4 +1,4 @@
-package edit
+package match
 
 // A Strategy is how a block's SEARCH found its place, in order of trust.
 type Strategy string

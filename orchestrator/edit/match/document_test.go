@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestADocumentLosesNoByte(t *testing.T) {
 		if got != text {
 			t.Fatalf("%q came back as %q", text, got)
 		}
-		if s := string(merge(d, nil)); s != text {
+		if s := string(Merge(d, nil)); s != text {
 			t.Fatalf("%q without splices became %q", text, s)
 		}
 	})

@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"strings"
@@ -16,24 +16,24 @@ func endsIn(cr []bool, i int) string {
 	return "\n"
 }
 
-// verbatim returns the splice of a hunk that spells out its line ends, nil for
+// Verbatim returns the splice of a hunk that spells out its line ends, nil for
 // any other, and where the file's lines end otherwise than the hunk's old ones.
 //
 // A program that compares files of mixed ends, or changes the ends, writes
 // them into its diff. Elsewhere new lines take the ends of the file, since few
 // authors know them.
-func verbatim(op *parse.Operation, d *document.Document, places []place) []splice {
+func Verbatim(op *parse.Operation, d *document.Document, places []Place) []Splice {
 	h := op.Hunk
 	if h == nil || h.OldCR == nil && h.NewCR == nil || len(places) != 1 || places[0].groups != nil || d.Sep != '\n' {
 		return nil
 	}
 	p := places[0]
-	n := p.hi - p.lo
-	if n != len(op.Search) || !lex.SameLines(p.search, op.Search) || !lex.SameLines(p.replace, op.Replace) {
+	n := p.Hi - p.Lo
+	if n != len(op.Search) || !lex.SameLines(p.Search, op.Search) || !lex.SameLines(p.Replace, op.Replace) {
 		return nil
 	}
 	for i := range n {
-		if end := d.End(p.lo + i); end != endsIn(h.OldCR, i) && (end != "" || !h.OldNoEOL) {
+		if end := d.End(p.Lo + i); end != endsIn(h.OldCR, i) && (end != "" || !h.OldNoEOL) {
 			return nil
 		}
 	}
@@ -51,5 +51,5 @@ func verbatim(op *parse.Operation, d *document.Document, places []place) []splic
 	for j := head; j < len(op.Replace)-tail; j++ {
 		b.WriteString(op.Replace[j] + endsIn(h.NewCR, j))
 	}
-	return []splice{{lo: p.lo + head, hi: p.hi - tail, text: b.String()}}
+	return []Splice{{Lo: p.Lo + head, Hi: p.Hi - tail, Text: b.String()}}
 }

@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
-
-	"pgregory.net/rapid"
 )
 
 // tokens lists the tokens of a line.
@@ -30,7 +30,7 @@ func TestPiecesAreCutAtElisions(t *testing.T) {
 		"a|// ...|# ...|b": "[a] [] [b]",
 	} {
 		var out []string
-		for _, p := range pieces(bars(in)) {
+		for _, p := range Pieces(bars(in)) {
 			out = append(out, fmt.Sprint(p))
 		}
 		if got := strings.Join(out, " "); got != want {

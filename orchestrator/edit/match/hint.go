@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"slices"
@@ -17,14 +17,14 @@ import (
 // letter: numbers go stale, and models write wrong ones. A hint that fits
 // several places, or none, changes nothing, and the refusal stands. replace is
 // that of op without a fence that was set aside.
-func choose(op *parse.Operation, d *document.Document, replace []string, f finding) finding {
+func choose(op *parse.Operation, d *document.Document, replace []string, f Finding) Finding {
 	var lines []int
 	switch {
 	case op.Every:
-		if lines, f.ambiguous = everywhere(op, d, f.ambiguous); len(f.ambiguous) > 0 {
-			f.places = nil
+		if lines, f.Ambiguous = everywhere(op, d, f.Ambiguous); len(f.Ambiguous) > 0 {
+			f.Places = nil
 		}
-	case len(f.ambiguous) > 0:
+	case len(f.Ambiguous) > 0:
 		for _, hint := range []func(*parse.Operation, *document.Document) []int{byLine, bySection, byEnding} {
 			if lines = hint(op, d); len(lines) == 1 {
 				break
@@ -35,9 +35,9 @@ func choose(op *parse.Operation, d *document.Document, replace []string, f findi
 	if len(lines) == 0 {
 		return f
 	}
-	f = finding{}
+	f = Finding{}
 	for _, lo := range lines {
-		f.places = append(f.places, place{lo: lo, hi: lo + len(op.Search), strategy: Exact, search: op.Search, replace: replace})
+		f.Places = append(f.Places, Place{Lo: lo, Hi: lo + len(op.Search), Strategy: Exact, Search: op.Search, Replace: replace})
 	}
 	return f
 }
@@ -187,11 +187,11 @@ func within(d *document.Document, text string) []int {
 	return lines
 }
 
-// dealt gives each of several equal blocks the line of a place of its own,
+// Dealt gives each of several equal blocks the line of a place of its own,
 // when their lines stand at just as many places: whichever block means which,
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
-func dealt(d *document.Document, ops []*parse.Operation) []*parse.Operation {
+func Dealt(d *document.Document, ops []*parse.Operation) []*parse.Operation {
 	if len(ops) < 2 {
 		return ops
 	}

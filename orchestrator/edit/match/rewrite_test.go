@@ -1,4 +1,4 @@
-package edit
+package match
 
 import (
 	"errors"
@@ -14,16 +14,16 @@ func rewritten(t *testing.T, path, file, search, replace string) string {
 	t.Helper()
 	d := document.NewDocument(path, []byte(strings.Join(bars(file), "\n")+"\n"))
 	f := locate(d, bars(search), bars(replace))
-	if len(f.places) != 1 {
+	if len(f.Places) != 1 {
 		t.Fatalf("%q in %q: %s", search, file, located(f))
 	}
-	s, err := rewrite(d, f.places[0])
+	s, err := Rewrite(d, f.Places[0])
 	if err != nil {
 		return err.Error()
 	}
 	var out []string
 	for _, x := range s {
-		out = append(out, fmt.Sprintf("%d-%d %s", x.lo, x.hi, strings.ReplaceAll(x.text, "\n", "|")))
+		out = append(out, fmt.Sprintf("%d-%d %s", x.Lo, x.Hi, strings.ReplaceAll(x.Text, "\n", "|")))
 	}
 	return strings.Join(out, ", ")
 }
@@ -79,17 +79,17 @@ func TestACommentThatTheBlockLeavesOutIsNeverLost(t *testing.T) {
 func TestIndentationThatCannotBeToldIsRefused(t *testing.T) {
 	t.Parallel()
 	d := document.NewDocument("a.go", []byte("a = 1\n    b = 2\n  c = 3\n"))
-	p := place{lo: 0, hi: 3, search: bars("a = 1|b = 2|c = 3"), replace: bars("a = 1|x = 0|y = 0|b = 2|c = 3")}
-	if _, err := rewrite(d, p); !errors.Is(err, errIndent) {
+	p := Place{Lo: 0, Hi: 3, Search: bars("a = 1|b = 2|c = 3"), Replace: bars("a = 1|x = 0|y = 0|b = 2|c = 3")}
+	if _, err := Rewrite(d, p); !errors.Is(err, errIndent) {
 		t.Errorf("new lines between lines of any depth gave %v", err)
 	}
-	p.replace = bars("a = 1|b = 9|c = 3")
-	s, err := rewrite(d, p)
-	if err != nil || len(s) != 1 || s[0].text != "    b = 9\n" {
+	p.Replace = bars("a = 1|b = 9|c = 3")
+	s, err := Rewrite(d, p)
+	if err != nil || len(s) != 1 || s[0].Text != "    b = 9\n" {
 		t.Errorf("a line in place of one gave %+v, %v", s, err)
 	}
 	d = document.NewDocument("a.py", []byte("a = 1\n    b = 2\n  c = 3\n"))
-	if _, err := rewrite(d, p); !errors.Is(err, errIndent) {
+	if _, err := Rewrite(d, p); !errors.Is(err, errIndent) {
 		t.Errorf("a line in place of one at another depth, where depth has a meaning, gave %v", err)
 	}
 }
