@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -44,7 +45,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 		}
 		if p := overlaps(next, now); len(p) > 0 {
 			d.Cut()
-			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
+			return nil, nil, explain.NotFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
 			applied = append(applied, Applied{Block: m.Op.Block, Path: d.Path, Strategy: match.Chained, Line: originalLine(d, before, m.Places[0].Lo)})
@@ -56,7 +57,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 		text, done = match.Merge(next, now), append(done, now...)
 	}
 	d.Cut()
-	return text, applied, notFoundAll(d, missing, missing, nil)
+	return text, applied, explain.NotFoundAll(d, missing, missing, nil)
 }
 
 // preferChained leaves for chain the blocks that only some strategy with

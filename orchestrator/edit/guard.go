@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
@@ -35,7 +36,7 @@ func checkBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	// template, or documentation about placeholders.
 	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.Holds(line) {
 		if f := match.Find(d, op); len(f.Places) == 0 { // both faults are told at once
-			return unplaced(d, op, f)
+			return explain.Unplaced(d, op, f)
 		}
 		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", problem.Quote(line))
 		p.Advice = "send the whole text of the lines to replace, or a smaller block"

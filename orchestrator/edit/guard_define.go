@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -81,7 +82,7 @@ func dropped(d *document.Document, ops []*parse.Operation, g definition, line in
 		}
 	}
 	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
-	p.Nearest = around(document.NewDocument(d.Path, []byte(after)), line)
+	p.Nearest = explain.Around(document.NewDocument(d.Path, []byte(after)), line)
 	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
 	return p
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -59,7 +60,7 @@ func guardParse(d *document.Document, ops []*parse.Operation, after string) *pro
 	p := &problem.Problem{
 		Path: d.Path, Kind: problem.KindRefused, Lines: []int{line},
 		Reason:  fmt.Sprintf("the file would no longer parse: %d:%d %s", line, column, f.Why),
-		Nearest: around(now, line),
+		Nearest: explain.Around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
 	if len(ops) == 1 { // which of several is at fault nobody can tell

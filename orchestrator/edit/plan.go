@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -40,7 +41,7 @@ func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []
 // so that the order of independent blocks does not matter.
 func editFile(path string, before []byte, ops []*parse.Operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
-		return nil, nil, binary(path, ops)
+		return nil, nil, explain.Binary(path, ops)
 	}
 	d := document.NewDocument(path, before)
 	d.Work = w
@@ -53,7 +54,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
-		return nil, nil, notFoundAll(d, missing, ops, problems)
+		return nil, nil, explain.NotFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
 	after := match.Merge(d, found)
@@ -104,7 +105,7 @@ func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Matc
 func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem.Problem) {
 	f := match.Find(d, op)
 	if len(f.Ambiguous) > 0 {
-		return nil, ambiguous(d, op, f.Ambiguous)
+		return nil, explain.Ambiguous(d, op, f.Ambiguous)
 	}
 	if len(f.Places) == 0 {
 		return nil, nil
@@ -115,14 +116,14 @@ func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem
 		return m, nil
 	}
 	for _, p := range f.Places {
-		if alreadyAround(d, p) {
-			return nil, already(d, op, p.Lo)
+		if explain.AlreadyAround(d, p) {
+			return nil, explain.Already(d, op, p.Lo)
 		}
 		s, err := match.Rewrite(d, p)
 		if err != nil {
 			return nil, &problem.Problem{
 				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.Lo + 1},
-				Nearest: excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
 		m.Splices = append(m.Splices, s...)
@@ -199,7 +200,7 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	var out []problem.Problem
 	for i, m := range found {
 		if j, ok := blame[i]; ok {
-			out = append(out, overlapping(d, m, found[j]))
+			out = append(out, explain.Overlapping(d, m, found[j]))
 		}
 	}
 	return out

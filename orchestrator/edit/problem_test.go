@@ -4,24 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/parse"
 )
-
-func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
-	t.Parallel()
-	for want, q := range map[string]spot{
-		"lines 8 to 9, told apart by line 7:":               {lo: 7, hi: 9, from: 6, to: 9, alone: true},
-		"line 8, told apart by lines 9 to 10:":              {lo: 7, hi: 8, from: 7, to: 10, alone: true},
-		"line 8, told apart by its space:":                  {lo: 7, hi: 8, from: 7, to: 8, alone: true},
-		"line 8, not told apart by the lines around:":       {lo: 7, hi: 8, from: 7, to: 8},
-		"lines 1 to 2, not told apart by the lines around:": {lo: 0, hi: 2, from: 0, to: 2},
-	} {
-		if got := q.header(); got != want {
-			t.Errorf("%+v: %q, want %q", q, got, want)
-		}
-	}
-}
 
 // A refusal of a hunk speaks of the hunk: it has no SEARCH that its author
 // could look at.
@@ -29,12 +14,12 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
 	block, hunk := &parse.Operation{}, &parse.Operation{Hunk: &parse.Hunk{}}
 	for _, c := range []struct{ name, got, want string }{
-		{"a block", oldStands(block), "SEARCH stands"},
-		{"a hunk", oldStands(hunk), "the hunk's old lines stand"},
-		{"a block, again", pronoun(block), "it"},
-		{"a hunk, again", pronoun(hunk), "they"},
-		{"what a block brings", newStands(block), "REPLACE stands"},
-		{"what a hunk brings", newStands(hunk), "the hunk's new lines stand"},
+		{"a block", explain.OldStands(block), "SEARCH stands"},
+		{"a hunk", explain.OldStands(hunk), "the hunk's old lines stand"},
+		{"a block, again", explain.Pronoun(block), "it"},
+		{"a hunk, again", explain.Pronoun(hunk), "they"},
+		{"what a block brings", explain.NewStands(block), "REPLACE stands"},
+		{"what a hunk brings", explain.NewStands(hunk), "the hunk's new lines stand"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
@@ -44,21 +29,5 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	got := refused(t, w, "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-total = 0\n+total = one + two + three\n")
 	if !strings.Contains(got, "the hunk's new lines stand already at line 2") || strings.Contains(got, "SEARCH") {
 		t.Errorf("%s", got)
-	}
-}
-
-// The surroundings of a line that a parser stumbled over stop at the edges.
-func TestTheLinesAroundOne(t *testing.T) {
-	t.Parallel()
-	d := document.NewDocument("", []byte("a\nb\nc\nd\ne\n"))
-	for line, want := range map[int]string{
-		1: "     1 | a\n     2 : b\n",
-		2: "     1 : a\n     2 | b\n     3 : c\n",
-		4: "     2 : b\n     3 : c\n     4 | d\n     5 : e\n",
-		5: "     3 : c\n     4 : d\n     5 | e\n",
-	} {
-		if got := around(d, line); got != want {
-			t.Errorf("line %d:\n%swant\n%s", line, got, want)
-		}
 	}
 }

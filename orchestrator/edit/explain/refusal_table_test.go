@@ -1,4 +1,4 @@
-package edit
+package explain
 
 import (
 	"slices"
@@ -386,7 +386,7 @@ func TestAReplacementAroundItsPlace(t *testing.T) {
 		{"elsewhere", match.Indentation, "  other = 2", "  value = 1|  check(value)", 4, 5, false},
 	} {
 		p := match.Place{Lo: c.lo, Hi: c.hi, Strategy: c.strategy, Search: bars(c.search), Replace: bars(c.replace)}
-		if got := alreadyAround(d, p); got != c.want {
+		if got := AlreadyAround(d, p); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

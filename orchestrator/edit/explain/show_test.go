@@ -1,4 +1,4 @@
-package edit
+package explain
 
 import (
 	"strings"
@@ -28,7 +28,7 @@ func TestAnExcerptNumbersItsLinesAndStaysShort(t *testing.T) {
 		{"nothing", "", 0, 1, 0, nil},
 	} {
 		d := document.NewDocument("", []byte(c.text))
-		got := excerpt(d, c.lo, c.hi)
+		got := Excerpt(d, c.lo, c.hi)
 		if n := strings.Count(got, "\n"); n != c.lines {
 			t.Errorf("%s: %d lines, want %d:\n%s", c.name, n, c.lines, got)
 		}
@@ -57,7 +57,7 @@ func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 		}
 		shows := true
 		for i := range d.Len() {
-			shows = shows && strings.Contains(excerpt(d, 0, d.Len()), " | "+d.Line(i)+"\n")
+			shows = shows && strings.Contains(Excerpt(d, 0, d.Len()), " | "+d.Line(i)+"\n")
 		}
 		if want && !shows {
 			t.Errorf("%.20q is not shown to the letter", text)

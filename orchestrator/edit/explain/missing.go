@@ -1,4 +1,4 @@
-package edit
+package explain
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ func explains(d *document.Document) bool {
 	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
 }
 
-// notFoundAll adds a problem for each missing operation, the first of them
+// NotFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
-func notFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
+func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
 	if d.Work.Tries() {
 		for _, op := range missing {
 			problems = append(problems, nowhere(op, d))
@@ -97,7 +97,7 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
 	p := problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
-		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", oldStands(op), pronoun(op), n),
+		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", OldStands(op), Pronoun(op), n),
 	}
 	if refused {
 		p.Reason += ", which was refused"
@@ -108,7 +108,7 @@ func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) pro
 // nowhere is the problem of a block for which nothing in the file can be shown.
 func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
 	return problem.Problem{
-		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: oldStands(op) + " nowhere in the file",
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: OldStands(op) + " nowhere in the file",
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
@@ -123,7 +123,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		return *p
 	}
 	if at, ok := standing(d, op.Replace); ok {
-		return *already(d, op, at)
+		return *Already(d, op, at)
 	}
 	p := nowhere(op, d)
 	if d.Len() == 0 {
@@ -136,7 +136,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	}
 	a := newAlignment(d, places[0], op.Search)
 	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.Replace[lo:hi]) {
-		return *already(d, op, a.lo)
+		return *Already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
 		p.Kind = problem.KindStale
@@ -291,11 +291,11 @@ func standsAsIs(d *document.Document, at int, s []string) bool {
 // maxAround bounds the lines that are compared to find a REPLACE around a place.
 const maxAround = 1 << 22
 
-// alreadyAround reports whether REPLACE, longer than SEARCH, stands around
+// AlreadyAround reports whether REPLACE, longer than SEARCH, stands around
 // the place already, for a SEARCH that was found only by setting something
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
-func alreadyAround(d *document.Document, p match.Place) bool {
+func AlreadyAround(d *document.Document, p match.Place) bool {
 	if (p.Strategy == match.Exact || p.Strategy == match.Stripped) && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package edit
+package explain
 
 import (
 	"fmt"
@@ -19,9 +19,9 @@ const (
 	shownWidth = 1000    // bytes of one line
 )
 
-// excerpt shows lines [lo, hi) with their numbers, exactly as they stand
+// Excerpt shows lines [lo, hi) with their numbers, exactly as they stand
 // after the bar, so that they can be copied.
-func excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
+func Excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
 // excerptUpTo is excerpt with a bound on the lines. A long range loses its
 // middle, a long line its end.
@@ -44,17 +44,17 @@ func excerptIn(d *document.Document, q spot, lo, hi int) string {
 	if lo < q.from {
 		writeLines(d, &b, max(lo, q.from-shownOther), q.from, ':')
 	}
-	b.WriteString(excerpt(d, q.from, q.to))
+	b.WriteString(Excerpt(d, q.from, q.to))
 	if q.to < hi {
 		writeLines(d, &b, q.to, min(hi, q.to+shownOther), ':')
 	}
 	return b.String()
 }
 
-// around is the excerpt of one line, from 1, with the two before it and the
+// Around is the excerpt of one line, from 1, with the two before it and the
 // one after: enough to see what a parser stumbled over, which mostly stands
 // before the place that it names.
-func around(d *document.Document, line int) string {
+func Around(d *document.Document, line int) string {
 	return excerptIn(d, spot{from: line - 1, to: line}, max(0, line-3), min(d.Len(), line+1))
 }
 

@@ -1,4 +1,4 @@
-package edit
+package explain
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// unplaced explains a block that has no one place.
+// Unplaced explains a block that has no one place.
 //
 // Several places are told before any likeness: all of them are right, so that
 // a nearest one would only mislead.
-func unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
+func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
 	if len(f.Ambiguous) > 0 {
-		return ambiguous(d, op, f.Ambiguous)
+		return Ambiguous(d, op, f.Ambiguous)
 	}
 	p := nowhere(op, d)
 	if explains(d) {
@@ -39,14 +39,14 @@ func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
 	}
 }
 
-// ambiguous says at which lines SEARCH matches alike, and which lines around
+// Ambiguous says at which lines SEARCH matches alike, and which lines around
 // each place tell it apart from the others.
 //
 // To say only that there are several would have authors add lines at random.
 // The places are shown instead with the lines that would have made SEARCH unique.
 // Where no lines around do, since whole stretches of the file are equal, only
 // a number can tell, which a diff has and a block has not.
-func ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.Problem {
+func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
 	}
@@ -56,7 +56,7 @@ func ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 	}
 	p := &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
-		Reason: fmt.Sprintf("%s at %d%s places, lines %s", oldStands(op), len(lines), more, numbers(lines)),
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", OldStands(op), len(lines), more, numbers(lines)),
 	}
 	search, out := op.Search, writeOut(op)
 	if !explains(d) {
@@ -142,11 +142,11 @@ func numbers(lines []int) string {
 	return strings.Join(s, "")
 }
 
-// binary refuses all operations on a file that is no text.
+// Binary refuses all operations on a file that is no text.
 //
 // Every block is named, so that none is called sound and sent again. A file in
 // UTF-16 has a NUL in every other byte, hence the second guess.
-func binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
+func Binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
 	for _, op := range ops {
 		problems = append(problems, problem.Problem{
 			Block: op.Block, Path: path, Kind: problem.KindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
@@ -156,53 +156,53 @@ func binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
 	return problems
 }
 
-// already says that the change is there.
+// Already says that the change is there.
 //
 // It is no success: the author worked from an older file than this one, and
 // what else the response says may rest on that.
-func already(d *document.Document, op *parse.Operation, at int) *problem.Problem {
+func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem {
 	lo, hi := lex.Outer(op.Replace)
 	return &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
-		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", newStands(op), at+1),
+		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", NewStands(op), at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
 }
 
-// overlapping says that two blocks contradict each other. It shows the lines
+// Overlapping says that two blocks contradict each other. It shows the lines
 // of both: what one block for both would replace.
 //
 // One block for both is the only advice that always works: which of the two
 // should give way is not known, and in turn they would not match.
-func overlapping(d *document.Document, m, other *match.Match) problem.Problem {
+func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
 	lo, hi := m.Places[0].Lo, m.Places[len(m.Places)-1].Hi
 	lo, hi = min(lo, other.Places[0].Lo), max(hi, other.Places[len(other.Places)-1].Hi)
 	first, second := min(m.Op.Block, other.Op.Block), max(m.Op.Block, other.Op.Block)
 	return problem.Problem{
 		Block: m.Op.Block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.Places[0].Lo + 1}, Other: other.Op.Block,
-		Reason: fmt.Sprintf("it touches lines that block %d changes", other.Op.Block), Nearest: excerpt(d, lo, hi),
+		Reason: fmt.Sprintf("it touches lines that block %d changes", other.Op.Block), Nearest: Excerpt(d, lo, hi),
 		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
 	}
 }
 
-// oldStands begins a sentence about where the lines to replace are.
-func oldStands(op *parse.Operation) string {
+// OldStands begins a sentence about where the lines to replace are.
+func OldStands(op *parse.Operation) string {
 	if op.Hunk != nil {
 		return "the hunk's old lines stand"
 	}
 	return "SEARCH stands"
 }
 
-// pronoun stands for the lines to replace in such a sentence.
-func pronoun(op *parse.Operation) string {
+// Pronoun stands for the lines to replace in such a sentence.
+func Pronoun(op *parse.Operation) string {
 	if op.Hunk != nil {
 		return "they"
 	}
 	return "it"
 }
 
-// newStands is oldStands for the lines that would replace them.
-func newStands(op *parse.Operation) string {
+// NewStands is OldStands for the lines that would replace them.
+func NewStands(op *parse.Operation) string {
 	if op.Hunk != nil {
 		return "the hunk's new lines stand"
 	}

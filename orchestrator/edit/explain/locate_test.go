@@ -1,0 +1,6 @@
+package explain
+
+import "strings"
+
+// bars makes a text of lines divided by "|".
+func bars(s string) []string { return strings.Split(s, "|") }
