@@ -18,6 +18,7 @@
 //	orchestrator/edit/parse       the forms of a response, read into operations
 //	orchestrator/edit/match       the one place that a block means, and its rewriting
 //	orchestrator/edit/explain     why a block has no one place, and what to send instead
+//	orchestrator/edit/guard       what a language says of the result: imports, definitions, syntax
 //	orchestrator/blame            which version brought a line, and what an undo leaves; pure
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps

@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"cmd/agent":            {"*"},
 	"cmd/guest":            {"sandbox/guest"},
 	"orchestrator/blame":   {"orchestrator/edit", "orchestrator/edit/match"},
-	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "sandbox/workspace"},
+	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "orchestrator/edit/guard", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/problem", "orchestrator/edit/parse", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"orchestrator/edit/parse":    {"orchestrator/edit/problem", "orchestrator/edit/lex"},
 	"orchestrator/edit/match":    {"orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse"},
 	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
+	"orchestrator/edit/guard":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/guard"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -21,16 +22,16 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 	d := document.NewDocument(s.path, s.before)
 	if !diff {
 		var kept []string
-		after, kept = keepImports(s.path, string(s.before), after)
+		after, kept = guard.KeepImports(s.path, string(s.before), after)
 		for i := range applied {
 			if applied[i].Block == dropper(ops, kept) {
 				applied[i].Kept = kept
 			}
 		}
 	}
-	bad := guardParse(d, ops, after)
+	bad := guard.GuardParse(d, ops, after)
 	if bad == nil {
-		bad = guardInterpreter(d, ops, after)
+		bad = guard.GuardInterpreter(d, ops, after)
 	}
 	if after == string(s.before) && after != string(text) {
 		bad = &problem.Problem{
@@ -39,7 +40,7 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 		}
 	}
 	if moved := strings.HasSuffix(s.path, ".go") && len(p.states) > 1; bad == nil && !diff && !moved {
-		bad = guardDefinitions(d, ops, after, s.whole != nil)
+		bad = guard.GuardDefinitions(d, ops, after, s.whole != nil)
 	}
 	if bad != nil {
 		p.problems = append(p.problems, *bad)

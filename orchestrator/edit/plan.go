@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/explain"
+	"agent/orchestrator/edit/guard"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -67,7 +68,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 		applied = append(applied, chained...)
 		slices.SortStableFunc(applied, func(a, b Applied) int { return a.Block - b.Block })
 	}
-	if p := guardEdit(d, ops, len(after)); p != nil {
+	if p := guard.GuardEdit(d, ops, len(after)); p != nil {
 		return nil, nil, []problem.Problem{*p}
 	}
 	return after, applied, nil
@@ -80,7 +81,7 @@ func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Matc
 			break // the caller refuses them all
 		}
 		d.Work.Add(document.WorkBlock)
-		if p := checkBlock(d, op); p != nil {
+		if p := guard.CheckBlock(d, op); p != nil {
 			problems = append(problems, *p)
 			continue
 		}

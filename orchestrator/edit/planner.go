@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/guard"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
@@ -393,7 +394,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			return
 		}
 		c.After = []byte(likeBefore(op.Text, s.before))
-		if g := guardSize(document.NewDocument(s.path, s.before), op.Block, len(c.After)); g != nil {
+		if g := guard.GuardSize(document.NewDocument(s.path, s.before), op.Block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, match.Content)

@@ -1,4 +1,11 @@
-package edit
+// Package guard judges the result of an edit by what its language says.
+//
+// It owns the imports that a block dropped although the file still uses them,
+// definitions that are gone although they are used, results that no longer parse
+// where the text before did, and results that lost most of a file. It compares with the file
+// before: what was broken already is no fault of the edit, and what cannot be
+// judged is left to the gates.
+package guard
 
 import (
 	"fmt"
@@ -18,11 +25,11 @@ import (
 // form spells out every line that goes and how many.
 const guardLines = 40
 
-// checkBlock refuses a block that could never be applied, before it is looked for.
+// CheckBlock refuses a block that could never be applied, before it is looked for.
 //
 // An empty SEARCH would match everywhere. It is sound only for a file that
 // is empty or absent, and such blocks have become whole contents before.
-func checkBlock(d *document.Document, op *parse.Operation) *problem.Problem {
+func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	p := &problem.Problem{Block: op.Block, Path: d.Path, Kind: problem.KindRefused}
 	if lo, hi := lex.Outer(op.Search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
@@ -45,20 +52,20 @@ func checkBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	return nil
 }
 
-// guardEdit judges the result of the edits of one file.
-func guardEdit(d *document.Document, ops []*parse.Operation, left int) *problem.Problem {
+// GuardEdit judges the result of the edits of one file.
+func GuardEdit(d *document.Document, ops []*parse.Operation, left int) *problem.Problem {
 	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil }) {
 		return nil
 	}
-	return guardSize(d, ops[0].Block, left)
+	return GuardSize(d, ops[0].Block, left)
 }
 
-// guardSize refuses a result of left bytes that lost more than half of the file.
+// GuardSize refuses a result of left bytes that lost more than half of the file.
 //
 // Emptying a file is a known failure of models that lose the thread: they
 // repeat a file's beginning and stop. Small files are exempt, because there
 // half of the text is soon reached by honest edits.
-func guardSize(d *document.Document, block, left int) *problem.Problem {
+func GuardSize(d *document.Document, block, left int) *problem.Problem {
 	if d.Len() < guardLines || 2*left >= len(d.Text) {
 		return nil
 	}
@@ -69,9 +76,9 @@ func guardSize(d *document.Document, block, left int) *problem.Problem {
 	}
 }
 
-// guardInterpreter refuses a result in which something stands above the line
+// GuardInterpreter refuses a result in which something stands above the line
 // that names the interpreter of a script: there it is but a comment.
-func guardInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
+func GuardInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
 		return nil

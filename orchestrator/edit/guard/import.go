@@ -1,4 +1,4 @@
-package edit
+package guard
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ type imported struct {
 // slip, and is left to the gates.
 const maxDropped = 64
 
-// keepImports puts back the imports that an edit drops while the file still
+// KeepImports puts back the imports that an edit drops while the file still
 // uses their names, and returns them with the text.
 //
 // An import whose name is no longer used goes as asked; one that moved is not
@@ -31,7 +31,7 @@ const maxDropped = 64
 // "import os, re" cut to "import re" above a line with os.sep gets "import os"
 // back. The edit is not refused: what was there is known to the byte, so there
 // is nothing to ask its author.
-func keepImports(name, before, after string) (text string, kept []string) {
+func KeepImports(name, before, after string) (text string, kept []string) {
 	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil
 	}

@@ -1,4 +1,4 @@
-package edit
+package guard
 
 import (
 	"go/ast"
@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// keepGoImports is keepImports for Go, by its own parser: a name is used when
+// keepGoImports is KeepImports for Go, by its own parser: a name is used when
 // the file selects from it and declares it nowhere.
 //
 // Imports for their effect, dot imports and "C" go as asked: nothing in the

@@ -1,4 +1,4 @@
-package edit
+package guard
 
 import (
 	"strings"
@@ -59,7 +59,7 @@ func TestAKeptImportFindsItsPlace(t *testing.T) {
 			"package a\n\nimport (\"c\")\n\nvar _ = b.B + c.C\n",
 		},
 	} {
-		got, kept := keepImports(c.name, c.before, c.after)
+		got, kept := KeepImports(c.name, c.before, c.after)
 		if got != c.want || (got != c.after) != (len(kept) > 0) {
 			t.Errorf("%s: kept %q in\n%s\nwant\n%s", c.what, kept, got, c.want)
 		}
@@ -93,7 +93,7 @@ func TestAnImportThatWasReplacedIsNotPutBack(t *testing.T) {
 		{"a.py", "from x import b\nb()\n", "from y import b\nb()\n"},
 		{"a.ts", "import b from 'x'\nb()\n", "import { c as b } from 'y'\nb()\n"},
 	} {
-		if got, kept := keepImports(c.name, c.before, c.after); got != c.after || len(kept) > 0 {
+		if got, kept := KeepImports(c.name, c.before, c.after); got != c.after || len(kept) > 0 {
 			t.Errorf("%q: kept %q", c.after, kept)
 		}
 	}
@@ -114,7 +114,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 		{5, 1, true, ""},
 	} {
 		d := document.NewDocument("x.py", []byte(strings.Join(all[:c.had], "")))
-		p := guardDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
+		p := GuardDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
 		if p == nil && c.reason != "" || p != nil && p.Reason != c.reason {
 			t.Errorf("%d of %d kept, whole %v: %+v", c.keeps, c.had, c.whole, p)
 		}
@@ -125,7 +125,7 @@ func TestTheBlockThatHoldsTheDefinitionIsAtFault(t *testing.T) {
 	t.Parallel()
 	d := document.NewDocument("x.py", []byte("def f(): ...\nf()\n"))
 	ops := []*parse.Operation{{Block: 1, Search: []string{"f()"}}, {Block: 2, Search: []string{"def f(): ..."}}}
-	p := guardDefinitions(d, ops, "f()\n", false)
+	p := GuardDefinitions(d, ops, "f()\n", false)
 	if p == nil || p.Block != 2 || !strings.Contains(p.Reason, "drops `def f`, which line 1") {
 		t.Errorf("%+v", p)
 	}
@@ -156,7 +156,7 @@ func TestAFileThatWasBrokenIsNotJudged(t *testing.T) {
 		{"x = [\n", "x = (\n", false},
 		{"x = [\n", "x = 1\n", false},
 	} {
-		p := guardParse(document.NewDocument("x.py", []byte(c.before)), []*parse.Operation{{Block: 4}, {Block: 5}}, c.after)
+		p := GuardParse(document.NewDocument("x.py", []byte(c.before)), []*parse.Operation{{Block: 4}, {Block: 5}}, c.after)
 		if (p != nil) != c.refused || p != nil && p.Block != 0 {
 			t.Errorf("%q to %q: %+v", c.before, c.after, p)
 		}

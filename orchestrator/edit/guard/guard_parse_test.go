@@ -1,4 +1,4 @@
-package edit
+package guard
 
 import (
 	"fmt"
@@ -94,12 +94,12 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 				before = []byte("package a\n")
 			}
 			d := document.NewDocument("a"+ext, before)
-			p := guardParse(d, []*parse.Operation{{Block: 1}}, text)
+			p := GuardParse(d, []*parse.Operation{{Block: 1}}, text)
 			if p != nil && (p.Block != 1 || p.Kind != problem.KindRefused || len(p.Lines) != 1) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
 			}
-			keepImports("a"+ext, "import a\n", text)
-			guardDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
+			KeepImports("a"+ext, "import a\n", text)
+			GuardDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestAPanicOfAParserIsNoObjection(t *testing.T) {
 func TestLargeFilesAreLeftToTheGates(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("# line\n", maxParsed/7+1) + "x = (\n"
-	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text); p != nil {
+	if p := GuardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text); p != nil {
 		t.Errorf("%+v", p)
 	}
-	if p := guardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text[len(text)-20:]); p == nil {
+	if p := GuardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text[len(text)-20:]); p == nil {
 		t.Error("the same in small is not refused")
 	}
 }

@@ -1,4 +1,4 @@
-package edit
+package guard
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // keptOf edits a file by taking the line gone out of it, and returns what is
 // put back.
 func keptOf(name, before, gone string) []string {
-	_, kept := keepImports(name, before, strings.Replace(before, gone, "", 1))
+	_, kept := KeepImports(name, before, strings.Replace(before, gone, "", 1))
 	for i, k := range kept {
 		kept[i] = strings.TrimSpace(k)
 	}
@@ -73,11 +73,11 @@ func TestAKeptImportStandsWhereItStood(t *testing.T) {
 				continue
 			}
 			without := strings.Replace(file, strings.TrimPrefix(line, lex.BOM), "", 1)
-			got, kept := keepImports(name, file, without)
+			got, kept := KeepImports(name, file, without)
 			if len(kept) != 1 || got != file && !strings.HasPrefix(line, "from .") {
 				t.Errorf("%s without %q: kept %q in\n%s", name, line, kept, got)
 			}
-			if again, more := keepImports(name, file, got); again != got || len(more) > 0 {
+			if again, more := KeepImports(name, file, got); again != got || len(more) > 0 {
 				t.Errorf("%s without %q: put back twice", name, line)
 			}
 		}
@@ -124,7 +124,7 @@ func TestDefinitionsThatMayGo(t *testing.T) {
 		{"a.rb", "def f\nend\nf\n", "f\n", false},
 	} {
 		d := document.NewDocument(c.name, []byte(c.before))
-		p := guardDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
+		p := GuardDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
 		if (p != nil) != c.refused || p != nil && (p.Block != 3 || !slices.Equal(p.Lines, []int{strings.Count(c.after, "\n")})) {
 			t.Errorf("%s %q to %q: %+v", c.name, c.before, c.after, p)
 		}
