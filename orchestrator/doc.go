@@ -43,11 +43,11 @@
 //
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: workspace, images, migrations, llm, agent and
-// forge import nothing of ours; edit knows workspace; blame knows edit; sandbox
-// knows guest and workspace; verify knows sandbox; run knows all of these but
-// the store, which implements the interfaces that run declares. Only cmd sees
-// everything. The Docker client is imported by sandbox alone and BuildKit's by
-// images alone.
+// forge import nothing of ours; edit knows workspace and the packages below it,
+// of which blame knows match; sandbox knows guest and workspace; verify knows
+// sandbox; run knows all of these but the store, which implements the interfaces
+// that run declares. Only cmd sees everything. The Docker client is imported by
+// sandbox alone and BuildKit's by images alone.
 //
 // The rules that everything obeys:
 //

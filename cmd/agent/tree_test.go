@@ -37,7 +37,7 @@ const (
 var allowed = map[string][]string{
 	"cmd/agent":            {"*"},
 	"cmd/guest":            {"sandbox/guest"},
-	"orchestrator/blame":   {"orchestrator/edit", "orchestrator/edit/match"},
+	"orchestrator/blame":   {"orchestrator/edit/match"},
 	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "orchestrator/edit/guard", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/problem", "orchestrator/edit/parse", "orchestrator/ledger", "verify", "sandbox", "sandbox/workspace", "images"},

@@ -104,7 +104,7 @@ func TestAThinFile(t *testing.T) {
 			t.Errorf("%q: %.300v, ends in %q", c.search, err, after[max(0, len(after)-30):])
 		}
 	}
-	d := document.NewDocument("a.py", []byte(file))
+	d := document.New("a.py", []byte(file))
 	for k := document.Whole; k < document.ViewKinds; k++ {
 		if d.View(k).Find([]string{"1", "2"}, document.Most); d.View(k).Keys != nil {
 			t.Errorf("view %d is built", k)

@@ -29,7 +29,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 	done, before := slices.Clone(found), match.Sorted(found)
 	for range maxRounds {
 		d.Shed()
-		next := document.NewDocument(d.Path, text)
+		next := document.New(d.Path, text)
 		next.Work = d.Work
 		var now []*match.Match
 		var later []*parse.Operation
@@ -82,7 +82,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 			continue
 		}
 		if next == nil {
-			next = document.NewDocument(d.Path, match.Merge(d, strict))
+			next = document.New(d.Path, match.Merge(d, strict))
 			next.Work = d.Work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match.Match) bool { return m.Op.Block < op.Block })

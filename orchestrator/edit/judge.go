@@ -19,7 +19,7 @@ import (
 // file of the package, so that only a response about one file is judged.
 func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, applied []Applied) []byte {
 	after, diff := string(text), slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil })
-	d := document.NewDocument(s.path, s.before)
+	d := document.New(s.path, s.before)
 	if !diff {
 		var kept []string
 		after, kept = guard.KeepImports(s.path, string(s.before), after)
@@ -29,9 +29,9 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 			}
 		}
 	}
-	bad := guard.GuardParse(d, ops, after)
+	bad := guard.CheckSyntax(d, ops, after)
 	if bad == nil {
-		bad = guard.GuardInterpreter(d, ops, after)
+		bad = guard.CheckInterpreter(d, ops, after)
 	}
 	if after == string(s.before) && after != string(text) {
 		bad = &problem.Problem{
@@ -40,7 +40,7 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 		}
 	}
 	if moved := strings.HasSuffix(s.path, ".go") && len(p.states) > 1; bad == nil && !diff && !moved {
-		bad = guard.GuardDefinitions(d, ops, after, s.whole != nil)
+		bad = guard.CheckDefinitions(d, ops, after, s.whole != nil)
 	}
 	if bad != nil {
 		p.problems = append(p.problems, *bad)

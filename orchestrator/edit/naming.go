@@ -21,7 +21,7 @@ import (
 func (p *planner) name(ops []*parse.Operation) error {
 	var unnamed []*parse.Operation
 	for _, op := range ops {
-		if reason := p.heed(op); reason != "" {
+		if reason := p.pathFromProse(op); reason != "" {
 			p.fault(op.Block, op.Path, problem.KindAmbiguous, reason, "name the file on a line of its own directly above the block")
 			op.Path = ""
 			continue

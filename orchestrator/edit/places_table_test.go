@@ -28,7 +28,7 @@ func TestTheTextAboveABlockIsHeeded(t *testing.T) {
 		"Send it to sub/w.py (w)\n": {"x.py", "sub/w.py"},
 	} {
 		op := &parse.Operation{Kind: parse.OpEdit, Path: "x.py", Above: above, Search: []string{"a"}, Replace: []string{"b"}}
-		reason := newPlanner(files, "").heed(op)
+		reason := newPlanner(files, "").pathFromProse(op)
 		if op.Path != want.path || (reason == "") != (want.other == "") || !strings.Contains(reason, "speaks of "+want.other) && reason != "" {
 			t.Errorf("%q: path %s, %q, want %+v", above, op.Path, reason, want)
 		}
@@ -38,11 +38,11 @@ func TestTheTextAboveABlockIsHeeded(t *testing.T) {
 func TestABlockOfNoFileNeedsNoHeed(t *testing.T) {
 	t.Parallel()
 	op := &parse.Operation{Kind: parse.OpEdit, Above: "In y.py:\n", Search: []string{"a"}, Replace: []string{"b"}}
-	if reason := newPlanner(tree{"y.py": "a\n"}, "").heed(op); reason != "" || op.Path != "" {
+	if reason := newPlanner(tree{"y.py": "a\n"}, "").pathFromProse(op); reason != "" || op.Path != "" {
 		t.Errorf("path %q, %q: the file is told by the lines", op.Path, reason)
 	}
 	op.Above = "../y.py\n"
-	if newPlanner(tree{"../y.py": "a\n"}, "").heed(op); op.Path != "" {
+	if newPlanner(tree{"../y.py": "a\n"}, "").pathFromProse(op); op.Path != "" {
 		t.Errorf("path %q outside the workspace was taken", op.Path)
 	}
 }

@@ -44,10 +44,10 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, explain.Binary(path, ops)
 	}
-	d := document.NewDocument(path, before)
+	d := document.New(path, before)
 	d.Work = w
 	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
-	ops = match.Dealt(d, ops)
+	ops = match.AssignEqualBlocks(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	if d.Work.Spent() {
@@ -68,7 +68,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 		applied = append(applied, chained...)
 		slices.SortStableFunc(applied, func(a, b Applied) int { return a.Block - b.Block })
 	}
-	if p := guard.GuardEdit(d, ops, len(after)); p != nil {
+	if p := guard.CheckEdit(d, ops, len(after)); p != nil {
 		return nil, nil, []problem.Problem{*p}
 	}
 	return after, applied, nil

@@ -224,7 +224,7 @@ func (p *planner) edge(s *fileState, op *parse.Operation) {
 // blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
 func (s *fileState) content() (d *document.Document, lo, hi int) {
 	if s.doc == nil {
-		s.doc = document.NewDocument(s.path, s.before)
+		s.doc = document.New(s.path, s.before)
 		s.hi = s.doc.Len()
 		for s.lo < s.hi && lex.Blank(s.doc.Raw(s.lo)) {
 			s.lo++
@@ -394,7 +394,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 			return
 		}
 		c.After = []byte(likeBefore(op.Text, s.before))
-		if g := guard.GuardSize(document.NewDocument(s.path, s.before), op.Block, len(c.After)); g != nil {
+		if g := guard.CheckSize(document.New(s.path, s.before), op.Block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
 		p.note(op, match.Content)
@@ -411,7 +411,7 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 // Content in JSON or tags comes with plain ends from any author; a file with
 // other ends would else change on every line.
 func likeBefore(text string, before []byte) string {
-	d := document.NewDocument("", before)
+	d := document.New("", before)
 	if d.EOL == "\r\n" && !strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}

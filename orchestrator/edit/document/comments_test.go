@@ -4,7 +4,7 @@ import "fmt"
 
 // A line in a string is no remark, whatever it looks like.
 func Example_remark() {
-	d := NewDocument("a.py", []byte("# a\nx = 1 # b\n\"\"\"\n# c\n\"\"\"\n"))
+	d := New("a.py", []byte("# a\nx = 1 # b\n\"\"\"\n# c\n\"\"\"\n"))
 	for i := range d.Len() {
 		fmt.Printf("%t %q\n", d.Remark(i), d.Tail(i))
 	}

@@ -34,24 +34,24 @@ type Document struct {
 	Off  []int32
 	EOL  string // the most frequent line end, for lines that are added
 	Lang *lex.Language
-	body string   // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
-	Busy bool     // many blocks: one index of all lines is cheaper than a search for each
-	Work *Work    // what may still be compared; nil for a text that no block is looked for in
-	Thin bool     // too many short lines for any index: only what a search of the text finds is found
-	seen sighting // the last block that was looked for
-	Told int      // problems that were explained
-	asks int      // how many were: a block of many pieces is as many blocks
+	body string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	Busy bool   // many blocks: one index of all lines is cheaper than a search for each
+	Work *Work  // what may still be compared; nil for a text that no block is looked for in
+	Thin bool   // too many short lines for any index: only what a search of the text finds is found
+	seen anchor // the last block that was looked for
+	Told int    // problems that were explained
+	asks int    // how many were: a block of many pieces is as many blocks
 
-	seldom   *rarity // which bytes it has seldom; nil until a text is looked for
-	written  script
-	indentBy byte           // the answer of IndentChar; 0 not known
-	steps    map[byte][]int // the widths of a level, by the character of the indentation
-	views    [ViewKinds]*view
-	Words    *WordView
-	parts    *lex.Scanned
+	frequency *byteFrequency // which bytes it has seldom; nil until a text is looked for
+	written   script
+	indentBy  byte           // the answer of IndentChar; 0 not known
+	steps     map[byte][]int // the widths of a level, by the character of the indentation
+	views     [ViewKinds]*view
+	Words     *WordView
+	parts     *lex.Scanned
 }
 
-// NewDocument cuts text into lines. A file whose only line ends are lone
+// New cuts text into lines. A file whose only line ends are lone
 // carriage returns is cut at those; anywhere else a lone one is content.
 //
 // The text is never decoded: bytes that are not UTF-8 are compared and
@@ -60,7 +60,7 @@ type Document struct {
 //
 // The text is copied once, with a newline before and after it: in a file
 // with plain ends that copy is what Exact searches as well.
-func NewDocument(path string, text []byte) *Document {
+func New(path string, text []byte) *Document {
 	d := &Document{Path: path, Sep: '\n', Lang: lex.LanguageOf(path)}
 	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {
 		text, d.Mark = rest, lex.BOM
@@ -90,7 +90,7 @@ func NewDocument(path string, text []byte) *Document {
 // Shed gives up what can be made again from the text, so that another document
 // has room; cut makes the lines again, and the rest comes when it is asked for.
 func (d *Document) Shed() {
-	d.Off, d.views, d.Words, d.parts, d.seen = nil, [ViewKinds]*view{}, nil, nil, sighting{}
+	d.Off, d.views, d.Words, d.parts, d.seen = nil, [ViewKinds]*view{}, nil, nil, anchor{}
 }
 
 // Cut fills in where the lines begin, unless it is known.
@@ -177,7 +177,7 @@ func (d *Document) EndNear(lo, hi int) string {
 // Plain returns the text as Exact searches it: every line ended by one "\n",
 // and one "\n" in front, so that a hit on whole lines needs no further check.
 //
-// For a file without carriage returns that is the copy that NewDocument made;
+// For a file without carriage returns that is the copy that New made;
 // only other files are rewritten. It is searched with the standard library's
 // substring search, which reads gigabytes a second.
 func (d *Document) Plain() string {

@@ -28,7 +28,7 @@ func TestADocumentIsCutAtItsLineEnds(t *testing.T) {
 		{"mark", "\ufeffa\n", []string{"a"}, []string{"\n"}, "\n"},
 		{"form feed", "\fa\n", []string{"\fa"}, []string{"\n"}, "\n"},
 	} {
-		d := NewDocument("a.txt", []byte(c.text))
+		d := New("a.txt", []byte(c.text))
 		var lines, ends []string
 		for i := range d.Len() {
 			lines, ends = append(lines, d.Line(i)), append(ends, d.End(i))
@@ -41,7 +41,7 @@ func TestADocumentIsCutAtItsLineEnds(t *testing.T) {
 
 func TestNewLinesEndAsTheirPlaceDoes(t *testing.T) {
 	t.Parallel()
-	d := NewDocument("", []byte("a\r\nb\nc\nd\ne"))
+	d := New("", []byte("a\r\nb\nc\nd\ne"))
 	for _, c := range []struct {
 		lo, hi int
 		want   string
@@ -75,7 +75,7 @@ func TestExactFindsWholeLinesOnly(t *testing.T) {
 		{"ab b ab", []int{0}},
 		{"c", nil},
 	} {
-		d := NewDocument("", []byte(text))
+		d := New("", []byte(text))
 		for _, busy := range []bool{false, true} {
 			d.Busy = busy
 			if got := d.FindExact(strings.Fields(c.search), Most); !slices.Equal(got, c.want) {
@@ -97,7 +97,7 @@ func TestIndentCharIsThatOfMostLines(t *testing.T) {
 		"a\r\n\tb\r\n\tc\r\n":  '\t',
 		"\tfirst line only\nb": '\t',
 	} {
-		if got := NewDocument("", []byte(text)).IndentChar(); got != want {
+		if got := New("", []byte(text)).IndentChar(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // linesOf makes a document from lines divided by "|".
 func linesOf(path, file string) *Document {
-	return NewDocument(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
+	return New(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
 }
 
 // A short text is counted whole; of a long one no more than the sample is read.
@@ -27,7 +27,7 @@ func TestARaritySamplesEvenly(t *testing.T) {
 		{"half of a text as long as the sample", strings.Repeat("a", sampled), 'a', sampled / 2},
 		{"a long text", strings.Repeat("a", 100*sampled), 'a', 1014}, // each 101st byte
 	} {
-		if got := newRarity(c.text)[c.of]; got != c.want {
+		if got := newByteFrequency(c.text)[c.of]; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestARaritySamplesEvenly(t *testing.T) {
 // A search from a byte on never looks back, and the empty text stands everywhere.
 func TestIndexFromAByteOn(t *testing.T) {
 	t.Parallel()
-	d := NewDocument("a.txt", []byte("one two one\ntwo one\n"))
+	d := New("a.txt", []byte("one two one\ntwo one\n"))
 	for _, c := range []struct {
 		s    string
 		at   int

@@ -20,7 +20,7 @@ func TestTheTailOfALine(t *testing.T) {
 		{"a.go", "x() /* a */ // b", " /* a */ // b"},
 		{"a.rb", "x = 1 # why", ""},
 	} {
-		d := NewDocument(c.path, []byte(c.line+"\n"))
+		d := New(c.path, []byte(c.line+"\n"))
 		if got := d.Tail(0); got != c.want {
 			t.Errorf("%q in %s: %q, want %q", c.line, c.path, got, c.want)
 		}

@@ -15,7 +15,7 @@ const (
 	Loose                       // indentation, trailing space and Unicode punctuation aside
 	LooseFilled                 // as loose, without blank lines
 	LooseCode                   // as loose, without blank lines and comments
-	ViewKinds
+	ViewKinds                   // how many there are
 )
 
 // A view is the lines of a file as numbers: equal lines, in this way of
@@ -41,7 +41,7 @@ const Rare = 32
 // View returns the view of that kind.
 //
 // It costs nothing until build: a strategy may ask for a view and be answered
-// by a sighting.
+// by an anchor.
 func (d *Document) View(k ViewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
@@ -199,7 +199,7 @@ func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 // lines of s the view kept. A place is an index into ids; where the view keeps
 // every line that is a line of the file.
 //
-// The cheap answers come first. A sighting tells of most blocks where they are;
+// The cheap answers come first. An anchor tells of most blocks where they are;
 // for the views that set lines aside it can only tell that they are nowhere.
 // Then the loose view serves the stricter ones: what stands by a strict view
 // stands by the loose one too, so that its few places need only be compared.
@@ -252,14 +252,14 @@ func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 // sighted returns up to limit lines of the file at which s stands, when the
 // file can be searched without numbers.
 //
-// s may have blank lines at its ends, which the sighting leaves out: they count
+// s may have blank lines at its ends, which the anchor leaves out: they count
 // when the lines are compared.
 func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
 	lo, hi := lex.Outer(s)
 	if lo == hi {
 		return nil, false
 	}
-	q := v.d.sight(s[lo:hi])
+	q := v.d.anchorOf(s[lo:hi])
 	if !q.suits(v.d, v.kind) {
 		return nil, false
 	}

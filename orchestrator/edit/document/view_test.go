@@ -33,7 +33,7 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 			return out
 		}
 		hay, needle := draw(1, 200, "hay"), draw(1, 5, "needle")
-		d := NewDocument("", []byte(strings.Join(hay, "\n")+"\n"))
+		d := New("", []byte(strings.Join(hay, "\n")+"\n"))
 		v := d.View(Whole)
 		v.build()
 		got, kept := v.Find(needle, math.MaxInt)
@@ -76,7 +76,7 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 		{"no comment", []string{"x = 1", "y = \"a\""}, []ViewKind{LooseCode}},
 		{"another token", []string{"x = 2"}, nil},
 	} {
-		d := NewDocument("a.py", []byte(text))
+		d := New("a.py", []byte(text))
 		for k := range ViewKinds {
 			places, _ := d.View(k).Find(c.search, Most)
 			if want := slices.Contains(c.found, k); (len(places) == 1) != want {
@@ -88,7 +88,7 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 
 func TestViewsNameTheLinesOfTheFile(t *testing.T) {
 	t.Parallel()
-	d := NewDocument("a.py", []byte("\n# c\nx\n\ny\n"))
+	d := New("a.py", []byte("\n# c\nx\n\ny\n"))
 	if got := d.View(LooseCode).build().lines; !slices.Equal(got, []int32{2, 4}) {
 		t.Errorf("the lines of code are %v, want 2 and 4", got)
 	}

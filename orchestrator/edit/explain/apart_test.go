@@ -27,7 +27,7 @@ func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 		{"another depth is another line", "  x|x", 1, 2, "1 2 true"},
 		{"nothing but repetition", strings.Repeat("x|", 40), 20, 21, "20 21 false"},
 	} {
-		d := document.NewDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
+		d := document.New("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
 		q := tellApart(d, c.lo, c.hi)
 		if got := fmt.Sprint(q.from, q.to, q.alone); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -40,7 +40,7 @@ func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 
 func TestAFileThatRepeatsItselfTooOftenIsGivenUp(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("", []byte(strings.Repeat("x = 1\n", 5000)))
+	d := document.New("", []byte(strings.Repeat("x = 1\n", 5000)))
 	if others, all := repeats(d, 0, 1); all || len(others) != maxRepeats {
 		t.Errorf("%d other places, all: %v", len(others), all)
 	}
@@ -52,7 +52,7 @@ func TestAFileThatRepeatsItselfTooOftenIsGivenUp(t *testing.T) {
 // The extent of a place is that of the text, whatever was set aside to find it.
 func TestThePlaceEndsWhereItsTextEnds(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("a.py", []byte("a = 1\n# why\n\nb = 2\nc = 3\n\nd = 4\n"))
+	d := document.New("a.py", []byte("a = 1\n# why\n\nb = 2\nc = 3\n\nd = 4\n"))
 	for search, want := range map[string]int{
 		"a = 1|# why||b = 2": 4, "a = 1|b = 2": 4, "a = 1|# ...|c = 3": 5, "a = 1": 1, "|a = 1||": 1, "a = 1|# why": 2, "a = 1|z = 9": 2,
 	} {

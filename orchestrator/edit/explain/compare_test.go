@@ -10,7 +10,7 @@ import (
 
 // fileOf aligns search with a file whose every line is in question.
 func fileOf(file, search string) (*document.Document, *alignment) {
-	d := document.NewDocument("a.py", []byte(file))
+	d := document.New("a.py", []byte(file))
 	return d, newAlignment(d, near{lo: 0, hi: d.Len()}, bars(search))
 }
 
@@ -83,7 +83,7 @@ func TestTheLinesThatAreMeantGrowAndShrink(t *testing.T) {
 		{"a brace outside does not count", "}|c = 3|d = 4", 1, 1, 4},
 		{"nothing in common", "x|y", 2, 2, 4},
 	} {
-		d := document.NewDocument("a.py", []byte("}\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n}\n"))
+		d := document.New("a.py", []byte("}\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n}\n"))
 		s := bars(c.search)
 		a := newAlignment(d, near{lo: c.at, hi: c.at + len(s)}, s)
 		if a.lo != c.lo || a.hi != c.hi {
@@ -95,7 +95,7 @@ func TestTheLinesThatAreMeantGrowAndShrink(t *testing.T) {
 func TestALongSearchIsComparedLineByLine(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSuffix(strings.Repeat("x = 1\n", maxAligned+50), "\n"), "\n")
-	d := document.NewDocument("a.py", []byte(strings.Join(lines, "\n")+"\n"))
+	d := document.New("a.py", []byte(strings.Join(lines, "\n")+"\n"))
 	lines[100] = "x = 2"
 	a := newAlignment(d, near{lo: 0, hi: d.Len()}, lines)
 	if got := a.differences(d); !strings.HasPrefix(got, "  your line 101: x = 2\n       line 101: x = 1\n") {

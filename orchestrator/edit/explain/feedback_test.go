@@ -11,7 +11,7 @@ import (
 func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
 	t.Parallel()
 	file := bars("alpha one two|beta one|gamma||alpha one|beta two|delta||alpha one two|beta three|gamma four||other")
-	d := document.NewDocument("a.txt", []byte(strings.Join(file, "\n")+"\n"))
+	d := document.New("a.txt", []byte(strings.Join(file, "\n")+"\n"))
 	for _, c := range []struct {
 		search string
 		want   []int // first lines, from 1, best first
@@ -38,7 +38,7 @@ func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
 
 func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
+	d := document.New("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
 	for replace, want := range map[string]int{
 		"    total = 100|}":        3,
 		"    total = 100 \t|}":     3,

@@ -10,7 +10,7 @@ import (
 
 // linesOf makes a document from lines divided by "|".
 func linesOf(path, file string) *document.Document {
-	return document.NewDocument(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
+	return document.New(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
 }
 
 // The lines that hold a text are named by number, unless they are too many.
@@ -23,10 +23,10 @@ func TestTheLinesWithAText(t *testing.T) {
 	if got := linesWith(d, "four"); got != nil {
 		t.Errorf("four: %v", got)
 	}
-	if got := linesWith(document.NewDocument("", []byte(strings.Repeat("x\n", mostHits))), "x"); len(got) != mostHits {
+	if got := linesWith(document.New("", []byte(strings.Repeat("x\n", mostHits))), "x"); len(got) != mostHits {
 		t.Errorf("%d lines of %d", len(got), mostHits)
 	}
-	if got := linesWith(document.NewDocument("", []byte(strings.Repeat("x\n", mostHits+1))), "x"); got != nil {
+	if got := linesWith(document.New("", []byte(strings.Repeat("x\n", mostHits+1))), "x"); got != nil {
 		t.Errorf("%d lines of a text that is too frequent", len(got))
 	}
 }

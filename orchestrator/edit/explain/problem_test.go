@@ -24,7 +24,7 @@ func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
 // The surroundings of a line that a parser stumbled over stop at the edges.
 func TestTheLinesAroundOne(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("", []byte("a\nb\nc\nd\ne\n"))
+	d := document.New("", []byte("a\nb\nc\nd\ne\n"))
 	for line, want := range map[int]string{
 		1: "     1 | a\n     2 : b\n",
 		2: "     1 : a\n     2 | b\n     3 : c\n",

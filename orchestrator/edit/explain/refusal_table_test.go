@@ -110,7 +110,7 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 // cannot be sent at all.
 func TestTheAdviceToCopyLines(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("a.py", []byte("one\ntwo\nthree\nfour\ncaf\xe9\n"+fill('w', shownWidth+1)+"\n"))
+	d := document.New("a.py", []byte("one\ntwo\nthree\nfour\ncaf\xe9\n"+fill('w', shownWidth+1)+"\n"))
 	for _, c := range []struct {
 		name    string
 		q       spot

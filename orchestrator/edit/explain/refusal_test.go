@@ -33,7 +33,7 @@ func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&b, "def part_%d(items):\n    total = %d\n    for item in items:\n        total += item.count_%d\n    return total\n\n\n", i, i, i%7)
 	}
-	d := document.NewDocument("a.py", []byte(b.String()))
+	d := document.New("a.py", []byte(b.String()))
 	at := 7 * 23 // the lines of part_23
 	lines := func(from, to int) []string {
 		var out []string
@@ -71,7 +71,7 @@ func TestNothingNearIsSaidPlainly(t *testing.T) {
 		{"an empty file", "", "x = 1"},
 		{"only braces in common", "{\n}\n", "class Stock {\n}"},
 	} {
-		d := document.NewDocument("a.py", []byte(c.file))
+		d := document.New("a.py", []byte(c.file))
 		p := notFound(d, &parse.Operation{Block: 1, Search: parse.SplitBody(c.search), Replace: []string{"y"}})
 		if p.Kind != problem.KindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
 			t.Errorf("%s: %+v", c.name, p)

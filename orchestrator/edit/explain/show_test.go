@@ -27,7 +27,7 @@ func TestAnExcerptNumbersItsLinesAndStaysShort(t *testing.T) {
 		{"not UTF-8", "\xff\n", 0, 1, 1, []string{"     1 | \ufffd\n"}},
 		{"nothing", "", 0, 1, 0, nil},
 	} {
-		d := document.NewDocument("", []byte(c.text))
+		d := document.New("", []byte(c.text))
 		got := Excerpt(d, c.lo, c.hi)
 		if n := strings.Count(got, "\n"); n != c.lines {
 			t.Errorf("%s: %d lines, want %d:\n%s", c.name, n, c.lines, got)
@@ -51,7 +51,7 @@ func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 		fill('x', shownWidth) + "\n": true, fill('x', shownWidth+1) + "\n": false,
 		strings.Repeat("x\n", shown): true, strings.Repeat("x\n", shown+1): false,
 	} {
-		d := document.NewDocument("", []byte(text))
+		d := document.New("", []byte(text))
 		if got := legible(d, shown, 0, d.Len()); got != want {
 			t.Errorf("%.20q: %v, want %v", text, got, want)
 		}
@@ -67,7 +67,7 @@ func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 
 func TestSurroundingsAreMarkedApartFromWhatToSend(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("", []byte("a\nb\nc\nd\ne\n"))
+	d := document.New("", []byte("a\nb\nc\nd\ne\n"))
 	if got, want := excerptIn(d, spot{from: 1, to: 3}, 0, 4), "     1 : a\n     2 | b\n     3 | c\n     4 : d\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -28,7 +28,7 @@ func TestParsable(t *testing.T) {
 		t.Error("the bound on bytes does not hold")
 	}
 	open := []byte(`{"a": [` + strings.Repeat("1,", maxTokens) + "2]}\n")
-	if p := GuardParse(document.NewDocument("a.json", open), []*parse.Operation{{Block: 1}}, string(open[:len(open)-2])); p == nil {
+	if p := CheckSyntax(document.New("a.json", open), []*parse.Operation{{Block: 1}}, string(open[:len(open)-2])); p == nil {
 		t.Error("JSON costs no tree and is not judged")
 	}
 }

@@ -28,7 +28,7 @@ type definition struct {
 // of fewer are two or three, which a change may well mean to take out.
 const manyDefinitions = 6
 
-// GuardDefinitions refuses an edit that drops a definition which the file
+// CheckDefinitions refuses an edit that drops a definition which the file
 // still uses and nothing else in it defines.
 //
 // It is deliberately narrow, since the gates run afterwards: only bare names
@@ -39,7 +39,7 @@ const manyDefinitions = 6
 // A file with "def total" and a call of total() that comes out with the call
 // alone is refused. It is not when the edit also imports or assigns another
 // total, nor when what is left is cart.total(): that may be any object's method.
-func GuardDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool) *problem.Problem {
+func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool) *problem.Problem {
 	before := d.Text
 	after = strings.TrimPrefix(after, lex.BOM)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
@@ -82,7 +82,7 @@ func dropped(d *document.Document, ops []*parse.Operation, g definition, line in
 		}
 	}
 	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
-	p.Nearest = explain.Around(document.NewDocument(d.Path, []byte(after)), line)
+	p.Nearest = explain.Around(document.New(d.Path, []byte(after)), line)
 	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
 	return p
 }

@@ -52,20 +52,20 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	return nil
 }
 
-// GuardEdit judges the result of the edits of one file.
-func GuardEdit(d *document.Document, ops []*parse.Operation, left int) *problem.Problem {
+// CheckEdit judges the result of the edits of one file.
+func CheckEdit(d *document.Document, ops []*parse.Operation, left int) *problem.Problem {
 	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil }) {
 		return nil
 	}
-	return GuardSize(d, ops[0].Block, left)
+	return CheckSize(d, ops[0].Block, left)
 }
 
-// GuardSize refuses a result of left bytes that lost more than half of the file.
+// CheckSize refuses a result of left bytes that lost more than half of the file.
 //
 // Emptying a file is a known failure of models that lose the thread: they
 // repeat a file's beginning and stop. Small files are exempt, because there
 // half of the text is soon reached by honest edits.
-func GuardSize(d *document.Document, block, left int) *problem.Problem {
+func CheckSize(d *document.Document, block, left int) *problem.Problem {
 	if d.Len() < guardLines || 2*left >= len(d.Text) {
 		return nil
 	}
@@ -76,9 +76,9 @@ func GuardSize(d *document.Document, block, left int) *problem.Problem {
 	}
 }
 
-// GuardInterpreter refuses a result in which something stands above the line
+// CheckInterpreter refuses a result in which something stands above the line
 // that names the interpreter of a script: there it is but a comment.
-func GuardInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
+func CheckInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {
 		return nil

@@ -123,8 +123,8 @@ func TestDefinitionsThatMayGo(t *testing.T) {
 		{"a.go", "package a\n\nfunc (x T) A() {}\n\nvar b = x.A\n", "package a\n\nvar b = x.A\n", false},
 		{"a.rb", "def f\nend\nf\n", "f\n", false},
 	} {
-		d := document.NewDocument(c.name, []byte(c.before))
-		p := GuardDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
+		d := document.New(c.name, []byte(c.before))
+		p := CheckDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
 		if (p != nil) != c.refused || p != nil && (p.Block != 3 || !slices.Equal(p.Lines, []int{strings.Count(c.after, "\n")})) {
 			t.Errorf("%s %q to %q: %+v", c.name, c.before, c.after, p)
 		}

@@ -93,13 +93,13 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 			if ext == ".go" {
 				before = []byte("package a\n")
 			}
-			d := document.NewDocument("a"+ext, before)
-			p := GuardParse(d, []*parse.Operation{{Block: 1}}, text)
+			d := document.New("a"+ext, before)
+			p := CheckSyntax(d, []*parse.Operation{{Block: 1}}, text)
 			if p != nil && (p.Block != 1 || p.Kind != problem.KindRefused || len(p.Lines) != 1) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
 			}
 			KeepImports("a"+ext, "import a\n", text)
-			GuardDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
+			CheckDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
 		}
 	}
 }
@@ -114,17 +114,17 @@ func TestAPanicOfAParserIsNoObjection(t *testing.T) {
 func TestLargeFilesAreLeftToTheGates(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("# line\n", maxParsed/7+1) + "x = (\n"
-	if p := GuardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text); p != nil {
+	if p := CheckSyntax(document.New("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text); p != nil {
 		t.Errorf("%+v", p)
 	}
-	if p := GuardParse(document.NewDocument("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text[len(text)-20:]); p == nil {
+	if p := CheckSyntax(document.New("a.py", []byte("x = 1\n")), []*parse.Operation{{Block: 1}}, text[len(text)-20:]); p == nil {
 		t.Error("the same in small is not refused")
 	}
 }
 
 func TestThePlaceIsALineAndAColumn(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("", []byte("ab\r\nc\n\nd"))
+	d := document.New("", []byte("ab\r\nc\n\nd"))
 	for at, want := range map[int]string{0: "1:1", 1: "1:2", 4: "2:1", 6: "3:1", 7: "4:1", 8: "4:2", 99: "4:2", -1: "1:1"} {
 		line, column := position(d, at)
 		if got := fmt.Sprintf("%d:%d", line, column); got != want {

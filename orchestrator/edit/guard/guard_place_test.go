@@ -79,7 +79,7 @@ func TestALineIsInsertedAtAnyPlace(t *testing.T) {
 		{"a\nb", 2, "a\nb\nx"},
 		{"a\r\nb", 2, "a\r\nb\r\nx"},
 	} {
-		if got := insert(document.NewDocument("", []byte(c.text)), c.at, "x"); got != c.want {
+		if got := insert(document.New("", []byte(c.text)), c.at, "x"); got != c.want {
 			t.Errorf("%q at %d: %q, want %q", c.text, c.at, got, c.want)
 		}
 	}
@@ -113,8 +113,8 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 		{6, 2, false, ""},
 		{5, 1, true, ""},
 	} {
-		d := document.NewDocument("x.py", []byte(strings.Join(all[:c.had], "")))
-		p := GuardDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
+		d := document.New("x.py", []byte(strings.Join(all[:c.had], "")))
+		p := CheckDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
 		if p == nil && c.reason != "" || p != nil && p.Reason != c.reason {
 			t.Errorf("%d of %d kept, whole %v: %+v", c.keeps, c.had, c.whole, p)
 		}
@@ -123,9 +123,9 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 
 func TestTheBlockThatHoldsTheDefinitionIsAtFault(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("x.py", []byte("def f(): ...\nf()\n"))
+	d := document.New("x.py", []byte("def f(): ...\nf()\n"))
 	ops := []*parse.Operation{{Block: 1, Search: []string{"f()"}}, {Block: 2, Search: []string{"def f(): ..."}}}
-	p := GuardDefinitions(d, ops, "f()\n", false)
+	p := CheckDefinitions(d, ops, "f()\n", false)
 	if p == nil || p.Block != 2 || !strings.Contains(p.Reason, "drops `def f`, which line 1") {
 		t.Errorf("%+v", p)
 	}
@@ -156,7 +156,7 @@ func TestAFileThatWasBrokenIsNotJudged(t *testing.T) {
 		{"x = [\n", "x = (\n", false},
 		{"x = [\n", "x = 1\n", false},
 	} {
-		p := GuardParse(document.NewDocument("x.py", []byte(c.before)), []*parse.Operation{{Block: 4}, {Block: 5}}, c.after)
+		p := CheckSyntax(document.New("x.py", []byte(c.before)), []*parse.Operation{{Block: 4}, {Block: 5}}, c.after)
 		if (p != nil) != c.refused || p != nil && p.Block != 0 {
 			t.Errorf("%q to %q: %+v", c.before, c.after, p)
 		}

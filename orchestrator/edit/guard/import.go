@@ -66,7 +66,7 @@ func KeepImports(name, before, after string) (text string, kept []string) {
 	}
 	// Each line put back moves those below, so the places are looked up anew.
 	for _, m := range back {
-		d := document.NewDocument(name, []byte(after))
+		d := document.New(name, []byte(after))
 		after = d.Mark + insert(d, placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
 		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
@@ -87,7 +87,7 @@ func (l *listing) alone(m imported, all []imported) imported {
 			return m
 		}
 	}
-	d := document.NewDocument("", []byte(l.text))
+	d := document.New("", []byte(l.text))
 	if m.hi == m.lo+1 {
 		m.text = d.Line(m.lo)
 	}

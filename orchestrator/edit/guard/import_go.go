@@ -120,7 +120,7 @@ func addGoImport(text, line string) string {
 	if err != nil {
 		return text
 	}
-	d := document.NewDocument("", []byte(text))
+	d := document.New("", []byte(text))
 	at, add := fset.Position(f.Name.End()).Line, "import "+line
 	if len(f.Imports) > 0 {
 		at = fset.Position(f.Imports[len(f.Imports)-1].End()).Line

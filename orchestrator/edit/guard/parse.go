@@ -32,7 +32,7 @@ const (
 	maxShellOpening = 4 << 10 // opening brackets
 )
 
-// GuardParse refuses a result that no longer parses, of a file that did.
+// CheckSyntax refuses a result that no longer parses, of a file that did.
 //
 // Go, JSON, TOML, YAML, XML and shell scripts have a parser in the process.
 // Python, JavaScript, TypeScript and CSS have none here that is safe on hostile
@@ -42,7 +42,7 @@ const (
 //
 // A file that did not parse before is let through whatever becomes of it: the
 // edit may be one step of its repair, and how many are left is not known here.
-func GuardParse(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
+func CheckSyntax(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	check := parserOf(d.Path)
 	if check == nil || len(after) > maxParsed || len(d.Text) > maxParsed {
 		return nil
@@ -55,7 +55,7 @@ func GuardParse(d *document.Document, ops []*parse.Operation, after string) *pro
 	if f == nil || check(d.Text) != nil {
 		return nil
 	}
-	now := document.NewDocument(d.Path, []byte(text))
+	now := document.New(d.Path, []byte(text))
 	line, column := position(now, f.At)
 	p := &problem.Problem{
 		Path: d.Path, Kind: problem.KindRefused, Lines: []int{line},

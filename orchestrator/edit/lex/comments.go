@@ -57,9 +57,9 @@ type Scanned struct {
 type state uint8
 
 const (
-	InCode    state = iota
-	inText          // in a string, or where the scanner is lost
-	InComment       // in a comment that began above
+	InCode    state = iota // in neither of the others
+	inText                 // in a string, or where the scanner is lost
+	InComment              // in a comment that began above
 )
 
 // scan returns the lines without the comments that the language has there:

@@ -11,11 +11,11 @@ import (
 type Grammar int
 
 const (
-	NoGrammar     Grammar = iota
-	PythonGrammar         // with f-strings read as code, as Python 3.12 does
-	ScriptGrammar         // JavaScript and TypeScript, templates read as code
-	MarkupGrammar         // the same with elements: JSX and TSX
-	StyleGrammar          // CSS
+	NoGrammar     Grammar = iota // a file in which no names are followed
+	PythonGrammar                // with f-strings read as code, as Python 3.12 does
+	ScriptGrammar                // JavaScript and TypeScript, templates read as code
+	MarkupGrammar                // the same with elements: JSX and TSX
+	StyleGrammar                 // CSS
 )
 
 // GrammarOf tells the grammar by the file's name. Plain .js holds elements in

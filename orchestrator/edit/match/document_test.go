@@ -12,7 +12,7 @@ func TestADocumentLosesNoByte(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`(\x{feff})?[a\r\n\t\x{fffd}]{0,20}`).Draw(t, "text")
-		d := document.NewDocument("", []byte(text))
+		d := document.New("", []byte(text))
 		got := d.Mark
 		for i := range d.Len() {
 			if d.Line(i)+d.End(i) != d.Raw(i) {

@@ -187,11 +187,11 @@ func within(d *document.Document, text string) []int {
 	return lines
 }
 
-// Dealt gives each of several equal blocks the line of a place of its own,
+// AssignEqualBlocks gives each of several equal blocks the line of a place of its own,
 // when their lines stand at just as many places: whichever block means which,
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
-func Dealt(d *document.Document, ops []*parse.Operation) []*parse.Operation {
+func AssignEqualBlocks(d *document.Document, ops []*parse.Operation) []*parse.Operation {
 	if len(ops) < 2 {
 		return ops
 	}

@@ -50,17 +50,17 @@ func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
 		{"class A:|def f(self):|b()", 6, 5}, // heads nothing in the section
 	} {
 		for _, ends := range []string{"\n", "\r\n"} {
-			d := document.NewDocument("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
+			d := document.New("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))
 			lo, hi, ok := section(d, strings.Split(c.headings, "|"))
 			if ok != (c.lo > 0) || ok && (lo+1 != c.lo || hi != c.hi) {
 				t.Errorf("%s: lines %d to %d, %v; want %d to %d", c.headings, lo+1, hi, ok, c.lo, c.hi)
 			}
 		}
 	}
-	if _, _, ok := section(document.NewDocument("x", []byte("a\n")), nil); ok {
+	if _, _, ok := section(document.New("x", []byte("a\n")), nil); ok {
 		t.Error("no heading heads the whole file")
 	}
-	long := document.NewDocument("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
+	long := document.New("x", []byte("a\n"+strings.Repeat(" b\n", maxSection+1)))
 	if _, _, ok := section(long, []string{"a"}); ok {
 		t.Error("a section beyond the bound was taken")
 	}
@@ -95,14 +95,14 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 		{"every place of one that differs in space", parse.Operation{Search: []string{" a "}, Every: true}, "[4]"},
 	} {
 		var lines []int
-		for _, p := range Find(document.NewDocument("x.txt", []byte(file)), &c.op).Places {
+		for _, p := range Find(document.New("x.txt", []byte(file)), &c.op).Places {
 			lines = append(lines, p.Lo+1)
 		}
 		if got := strings.TrimPrefix(fmt.Sprint(lines), "[]"); got != c.want {
 			t.Errorf("%s: lines %s, want %s", c.name, got, c.want)
 		}
 	}
-	shared := Find(document.NewDocument("x.txt", []byte("a\na\na\n")), &parse.Operation{Search: []string{"a", "a"}, Every: true})
+	shared := Find(document.New("x.txt", []byte("a\na\na\n")), &parse.Operation{Search: []string{"a", "a"}, Every: true})
 	if len(shared.Places) > 0 || len(shared.Ambiguous) == 0 {
 		t.Errorf("places that share lines: %+v", shared)
 	}
@@ -111,7 +111,7 @@ func TestHintsChooseAmongEqualPlacesOnly(t *testing.T) {
 func TestEqualBlocksAreDealtToEqualPlaces(t *testing.T) {
 	t.Parallel()
 	deal := func(file string, ops ...*parse.Operation) (lines []int) {
-		for _, op := range Dealt(document.NewDocument("x", []byte(file)), ops) {
+		for _, op := range AssignEqualBlocks(document.New("x", []byte(file)), ops) {
 			lines = append(lines, op.Line)
 		}
 		return lines

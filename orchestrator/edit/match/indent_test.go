@@ -13,7 +13,7 @@ import (
 func indents(file, search, replace string) string {
 	lines := func(s string) []string { return strings.Split(strings.ReplaceAll(s, ">", "\t"), "|") }
 	f, s, r := lines(file), lines(search), lines(replace)
-	d := document.NewDocument("a.py", []byte(strings.Join(f, "\n")+"\n"))
+	d := document.New("a.py", []byte(strings.Join(f, "\n")+"\n"))
 	groups := make([]group, len(s))
 	for i := range groups {
 		groups[i] = group{i, i + 1, i, i + 1}

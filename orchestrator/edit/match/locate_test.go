@@ -73,7 +73,7 @@ func TestEachStrategyFindsItsOwn(t *testing.T) {
 		{"one line left out", "a.py", "a = 1|x = 9|b = 2", "a = 1|b = 2", "nowhere"},
 		{"past the end", "a.py", "a = 1|b = 2", "b = 2|c = 3", "nowhere"},
 	} {
-		d := document.NewDocument(c.path, []byte(strings.Join(bars(c.file), "\n")+"\n"))
+		d := document.New(c.path, []byte(strings.Join(bars(c.file), "\n")+"\n"))
 		search := bars(c.search)
 		replace := search
 		if i := slices.IndexFunc(search, func(s string) bool { return s == "# ..." }); i < 0 {
@@ -90,7 +90,7 @@ func TestEachStrategyFindsItsOwn(t *testing.T) {
 func TestNoStrategyAcceptsAnotherToken(t *testing.T) {
 	t.Parallel()
 	file := bars("def level(items):|    total = 0|    for item in items:|        if item.count > limit:|            total += item.count * 2|    return total")
-	d := document.NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+	d := document.New("a.py", []byte(strings.Join(file, "\n")+"\n"))
 	spoilt := map[string]string{"level": "levels", "items": "item", "0": "1", "for": "or", ">": "<", "+=": "-=", "* 2": "* 3", "return": "yield", "count": "Count"}
 	tried := 0
 	for lo := range file {
@@ -117,7 +117,7 @@ func TestNoStrategyAcceptsAnotherToken(t *testing.T) {
 
 func TestABlockWhoseOnlyChangeIsInOuterBlankLinesIsNotGuessed(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("a.py", []byte("a = 1\nb = 2\n"))
+	d := document.New("a.py", []byte("a = 1\nb = 2\n"))
 	f, done := LocateStrict(d, []string{"", "b = 2"}, []string{"b = 2"})
 	if done || len(f.Places) > 0 {
 		t.Errorf("a blank line to remove that is not there was found: %s", located(f))

@@ -24,7 +24,7 @@ func TestLinesAtWhichATextStands(t *testing.T) {
 		{"a\r\nb\r\na\r\nb\r\n", "a\nb", []int{1, 3}},
 		{strings.Repeat("a\n", document.Most+3), "a", []int{1, 2, 3, 4, 5}}, // no more than are shown
 	} {
-		if got := within(document.NewDocument("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
+		if got := within(document.New("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %q: lines %v, want %v", c.text, c.file, got, c.want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestWhereABlockEnds(t *testing.T) {
 		{"x\n  a\n   b\n  c\n   d\n", 1, 3},
 		{"x\n  a\n   b\nc\n", 1, 3},
 	} {
-		if end, ok := bodyEnd(document.NewDocument("x", []byte(c.file)), c.at); !ok || end != c.want {
+		if end, ok := bodyEnd(document.New("x", []byte(c.file)), c.at); !ok || end != c.want {
 			t.Errorf("%q from %d: %d, %v, want %d", c.file, c.at, end, ok, c.want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
 		{" a|-b\r|+b", "a\nb", ""},        // and here none
 		{" a|-b\r|+b", "x\na\nb\r\n", ""}, // stands elsewhere
 	} {
-		op, d := taken(c.lines), document.NewDocument("x", []byte(c.file))
+		op, d := taken(c.lines), document.New("x", []byte(c.file))
 		at := Place{Lo: 0, Hi: len(op.Search), Strategy: Exact, Search: op.Search, Replace: op.Replace}
 		got := ""
 		for _, s := range Verbatim(op, d, []Place{at}) {

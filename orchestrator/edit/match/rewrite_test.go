@@ -12,7 +12,7 @@ import (
 // rewritten shows the splices of a block in one line each.
 func rewritten(t *testing.T, path, file, search, replace string) string {
 	t.Helper()
-	d := document.NewDocument(path, []byte(strings.Join(bars(file), "\n")+"\n"))
+	d := document.New(path, []byte(strings.Join(bars(file), "\n")+"\n"))
 	f := locate(d, bars(search), bars(replace))
 	if len(f.Places) != 1 {
 		t.Fatalf("%q in %q: %s", search, file, located(f))
@@ -78,7 +78,7 @@ func TestACommentThatTheBlockLeavesOutIsNeverLost(t *testing.T) {
 
 func TestIndentationThatCannotBeToldIsRefused(t *testing.T) {
 	t.Parallel()
-	d := document.NewDocument("a.go", []byte("a = 1\n    b = 2\n  c = 3\n"))
+	d := document.New("a.go", []byte("a = 1\n    b = 2\n  c = 3\n"))
 	p := Place{Lo: 0, Hi: 3, Search: bars("a = 1|b = 2|c = 3"), Replace: bars("a = 1|x = 0|y = 0|b = 2|c = 3")}
 	if _, err := Rewrite(d, p); !errors.Is(err, errIndent) {
 		t.Errorf("new lines between lines of any depth gave %v", err)
@@ -88,7 +88,7 @@ func TestIndentationThatCannotBeToldIsRefused(t *testing.T) {
 	if err != nil || len(s) != 1 || s[0].Text != "    b = 9\n" {
 		t.Errorf("a line in place of one gave %+v, %v", s, err)
 	}
-	d = document.NewDocument("a.py", []byte("a = 1\n    b = 2\n  c = 3\n"))
+	d = document.New("a.py", []byte("a = 1\n    b = 2\n  c = 3\n"))
 	if _, err := Rewrite(d, p); !errors.Is(err, errIndent) {
 		t.Errorf("a line in place of one at another depth, where depth has a meaning, gave %v", err)
 	}

@@ -56,7 +56,7 @@ func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
 		{"no elision", "def f():|    return a", "def f():", "nowhere"},
 		{"nothing but elisions", "# ...|# ...", "# ...|# ...", "nowhere"},
 	} {
-		d := document.NewDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
 		f, _ := locateElided(d, bars(c.search), bars(c.replace))
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -80,14 +80,14 @@ func TestReflowedLinesNeedEqualTokens(t *testing.T) {
 		{"the same string", "one(\"a  b\", two, three)", "robust 5-6"},
 		{"too little", "end|= 1", "nowhere"},
 	} {
-		d := document.NewDocument("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
+		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
 		f, _ := locateReflowed(d, bars(c.search), []string{"new"})
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 	twice := file + "|result = call(|first_argument, second_argument)"
-	d := document.NewDocument("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
+	d := document.New("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
 	f, _ := locateReflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
 	if got := located(f); got != "ambiguous [2 7]" {
 		t.Errorf("two places: %s", got)
@@ -104,7 +104,7 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 		{"blank line in the file", "a||b", "a|b", "[{0 1 0 1} {1 2 2 3}]"},
 		{"broken twice", "f(a,|b, c)", "f(a, b,|c)", "[{0 2 0 2}]"},
 	} {
-		d := document.NewDocument("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
+		d := document.New("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
 		w := d.WordView()
 		var ids []int32
 		var ends []int
@@ -140,7 +140,7 @@ func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
 		if rapid.Bool().Draw(t, "joined") {
 			search = []string{strings.Join(search, " ")}
 		}
-		part, all := document.NewDocument("a.json", []byte(file)), document.NewDocument("a.json", []byte(file))
+		part, all := document.New("a.json", []byte(file)), document.New("a.json", []byte(file))
 		all.WordView()
 		f, _ := locateReflowed(part, search, nil)
 		g, ok := locateReflowed(all, search, nil)

@@ -184,7 +184,7 @@ func TestTheCharacterOfIndentation(t *testing.T) {
 	for text, want := range map[string]byte{
 		"": ' ', "a\n": ' ', "a\n\tb\n": '\t', "a\n\tb\n b\n": ' ', "\ta\n\tb\n b\n": '\t', "a\n\t\t\t\tb\n c\n c\n": ' ',
 	} {
-		if got := document.NewDocument("a.py", []byte(text)).IndentChar(); got != want {
+		if got := document.New("a.py", []byte(text)).IndentChar(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -52,7 +52,7 @@ func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 		fresh := append([]int{0}, rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6).Draw(t, "new")...)
 		file := write(theirs, base, old, "old_")
 		text := "start\n" + strings.Join(file, "\n") + "\nend\n"
-		d := document.NewDocument("a.py", []byte(text))
+		d := document.New("a.py", []byte(text))
 		search, replace := write(ours, base, old, "old_"), write(ours, base, fresh, "new_")
 		f := locate(d, search, replace)
 		if len(f.Places) != 1 {

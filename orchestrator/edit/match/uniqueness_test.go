@@ -14,7 +14,7 @@ import (
 
 // lined makes a document of lines divided by "|", a tab written as "\t".
 func lined(path, lines string) *document.Document {
-	return document.NewDocument(path, []byte(strings.Join(bars(lines), "\n")+"\n"))
+	return document.New(path, []byte(strings.Join(bars(lines), "\n")+"\n"))
 }
 
 // Every strategy takes a place only when it is the only one: the same file
@@ -155,7 +155,7 @@ func TestABusyDocumentLocatesTheSame(t *testing.T) {
 		search := rapid.SliceOfN(line, 1, 3).Draw(t, "search")
 		var got []string
 		for _, busy := range []bool{false, true} {
-			d := document.NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+			d := document.New("a.py", []byte(strings.Join(file, "\n")+"\n"))
 			d.Busy = busy
 			got = append(got, located(locate(d, search, []string{"new"})))
 		}
@@ -178,7 +178,7 @@ func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 		for k := range search { // some lines are others, or are left out as blank ones
 			search[k] = rapid.SampledFrom([]string{search[k], search[k], "", "beta = 1", "  " + search[k]}).Draw(t, "line")
 		}
-		d := document.NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+		d := document.New("a.py", []byte(strings.Join(file, "\n")+"\n"))
 		f := locate(d, search, []string{"new"})
 		if len(f.Places) == 0 {
 			return

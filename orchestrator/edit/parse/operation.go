@@ -40,7 +40,7 @@ type Operation struct {
 	Above    string // the text above the block, when path is that of the block before
 	Prefixed string // path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
 
-	// What a form says of the place beyond the lines; see hint.go.
+	// What a form says of the place beyond the lines; see the hints of match.
 	Line   int      // where search begins, from 1; 0 when the form does not say
 	Under  []string // lines that head the section in which it stands, outermost first
 	Ending bool     // search ends where the file ends

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A sighting is where a block may stand, told by one of its lines: the longest,
+// An anchor is where a block may stand, told by one of its lines: the longest,
 // which is the likeliest to be missing from the file, and seldom stands in it
 // twice.
 //
@@ -18,7 +18,7 @@ import (
 // around them is anything compared. An index costs as much as many such
 // searches; it pays for many blocks, and it is needed where one text has
 // several forms or the line is frequent.
-type sighting struct {
+type anchor struct {
 	first *string // where the block's lines are kept, and how many they are: the question
 	n     int
 	known bool  // line and at are set, and at is complete
@@ -27,14 +27,14 @@ type sighting struct {
 	at    []int // the lines of the file that equal it, space around it aside
 }
 
-// sight looks for lines without blank ones around them. Each strategy asks
+// anchorOf looks for lines without blank ones around them. Each strategy asks
 // of the same lines, so the last answer is kept.
 // The question is told by the address of the lines: to compare their text
 // would cost what the answer saves.
-func (d *Document) sight(core []string) *sighting {
+func (d *Document) anchorOf(core []string) *anchor {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
-		*q = sighting{first: &core[0], n: len(core)}
+		*q = anchor{first: &core[0], n: len(core)}
 		if d.asks++; d.asks > ManyBlocks && !d.Thin {
 			d.Busy = true
 		}
@@ -45,9 +45,9 @@ func (d *Document) sight(core []string) *sighting {
 	return q
 }
 
-// suits reports whether the sighting is complete for views of kind k: the
+// suits reports whether the anchor is complete for views of kind k: the
 // loose ones see lines that are written with other characters too.
-func (q *sighting) suits(d *Document, k ViewKind) bool {
+func (q *anchor) suits(d *Document, k ViewKind) bool {
 	return q.known && (k < Loose || q.plain && d.script() != scriptForms)
 }
 
@@ -55,7 +55,7 @@ func (q *sighting) suits(d *Document, k ViewKind) bool {
 //
 // A line that holds the text among other text is left at its end, since it
 // cannot be the line itself.
-func (q *sighting) look(d *Document, core []string) {
+func (q *anchor) look(d *Document, core []string) {
 	key := ""
 	for i, s := range core {
 		if s = lex.TrimSpace(s); len(s) > len(key) {
@@ -87,7 +87,7 @@ func (d *Document) nowhere(s []string) bool {
 	if lo == hi {
 		return false
 	}
-	q := d.sight(s[lo:hi])
+	q := d.anchorOf(s[lo:hi])
 	around := func(at int) bool { return d.surrounded(s[lo:hi], q.line, at) }
 	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
 }

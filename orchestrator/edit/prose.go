@@ -9,15 +9,15 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// heed looks at the text above a block that has its path from the block before
+// pathFromProse looks at the text above a block that has its path from the block before
 // it. A line that is the name of a file gives the block that file; text that
 // speaks of another file in which the block has its place too leaves open
-// which one is meant, and heed returns why.
+// which one is meant, and pathFromProse returns why.
 //
 // The parser tells a name by its dot or slash, since it does not know the
 // files: "Makefile", a name with spaces and a name within a sentence are told
 // here. A block that went to the file before them would change the wrong one.
-func (p *planner) heed(op *parse.Operation) (reason string) {
+func (p *planner) pathFromProse(op *parse.Operation) (reason string) {
 	if lex.Blank(op.Above) {
 		return ""
 	}

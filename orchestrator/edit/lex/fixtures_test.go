@@ -1,6 +1,8 @@
-package explain
+package lex
 
-import "strings"
+import (
+	"strings"
+)
 
 // bars makes a text of lines divided by "|".
 func bars(s string) []string { return strings.Split(s, "|") }

@@ -1,6 +1,8 @@
-package lex
+package document
 
-import "strings"
+import (
+	"strings"
+)
 
 // bars makes a text of lines divided by "|".
 func bars(s string) []string { return strings.Split(s, "|") }

@@ -5,15 +5,15 @@ import "strings"
 // sampled is how many bytes of a file are read to learn which are seldom there.
 const sampled = 1024
 
-// A rarity tells how often each byte value stands in a sample of a file.
+// A byteFrequency tells how often each byte value stands in a sample of a file.
 //
 // It only says where a search is best begun, never what it finds, so that a
 // sample will do: a value that is not in it stands in the file seldom or never.
-type rarity [256]uint16
+type byteFrequency [256]uint16
 
-// newRarity samples the text evenly, all of it when it is short.
-func newRarity(text string) *rarity {
-	r := &rarity{}
+// newByteFrequency samples the text evenly, all of it when it is short.
+func newByteFrequency(text string) *byteFrequency {
+	r := &byteFrequency{}
 	step := 1 + len(text)/sampled
 	for i := 0; i < len(text); i += step {
 		r[text[i]]++
@@ -23,7 +23,7 @@ func newRarity(text string) *rarity {
 
 // least returns the index of the byte of s, which is not empty, that the file
 // has least often; of equals the first.
-func (r *rarity) least(s string) int {
+func (r *byteFrequency) least(s string) int {
 	best := 0
 	for i := 1; i < len(s) && r[s[best]] > 0; i++ {
 		if r[s[i]] < r[s[best]] {
@@ -55,10 +55,10 @@ func (d *Document) seek(at int, s string) int {
 	if s == "" {
 		return at
 	}
-	if d.seldom == nil {
-		d.seldom = newRarity(d.Text)
+	if d.frequency == nil {
+		d.frequency = newByteFrequency(d.Text)
 	}
-	k := d.seldom.least(s)
+	k := d.frequency.least(s)
 	key, lo := s[k], at
 	for stops := 0; at+len(s) <= len(d.Text); at++ {
 		i := strings.IndexByte(d.Text[at+k:], key)

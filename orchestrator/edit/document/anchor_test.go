@@ -27,7 +27,7 @@ func TestSightingsFindWhatNumbersFind(t *testing.T) {
 		search := rapid.SliceOfN(mixedLine(), 1, 3).Draw(t, "search")
 		text := []byte(strings.Join(file, "\n") + "\n")
 		for _, k := range []ViewKind{Whole, TrimmedEnd, Loose} {
-			v, w := NewDocument("a.py", text).View(k), NewDocument("a.py", text).View(k)
+			v, w := New("a.py", text).View(k), New("a.py", text).View(k)
 			got, ok := v.sighted(search, Most)
 			if !ok {
 				continue
@@ -52,7 +52,7 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 		file := rapid.SliceOfN(mixedLine(), 1, 10).Draw(t, "file")
 		search := rapid.SliceOfN(mixedLine(), 1, 4).Draw(t, "search")
 		for _, busy := range []bool{false, true} {
-			d := NewDocument("a.py", []byte(strings.Join(file, "\n")+"\n"))
+			d := New("a.py", []byte(strings.Join(file, "\n")+"\n"))
 			d.Busy = busy
 			nowhere, codeNowhere := d.nowhere(search), d.codeNowhere(search)
 			for k := range ViewKinds {
@@ -98,21 +98,21 @@ func TestCodeStandsNowhere(t *testing.T) {
 		{"no comment of several lines in the file", "a.go", "a()|c()|b()", "a()|b()", true},
 		{"only comments", "a.py", "a = 1", "# c", false},
 	} {
-		d := NewDocument(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
+		d := New(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
 		if got := d.codeNowhere(strings.Split(c.search, "|")); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// A line that stands in very many places is no help: the sighting says so,
+// A line that stands in very many places is no help: the anchor says so,
 // and the block is found all the same.
 func TestAFrequentLineIsNoSighting(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("alpha = 1\nb\n", 2*Rare) + "alpha = 1\nc\n"
-	d := NewDocument("a.py", []byte(file))
+	d := New("a.py", []byte(file))
 	search := []string{"alpha = 1", "c"}
-	if q := d.sight(search); q.known {
+	if q := d.anchorOf(search); q.known {
 		t.Errorf("%d places are taken for all of %d", len(q.at), 2*Rare+1)
 	}
 	if got := d.FindExact(search, Most); !slices.Equal(got, []int{4 * Rare}) {
@@ -123,14 +123,14 @@ func TestAFrequentLineIsNoSighting(t *testing.T) {
 // A block of very many pieces makes the document index its lines.
 func TestManyQuestionsMakeADocumentBusy(t *testing.T) {
 	t.Parallel()
-	d := NewDocument("a.py", []byte("alpha = 1\n"))
+	d := New("a.py", []byte("alpha = 1\n"))
 	for range ManyBlocks {
-		d.sight([]string{"alpha = 1"})
+		d.anchorOf([]string{"alpha = 1"})
 	}
 	if d.Busy {
 		t.Errorf("busy after %d blocks", ManyBlocks)
 	}
-	if d.sight([]string{"alpha = 1"}); !d.Busy {
+	if d.anchorOf([]string{"alpha = 1"}); !d.Busy {
 		t.Errorf("not busy after %d blocks", ManyBlocks+1)
 	}
 }
@@ -146,7 +146,7 @@ func TestTheScriptOfAFile(t *testing.T) {
 		"a\u00a0b":               scriptForms,
 		"cafe\u0301":             scriptForms,
 	} {
-		d := NewDocument("", []byte(text))
+		d := New("", []byte(text))
 		if first, again := d.script(), d.script(); first != want || again != want {
 			t.Errorf("%q: %d, then %d, want %d", text, first, again, want)
 		}

@@ -19,7 +19,7 @@ func TestIndexFindsWhatStringsFinds(t *testing.T) {
 		}
 		text := strings.Repeat(draw("text", 0, 12), rapid.IntRange(1, 60).Draw(t, "times"))
 		s := draw("s", 0, 6)
-		d := NewDocument("a.txt", []byte(text))
+		d := New("a.txt", []byte(text))
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")
 		want := strings.Index(text[at:], s)
 		if want >= 0 {
@@ -39,7 +39,7 @@ func TestIndexFindsWhatStringsFinds(t *testing.T) {
 // over on the way, and goes on from where it was.
 func TestIndexHandsOver(t *testing.T) {
 	t.Parallel()
-	d := NewDocument("a.txt", []byte(strings.Repeat("ab", 200)+"aab"))
+	d := New("a.txt", []byte(strings.Repeat("ab", 200)+"aab"))
 	for s, want := range map[string]int{"aab": 400, "bba": -1, "aba": 0} {
 		if got := d.Index(0, s); got != want {
 			t.Errorf("%q at %d, want %d", s, got, want)
@@ -61,7 +61,7 @@ func TestLeastByteOfAName(t *testing.T) {
 		{"query", "queries", 4},
 		{strings.Repeat("abc", 5000) + strings.Repeat("a", 5000), "acb", 1},
 	} {
-		if got := newRarity(c.text).least(c.name); got != c.want {
+		if got := newByteFrequency(c.text).least(c.name); got != c.want {
 			t.Errorf("%q in %.20q: at %d, want %d", c.name, c.text, got, c.want)
 		}
 	}

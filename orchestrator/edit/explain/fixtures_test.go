@@ -6,6 +6,9 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
+// bars makes a text of lines divided by "|".
+func bars(s string) []string { return strings.Split(s, "|") }
+
 // pairs makes operations of "search>replace" texts, lines divided by "|".
 func pairs(blocks ...string) []*parse.Operation {
 	var ops []*parse.Operation
@@ -19,3 +22,5 @@ func pairs(blocks ...string) []*parse.Operation {
 	}
 	return ops
 }
+
+func fill(c rune, n int) string { return strings.Repeat(string(c), n) }

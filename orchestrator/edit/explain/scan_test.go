@@ -1,7 +1,0 @@
-package explain
-
-import (
-	"strings"
-)
-
-func fill(c rune, n int) string { return strings.Repeat(string(c), n) }
