@@ -17,6 +17,13 @@
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
+//	orchestrator/edit/problem     what is wrong with a block, and the refusal that says so
+//	orchestrator/edit/lex         lines, tokens, comments and strings of each language
+//	orchestrator/edit/document    one file in lines, and where lines stand in it
+//	orchestrator/edit/parse       the forms of a response, read into operations
+//	orchestrator/edit/match       the one place that a block means, and its rewriting
+//	orchestrator/edit/explain     why a block has no one place, and what to send instead
+//	orchestrator/edit/guard       what a language says of the result: imports, definitions, syntax
 //	orchestrator/blame            which version brought a line, and what an undo leaves; pure
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps
@@ -49,10 +56,10 @@
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm,
 // agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
-// policy know workspace; edit knows workspace; blame knows edit; sandbox knows guest and
-// workspace; verify knows sandbox; run knows all of these but the store, which implements
-// the interfaces that run declares. Only cmd sees everything. The Docker client is imported
-// by sandbox alone and BuildKit's by images alone.
+// policy know workspace; edit knows workspace and the packages below it, of which blame
+// knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
+// these but the store, which implements the interfaces that run declares. Only cmd sees
+// everything. The Docker client is imported by sandbox alone and BuildKit's by images alone.
 //
 // The rules that everything obeys:
 //

@@ -19,6 +19,8 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -45,10 +47,10 @@ type batchQuestion struct {
 type batchAnswer struct {
 	id       json.RawMessage // as it came, null when the line had none
 	after    []byte
-	strategy edit.Strategy // the loosest of all blocks
-	err      string        // "" when the blocks were applied
-	kind     string        // as edit.Problem, of the first problem
-	took     time.Duration // of matching, applying and guarding
+	strategy match.Strategy // the loosest of all blocks
+	err      string         // "" when the blocks were applied
+	kind     string         // as edit.Problem, of the first problem
+	took     time.Duration  // of matching, applying and guarding
 }
 
 // editBatch answers the lines of standard input, each before the next is
@@ -179,7 +181,7 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 	// first, for counting.
 	if err != nil {
 		a.err, a.kind = err.Error(), "refused"
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
 			a.kind = refusal.Problems[0].Kind
 		}
@@ -264,15 +266,15 @@ func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
 
 // trust lists the strategies, the surest first, in the order of package
 // edit.
-var trust = []edit.Strategy{
-	edit.Creation, edit.Deletion, edit.Renaming, edit.ModeBits, edit.Content, edit.Hunk,
-	edit.Exact, edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust, edit.Chained,
+var trust = []match.Strategy{
+	match.Creation, match.Deletion, match.Renaming, match.ModeBits, match.Content, match.Hunk,
+	match.Exact, match.Stripped, match.Normalised, match.Indentation, match.Robust, match.Chained,
 }
 
 // loosest is the strategy among those of applied that asks for the most
 // trust, "" for none. One that is not in the list counts as looser than all.
-func loosest(applied []edit.Applied) edit.Strategy {
-	var worst edit.Strategy
+func loosest(applied []edit.Applied) match.Strategy {
+	var worst match.Strategy
 	at := -1
 	for _, a := range applied {
 		rank := slices.Index(trust, a.Strategy)

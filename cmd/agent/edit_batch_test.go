@@ -13,6 +13,7 @@ import (
 
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 )
 
@@ -154,15 +155,15 @@ func TestALineThatIsNotUTF8IsNotGuessedAt(t *testing.T) {
 func TestTheLoosestStrategyIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		in   []edit.Strategy
-		want edit.Strategy
+		in   []match.Strategy
+		want match.Strategy
 	}{
 		{nil, ""},
-		{[]edit.Strategy{edit.Exact}, edit.Exact},
-		{[]edit.Strategy{edit.Exact, edit.Indentation, edit.Stripped}, edit.Indentation},
-		{[]edit.Strategy{edit.Creation, edit.Exact}, edit.Exact},
-		{[]edit.Strategy{edit.Robust, edit.Normalised}, edit.Robust},
-		{[]edit.Strategy{edit.Robust, "quite new", edit.Exact}, "quite new"},
+		{[]match.Strategy{match.Exact}, match.Exact},
+		{[]match.Strategy{match.Exact, match.Indentation, match.Stripped}, match.Indentation},
+		{[]match.Strategy{match.Creation, match.Exact}, match.Exact},
+		{[]match.Strategy{match.Robust, match.Normalised}, match.Robust},
+		{[]match.Strategy{match.Robust, "quite new", match.Exact}, "quite new"},
 	} {
 		var applied []edit.Applied
 		for _, s := range c.in {

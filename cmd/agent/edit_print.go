@@ -10,6 +10,8 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify/policy"
@@ -31,7 +33,7 @@ type editDocument struct {
 	Diff   string        `json:"diff"`
 	Holds  []policy.Hold `json:"holds"`
 	// Refusal says block by block why the patch does not apply.
-	Refusal *edit.Refusal `json:"refusal"`
+	Refusal *problem.Refusal `json:"refusal"`
 	// Error is whatever else than 0 the command exits with.
 	Error *run.Problem `json:"error"`
 }
@@ -92,10 +94,10 @@ func (e *editing) show() error {
 
 // trust paints a strategy: what was not matched to the letter catches the
 // eye.
-func (e *editing) trust(pal term.Palette, s edit.Strategy) string {
+func (e *editing) trust(pal term.Palette, s match.Strategy) string {
 	// Colour is an aid only: the word is there in any case.
 	switch s {
-	case edit.Stripped, edit.Normalised, edit.Indentation, edit.Robust:
+	case match.Stripped, match.Normalised, match.Indentation, match.Robust:
 		return pal.Warn(string(s))
 	}
 	return string(s)

@@ -15,6 +15,7 @@ import (
 
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -60,7 +61,7 @@ func newHistory(t *testing.T) history {
 	h.begin(t, promotedRun, run.Analyzing, run.Verifying)
 	h.candidate(t, promotedRun, run.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(), Changeset: cs, Thought: "cheaper",
-		Edits:    []edit.Applied{{Block: 1, Path: "shop.py", Strategy: edit.Exact, Line: 1}},
+		Edits:    []edit.Applied{{Block: 1, Path: "shop.py", Strategy: match.Exact, Line: 1}},
 		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.10"}},
 		Unproven: []verify.Unproven{},
 	})

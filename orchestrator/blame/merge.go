@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 )
 
 // A Clash is a place where two changes of one text touch. First and Last are
@@ -74,7 +74,7 @@ func (h hunk) same(o hunk) bool {
 // hunks returns what makes lines of base, in order.
 // Which lines are the same is as edit.Align pairs them: for each of lines the index in base, or -1.
 func hunks(base, lines []string) (list []hunk) {
-	pairs := append(edit.Align(base, lines), len(base)) // the ends of both are a pair too
+	pairs := append(match.Align(base, lines), len(base)) // the ends of both are a pair too
 	first, at := 0, 0
 	for j, i := range pairs {
 		if i < 0 {

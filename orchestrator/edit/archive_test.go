@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -136,7 +137,7 @@ func escape(s string) string {
 func (c archive) outcome(t *testing.T) []txtar.File {
 	t.Helper()
 	cs, applied, err := edit.Apply(c.files, []byte(c.response), c.target)
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		if !cs.Empty() || applied != nil {
 			t.Errorf("a refusal came with %d changes and %d applied blocks", len(cs.Changes), len(applied))

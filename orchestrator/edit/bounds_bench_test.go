@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // TestRecordedCasesLeaveTheWorkUntouched measures how much of the work that
@@ -32,15 +35,15 @@ func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
 		if err := json.Unmarshal(line, &c); err != nil {
 			t.Fatal(err)
 		}
-		var ops []*operation
+		var ops []*parse.Operation
 		for i, b := range c.Blocks {
-			ops = append(ops, &operation{block: i + 1, path: c.Path, search: splitBody(b[0]), replace: splitBody(b[1])})
+			ops = append(ops, &parse.Operation{Block: i + 1, Path: c.Path, Search: parse.SplitBody(b[0]), Replace: parse.SplitBody(b[1])})
 		}
-		w := newWork()
-		w.open(len(c.Before))
-		all := w.left
+		w := document.NewWork()
+		w.Open(len(c.Before))
+		all := w.Left
 		editFile(c.Path, []byte(c.Before), ops, w)
-		if share := float64(all-w.left) / float64(all); share > most {
+		if share := float64(all-w.Left) / float64(all); share > most {
 			most, dearest = share, c.ID
 		}
 		n++

@@ -5,6 +5,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // dice returns n lines of one of two letters without a pattern.
@@ -18,9 +23,9 @@ func dice(seed uint64, n int) string {
 }
 
 // blocksOf makes n operations of what each makes of its number.
-func blocksOf(n int, search, replace func(i int) string) (ops []*operation) {
+func blocksOf(n int, search, replace func(i int) string) (ops []*parse.Operation) {
 	for i := range n {
-		ops = append(ops, &operation{block: i + 1, path: "a.py", search: splitBody(search(i)), replace: splitBody(replace(i))})
+		ops = append(ops, &parse.Operation{Block: i + 1, Path: "a.py", Search: parse.SplitBody(search(i)), Replace: parse.SplitBody(replace(i))})
 	}
 	return ops
 }
@@ -50,11 +55,11 @@ func TestWorkIsBounded(t *testing.T) {
 		"one long line, reflowed":   {strings.Repeat("call(alpha, beta) ", mib/18), 2000, line("call(alpha,\nbeta)\ncall(alpha%d\n"), text("c\n"), true},
 		"placeholders without file": {strings.Repeat("alpha = 1\n", mib/16), 2000, line("alpha beta %d\n"), text("# ... existing code ...\n"), false},
 	} {
-		w := newWork()
-		w.open(len(c.file))
-		all := w.left
+		w := document.NewWork()
+		w.Open(len(c.file))
+		all := w.Left
 		_, _, problems := editFile("a.py", []byte(c.file), blocksOf(c.n, c.search, c.replace), w)
-		if used := all - w.left; used > all+16*len(c.file) {
+		if used := all - w.Left; used > all+16*len(c.file) {
 			t.Errorf("%s: %d is compared, of %d allowed", name, used, all)
 		}
 		if spent := len(problems) == 1 && problems[0].Reason == overworked("a.py")[0].Reason; spent != c.spent {
@@ -99,9 +104,9 @@ func TestAThinFile(t *testing.T) {
 			t.Errorf("%q: %.300v, ends in %q", c.search, err, after[max(0, len(after)-30):])
 		}
 	}
-	d := newDocument("a.py", []byte(file))
-	for k := whole; k < viewKinds; k++ {
-		if d.view(k).find([]string{"1", "2"}, most); d.view(k).keys != nil {
+	d := document.New("a.py", []byte(file))
+	for k := document.Whole; k < document.ViewKinds; k++ {
+		if d.View(k).Find([]string{"1", "2"}, document.Most); d.View(k).Keys != nil {
 			t.Errorf("view %d is built", k)
 		}
 	}
@@ -114,54 +119,26 @@ func TestCrowded(t *testing.T) {
 		lines, size int
 		want        bool
 	}{
-		{lightLines, lightLines, false},
-		{lightLines + 1, lightLines + 1, true},
-		{2 * lightLines, 2*lightLines*lightLine - 1, true},
-		{2 * lightLines, 2 * lightLines * lightLine, false},
+		{lex.LightLines, lex.LightLines, false},
+		{lex.LightLines + 1, lex.LightLines + 1, true},
+		{2 * lex.LightLines, 2*lex.LightLines*lex.LightLine - 1, true},
+		{2 * lex.LightLines, 2 * lex.LightLines * lex.LightLine, false},
 	} {
-		if got := crowded(c.lines, c.size); got != c.want {
+		if got := lex.Crowded(c.lines, c.size); got != c.want {
 			t.Errorf("%d lines of %d bytes: %v", c.lines, c.size, got)
 		}
 	}
-	short := strings.Repeat("\n", lightLines+2)
+	short := strings.Repeat("\n", lex.LightLines+2)
 	_, _, err := ApplyBlocks("a.py", []byte("x\n"), []Block{{Search: "x\n", Replace: short}})
 	if err == nil || !strings.Contains(err.Error(), "send the change in several responses") {
 		t.Errorf("blocks: %v", err)
 	}
 	for _, response := range []string{
 		"<CREATE_FILE path='a'>" + short + "</CREATE_FILE>",
-		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lightLines+2) + `"}`,
+		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lex.LightLines+2) + `"}`,
 	} {
-		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
+		if _, err := parse.Parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
 			t.Errorf("response: %.200v", err)
-		}
-	}
-}
-
-// A text of too many tokens is left to the gates, one of as many bytes is not.
-func TestParsable(t *testing.T) {
-	t.Parallel()
-	if s := strings.Repeat("(", maxTokens+1); parsable(s) || !parsable(s[1:]) {
-		t.Error("the bound on tokens does not hold")
-	}
-	if s := strings.Repeat("word", maxParsed/4); !parsable(s) || parsable(s+"s") {
-		t.Error("the bound on bytes does not hold")
-	}
-	open := []byte(`{"a": [` + strings.Repeat("1,", maxTokens) + "2]}\n")
-	if p := guardParse(newDocument("a.json", open), []*operation{{block: 1}}, string(open[:len(open)-2])); p == nil {
-		t.Error("JSON costs no tree and is not judged")
-	}
-}
-
-// Imports that are dropped by the dozen go as asked: the file is not read
-// once for each.
-func TestManyDroppedImportsGo(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{maxDropped, maxDropped + 1} {
-		head, uses := many(n, "import m%d\n"), many(n, "m%d.f()\n")
-		after, kept := keepImports("a.py", head+uses, uses)
-		if want := n <= maxDropped; want != (len(kept) == n) || !want && after != uses {
-			t.Errorf("%d imports: %d are put back", n, len(kept))
 		}
 	}
 }
@@ -172,23 +149,10 @@ func TestAnEndOfBlankLines(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{maxEdge - 1: true, maxEdge + 1: false} {
 		p := newPlanner(nil, "")
-		op := &operation{block: 1, kind: opAppend, path: "a.txt", replace: []string{"y"}}
+		op := &parse.Operation{Block: 1, Kind: parse.OpAppend, Path: "a.txt", Replace: []string{"y"}}
 		p.edge(&fileState{path: "a.txt", before: []byte("x\n" + strings.Repeat("\n", n))}, op)
-		if got := op.kind == opEdit && op.line == 1 && len(op.search) == n+1; got != want || want == (len(p.problems) > 0) {
+		if got := op.Kind == parse.OpEdit && op.Line == 1 && len(op.Search) == n+1; got != want || want == (len(p.problems) > 0) {
 			t.Errorf("%d blank lines: %v, %v", n, got, p.problems)
-		}
-	}
-}
-
-// Tags and JSON values without number are refused before they are kept.
-func TestTooManyPieces(t *testing.T) {
-	t.Parallel()
-	for response, want := range map[string]string{
-		strings.Repeat("</EDIT>", maxTags+1):                    "tags",
-		"[" + strings.Repeat("{\"a\":1},", maxJSONValues) + "]": "values",
-	} {
-		if _, err := parse([]byte(response)); err == nil || !strings.Contains(err.Error(), fmt.Sprint("more than ", maxTags, " ", want)) {
-			t.Errorf("%.20s: %.300v", response, err)
 		}
 	}
 }
@@ -197,36 +161,12 @@ func TestTooManyPieces(t *testing.T) {
 func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("x = 1\n", 30)
-	_, _, problems := editFile("a.py", []byte(file), blocksOf(maxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), newWork())
+	_, _, problems := editFile("a.py", []byte(file), blocksOf(problem.MaxQuoted+2, func(int) string { return "x = 1\n" }, func(i int) string { return fmt.Sprint("y = ", i) }), document.NewWork())
 	for i, p := range problems {
-		if shown := p.Nearest != ""; p.Kind != kindAmbiguous || shown != (i < maxQuoted) || p.Advice == "" {
+		if shown := p.Nearest != ""; p.Kind != problem.KindAmbiguous || shown != (i < problem.MaxQuoted) || p.Advice == "" {
 			t.Errorf("problem %d: %s, shown %v, %q", i+1, p.Kind, shown, p.Advice)
 		}
 	}
-}
-
-// Bodies whose halves are very unequal are paired as far as the looks go,
-// and what is paired is right.
-func TestPivotsAreBounded(t *testing.T) {
-	t.Parallel()
-	// Each number stands twice up to where the number after it is cut off: one
-	// at a time is unique, always the last.
-	side := func(junk string) (lines []string) {
-		for i := 4000; i > 0; i-- {
-			lines = append(lines, fmt.Sprint(i), junk, fmt.Sprint(i+1), junk+junk)
-		}
-		return append(lines, "P", junk, "1")
-	}
-	a, b := append([]string{"s"}, side("q")...), append([]string{"t"}, side("v")...)
-	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
-	for j := range al.out {
-		al.out[j] = -1
-	}
-	al.between(a, b, 0, 0)
-	if al.left > 0 || al.left < -len(a)-len(b) {
-		t.Errorf("%d looks are left", al.left)
-	}
-	checkPairing(t, a, b, al.out)
 }
 
 // readings are files that count how often each is read.

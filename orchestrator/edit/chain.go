@@ -3,6 +3,12 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // maxRounds bounds how often blocks may build upon the result of others.
@@ -18,40 +24,40 @@ const maxRounds = 4
 // of the round before, so that a third block may build on the second;
 // positions in the outcome are those of the original, as for all other
 // blocks.
-func chain(d *document, text []byte, found []*match, missing []*operation) ([]byte, []Applied, []Problem) {
+func chain(d *document.Document, text []byte, found []*match.Match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
-	done, before := slices.Clone(found), sorted(found)
+	done, before := slices.Clone(found), match.Sorted(found)
 	for range maxRounds {
-		d.shed()
-		next := newDocument(d.path, text)
-		next.work = d.work
-		var now []*match
-		var later []*operation
+		d.Shed()
+		next := document.New(d.Path, text)
+		next.Work = d.Work
+		var now []*match.Match
+		var later []*parse.Operation
 		for _, op := range missing {
 			if m := matchChained(next, op, done); m != nil {
 				now = append(now, m)
 			} else {
 				later = append(later, op)
 			}
-			if d.work.spent() {
-				return nil, nil, overworked(d.path)
+			if d.Work.Spent() {
+				return nil, nil, overworked(d.Path)
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
-			d.cut()
-			return nil, nil, notFoundAll(d, later, missing, p) // those that are left cannot be judged
+			d.Cut()
+			return nil, nil, explain.NotFoundAll(d, later, missing, p) // those that are left cannot be judged
 		}
 		for _, m := range now {
-			applied = append(applied, Applied{Block: m.op.block, Path: d.path, Strategy: Chained, Line: originalLine(d, before, m.places[0].lo)})
+			applied = append(applied, Applied{Block: m.Op.Block, Path: d.Path, Strategy: match.Chained, Line: originalLine(d, before, m.Places[0].Lo)})
 		}
 		if missing = later; len(now) == 0 || len(missing) == 0 {
-			text = next.splice(now)
+			text = match.Merge(next, now)
 			break
 		}
-		text, done = next.splice(now), append(done, now...)
+		text, done = match.Merge(next, now), append(done, now...)
 	}
-	d.cut()
-	return text, applied, notFoundAll(d, missing, missing, nil)
+	d.Cut()
+	return text, applied, explain.NotFoundAll(d, missing, missing, nil)
 }
 
 // preferChained leaves for chain the blocks that only some strategy with
@@ -61,27 +67,28 @@ func chain(d *document, text []byte, found []*match, missing []*operation) ([]by
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
-func preferChained(d *document, ops []*operation, found []*match, missing []*operation, problems []Problem) ([]*match, []*operation, []Problem) {
+func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), loosely)
-	if d.thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
-	var next *document
+	var next *document.Document
 	for _, op := range ops {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			break
 		}
-		if op.hunk != nil || slices.ContainsFunc(strict, op.matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+		matched := func(m *match.Match) bool { return m.Op == op }
+		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
 			continue
 		}
 		if next == nil {
-			next = newDocument(d.path, d.splice(strict))
-			next.work = d.work
+			next = document.New(d.Path, match.Merge(d, strict))
+			next.Work = d.Work
 		}
-		earlier := slices.ContainsFunc(strict, func(m *match) bool { return m.op.block < op.block })
+		earlier := slices.ContainsFunc(strict, func(m *match.Match) bool { return m.Op.Block < op.Block })
 		if earlier && standsStrictly(next, op) {
-			found = slices.DeleteFunc(found, op.matched)
-			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Block == op.block })
+			found = slices.DeleteFunc(found, matched)
+			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.Block })
 			missing = append(missing, op)
 		}
 	}
@@ -89,18 +96,15 @@ func preferChained(d *document, ops []*operation, found []*match, missing []*ope
 }
 
 // loosely reports whether something more than space had to be set aside.
-func loosely(m *match) bool {
-	s := m.places[0].strategy
-	return s != Exact && s != Stripped
+func loosely(m *match.Match) bool {
+	s := m.Places[0].Strategy
+	return s != match.Exact && s != match.Stripped
 }
 
-// matched reports whether m is the match of op.
-func (op *operation) matched(m *match) bool { return m.op == op }
-
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
-func standsStrictly(d *document, op *operation) bool {
-	f, _ := locateStrict(d, op.search, op.replace)
-	return len(f.places)+len(f.ambiguous) > 0
+func standsStrictly(d *document.Document, op *parse.Operation) bool {
+	f, _ := match.LocateStrict(d, op.Search, op.Replace)
+	return len(f.Places)+len(f.Ambiguous) > 0
 }
 
 // matchChained matches op in the text that the blocks done have produced,
@@ -109,20 +113,20 @@ func standsStrictly(d *document, op *operation) bool {
 //
 // A block before them all cannot have been written against their result: if
 // its lines only turn up there, that is chance.
-func matchChained(next *document, op *operation, done []*match) *match {
-	if op.every || !slices.ContainsFunc(done, func(m *match) bool { return m.op.block < op.block }) {
+func matchChained(next *document.Document, op *parse.Operation, done []*match.Match) *match.Match {
+	if op.Every || !slices.ContainsFunc(done, func(m *match.Match) bool { return m.Op.Block < op.Block }) {
 		return nil
 	}
-	f, _ := locateStrict(next, op.search, op.replace)
-	if len(f.places) != 1 {
+	f, _ := match.LocateStrict(next, op.Search, op.Replace)
+	if len(f.Places) != 1 {
 		return nil
 	}
-	s, err := rewrite(next, f.places[0])
+	s, err := match.Rewrite(next, f.Places[0])
 	if err != nil {
 		return nil
 	}
-	m := &match{op: op, places: f.places, splices: s}
-	op.endings(next, m)
+	m := &match.Match{Op: op, Places: f.Places, Splices: s}
+	match.Endings(op, next, m)
 	return m
 }
 
@@ -132,17 +136,17 @@ func matchChained(next *document, op *operation, done []*match) *match {
 //
 // It is for the report alone. Positions that the splices do not touch are
 // exact; a line that was put in has the line it was put at.
-func originalLine(d *document, splices []splice, at int) int {
+func originalLine(d *document.Document, splices []match.Splice, at int) int {
 	shift := 0
 	for _, s := range splices {
-		grown := strings.Count(s.text, string(d.sep)) // each of its lines has an end
-		if at < s.lo+shift {
+		grown := strings.Count(s.Text, string(d.Sep)) // each of its lines has an end
+		if at < s.Lo+shift {
 			break
 		}
-		if at < s.lo+shift+grown {
-			return s.lo + 1
+		if at < s.Lo+shift+grown {
+			return s.Lo + 1
 		}
-		shift += grown - (s.hi - s.lo)
+		shift += grown - (s.Hi - s.Lo)
 	}
 	return at - shift + 1
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // corpusEnv names the file of recorded cases, one JSON object a line.
@@ -88,7 +89,7 @@ func TestNearMissesAreShown(t *testing.T) {
 		start := time.Now()
 		_, _, err := edit.ApplyBlocks(c.Path, []byte(c.Before), c.blocks())
 		spent := time.Since(start)
-		var r *edit.Refusal
+		var r *problem.Refusal
 		if !errors.As(err, &r) {
 			continue
 		}
@@ -131,7 +132,7 @@ func TestTheRecordedRefusalsTeach(t *testing.T) {
 	all := map[string]*tally{}
 	for _, c := range corpus(t) {
 		_, _, err := edit.ApplyBlocks(c.Path, []byte(c.Before), c.blocks())
-		var r *edit.Refusal
+		var r *problem.Refusal
 		if c.Expect == "apply" || !errors.As(err, &r) {
 			continue
 		}
@@ -204,8 +205,8 @@ const mostTries = 4
 // onlyGuarded reports whether nothing but the guards on the result, which come
 // after every block has found its place, refused a response.
 func onlyGuarded(err error) bool {
-	var r *edit.Refusal
-	return errors.As(err, &r) && !slices.ContainsFunc(r.Problems, func(p edit.Problem) bool {
+	var r *problem.Refusal
+	return errors.As(err, &r) && !slices.ContainsFunc(r.Problems, func(p problem.Problem) bool {
 		return !strings.HasPrefix(p.Reason, "the file would no longer parse") && !strings.HasPrefix(p.Reason, "the edit drops ")
 	})
 }

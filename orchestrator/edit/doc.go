@@ -7,12 +7,16 @@
 //
 //   - parse reads the response, in whichever form it is written, into
 //     operations. All forms mean the same few operations.
-//   - locate finds the one place in the original text that a block means, by
-//     the five strategies in order of trust.
-//   - rewrite turns a place and its replacement into splices: only the lines
-//     that the block changes, indented as the file is.
-//   - plan checks the splices of all blocks against one another, applies them,
-//     guards the result and builds the changeset.
+//   - match finds the one place in the original text that a block means, by
+//     the five strategies in order of trust, and turns the place and its
+//     replacement into splices: only the lines that the block changes, indented
+//     as the file is.
+//   - guard judges the result of all blocks by what the language of the file says.
+//   - plan, here, checks the splices of all blocks against one another, applies
+//     them and builds the changeset; what no place was found for goes to explain.
+//
+// Below them stand document, one file in lines with the indexes in which places are
+// looked up; lex, what the languages say of a line; and problem, what a refusal is made of.
 //
 // The forms, each told by how it begins; a response in two of them is refused:
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 func ExampleApply() {
@@ -25,7 +27,7 @@ return total
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(edit.Thought([]byte(response)))
+	fmt.Println(parse.Thought([]byte(response)))
 	fmt.Printf("%+v\n", applied[0])
 	fmt.Printf("%s", cs.Changes[0].After)
 	// Output:
@@ -47,7 +49,7 @@ func ExampleRefusal() {
     return 0
 </REPLACE>
 </EDIT>`), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		fmt.Println(refusal)
 	}

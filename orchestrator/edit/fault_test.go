@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // A work is a file in one language and an edit of it, whose result is known.
@@ -259,7 +260,7 @@ func TestHarmfulFaultsAreRefusedInEveryLanguage(t *testing.T) {
 		for _, f := range harmful {
 			file, b, _ := f.spoil(w)
 			got, applied, err := edit.ApplyBlocks(w.path, []byte(file), []edit.Block{b})
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) {
 				t.Errorf("%s, %s: applied by %v, %v\n%s", w.path, f.name, applied, err, got)
 			}
@@ -280,7 +281,7 @@ func TestCommentsOfTheUserSurvive(t *testing.T) {
 			_, b, _ := w.sound()
 			file := text(slices.Insert(slices.Clone(w.file), at, w.comment))
 			got, _, err := edit.ApplyBlocks(w.path, []byte(file), []edit.Block{b})
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			switch {
 			case err == nil && strings.Count(string(got), w.comment) == 1:
 				kept++

@@ -3,16 +3,18 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/problem"
 )
 
 // refused returns the text of the refusal of a response.
 func refused(t *testing.T, w tree, response string) string {
 	t.Helper()
 	cs, applied, err := Apply(w, []byte(response), "")
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("applied, or another error: %v, %v", applied, err)
 	}
@@ -97,7 +99,7 @@ func TestAmbiguousPlacesAreCountedAndShown(t *testing.T) {
 		switch {
 		case n == 2:
 			want = "SEARCH stands at 2 places, lines 3 and 11\n"
-		case n >= most:
+		case n >= document.Most:
 			want = "SEARCH stands at 5 or more places, lines 3, 11, 19, 27 and 35\n"
 		}
 		if !strings.Contains(got, want) {
@@ -123,82 +125,6 @@ func TestFilesOfTheSameNameAreProposed(t *testing.T) {
 	} {
 		if got := refused(t, w, tagged(name, "x", "y")); !strings.HasSuffix(got, "\n  → "+want) {
 			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
-func TestTheNearestPlacesAreRankedAndApart(t *testing.T) {
-	t.Parallel()
-	file := bars("alpha one two|beta one|gamma||alpha one|beta two|delta||alpha one two|beta three|gamma four||other")
-	d := newDocument("a.txt", []byte(strings.Join(file, "\n")+"\n"))
-	for _, c := range []struct {
-		search string
-		want   []int // first lines, from 1, best first
-	}{
-		{"alpha one two|beta one|delta", []int{5, 1}},
-		{"alpha one two|beta three|gamma", []int{9, 1}},
-		{"|alpha one two|beta three|gamma|", []int{9, 1}},
-		{"other|zebra", []int{13}},
-		{"zebra|quagga", nil},
-		{"", nil},
-	} {
-		var got []int
-		for _, n := range nearest(d, bars(c.search)) {
-			got = append(got, n.lo+1)
-			if n.score <= 0 || n.score > 1 || n.lo < 0 || n.hi > d.len() {
-				t.Errorf("%q: %+v", c.search, n)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%q: %v, want %v", c.search, got, c.want)
-		}
-	}
-}
-
-func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
-	t.Parallel()
-	d := newDocument("a.py", []byte("def f():\n    return 1\n\n    total = 100\n}\n"))
-	for replace, want := range map[string]int{
-		"    total = 100|}":        3,
-		"    total = 100 \t|}":     3,
-		"total = 100|}":            -1, // indented otherwise
-		"||def f():|    return 1|": 0,
-		"    total = 100":          -1, // eleven bytes: too little
-		"total = 100|":             -1,
-		"}":                        -1,
-		"":                         -1,
-		"def f():|    return 2":    -1,
-		"    return 1|total = 100": -1, // the file has a blank line between
-	} {
-		at, ok := standing(d, bars(replace))
-		if ok != (want >= 0) || ok && at != want {
-			t.Errorf("%q stands at %d, %v; want %d", replace, at, ok, want)
-		}
-	}
-}
-
-func TestThoughtIsFoundWhereverItStands(t *testing.T) {
-	t.Parallel()
-	for response, want := range map[string]string{
-		tagBlock + "<THOUGHT>\nafter\n</THOUGHT>":           "after",
-		"<THINK>one</THINK><THOUGHT>two</THOUGHT>":          "two",
-		"<THOUGHT>one</THOUGHT><THOUGHT>two</THOUGHT>":      "one",
-		"<THOUGHT> </THOUGHT>" + tagBlock:                   "",
-		"</THOUGHT>stray" + tagBlock:                        "",
-		"<THINK>only</THINK>":                               "",
-		"<THOUGHT>a\n<CREATE_FILE x>b</CREATE_FILE>":        "a",
-		"<THOUGHT>one\r\ntwo\r\n</THOUGHT>":                 "one\r\ntwo",
-		"<THOUGHT n=\"1\">why</THOUGHT>":                    "why",
-		"<THOUGHT>" + fill('x', maxThought) + "</THOUGHT>":  fill('x', maxThought),
-		"<THOUGHT>" + fill('x', maxThought) + "y</THOUGHT>": fill('x', maxThought),
-	} {
-		if got := Thought([]byte(response)); got != want {
-			t.Errorf("%.60q: %.60q, want %.60q", response, got, want)
-		}
-	}
-	for n, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 4: "aéb", 9: "aéb"} {
-		if got := clip("aéb", n); got != want {
-			t.Errorf("%d bytes: %q, want %q", n, got, want)
 		}
 	}
 }

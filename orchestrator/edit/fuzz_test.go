@@ -11,6 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // fuzzed is the workspace that fuzzed responses meet.
@@ -61,7 +64,7 @@ func checkResponse(t *testing.T, response []byte) {
 		}
 		return
 	}
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("not a refusal: %v", err)
 	}
@@ -71,7 +74,7 @@ func checkResponse(t *testing.T, response []byte) {
 	if utf8.Valid(response) && !utf8.ValidString(err.Error()) {
 		t.Fatalf("the refusal is not UTF-8: %q", err)
 	}
-	edit.Thought(response)
+	parse.Thought(response)
 }
 
 func FuzzTags(f *testing.F) {
@@ -132,7 +135,7 @@ func FuzzMatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, before, search, replace string) {
 		after, applied, err := edit.ApplyBlocks(path, []byte(before), []edit.Block{{Search: search, Replace: replace}})
 		if err != nil {
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) || refusal.Error() == "" {
 				t.Fatalf("not a refusal: %v", err)
 			}
@@ -141,7 +144,7 @@ func FuzzMatch(f *testing.F) {
 		if string(after) == before {
 			t.Fatal("applied and changed nothing")
 		}
-		if applied[0].Strategy != edit.Exact || strings.ContainsAny(before+search+replace, "\r\ufeff") || strings.Contains(replace, "```") {
+		if applied[0].Strategy != match.Exact || strings.ContainsAny(before+search+replace, "\r\ufeff") || strings.Contains(replace, "```") {
 			return
 		}
 		end := func(s string) string {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // TestHostileFormsComeToAnEnd reads responses of a mebibyte in the forms that
@@ -50,7 +52,7 @@ func TestHostileFormsComeToAnEnd(t *testing.T) {
 		"renames":               fill("<RENAME_FILE from='a' to='b'/>\n", mib),
 		"thoughts in a body":    "<EDIT file=a>\n<SEARCH>\n" + fill("<think>\n</think>\n", mib) + "</SEARCH>\n<REPLACE>\nx\n",
 		"marker numbers":        "<<<<<<< SEARCH\n" + fill(":start_line:1\n", mib) + "=======\n>>>>>>> REPLACE\n",
-		"appends":               "{\"path\":\"a.txt\",\"edits\":[" + strings.Repeat("{\"type\":\"append\",\"content\":\"y\"},", edit.MaxBlocks) + "]}",
+		"appends":               "{\"path\":\"a.txt\",\"edits\":[" + strings.Repeat("{\"type\":\"append\",\"content\":\"y\"},", parse.MaxBlocks) + "]}",
 	} {
 		t.Run(name, func(t *testing.T) { refusesInBounds(t, response) })
 	}
@@ -60,25 +62,25 @@ func TestHostileFormsComeToAnEnd(t *testing.T) {
 // equal, or nearly so.
 func TestHostilePlacesComeToAnEnd(t *testing.T) {
 	t.Parallel()
-	equal := strings.Repeat("<EDIT file='f.py'><SEARCH>a</SEARCH><REPLACE>b</REPLACE></EDIT>\n", edit.MaxBlocks)
+	equal := strings.Repeat("<EDIT file='f.py'><SEARCH>a</SEARCH><REPLACE>b</REPLACE></EDIT>\n", parse.MaxBlocks)
 	sections := ""
 	for i := range 500 {
 		sections += fmt.Sprintf("@@ a line %d\n-a\n+b%d\n", i, i)
 	}
 	for name, c := range map[string]struct{ file, response string }{
 		"equal blocks":           {fill("a\n", mib), equal},
-		"as many equal blocks":   {strings.Repeat("a\n", edit.MaxBlocks), equal},
+		"as many equal blocks":   {strings.Repeat("a\n", parse.MaxBlocks), equal},
 		"every place":            {fill("a\n", mib), `{"path":"f.py","old":"a","new":"b","replace_all":true}`},
 		"every place, of two":    {fill("a\n", mib), `{"path":"f.py","old":"a\na","new":"b","replace_all":true}`},
 		"every place, on a line": {fill("a", mib), `{"path":"f.py","old":"a","new":"b","replace_all":true}`},
 		"a line":                 {fill("a\n", mib), "<EDIT file='f.py' line='77'><SEARCH>a</SEARCH><REPLACE>b</REPLACE></EDIT>"},
 		"sections":               {distinct("a", 20000) + fill("a\n", mib/8), "*** Begin Patch\n*** Update File: f.py\n" + sections + "*** End Patch\n"},
-		"appends":                {fill("a\n", mib), "{\"path\":\"f.py\",\"edits\":[" + strings.Repeat("{\"type\":\"append\",\"content\":\"y\"},", edit.MaxBlocks) + "]}"},
+		"appends":                {fill("a\n", mib), "{\"path\":\"f.py\",\"edits\":[" + strings.Repeat("{\"type\":\"append\",\"content\":\"y\"},", parse.MaxBlocks) + "]}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cs, _, err := edit.Apply(memory{text: map[string]string{"f.py": c.file}}, []byte(c.response), "")
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("got %v", err)
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 const mib = 1 << 20
@@ -53,7 +55,7 @@ func refusesInBounds(t *testing.T, response string) {
 	t.Helper()
 	t.Parallel()
 	_, _, err := edit.Apply(fuzzed(), []byte(response), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
 	}
@@ -107,7 +109,7 @@ func TestHostileFilesComeToAnEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			after, _, err := edit.ApplyBlocks("a.py", []byte(c.before), c.blocks)
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("got %v", err)
 			}
@@ -199,7 +201,7 @@ func allocates(t *testing.T, name string, times float64, size int, run func() er
 	runtime.ReadMemStats(&was)
 	err := run()
 	runtime.ReadMemStats(&is)
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -249,7 +251,7 @@ func TestHostilePatchesAllocateLittle(t *testing.T) {
 		"TOML":            {"a.toml", "a = [\n" + fill("1,\n", mib) + "2]\nz = 1\n", "<EDIT file='a.toml'><SEARCH>z = 1</SEARCH><REPLACE>z = 2</REPLACE></EDIT>"},
 		"Go":              {"a.go", "package a\n\nvar z = 1\nfunc f() {\n" + fill("a()\n", mib/2) + "}\n", "<EDIT file='a.go'><SEARCH>var z = 1</SEARCH><REPLACE>var z = 2</REPLACE></EDIT>"},
 		"a blank file":    {"a.py", "x\n", "<CREATE_FILE path='b.py'>\n" + fill("\n", mib) + "</CREATE_FILE>"},
-		"blank and added": {"a.py", "x\n" + fill("\n", mib), `{"path":"a.py","edits":[` + strings.Repeat(`{"type":"append","content":"y"},`, edit.MaxBlocks) + "]}"},
+		"blank and added": {"a.py", "x\n" + fill("\n", mib), `{"path":"a.py","edits":[` + strings.Repeat(`{"type":"append","content":"y"},`, parse.MaxBlocks) + "]}"},
 	} {
 		allocates(t, name, 20, len(c.file)+len(c.response), func() error {
 			_, _, err := edit.Apply(memory{text: map[string]string{c.path: c.file}}, []byte(c.response), "")
@@ -263,7 +265,7 @@ func TestNoBlocksAreNoChange(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"", "x = 1\n", strings.Repeat("x = 1\n", 100)} {
 		_, _, err := edit.ApplyBlocks("a.py", []byte(before), nil)
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || refusal.Problems[0].Kind != "noop" {
 			t.Errorf("%.10q without blocks: %v", before, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 )
 
 // A dialect is what generated code of one language looks like: its level of
@@ -280,7 +281,7 @@ func TestEveryKindOfFaultGivesTheTruthOrARefusal(t *testing.T) {
 					return
 				}
 				got, _, err := edit.ApplyBlocks(x.path, []byte(s.file), []edit.Block{{Search: whole(s.search), Replace: whole(s.replace)}})
-				var refusal *edit.Refusal
+				var refusal *problem.Refusal
 				switch {
 				case errors.As(err, &refusal) && (s.want == "" || s.unsure):
 					refused++

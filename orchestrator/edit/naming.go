@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -15,21 +18,21 @@ import (
 //
 // With a target, every operation without a name means it, creations included.
 // Without one only edits can be placed, by the lines that they replace.
-func (p *planner) name(ops []*operation) error {
-	var unnamed []*operation
+func (p *planner) name(ops []*parse.Operation) error {
+	var unnamed []*parse.Operation
 	for _, op := range ops {
-		if reason := p.heed(op); reason != "" {
-			p.fault(op.block, op.path, kindAmbiguous, reason, "name the file on a line of its own directly above the block")
-			op.path = ""
+		if reason := p.pathFromProse(op); reason != "" {
+			p.fault(op.Block, op.Path, problem.KindAmbiguous, reason, "name the file on a line of its own directly above the block")
+			op.Path = ""
 			continue
 		}
 		switch {
-		case op.path != "":
+		case op.Path != "":
 			p.settle(op)
-		case op.kind == opEdit || p.target != "":
+		case op.Kind == parse.OpEdit || p.target != "":
 			unnamed = append(unnamed, op)
 		default: // no line of the file says which one is meant
-			p.fault(op.block, "", kindNotFound, "the block names no file", "name the file by its path")
+			p.fault(op.Block, "", problem.KindNotFound, "the block names no file", "name the file by its path")
 		}
 	}
 	if len(unnamed) == 0 {
@@ -37,7 +40,7 @@ func (p *planner) name(ops []*operation) error {
 	}
 	if p.target != "" {
 		for _, op := range unnamed {
-			op.path = p.target
+			op.Path = p.target
 			p.settle(op)
 		}
 		return nil
@@ -50,18 +53,18 @@ func (p *planner) name(ops []*operation) error {
 //
 // Tools write "b/shop/stock.py" for shop/stock.py; a workspace with a folder
 // called "b" is the exception that the second test is for.
-func (p *planner) settle(op *operation) {
-	for _, at := range []*string{&op.path, &op.from} {
+func (p *planner) settle(op *parse.Operation) {
+	for _, at := range []*string{&op.Path, &op.From} {
 		if *at == "" {
 			continue
 		}
 		*at = strings.TrimPrefix(*at, "./")
-		if op.prefixed != "" && at == &op.path && !p.has(*at) && p.has(op.prefixed) {
-			*at = op.prefixed
+		if op.Prefixed != "" && at == &op.Path && !p.has(*at) && p.has(op.Prefixed) {
+			*at = op.Prefixed
 		}
 		if reason := forbidden(*at); reason != "" {
-			p.fault(op.block, *at, kindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
-			op.path, op.from = "", ""
+			p.fault(op.Block, *at, problem.KindPath, reason, "name another file, by its path relative to the workspace, with forward slashes")
+			op.Path, op.From = "", ""
 			return
 		}
 	}
@@ -105,7 +108,7 @@ func forbidden(name string) string {
 // question but does not fit, the blocks are taken to mean it, so that the
 // author learns what is wrong with them there instead of that no file was
 // found.
-func (p *planner) guess(ops []*operation) error {
+func (p *planner) guess(ops []*parse.Operation) error {
 	var fits, near []string
 	longest := longestLines(ops)
 	for _, name := range p.files.Paths() {
@@ -119,8 +122,8 @@ func (p *planner) guess(ops []*operation) error {
 			}
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		if p.work.open(len(text)); p.work.spent() {
-			return p.unnamed(ops, kindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
+		if p.work.Open(len(text)); p.work.Spent() {
+			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
 		}
 		if !p.mayHold(text, longest) {
 			continue
@@ -135,43 +138,43 @@ func (p *planner) guess(ops []*operation) error {
 	}
 	if len(fits) == 1 {
 		for _, op := range ops {
-			op.path = fits[0]
+			op.Path = fits[0]
 		}
 		return nil
 	}
-	kind, reason := kindNotFound, "the block names no file, and no file holds all the blocks that name none"
+	kind, reason := problem.KindNotFound, "the block names no file, and no file holds all the blocks that name none"
 	advice := `name the file, <EDIT file="PATH">, and copy the lines to replace from it`
 	if len(fits) > 1 {
 		advice = `name the file: <EDIT file="PATH">`
-		kind, reason = kindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
+		kind, reason = problem.KindAmbiguous, fmt.Sprintf("the block names no file, and %d files would do: %s", len(fits), strings.Join(fits[:min(3, len(fits))], ", "))
 	}
 	return p.unnamed(ops, kind, reason, advice)
 }
 
 // fit reports whether the blocks ops have their places in a file.
-func (p *planner) fit(name string, text []byte, ops []*operation) bool {
-	p.work.trial = true
+func (p *planner) fit(name string, text []byte, ops []*parse.Operation) bool {
+	p.work.Trial = true
 	_, _, problems := editFile(name, text, ops, p.work)
-	p.work.trial = false
+	p.work.Trial = false
 	return len(problems) == 0
 }
 
 // unnamed notes why the blocks ops have no file.
-func (p *planner) unnamed(ops []*operation, kind, reason, advice string) error {
+func (p *planner) unnamed(ops []*parse.Operation, kind, reason, advice string) error {
 	for _, op := range ops {
-		p.fault(op.block, "", kind, reason, advice)
+		p.fault(op.Block, "", kind, reason, advice)
 	}
 	return nil
 }
 
 // longestLines returns the longest line of each block's SEARCH. A block
 // without a line of some length says nothing, and has none.
-func longestLines(ops []*operation) (lines [][]byte) {
+func longestLines(ops []*parse.Operation) (lines [][]byte) {
 	for _, op := range ops {
 		longest := ""
-		for _, s := range op.search {
-			if yes, _ := elision(s); !yes && len(trimSpace(s)) > len(longest) {
-				longest = trimSpace(s)
+		for _, s := range op.Search {
+			if yes, _ := lex.Elision(s); !yes && len(lex.TrimSpace(s)) > len(longest) {
+				longest = lex.TrimSpace(s)
 			}
 		}
 		if longest != "" {
@@ -189,7 +192,7 @@ func longestLines(ops []*operation) (lines [][]byte) {
 // file.
 func (p *planner) mayHold(text []byte, longest [][]byte) bool {
 	return slices.ContainsFunc(longest, func(s []byte) bool {
-		p.work.add(len(text))
-		return !p.work.spent() && bytes.Contains(text, s)
+		p.work.Add(len(text))
+		return !p.work.Spent() && bytes.Contains(text, s)
 	})
 }

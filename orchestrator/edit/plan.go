@@ -3,44 +3,31 @@ package edit
 import (
 	"bytes"
 	"slices"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
+	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
-
-// A match is an operation with its places in a file, ready to be applied.
-//
-// Most have one place and one splice. A block with elisions has a place for
-// each piece, and a block that changes lines at both ends of its context has
-// two splices in one place.
-type match struct {
-	op      *operation
-	places  []place
-	splices []splice
-	ends    *bool // whether the file then ends in a newline; nil when nothing says so
-}
-
-// strategy returns how the match is named to the caller.
-func (m *match) strategy() Strategy {
-	if m.op.hunk != nil {
-		return Hunk
-	}
-	return m.places[0].strategy
-}
 
 // applyToFile applies edits to the content of one file.
 //
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
-func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applied, error) {
-	w := newWork()
-	w.open(len(before))
+func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []Applied, error) {
+	w := document.NewWork()
+	w.Open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
 	if len(problems) == 0 && string(after) == string(before) {
-		problems = append(problems, Problem{
-			Path: path, Kind: kindNoop, Reason: "every block leaves the file as it is",
+		problems = append(problems, problem.Problem{
+			Path: path, Kind: problem.KindNoop, Reason: "every block leaves the file as it is",
 			Advice: "send nothing, or the change that is missing",
 		})
 	}
 	if len(problems) > 0 {
-		return nil, nil, newRefusal(ops, problems)
+		return nil, nil, problem.NewRefusal(parse.BlockNumbers(ops), problems)
 	}
 	return after, applied, nil
 }
@@ -53,25 +40,25 @@ func applyToFile(path string, before []byte, ops []*operation) ([]byte, []Applie
 // then check the splices against one another, then apply. No block is
 // matched against a text that another block of the same round has changed,
 // so that the order of independent blocks does not matter.
-func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []Applied, []Problem) {
+func editFile(path string, before []byte, ops []*parse.Operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
-		return nil, nil, binary(path, ops)
+		return nil, nil, explain.Binary(path, ops)
 	}
-	d := newDocument(path, before)
-	d.work = w
-	d.busy = len(ops) > manyBlocks && !d.thin
-	ops = dealt(d, ops)
+	d := document.New(path, before)
+	d.Work = w
+	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
+	ops = match.AssignEqualBlocks(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
-	if d.work.spent() {
+	if d.Work.Spent() {
 		return nil, nil, overworked(path)
 	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
-		return nil, nil, notFoundAll(d, missing, ops, problems)
+		return nil, nil, explain.NotFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
-	after := d.splice(found)
+	after := match.Merge(d, found)
 	if len(missing) > 0 {
 		var chained []Applied
 		after, chained, problems = chain(d, after, found, missing)
@@ -81,24 +68,20 @@ func editFile(path string, before []byte, ops []*operation, w *work) ([]byte, []
 		applied = append(applied, chained...)
 		slices.SortStableFunc(applied, func(a, b Applied) int { return a.Block - b.Block })
 	}
-	if p := guardEdit(d, ops, len(after)); p != nil {
-		return nil, nil, []Problem{*p}
+	if p := guard.CheckEdit(d, ops, len(after)); p != nil {
+		return nil, nil, []problem.Problem{*p}
 	}
 	return after, applied, nil
 }
 
-// manyBlocks is how many blocks a file takes before an index of its lines
-// is cheaper than reading it through for each.
-const manyBlocks = 16
-
 // matchAll matches every operation against the original text.
-func matchAll(d *document, ops []*operation) (found []*match, missing []*operation, problems []Problem) {
+func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Match, missing []*parse.Operation, problems []problem.Problem) {
 	for _, op := range ops {
-		if d.work.spent() {
+		if d.Work.Spent() {
 			break // the caller refuses them all
 		}
-		d.work.add(workBlock)
-		if p := checkBlock(d, op); p != nil {
+		d.Work.Add(document.WorkBlock)
+		if p := guard.CheckBlock(d, op); p != nil {
 			problems = append(problems, *p)
 			continue
 		}
@@ -120,157 +103,45 @@ func matchAll(d *document, ops []*operation) (found []*match, missing []*operati
 //
 // A place that is found but cannot be rewritten is a problem of its own: the
 // author sees that the lines are right and what about them is not.
-func matchOne(d *document, op *operation) (*match, *Problem) {
-	f := find(d, op)
-	if len(f.ambiguous) > 0 {
-		return nil, ambiguous(d, op, f.ambiguous)
+func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem.Problem) {
+	f := match.Find(d, op)
+	if len(f.Ambiguous) > 0 {
+		return nil, explain.Ambiguous(d, op, f.Ambiguous)
 	}
-	if len(f.places) == 0 {
+	if len(f.Places) == 0 {
 		return nil, nil
 	}
-	m := &match{op: op, places: f.places, splices: op.verbatim(d, f.places)}
-	if m.splices != nil {
-		op.endings(d, m)
+	m := &match.Match{Op: op, Places: f.Places, Splices: match.Verbatim(op, d, f.Places)}
+	if m.Splices != nil {
+		match.Endings(op, d, m)
 		return m, nil
 	}
-	for _, p := range f.places {
-		if alreadyAround(d, p) {
-			return nil, already(d, op, p.lo)
+	for _, p := range f.Places {
+		if explain.AlreadyAround(d, p) {
+			return nil, explain.Already(d, op, p.Lo)
 		}
-		s, err := rewrite(d, p)
+		s, err := match.Rewrite(d, p)
 		if err != nil {
-			return nil, &Problem{
-				Block: op.block, Path: d.path, Kind: kindRefused, Reason: err.Error(), Lines: []int{p.lo + 1},
-				Nearest: d.excerpt(p.lo, p.hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+			return nil, &problem.Problem{
+				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.Lo + 1},
+				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
 			}
 		}
-		m.splices = append(m.splices, s...)
+		m.Splices = append(m.Splices, s...)
 	}
-	op.endings(d, m)
+	match.Endings(op, d, m)
 	return m, nil
-}
-
-// find locates an operation, setting aside a Markdown fence around the bodies
-// when SEARCH is not found with it.
-//
-// Fences are set aside only where they cannot be text: in a REPLACE for a
-// language without fences, and on both bodies when SEARCH stands nowhere
-// with them.
-func find(d *document, op *operation) finding {
-	search, replace := op.search, op.replace
-	if _, both := unfence(search); !both && op.hunk == nil && !d.lang.fenced() {
-		replace, _ = unfence(replace) // code does not begin and end with a fence
-	}
-	f := locate(d, search, replace)
-	if op.hunk != nil || len(f.places)+len(f.ambiguous) > 0 {
-		return op.choose(d, replace, f)
-	}
-	inner, ok := unfence(search)
-	if !ok || op.every {
-		return f
-	}
-	replace, both := unfence(replace)
-	if !both && d.lang.fenced() {
-		return f // SEARCH begins and ends with fences of the text
-	}
-	return locate(d, inner, replace)
-}
-
-// endings settles the newline at the end of the file for an operation that
-// reaches it: as the file had it, or as a diff says.
-//
-// A block that removes lines up to the end without leaving one of its own
-// says nothing about the line before them, which stays as it is.
-func (op *operation) endings(d *document, m *match) {
-	last := m.places[len(m.places)-1]
-	if last.hi != d.len() || len(last.replace) == 0 {
-		return // the last line is not the block's
-	}
-	ends := d.end(d.len()-1) != ""
-	if h := op.hunk; h != nil && (h.oldNoEOL || h.newNoEOL) {
-		ends = !h.newNoEOL
-	}
-	m.ends = &ends
 }
 
 // report tells the caller how each match was found.
 // The line is that of the original, from 1, also where blocks above it add or
 // remove lines: only that number means something to whoever has the old file.
-func report(path string, found []*match) []Applied {
+func report(path string, found []*match.Match) []Applied {
 	var out []Applied
 	for _, m := range found {
-		out = append(out, Applied{Block: m.op.block, Path: path, Strategy: m.strategy(), Line: m.places[0].lo + 1})
+		out = append(out, Applied{Block: m.Op.Block, Path: path, Strategy: m.Strategy(), Line: m.Places[0].Lo + 1})
 	}
 	return out
-}
-
-// splice returns the text with all matches applied, the byte order mark included.
-//
-// Text between two splices is copied as one slice of the original, which is
-// why nothing outside them can change.
-func (d *document) splice(found []*match) []byte {
-	all := sorted(found)
-	size := len(d.mark) + len(d.text) + len(d.eol)
-	for _, s := range all {
-		size += len(s.text)
-	}
-	out := make([]byte, 0, size)
-	out = append(out, d.mark...)
-	at := 0
-	for _, s := range all {
-		out = append(out, d.text[d.off[at]:d.off[s.lo]]...)
-		if s.text != "" && s.lo > 0 && s.lo == d.len() && d.end(s.lo-1) == "" {
-			out = append(out, d.eol...) // lines added after a last line that had no newline
-		}
-		out = append(out, s.text...)
-		at = s.hi
-	}
-	out = append(out, d.text[d.off[at]:]...)
-	for _, m := range found {
-		if m.ends != nil {
-			out = d.endWith(out, *m.ends)
-		}
-	}
-	return out
-}
-
-// endWith returns the text with one newline at its end, or without.
-//
-// That the last line of a file has no newline is a property of the file, not
-// of the line: whatever line comes last inherits it.
-func (d *document) endWith(text []byte, newline bool) []byte {
-	has := len(text) > 0 && text[len(text)-1] == d.sep
-	switch {
-	case newline && !has && string(text) != d.mark:
-		return append(text, d.eol...)
-	case !newline && has && d.sep == '\n':
-		return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
-	case !newline && has:
-		return bytes.TrimSuffix(text, []byte("\r"))
-	}
-	return text
-}
-
-// sorted returns the splices of all matches in the order of the file.
-//
-// Of two that begin at one line, the shorter goes first: an insertion before a
-// line is written before the line's own replacement.
-func sorted(found []*match) []splice {
-	n := 0
-	for _, m := range found {
-		n += len(m.splices)
-	}
-	all := make([]splice, 0, n)
-	for _, m := range found {
-		all = append(all, m.splices...)
-	}
-	slices.SortStableFunc(all, func(a, b splice) int {
-		if a.lo != b.lo {
-			return a.lo - b.lo
-		}
-		return a.hi - b.hi
-	})
-	return all
 }
 
 // overlaps reports every match that changes a line which another match
@@ -284,7 +155,7 @@ func sorted(found []*match) []splice {
 // have no order.
 //
 // The work is linear in the lines that the blocks cover.
-func overlaps(d *document, found []*match) []Problem {
+func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
 	}
@@ -292,7 +163,7 @@ func overlaps(d *document, found []*match) []Problem {
 	gap := map[int]int{}   // for each line with an insertion before it the same
 	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
-		if i != j && found[i].op.block < found[j].op.block {
+		if i != j && found[i].Op.Block < found[j].Op.Block {
 			i, j = j, i
 		}
 		if _, known := blame[i]; i != j && !known {
@@ -300,14 +171,14 @@ func overlaps(d *document, found []*match) []Problem {
 		}
 	}
 	for i, m := range found {
-		for _, s := range m.splices {
-			if s.lo == s.hi {
-				if o := gap[s.lo]; o > 0 {
+		for _, s := range m.Splices {
+			if s.Lo == s.Hi {
+				if o := gap[s.Lo]; o > 0 {
 					clash(i, o-1)
 				}
-				gap[s.lo] = i + 1
+				gap[s.Lo] = i + 1
 			}
-			for l := s.lo; l < s.hi; l++ {
+			for l := s.Lo; l < s.Hi; l++ {
 				if o := line[l]; o > 0 {
 					clash(i, o-1)
 				}
@@ -316,22 +187,33 @@ func overlaps(d *document, found []*match) []Problem {
 		}
 	}
 	for i, m := range found {
-		for _, p := range m.places {
-			for l := p.lo; l < p.hi; l++ {
+		for _, p := range m.Places {
+			for l := p.Lo; l < p.Hi; l++ {
 				if o := line[l]; o > 0 {
 					clash(i, o-1)
 				}
-				if o := gap[l]; o > 0 && l > p.lo {
+				if o := gap[l]; o > 0 && l > p.Lo {
 					clash(i, o-1)
 				}
 			}
 		}
 	}
-	var out []Problem
+	var out []problem.Problem
 	for i, m := range found {
 		if j, ok := blame[i]; ok {
-			out = append(out, overlapping(d, m, found[j]))
+			out = append(out, explain.Overlapping(d, m, found[j]))
 		}
 	}
 	return out
+}
+
+// overworked refuses the blocks for a file that would have too much compared.
+//
+// It is a problem of them all: which of them is to blame nobody can say, and
+// those that were not looked at are not sound.
+func overworked(path string) []problem.Problem {
+	return []problem.Problem{{
+		Path: path, Kind: problem.KindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
+		Advice: "send fewer and smaller blocks at a time, each with a line that stands seldom in the file",
+	}}
 }

@@ -5,16 +5,20 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
 )
 
 // pairs makes operations of "search>replace" texts, lines divided by "|".
-func pairs(blocks ...string) []*operation {
-	var ops []*operation
+func pairs(blocks ...string) []*parse.Operation {
+	var ops []*parse.Operation
 	for i, b := range blocks {
 		s, r, _ := strings.Cut(b, ">")
-		op := &operation{block: i + 1, kind: opEdit, path: "a.py", search: bars(s)}
+		op := &parse.Operation{Block: i + 1, Kind: parse.OpEdit, Path: "a.py", Search: bars(s)}
 		if r != "" {
-			op.replace = bars(r)
+			op.Replace = bars(r)
 		}
 		ops = append(ops, op)
 	}
@@ -24,7 +28,7 @@ func pairs(blocks ...string) []*operation {
 // edited applies blocks to a file of lines divided by "|", and shows the
 // result the same way, or the kinds of the problems with their blocks.
 func edited(file string, blocks ...string) string {
-	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), newWork())
+	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), document.NewWork())
 	if len(problems) > 0 {
 		var out []string
 		for _, p := range problems {
@@ -94,7 +98,7 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 		{"old Mac", "a\rb", "b>c|d", "a\rc\rd"},
 		{"mark and nothing else", "\ufeffa", "a>b", "\ufeffb"},
 	} {
-		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block), newWork())
+		after, _, problems := editFile("a.txt", []byte(c.before), pairs(c.block), document.NewWork())
 		if string(after) != c.want || len(problems) > 0 {
 			t.Errorf("%s: %q, want %q (%v)", c.name, after, c.want, problems)
 		}
@@ -104,11 +108,11 @@ func TestTheEndOfTheFileIsKept(t *testing.T) {
 func TestAppliedLinesAreThoseOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	before := "a = 1\nb = 2\nc = 3\nd = 4\n"
-	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"), newWork())
+	_, applied, problems := editFile("a.py", []byte(before), pairs("a = 1>x = 1|y = 2|z = 3", "y = 2>Y = 2", "d = 4>D = 4", "D = 4>E = 4"), document.NewWork())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	want := []Applied{{1, "a.py", Exact, 1, nil}, {2, "a.py", Chained, 1, nil}, {3, "a.py", Exact, 4, nil}, {4, "a.py", Chained, 4, nil}}
+	want := []Applied{{1, "a.py", match.Exact, 1, nil}, {2, "a.py", match.Chained, 1, nil}, {3, "a.py", match.Exact, 4, nil}, {4, "a.py", match.Chained, 4, nil}}
 	if !reflect.DeepEqual(applied, want) {
 		t.Errorf("%v, want %v", applied, want)
 	}
@@ -118,7 +122,7 @@ func TestManyBlocksGiveWhatFewGive(t *testing.T) {
 	t.Parallel()
 	var file, want []string
 	var blocks []string
-	for i := range 5 * manyBlocks {
+	for i := range 5 * document.ManyBlocks {
 		line := fmt.Sprintf("line_%d = 0", i)
 		file, want = append(file, line), append(want, strings.ToUpper(line))
 		blocks = append(blocks, line+">"+strings.ToUpper(line))

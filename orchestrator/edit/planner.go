@@ -9,6 +9,12 @@ import (
 	"sort"
 	"strings"
 
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -23,10 +29,10 @@ type planner struct {
 	target   string
 	states   map[string]*fileState
 	order    []*fileState
-	problems []Problem
+	problems []problem.Problem
 	applied  []Applied
 	there    map[string]bool     // of the names that were asked for: whether there is such a file
-	work     *work               // what the response may still have compared
+	work     *document.Work      // what the response may still have compared
 	moved    map[string]string   // the new names of files, with the old ones
 	bases    map[string][]string // the files by their base names in small letters, once they were asked for
 }
@@ -39,17 +45,17 @@ type fileState struct {
 	path   string
 	before []byte
 	exists bool
-	edits  []*operation
-	mode   *operation
-	move   *operation
-	whole  *operation // opCreate, opWhole or opDelete: at most one, and alone
-	doc    *document  // the file before the edit, once its lines were asked for
-	lo, hi int        // the lines of it without the blank ones at its ends
+	edits  []*parse.Operation
+	mode   *parse.Operation
+	move   *parse.Operation
+	whole  *parse.Operation   // parse.OpCreate, parse.OpWhole or parse.OpDelete: at most one, and alone
+	doc    *document.Document // the file before the edit, once its lines were asked for
+	lo, hi int                // the lines of it without the blank ones at its ends
 }
 
 // newPlanner returns a planner for one response.
 func newPlanner(files Files, target string) *planner {
-	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: newWork()}
+	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: document.NewWork()}
 }
 
 // run plans all operations. The changeset is complete or the error is set.
@@ -58,12 +64,12 @@ func newPlanner(files Files, target string) *planner {
 // gathered, and only then is a file changed: a block may stand before the
 // rename or the deletion that it goes with or contradicts. What concerns
 // several files is looked at last, when all changes are known.
-func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) {
+func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, error) {
 	if err := p.name(ops); err != nil {
 		return workspace.Changeset{}, nil, err
 	}
 	for _, op := range ops {
-		if op.path == "" {
+		if op.Path == "" {
 			continue // its problem is noted
 		}
 		if err := p.add(op); err != nil {
@@ -78,10 +84,10 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 	}
 	p.checkTree(cs.Changes)
 	if len(p.problems) == 0 && len(cs.Changes) == 0 {
-		p.fault(0, "", kindNoop, "the response changes nothing", "send nothing, or the change that is missing")
+		p.fault(0, "", problem.KindNoop, "the response changes nothing", "send nothing, or the change that is missing")
 	}
 	if len(p.problems) > 0 {
-		return workspace.Changeset{}, nil, newRefusal(ops, p.problems)
+		return workspace.Changeset{}, nil, problem.NewRefusal(parse.BlockNumbers(ops), p.problems)
 	}
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.applied, func(a, b Applied) int { return a.Block - b.Block })
@@ -90,17 +96,17 @@ func (p *planner) run(ops []*operation) (workspace.Changeset, []Applied, error) 
 
 // fault notes a problem of one block, or with block 0 of the whole response.
 func (p *planner) fault(block int, path, kind, reason, advice string) {
-	p.problems = append(p.problems, Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
+	p.problems = append(p.problems, problem.Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
 }
 
 // add files one operation under the file that it means.
 //
 // The content is read once a file, and only for files that are named.
-func (p *planner) add(op *operation) error {
-	key := op.path
-	if op.kind == opRename {
-		key = op.from
-	} else if from := p.moved[op.path]; from != "" && edits(op.kind) && !p.has(op.path) {
+func (p *planner) add(op *parse.Operation) error {
+	key := op.Path
+	if op.Kind == parse.OpRename {
+		key = op.From
+	} else if from := p.moved[op.Path]; from != "" && edits(op.Kind) && !p.has(op.Path) {
 		key = from
 	}
 	s, known := p.states[key]
@@ -111,27 +117,27 @@ func (p *planner) add(op *operation) error {
 			return fmt.Errorf("read %s: %w", key, err)
 		}
 		s.before, s.exists = before, err == nil
-		p.work.open(len(before))
+		p.work.Open(len(before))
 		p.states[key] = s
 		p.order = append(p.order, s)
 	}
-	if p.resolve(s, op); op.path == "" {
+	if p.resolve(s, op); op.Path == "" {
 		return nil
 	}
 	if p.clash(s, op) || p.absent(s, op) {
 		return nil
 	}
-	switch op.kind {
-	case opEdit:
+	switch op.Kind {
+	case parse.OpEdit:
 		s.edits = append(s.edits, op)
-	case opMode:
+	case parse.OpMode:
 		s.mode = op
-	case opRename:
+	case parse.OpRename:
 		s.move = op
 		if p.moved == nil {
 			p.moved = map[string]string{}
 		}
-		p.moved[op.path] = op.from
+		p.moved[op.Path] = op.From
 	default:
 		s.whole = op
 	}
@@ -140,8 +146,8 @@ func (p *planner) add(op *operation) error {
 
 // edits reports whether an operation changes a file that keeps its name, and so
 // may call one that was moved before it by the name which that has from there on.
-func edits(k opKind) bool {
-	return k == opEdit || k == opMode || k == opAppend || k == opPrepend
+func edits(k parse.OpKind) bool {
+	return k == parse.OpEdit || k == parse.OpMode || k == parse.OpAppend || k == parse.OpPrepend
 }
 
 // resolve gives an operation the meaning that depends on what the file is:
@@ -149,17 +155,17 @@ func edits(k opKind) bool {
 // it refuses.
 //
 // No parser can do this, since it sees the response and not the workspace.
-func (p *planner) resolve(s *fileState, op *operation) {
-	switch op.kind {
-	case opEdit:
-		if allBlank(op.search) && len(s.before) == 0 {
-			op.fill(s.exists)
+func (p *planner) resolve(s *fileState, op *parse.Operation) {
+	switch op.Kind {
+	case parse.OpEdit:
+		if lex.AllBlank(op.Search) && len(s.before) == 0 {
+			fillWhole(op, s.exists)
 		}
-	case opAppend, opPrepend:
+	case parse.OpAppend, parse.OpPrepend:
 		if s.exists {
 			p.edge(s, op)
 		}
-	case opWrite:
+	case parse.OpWrite:
 		p.write(s, op)
 	}
 }
@@ -168,13 +174,13 @@ func (p *planner) resolve(s *fileState, op *operation) {
 //
 // A name without a folder for which there are files in folders is mostly one
 // of those, cut short: a new file beside it would help nobody.
-func (p *planner) write(s *fileState, op *operation) {
-	op.kind = opCreate
+func (p *planner) write(s *fileState, op *parse.Operation) {
+	op.Kind = parse.OpCreate
 	if s.exists {
-		op.kind = opWhole
+		op.Kind = parse.OpWhole
 	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
-		p.fault(op.block, s.path, kindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
-		op.path = ""
+		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
+		op.Path = ""
 	}
 }
 
@@ -188,9 +194,9 @@ const maxEdge = 1000
 //
 // For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
 // REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
-func (p *planner) edge(s *fileState, op *operation) {
+func (p *planner) edge(s *fileState, op *parse.Operation) {
 	d, lo, hi := s.content()
-	from, to, before := hi-1, d.len(), op.kind == opPrepend
+	from, to, before := hi-1, d.Len(), op.Kind == parse.OpPrepend
 	switch {
 	case lo == hi:
 		from = 0
@@ -198,68 +204,52 @@ func (p *planner) edge(s *fileState, op *operation) {
 		from, to = 0, lo+1
 	}
 	if to-from > maxEdge {
-		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
-		op.path = ""
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		op.Path = ""
 		return
 	}
 	var lines []string
 	for i := from; i < to; i++ {
-		lines = append(lines, d.line(i))
+		lines = append(lines, d.Line(i))
 	}
-	op.insert(lines, op.replace, before)
+	op.Insert(lines, op.Replace, before)
 	if lo == hi {
-		op.kind, op.text = opWhole, joinLines(op.replace)
+		op.Kind, op.Text = parse.OpWhole, parse.JoinLines(op.Replace)
 		return
 	}
-	op.kind, op.line = opEdit, from+1
+	op.Kind, op.Line = parse.OpEdit, from+1
 }
 
 // content returns the file before the edit, cut into lines once, however many
 // blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
-func (s *fileState) content() (d *document, lo, hi int) {
+func (s *fileState) content() (d *document.Document, lo, hi int) {
 	if s.doc == nil {
-		s.doc = newDocument(s.path, s.before)
-		s.hi = s.doc.len()
-		for s.lo < s.hi && blank(s.doc.raw(s.lo)) {
+		s.doc = document.New(s.path, s.before)
+		s.hi = s.doc.Len()
+		for s.lo < s.hi && lex.Blank(s.doc.Raw(s.lo)) {
 			s.lo++
 		}
-		for s.hi > s.lo && blank(s.doc.raw(s.hi-1)) {
+		for s.hi > s.lo && lex.Blank(s.doc.Raw(s.hi-1)) {
 			s.hi--
 		}
 	}
 	return s.doc, s.lo, s.hi
 }
 
-// fill turns an edit without SEARCH into what it means for a file that is
+// fillWhole turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
 //
 // An empty SEARCH in a file with lines has no such meaning: it stands between
 // any two of them, and is refused when the block is matched.
-func (op *operation) fill(exists bool) {
-	op.kind = opCreate
+func fillWhole(op *parse.Operation, exists bool) {
+	op.Kind = parse.OpCreate
 	if exists {
-		op.kind = opWhole
+		op.Kind = parse.OpWhole
 	}
-	op.text = joinLines(op.replace)
-	if op.hunk != nil && op.hunk.newNoEOL {
-		op.text = strings.TrimSuffix(op.text, "\n")
+	op.Text = parse.JoinLines(op.Replace)
+	if op.Hunk != nil && op.Hunk.NewNoEOL {
+		op.Text = strings.TrimSuffix(op.Text, "\n")
 	}
-}
-
-// joinLines makes a text of lines, each ended by a newline.
-//
-// No lines are the empty text; one empty line is "\n".
-func joinLines(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
-// allBlank reports whether lines hold nothing but space.
-func allBlank(lines []string) bool {
-	lo, hi := outer(lines)
-	return lo == hi
 }
 
 // clash notes operations on one file that exclude each other.
@@ -267,16 +257,16 @@ func allBlank(lines []string) bool {
 // Edits may stand beside edits, a rename and a change of mode. Creating,
 // replacing or removing a file settles all of it, so that any second
 // operation contradicts it or comes too late.
-func (p *planner) clash(s *fileState, op *operation) bool {
-	var other *operation
+func (p *planner) clash(s *fileState, op *parse.Operation) bool {
+	var other *parse.Operation
 	switch {
 	case s.whole != nil:
 		other = s.whole
-	case op.kind == opRename && s.move != nil:
+	case op.Kind == parse.OpRename && s.move != nil:
 		other = s.move
-	case op.kind == opMode && s.mode != nil:
+	case op.Kind == parse.OpMode && s.mode != nil:
 		other = s.mode
-	case op.kind == opCreate || op.kind == opWhole || op.kind == opDelete:
+	case op.Kind == parse.OpCreate || op.Kind == parse.OpWhole || op.Kind == parse.OpDelete:
 		for _, o := range append(slices.Clone(s.edits), s.mode, s.move) {
 			if o != nil {
 				other = o
@@ -287,8 +277,8 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 	if other == nil {
 		return false
 	}
-	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.block)
-	p.fault(op.block, s.path, kindOverlap, reason, "send one operation for the file")
+	reason := fmt.Sprintf("block %d already creates, replaces or removes this file", other.Block)
+	p.fault(op.Block, s.path, problem.KindOverlap, reason, "send one operation for the file")
 	return true
 }
 
@@ -296,10 +286,10 @@ func (p *planner) clash(s *fileState, op *operation) bool {
 //
 // Files of the same name elsewhere are named in the advice but never taken
 // instead: which one is meant is for the author to say.
-func (p *planner) absent(s *fileState, op *operation) bool {
-	if op.kind == opCreate {
+func (p *planner) absent(s *fileState, op *parse.Operation) bool {
+	if op.Kind == parse.OpCreate {
 		if s.exists {
-			p.fault(op.block, s.path, kindExists, "the file is there already", "send an edit of it, or choose another path")
+			p.fault(op.Block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
 		}
 		return s.exists
 	}
@@ -308,7 +298,7 @@ func (p *planner) absent(s *fileState, op *operation) bool {
 		if names := p.alike(s.path); len(names) > 0 {
 			advice = "did you mean " + strings.Join(names, " or ") + "?"
 		}
-		p.fault(op.block, s.path, kindNotFound, "there is no such file", advice)
+		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", advice)
 	}
 	return !s.exists
 }
@@ -355,17 +345,17 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 		p.applied = append(p.applied, applied...)
 		c.After = after
 	}
-	for _, op := range []*operation{s.mode, s.move} {
-		if op != nil && op.exec != nil {
-			c.Mode = bits(*op.exec)
+	for _, op := range []*parse.Operation{s.mode, s.move} {
+		if op != nil && op.Exec != nil {
+			c.Mode = bits(*op.Exec)
 		}
 	}
 	if s.move != nil {
-		c.Op, c.Path, c.From = workspace.Rename, s.move.path, s.path
-		p.note(s.move, Renaming)
+		c.Op, c.Path, c.From = workspace.Rename, s.move.Path, s.path
+		p.note(s.move, match.Renaming)
 	}
 	if s.mode != nil {
-		p.note(s.mode, ModeBits)
+		p.note(s.mode, match.ModeBits)
 	}
 	same := c.Op == workspace.Modify && string(c.After) == string(c.Before) && c.Mode == bits(p.files.Executable(s.path))
 	return c, len(p.problems) == n && !same
@@ -373,8 +363,8 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 
 // note records an operation that had nothing to match. It counts as line 1,
 // since it concerns the file from its start.
-func (p *planner) note(op *operation, by Strategy) {
-	p.applied = append(p.applied, Applied{Block: op.block, Path: op.path, Strategy: by, Line: 1})
+func (p *planner) note(op *parse.Operation, by match.Strategy) {
+	p.applied = append(p.applied, Applied{Block: op.Block, Path: op.Path, Strategy: by, Line: 1})
 }
 
 // whole fills in the change of a file that is created, replaced or removed.
@@ -383,35 +373,35 @@ func (p *planner) note(op *operation, by Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := promised(languageOf(s.path), splitBody(op.text), nil); ok && op.kind != opDelete && !strings.Contains(string(s.before), line) {
-		p.fault(op.block, s.path, kindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", quote(line)), "send the whole content")
+	if line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil); ok && op.Kind != parse.OpDelete && !strings.Contains(string(s.before), line) {
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
 		return
 	}
-	switch op.kind {
-	case opCreate:
-		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.text), bits(strings.HasPrefix(op.text, "#!"))
-		p.note(op, Creation)
-	case opDelete:
-		if op.hunk != nil && !sameLines(op.search, splitBody(string(s.before))) {
-			p.fault(op.block, s.path, kindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
+	switch op.Kind {
+	case parse.OpCreate:
+		c.Op, c.Before, c.After, c.Mode = workspace.Create, nil, []byte(op.Text), bits(strings.HasPrefix(op.Text, "#!"))
+		p.note(op, match.Creation)
+	case parse.OpDelete:
+		if op.Hunk != nil && !lex.SameLines(op.Search, parse.SplitBody(string(s.before))) {
+			p.fault(op.Block, s.path, problem.KindStale, "the file is not what the diff removes", "read the file again, or delete it whole")
 			return
 		}
 		c.Op, c.After = workspace.Delete, nil
-		p.note(op, Deletion)
+		p.note(op, match.Deletion)
 	default:
-		if op.doubt && partial(op.text, s.before) {
-			p.fault(op.block, s.path, kindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
+		if op.Doubt && parse.Partial(op.Text, s.before) {
+			p.fault(op.Block, s.path, problem.KindRefused, "the text under the name of the file is only a part of it, or another text", "send the whole content with FILE, or the lines to change with EDIT")
 			return
 		}
-		c.After = []byte(likeBefore(op.text, s.before))
-		if g := guardSize(newDocument(s.path, s.before), op.block, len(c.After)); g != nil {
+		c.After = []byte(likeBefore(op.Text, s.before))
+		if g := guard.CheckSize(document.New(s.path, s.before), op.Block, len(c.After)); g != nil {
 			p.problems = append(p.problems, *g)
 		}
-		p.note(op, Content)
-		c.After = p.judge(s, []*operation{op}, c.After, p.applied[len(p.applied)-1:])
+		p.note(op, match.Content)
+		c.After = p.judge(s, []*parse.Operation{op}, c.After, p.applied[len(p.applied)-1:])
 	}
-	if op.exec != nil {
-		c.Mode = bits(*op.exec)
+	if op.Exec != nil {
+		c.Mode = bits(*op.Exec)
 	}
 }
 
@@ -421,12 +411,12 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 // Content in JSON or tags comes with plain ends from any author; a file with
 // other ends would else change on every line.
 func likeBefore(text string, before []byte) string {
-	d := newDocument("", before)
-	if d.eol == "\r\n" && !strings.Contains(text, "\r") {
+	d := document.New("", before)
+	if d.EOL == "\r\n" && !strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	if d.mark != "" && !strings.HasPrefix(text, bom) {
-		text = d.mark + text
+	if d.Mark != "" && !strings.HasPrefix(text, lex.BOM) {
+		text = d.Mark + text
 	}
 	return text
 }
@@ -454,7 +444,7 @@ func (p *planner) checkTree(changes []workspace.Change) {
 	for _, c := range changes {
 		if c.Op == workspace.Create || c.Op == workspace.Rename {
 			if made[c.Path] {
-				p.fault(p.blockOf(c), c.Path, kindOverlap, "two operations make this file", "send one of them")
+				p.fault(p.blockOf(c), c.Path, problem.KindOverlap, "two operations make this file", "send one of them")
 			}
 			made[c.Path] = true
 		}
@@ -464,16 +454,16 @@ func (p *planner) checkTree(changes []workspace.Change) {
 			continue
 		}
 		if i := sort.SearchStrings(taken, c.Path+"/"); i < len(taken) && strings.HasPrefix(taken[i], c.Path+"/") {
-			p.fault(p.blockOf(c), c.Path, kindPath, "this path is a folder", "choose another path")
+			p.fault(p.blockOf(c), c.Path, problem.KindPath, "this path is a folder", "choose another path")
 		}
 		if c.Op == workspace.Rename {
 			if _, err := p.files.Read(c.Path); err == nil {
-				p.fault(p.blockOf(c), c.Path, kindExists, "the file is there already", "choose another path, or delete it first")
+				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file is there already", "choose another path, or delete it first")
 			}
 		}
 		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
 			if i := sort.SearchStrings(taken, dir); made[dir] || i < len(taken) && taken[i] == dir {
-				p.fault(p.blockOf(c), c.Path, kindPath, dir+" is a file, not a folder", "choose another path")
+				p.fault(p.blockOf(c), c.Path, problem.KindPath, dir+" is a file, not a folder", "choose another path")
 				break
 			}
 		}
@@ -486,9 +476,9 @@ func (p *planner) checkTree(changes []workspace.Change) {
 // Another block may have the same path: a rename onto a file that the response
 // removes is the fault of the rename, not of the removal.
 func (p *planner) blockOf(c workspace.Change) int {
-	by := Creation
+	by := match.Creation
 	if c.Op == workspace.Rename {
-		by = Renaming
+		by = match.Renaming
 	}
 	for _, a := range p.applied {
 		if a.Path == c.Path && a.Strategy == by {

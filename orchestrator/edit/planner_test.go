@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // changed applies a response and shows the content of every changed file, or
 // the reasons of the refusal.
 func changed(w Files, response, target string) string {
 	cs, _, err := Apply(w, []byte(response), target)
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		var out []string
 		for _, p := range refusal.Problems {

@@ -1,118 +1,25 @@
 package edit
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
+
+	"agent/orchestrator/edit/explain"
+	"agent/orchestrator/edit/parse"
 )
-
-func TestBlocksAreCountedInRuns(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		blocks []int
-		want   string
-	}{
-		{[]int{4}, "block 4 matches"},
-		{[]int{1, 2}, "blocks 1, 2 match"},
-		{[]int{1, 2, 3}, "blocks 1 to 3 match"},
-		{[]int{1, 3, 4, 5, 6, 9}, "blocks 1, 3 to 6, 9 match"},
-		{[]int{1, 2, 3, 5, 6, 8, 9, 10}, "blocks 1 to 3, 5, 6, 8 to 10 match"},
-	} {
-		if got := count(c.blocks); got != c.want {
-			t.Errorf("%v: %q, want %q", c.blocks, got, c.want)
-		}
-	}
-}
-
-// What is left to do with sound blocks depends on what the others are at fault
-// for: a block that is applied already needs no second sending of any.
-func TestWhatIsLeftToSend(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		staged []int
-		kinds  []string
-		want   string
-	}{
-		{"a fault and nothing sound", nil, []string{kindStale}, ""},
-		{"a fault and sound ones", []int{1, 2, 3}, []string{kindStale}, "\nblocks 1 to 3 match as sent and would apply: repeat them unchanged with the corrected ones"},
-		{"all applied already", nil, []string{kindAlready, kindNoop}, "\nnothing is left to send"},
-		{"applied already beside a sound one", []int{2}, []string{kindAlready}, "\nblock 2 matches as sent and would apply: repeat it unchanged"},
-		{"applied already, stale and sound", []int{3}, []string{kindAlready, kindStale}, "\nblock 3 matches as sent and would apply: repeat it unchanged with the corrected ones"},
-	} {
-		r := &Refusal{Staged: c.staged}
-		for i, k := range c.kinds {
-			r.Problems = append(r.Problems, Problem{Block: i + 1, Kind: k})
-		}
-		if got := r.rest(); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-	// A response that changes nothing as a whole is not one whose blocks are done.
-	if got := (&Refusal{Problems: []Problem{{Kind: kindNoop}}}).rest(); got != "" {
-		t.Errorf("a response without a change: %q", got)
-	}
-}
-
-// However many problems there are, the text has an end: the first keep their
-// lines, those after them their reasons, and the rest are counted.
-func TestALongRefusalIsToldInShortThenCounted(t *testing.T) {
-	t.Parallel()
-	r := &Refusal{}
-	for i := range 400 {
-		r.Problems = append(r.Problems, Problem{
-			Block: i + 1, Path: "a.py", Kind: kindStale, Reason: fmt.Sprint("reason ", i+1), Nearest: strings.Repeat("     1 | line\n", 60), Advice: "advice",
-		})
-	}
-	got := r.Error()
-	if len(got) > 16<<10 {
-		t.Errorf("%d bytes", len(got))
-	}
-	if !strings.Contains(got, "reason 1\n     1 | line\n") {
-		t.Error("the first problem has lost its lines")
-	}
-	whole, told := strings.Count(got, strings.Repeat("     1 | line\n", 60)), strings.Count(got, ": reason ")
-	if whole == 0 || told <= whole || told == len(r.Problems) {
-		t.Errorf("%d problems are told, %d of them whole", told, whole)
-	}
-	if want := fmt.Sprintf("\n%d more problems: correct these first", len(r.Problems)-told); !strings.HasSuffix(got, want) {
-		t.Errorf("it does not end in %q: %q", want, got[len(got)-100:])
-	}
-	// A path that is no text must not make the whole of it none.
-	if got := (&Refusal{Problems: []Problem{{Path: "a\xff", Kind: kindPath, Reason: "no"}}}).Error(); !utf8.ValidString(got) || !strings.Contains(got, "a\ufffd: path: no") {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
-	t.Parallel()
-	for want, q := range map[string]spot{
-		"lines 8 to 9, told apart by line 7:":               {lo: 7, hi: 9, from: 6, to: 9, alone: true},
-		"line 8, told apart by lines 9 to 10:":              {lo: 7, hi: 8, from: 7, to: 10, alone: true},
-		"line 8, told apart by its space:":                  {lo: 7, hi: 8, from: 7, to: 8, alone: true},
-		"line 8, not told apart by the lines around:":       {lo: 7, hi: 8, from: 7, to: 8},
-		"lines 1 to 2, not told apart by the lines around:": {lo: 0, hi: 2, from: 0, to: 2},
-	} {
-		if got := q.header(); got != want {
-			t.Errorf("%+v: %q, want %q", q, got, want)
-		}
-	}
-}
 
 // A refusal of a hunk speaks of the hunk: it has no SEARCH that its author
 // could look at.
 func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
-	block, hunk := &operation{}, &operation{hunk: &hunk{}}
+	block, hunk := &parse.Operation{}, &parse.Operation{Hunk: &parse.Hunk{}}
 	for _, c := range []struct{ name, got, want string }{
-		{"a block", block.stands(), "SEARCH stands"},
-		{"a hunk", hunk.stands(), "the hunk's old lines stand"},
-		{"a block, again", block.pronoun(), "it"},
-		{"a hunk, again", hunk.pronoun(), "they"},
-		{"what a block brings", block.newStands(), "REPLACE stands"},
-		{"what a hunk brings", hunk.newStands(), "the hunk's new lines stand"},
+		{"a block", explain.OldStands(block), "SEARCH stands"},
+		{"a hunk", explain.OldStands(hunk), "the hunk's old lines stand"},
+		{"a block, again", explain.Pronoun(block), "it"},
+		{"a hunk, again", explain.Pronoun(hunk), "they"},
+		{"what a block brings", explain.NewStands(block), "REPLACE stands"},
+		{"what a hunk brings", explain.NewStands(hunk), "the hunk's new lines stand"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
@@ -122,51 +29,5 @@ func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	got := refused(t, w, "--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-total = 0\n+total = one + two + three\n")
 	if !strings.Contains(got, "the hunk's new lines stand already at line 2") || strings.Contains(got, "SEARCH") {
 		t.Errorf("%s", got)
-	}
-}
-
-// A block with a sibling that it must be merged with is not sound either.
-func TestAMergedBlockIsNotCalledSound(t *testing.T) {
-	t.Parallel()
-	r := newRefusal(pairs("a>b", "c>d", "e>f"), []Problem{{Block: 3, Kind: kindOverlap, Other: 1}})
-	if !slices.Equal(r.Staged, []int{2}) {
-		t.Errorf("staged %v, want only 2", r.Staged)
-	}
-	// Several operations of one block are one block to send again.
-	ops := pairs("a>b", "c>d", "e>f")
-	ops[1].block = 1
-	if r := newRefusal(ops, []Problem{{Block: 3, Kind: kindStale}}); !slices.Equal(r.Staged, []int{1}) {
-		t.Errorf("staged %v, want 1 once", r.Staged)
-	}
-}
-
-func TestALongLineIsQuotedInPart(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"\ta \"b\"":                `"\ta \"b\""`,
-		fill('x', 100):             `"` + fill('x', 100) + `"`,
-		fill('x', 101):             `"` + fill('x', 100) + `…"`,
-		fill('x', 99) + "é and on": `"` + fill('x', 99) + `…"`,
-		"\xff":                     "\"\ufffd\"",
-	} {
-		if got := quote(in); got != want {
-			t.Errorf("%.20q: %s, want %s", in, got, want)
-		}
-	}
-}
-
-// The surroundings of a line that a parser stumbled over stop at the edges.
-func TestTheLinesAroundOne(t *testing.T) {
-	t.Parallel()
-	d := newDocument("", []byte("a\nb\nc\nd\ne\n"))
-	for line, want := range map[int]string{
-		1: "     1 | a\n     2 : b\n",
-		2: "     1 : a\n     2 | b\n     3 : c\n",
-		4: "     2 : b\n     3 : c\n     4 | d\n     5 : e\n",
-		5: "     3 : c\n     4 : d\n     5 | e\n",
-	} {
-		if got := d.around(line); got != want {
-			t.Errorf("line %d:\n%swant\n%s", line, got, want)
-		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/problem"
 )
 
 // A sample is a file of distinct lines, so that any run of them has one place.
@@ -184,7 +186,7 @@ func TestAUniformShiftOfABlockDoesNotMatter(t *testing.T) {
 		plain, _ := applyBlocks(t, s.text(), block(search, replace))
 		by := rapid.SampledFrom([]string{"  ", "    ", "        "}).Draw(t, "by")
 		over, applied := applyBlocks(t, s.text(), block(pad(search, by), pad(replace, by)))
-		if over != plain || applied[0].Strategy != edit.Indentation {
+		if over != plain || applied[0].Strategy != match.Indentation {
 			t.Fatalf("%q plain, %q with %d spaces more, by %s", plain, over, len(by), applied[0].Strategy)
 		}
 	})
@@ -199,7 +201,7 @@ func TestABlockWithTwoPlacesIsNeverApplied(t *testing.T) {
 		j := rapid.IntRange(i+1, len(s.lines)).Draw(t, "to")
 		text := s.text() + s.part(i, j)
 		_, _, err := edit.ApplyBlocks("a.py", []byte(text), []edit.Block{block(s.lines[i:j], drawNew(t, "r"))})
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || refusal.Problems[0].Kind != "ambiguous" || len(refusal.Problems[0].Lines) != 2 {
 			t.Fatalf("a block with two places in %q gave %v", text, err)
 		}

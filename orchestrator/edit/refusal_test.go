@@ -8,116 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
-
-func TestTheTextOfARefusal(t *testing.T) {
-	t.Parallel()
-	r := &Refusal{
-		Problems: []Problem{
-			{Block: 2, Path: "a.py", Kind: kindNotFound, Reason: "it is not there", Nearest: "     1 | x\n", Advice: "copy it"},
-			{Block: 3, Kind: kindParse, Reason: "it is odd"},
-			{Path: "b.py", Kind: kindNoop, Reason: "it is the same"},
-			{Kind: kindTruncated, Reason: "it ends"},
-		},
-		Staged: []int{1, 4},
-	}
-	want := `nothing was applied
-block 2, a.py: not found: it is not there
-     1 | x
-  → copy it
-block 3: parse: it is odd
-b.py: noop: it is the same
-truncated: it ends
-blocks 1, 4 match as sent and would apply: repeat them unchanged with the corrected ones`
-	if got := r.Error(); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-	r.Staged = []int{7}
-	if got := r.Error(); !strings.HasSuffix(got, "block 7 matches as sent and would apply: repeat it unchanged with the corrected ones") {
-		t.Errorf("one sound block: %s", got)
-	}
-}
-
-func TestNumbersAndSpansReadWell(t *testing.T) {
-	t.Parallel()
-	for want, in := range map[string][]int{"": nil, "3": {3}, "3 and 5": {3, 5}, "1, 3 and 5": {1, 3, 5}} {
-		if got := numbers(in); got != want {
-			t.Errorf("%v: %q, want %q", in, got, want)
-		}
-	}
-	for want, in := range map[string][2]int{"line 1": {0, 1}, "lines 1 to 2": {0, 2}, "lines 8 to 20": {7, 20}} {
-		if got := span(in[0], in[1]); got != want {
-			t.Errorf("%v: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestSoundBlocksAreNamedOnlyWhenTheResponseIsSound(t *testing.T) {
-	t.Parallel()
-	ops := pairs("a>b", "c>d", "e>f")
-	r := newRefusal(ops, []Problem{{Block: 3, Kind: kindStale}, {Block: 1, Kind: kindNoop}})
-	if !slices.Equal(r.Staged, []int{2}) || r.Problems[0].Block != 1 {
-		t.Errorf("staged %v, first problem of block %d", r.Staged, r.Problems[0].Block)
-	}
-	if r := newRefusal(ops, []Problem{{Kind: kindNoop}}); r.Staged != nil {
-		t.Errorf("staged %v though the response as a whole is at fault", r.Staged)
-	}
-}
-
-// The nearest place of a block that is almost there holds the lines that its
-// author needs to correct it.
-func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	for i := range 40 {
-		fmt.Fprintf(&b, "def part_%d(items):\n    total = %d\n    for item in items:\n        total += item.count_%d\n    return total\n\n\n", i, i, i%7)
-	}
-	d := newDocument("a.py", []byte(b.String()))
-	at := 7 * 23 // the lines of part_23
-	lines := func(from, to int) []string {
-		var out []string
-		for i := from; i < to; i++ {
-			out = append(out, d.line(at+i))
-		}
-		return out
-	}
-	for _, c := range []struct {
-		name   string
-		search []string
-	}{
-		{"one token differs", append(lines(0, 3), "        total -= item.count_2")},
-		{"a line is missing", append(lines(0, 1), lines(2, 5)...)},
-		{"a line too many", slices.Insert(lines(0, 5), 2, "    seen = set()")},
-		{"one line with another word", []string{"def part_23(things):"}},
-		{"other indentation and a word", []string{"def part_23(items):", "  total = 23", "  for item in things:"}},
-		{"out of order", []string{d.line(at + 1), d.line(at), d.line(at + 3)}},
-		{"only the first line is right", append(lines(0, 1), "    sum = 1", "    done()")},
-	} {
-		p := notFound(d, &operation{block: 1, search: c.search, replace: []string{"x"}})
-		if !strings.Contains(p.Nearest, fmt.Sprintf("%6d | def part_23(items):", at+1)) {
-			t.Errorf("%s: %s\n%s", c.name, p.Reason, p.Nearest)
-		}
-		if p.Kind != kindNotFound && p.Kind != kindStale || p.Advice == "" || len(p.Lines) == 0 {
-			t.Errorf("%s: %+v", c.name, p)
-		}
-	}
-}
-
-func TestNothingNearIsSaidPlainly(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, file, search string }{
-		{"another language", "def f():\n    return 1\n", "interface Stock {"},
-		{"an empty file", "", "x = 1"},
-		{"only braces in common", "{\n}\n", "class Stock {\n}"},
-	} {
-		d := newDocument("a.py", []byte(c.file))
-		p := notFound(d, &operation{block: 1, search: splitBody(c.search), replace: []string{"y"}})
-		if p.Kind != kindNotFound || len(p.Lines) > 0 && !strings.HasPrefix(p.Advice, "none of these is like it: ") {
-			t.Errorf("%s: %+v", c.name, p)
-		}
-	}
-}
 
 // tree is a workspace of empty and small files.
 type tree map[string]string
@@ -141,13 +35,13 @@ func (w tree) Read(path string) ([]byte, error) {
 func (w tree) Executable(path string) bool { return strings.HasSuffix(path, ".sh") }
 
 // planned shows the changes of operations, or the kinds of the problems.
-func planned(w tree, target string, ops ...*operation) string {
+func planned(w tree, target string, ops ...*parse.Operation) string {
 	for i, op := range ops {
-		op.block = i + 1
+		op.Block = i + 1
 	}
 	cs, _, err := newPlanner(w, target).run(ops)
 	var out []string
-	var refusal *Refusal
+	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
 		for _, p := range refusal.Problems {
 			out = append(out, fmt.Sprintf("%s %d %s", p.Kind, p.Block, p.Path))
@@ -170,56 +64,64 @@ func planned(w tree, target string, ops ...*operation) string {
 func TestOperationsOnFilesBecomeOneChangeEach(t *testing.T) {
 	t.Parallel()
 	w := tree{"a.py": "x = 1\ny = 2\n", "b.py": "x = 1\n", "run.sh": "exit 1\n", "lib/c.py": "z = 3\n", "empty": ""}
-	edit := func(path, block string) *operation { op := pairs(block)[0]; op.path = path; return op }
-	create := func(path string) *operation { return &operation{kind: opCreate, path: path, text: "new\n"} }
-	remove := func(path string) *operation { return &operation{kind: opDelete, path: path} }
-	move := func(from, to string) *operation { return &operation{kind: opRename, from: from, path: to} }
-	whole := func(path, text string) *operation { return &operation{kind: opWhole, path: path, text: text} }
+	edit := func(path, block string) *parse.Operation { op := pairs(block)[0]; op.Path = path; return op }
+	create := func(path string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpCreate, Path: path, Text: "new\n"}
+	}
+	remove := func(path string) *parse.Operation { return &parse.Operation{Kind: parse.OpDelete, Path: path} }
+	move := func(from, to string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpRename, From: from, Path: to}
+	}
+	whole := func(path, text string) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpWhole, Path: path, Text: text}
+	}
 	on, off := true, false
-	mode := func(path string, exec *bool) *operation { return &operation{kind: opMode, path: path, exec: exec} }
+	mode := func(path string, exec *bool) *parse.Operation {
+		return &parse.Operation{Kind: parse.OpMode, Path: path, Exec: exec}
+	}
 	for _, c := range []struct {
 		name, target string
-		ops          []*operation
+		ops          []*parse.Operation
 		want         string
 	}{
-		{"edit", "", []*operation{edit("a.py", "x = 1>x = 2")}, "modify a.py 644"},
-		{"edit of a script", "", []*operation{edit("run.sh", "exit 1>exit 0")}, "modify run.sh 755"},
-		{"sorted", "", []*operation{edit("b.py", "x = 1>x = 2"), create("aa"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644, create aa 644, modify b.py 644"},
-		{"two edits", "", []*operation{edit("a.py", "x = 1>x = 2"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644"},
-		{"rename and edit", "", []*operation{move("a.py", "d.py"), edit("a.py", "x = 1>x = 2")}, "rename d.py 644 from a.py"},
-		{"mode and edit", "", []*operation{mode("a.py", &on), edit("a.py", "x = 1>x = 2")}, "modify a.py 755"},
-		{"mode back", "", []*operation{mode("run.sh", &off)}, "modify run.sh 644"},
-		{"the mode it has", "", []*operation{mode("run.sh", &on)}, "noop 0 "},
-		{"whole", "", []*operation{whole("a.py", "z\n")}, "modify a.py 644"},
-		{"whole, the same", "", []*operation{whole("a.py", "x = 1\ny = 2\n")}, "noop 0 "},
-		{"fill", "", []*operation{edit("empty", ">x = 1")}, "modify empty 644"},
-		{"create by edit", "", []*operation{edit("new.py", ">x = 1")}, "create new.py 644"},
-		{"unnamed, with a target", "b.py", []*operation{edit("", "x = 1>x = 2")}, "modify b.py 644"},
-		{"unnamed, in one file", "", []*operation{edit("", "y = 2>y = 3")}, "modify a.py 644"},
-		{"unnamed, in two files", "", []*operation{edit("", "x = 1>x = 3")}, "ambiguous 1 "},
-		{"unnamed, two that only fit one", "", []*operation{edit("", "x = 1>x = 3"), edit("", "y = 2>y = 3")}, "modify a.py 644"},
-		{"unnamed, in none", "", []*operation{edit("", "q = 2>y = 3")}, "not_found 1 "},
-		{"unnamed, with a forbidden target", ".git/x", []*operation{edit("", "x = 1>x = 3")}, "path 1 .git/x"},
-		{"with a dot", "", []*operation{edit("./a.py", "x = 1>x = 2")}, "modify a.py 644"},
+		{"edit", "", []*parse.Operation{edit("a.py", "x = 1>x = 2")}, "modify a.py 644"},
+		{"edit of a script", "", []*parse.Operation{edit("run.sh", "exit 1>exit 0")}, "modify run.sh 755"},
+		{"sorted", "", []*parse.Operation{edit("b.py", "x = 1>x = 2"), create("aa"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644, create aa 644, modify b.py 644"},
+		{"two edits", "", []*parse.Operation{edit("a.py", "x = 1>x = 2"), edit("a.py", "y = 2>y = 3")}, "modify a.py 644"},
+		{"rename and edit", "", []*parse.Operation{move("a.py", "d.py"), edit("a.py", "x = 1>x = 2")}, "rename d.py 644 from a.py"},
+		{"mode and edit", "", []*parse.Operation{mode("a.py", &on), edit("a.py", "x = 1>x = 2")}, "modify a.py 755"},
+		{"mode back", "", []*parse.Operation{mode("run.sh", &off)}, "modify run.sh 644"},
+		{"the mode it has", "", []*parse.Operation{mode("run.sh", &on)}, "noop 0 "},
+		{"whole", "", []*parse.Operation{whole("a.py", "z\n")}, "modify a.py 644"},
+		{"whole, the same", "", []*parse.Operation{whole("a.py", "x = 1\ny = 2\n")}, "noop 0 "},
+		{"fill", "", []*parse.Operation{edit("empty", ">x = 1")}, "modify empty 644"},
+		{"create by edit", "", []*parse.Operation{edit("new.py", ">x = 1")}, "create new.py 644"},
+		{"unnamed, with a target", "b.py", []*parse.Operation{edit("", "x = 1>x = 2")}, "modify b.py 644"},
+		{"unnamed, in one file", "", []*parse.Operation{edit("", "y = 2>y = 3")}, "modify a.py 644"},
+		{"unnamed, in two files", "", []*parse.Operation{edit("", "x = 1>x = 3")}, "ambiguous 1 "},
+		{"unnamed, two that only fit one", "", []*parse.Operation{edit("", "x = 1>x = 3"), edit("", "y = 2>y = 3")}, "modify a.py 644"},
+		{"unnamed, in none", "", []*parse.Operation{edit("", "q = 2>y = 3")}, "not_found 1 "},
+		{"unnamed, with a forbidden target", ".git/x", []*parse.Operation{edit("", "x = 1>x = 3")}, "path 1 .git/x"},
+		{"with a dot", "", []*parse.Operation{edit("./a.py", "x = 1>x = 2")}, "modify a.py 644"},
 
-		{"no such file", "", []*operation{edit("z.py", "x = 1>x = 2")}, "not_found 1 z.py"},
-		{"delete no such file", "", []*operation{remove("z.py")}, "not_found 1 z.py"},
-		{"rename no such file", "", []*operation{move("z.py", "y.py")}, "not_found 1 z.py"},
-		{"create what is there", "", []*operation{create("a.py")}, "exists 1 a.py"},
-		{"rename onto what is there", "", []*operation{move("a.py", "b.py")}, "exists 1 b.py"},
-		{"rename onto a new file", "", []*operation{create("d.py"), move("a.py", "d.py")}, "overlap 2 d.py"},
-		{"delete and edit", "", []*operation{remove("a.py"), edit("a.py", "x = 1>x = 2")}, "overlap 2 a.py"},
-		{"edit and delete", "", []*operation{edit("a.py", "x = 1>x = 2"), remove("a.py")}, "overlap 2 a.py"},
-		{"rename and delete", "", []*operation{move("a.py", "d.py"), remove("a.py")}, "overlap 2 a.py"},
-		{"rename twice", "", []*operation{move("a.py", "d.py"), move("a.py", "e.py")}, "overlap 2 a.py"},
-		{"mode twice", "", []*operation{mode("a.py", &on), mode("a.py", &off)}, "overlap 2 a.py"},
-		{"create and edit", "", []*operation{create("d.py"), edit("d.py", "new>old")}, "overlap 2 d.py"},
-		{"a folder's name", "", []*operation{create("lib")}, "path 1 lib"},
-		{"below a file", "", []*operation{create("a.py/b/c")}, "path 1 a.py/b/c"},
-		{"below a new file", "", []*operation{create("n"), create("n/m")}, "path 2 n/m"},
-		{"a rename below a file", "", []*operation{move("a.py", "b.py/c")}, "path 1 b.py/c"},
-		{"a forbidden path and a missing one", "", []*operation{create("../x"), remove("z")}, "path 1 ../x, not_found 2 z"},
-		{"a rename from a forbidden path", "", []*operation{move(".git/x", "y")}, "path 1 .git/x"},
+		{"no such file", "", []*parse.Operation{edit("z.py", "x = 1>x = 2")}, "not_found 1 z.py"},
+		{"delete no such file", "", []*parse.Operation{remove("z.py")}, "not_found 1 z.py"},
+		{"rename no such file", "", []*parse.Operation{move("z.py", "y.py")}, "not_found 1 z.py"},
+		{"create what is there", "", []*parse.Operation{create("a.py")}, "exists 1 a.py"},
+		{"rename onto what is there", "", []*parse.Operation{move("a.py", "b.py")}, "exists 1 b.py"},
+		{"rename onto a new file", "", []*parse.Operation{create("d.py"), move("a.py", "d.py")}, "overlap 2 d.py"},
+		{"delete and edit", "", []*parse.Operation{remove("a.py"), edit("a.py", "x = 1>x = 2")}, "overlap 2 a.py"},
+		{"edit and delete", "", []*parse.Operation{edit("a.py", "x = 1>x = 2"), remove("a.py")}, "overlap 2 a.py"},
+		{"rename and delete", "", []*parse.Operation{move("a.py", "d.py"), remove("a.py")}, "overlap 2 a.py"},
+		{"rename twice", "", []*parse.Operation{move("a.py", "d.py"), move("a.py", "e.py")}, "overlap 2 a.py"},
+		{"mode twice", "", []*parse.Operation{mode("a.py", &on), mode("a.py", &off)}, "overlap 2 a.py"},
+		{"create and edit", "", []*parse.Operation{create("d.py"), edit("d.py", "new>old")}, "overlap 2 d.py"},
+		{"a folder's name", "", []*parse.Operation{create("lib")}, "path 1 lib"},
+		{"below a file", "", []*parse.Operation{create("a.py/b/c")}, "path 1 a.py/b/c"},
+		{"below a new file", "", []*parse.Operation{create("n"), create("n/m")}, "path 2 n/m"},
+		{"a rename below a file", "", []*parse.Operation{move("a.py", "b.py/c")}, "path 1 b.py/c"},
+		{"a forbidden path and a missing one", "", []*parse.Operation{create("../x"), remove("z")}, "path 1 ../x, not_found 2 z"},
+		{"a rename from a forbidden path", "", []*parse.Operation{move(".git/x", "y")}, "path 1 .git/x"},
 	} {
 		if got := planned(w, c.target, c.ops...); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -236,7 +138,7 @@ func TestAPrefixOfADiffIsPartOfThePathOnlyWhenTheFileSaysSo(t *testing.T) {
 		{"z", "a/z", "not_found 1 z"},
 	} {
 		op := pairs("1>2")[0]
-		op.path, op.prefixed = c.path, c.prefixed
+		op.Path, op.Prefixed = c.path, c.prefixed
 		if got := planned(w, "", op); got != c.want {
 			t.Errorf("%s or %s: %s, want %s", c.path, c.prefixed, got, c.want)
 		}

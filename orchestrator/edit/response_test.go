@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
@@ -24,7 +26,7 @@ func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
 		{"cut off", "<THOUGHT>\nwhy", "why"},
 		{"too long", "<THOUGHT>x" + long + "</THOUGHT>", "x" + long[:4<<10-2]},
 	} {
-		if got := edit.Thought([]byte(c.response)); got != c.want {
+		if got := parse.Thought([]byte(c.response)); got != c.want {
 			t.Errorf("%s: %.80q, want %.80q", c.name, got, c.want)
 		}
 	}
@@ -33,7 +35,7 @@ func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
 // kinds returns the kinds of a refusal, and fails when err is none.
 func kinds(t *testing.T, err error) []string {
 	t.Helper()
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("not a refusal: %v", err)
 	}
@@ -46,26 +48,26 @@ func kinds(t *testing.T, err error) []string {
 
 func TestAResponseBeyondTheLimitsIsRefused(t *testing.T) {
 	t.Parallel()
-	_, _, err := edit.Apply(fuzzed(), bytes.Repeat([]byte(" "), edit.MaxResponse+1), "")
+	_, _, err := edit.Apply(fuzzed(), bytes.Repeat([]byte(" "), parse.MaxResponse+1), "")
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) || !strings.Contains(err.Error(), "16777217 bytes") {
 		t.Errorf("a response that is too long gave %v: %v", got, err)
 	}
 	var many strings.Builder
-	for i := range edit.MaxBlocks + 1 {
+	for i := range parse.MaxBlocks + 1 {
 		fmt.Fprintf(&many, "<CREATE_FILE path=\"%d\">x</CREATE_FILE>\n", i)
 	}
 	_, _, err = edit.Apply(fuzzed(), []byte(many.String()), "")
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) || !strings.Contains(err.Error(), "2001 blocks") {
 		t.Errorf("too many blocks gave %v: %v", got, err)
 	}
-	_, _, err = edit.ApplyBlocks("a", nil, make([]edit.Block, edit.MaxBlocks+1))
+	_, _, err = edit.ApplyBlocks("a", nil, make([]edit.Block, parse.MaxBlocks+1))
 	if got := kinds(t, err); !slices.Equal(got, []string{"refused"}) {
 		t.Errorf("too many blocks of one file gave %v", got)
 	}
 	whole := many.String()[:strings.LastIndex(strings.TrimSuffix(many.String(), "\n"), "\n")]
 	cs, _, err := edit.Apply(fuzzed(), []byte(whole), "")
-	if err != nil || len(cs.Changes) != edit.MaxBlocks {
-		t.Errorf("%d blocks gave %d changes: %v", edit.MaxBlocks, len(cs.Changes), err)
+	if err != nil || len(cs.Changes) != parse.MaxBlocks {
+		t.Errorf("%d blocks gave %d changes: %v", parse.MaxBlocks, len(cs.Changes), err)
 	}
 }
 
@@ -81,7 +83,7 @@ func TestAFileThatCannotBeReadIsNoFaultOfTheResponse(t *testing.T) {
 		"<SEARCH>x</SEARCH><REPLACE>y</REPLACE>",
 	} {
 		_, _, err := edit.Apply(broken{fuzzed()}, []byte(response), "")
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.Is(err, fs.ErrPermission) || errors.As(err, &refusal) {
 			t.Errorf("%s gave %v", response, err)
 		}
@@ -95,7 +97,7 @@ func TestARefusalNamesEveryProblemAndTheSoundBlocks(t *testing.T) {
 		response += fmt.Sprintf("<EDIT file='shop/stock.py'>\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", b[0], b[1])
 	}
 	_, _, err := edit.Apply(fuzzed(), []byte(response), "")
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
 	}

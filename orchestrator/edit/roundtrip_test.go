@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 )
 
@@ -198,7 +199,7 @@ func TestARefusalChangesNothing(t *testing.T) {
 		response.WriteString("<CREATE_FILE new.py>x</CREATE_FILE>\n<DELETE_FILE old.py/>\n")
 		files := untouchable{memory{text: map[string]string{"a.py": s.text(), "old.py": "x\n"}}, map[string][]byte{}}
 		cs, applied, err := edit.Apply(files, []byte(response.String()), "")
-		var refusal *edit.Refusal
+		var refusal *problem.Refusal
 		if !errors.As(err, &refusal) || !cs.Empty() || applied != nil {
 			t.Fatalf("%v, %v, %v", cs, applied, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // An author who takes a refusal at its word succeeds with the next response,
@@ -50,7 +52,7 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 				r.meant = r.whole
 			}
 			_, _, err = edit.Apply(c.files, []byte(c.response), c.target)
-			var refusal *edit.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) {
 				if slices.Contains(guarded, name) {
 					return // what the guards let through
@@ -135,7 +137,7 @@ func TestARefusalStaysShort(t *testing.T) {
 	t.Parallel()
 	file := large(400)
 	var blocks []edit.Block
-	for i := range edit.MaxBlocks {
+	for i := range parse.MaxBlocks {
 		search := "nowhere = at_all\n"
 		switch {
 		case i%3 == 0:
@@ -146,7 +148,7 @@ func TestARefusalStaysShort(t *testing.T) {
 		blocks = append(blocks, edit.Block{Search: search, Replace: "x = 1\n"})
 	}
 	_, _, err := edit.ApplyBlocks("a.py", []byte(file), blocks)
-	var r *edit.Refusal
+	var r *problem.Refusal
 	if !errors.As(err, &r) || len(r.Problems) < 1000 {
 		t.Fatalf("%.200v", err)
 	}

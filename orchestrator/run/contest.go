@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"agent/orchestrator/agent"
-	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -311,7 +311,7 @@ func (c *contest) takeUp(k *contender, p KeptProposal) error {
 // line are one change in the end, made from what the person has.
 func (c *contest) apply(k *contender) error {
 	response := []byte(k.reply.Text)
-	k.cand, k.before = Candidate{Thought: edit.Thought(response)}, k.changes
+	k.cand, k.before = Candidate{Thought: parse.Thought(response)}, k.changes
 	cs, failure, err := c.revised(&k.cand, c.stage.base, k.changes, response, c.plan.Task.Brief.Target)
 	switch {
 	case err != nil:

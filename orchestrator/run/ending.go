@@ -7,7 +7,7 @@ import (
 
 	"agent/images"
 
-	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
@@ -102,7 +102,7 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 //
 // One forbidden path decides for the whole response, whatever else is wrong with
 // it: mending the other blocks would not make it allowed.
-func refused(r *edit.Refusal) *Problem {
+func refused(r *problem.Refusal) *Problem {
 	for _, p := range r.Problems {
 		if p.Kind == "path" {
 			return forbidden(fmt.Errorf("block %d, %s: %s", p.Block, p.Path, p.Reason))

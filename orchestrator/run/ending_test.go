@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
@@ -82,7 +82,7 @@ func TestAnEndThatWasNotRecordedStillTellsTheTruth(t *testing.T) {
 }
 
 func TestARefusalBecomesAGateWithItsBlocks(t *testing.T) {
-	g := refusedGate(&edit.Refusal{Problems: []edit.Problem{
+	g := refusedGate(&problem.Refusal{Problems: []problem.Problem{
 		{Block: 2, Path: "a.py", Kind: "ambiguous", Reason: "it matches twice", Lines: []int{4, 9}, Nearest: "4: x\n", Differs: "yours has y\n", Advice: "choose the place"},
 		{Kind: "parse", Reason: "no block"},
 	}}, time.Second)

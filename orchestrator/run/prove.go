@@ -15,6 +15,8 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/policy"
@@ -135,7 +137,7 @@ func (f *flight) revise(ctx context.Context, req *Request, a Answer, changes wor
 		req.Patch = a.Response
 		return f.edit(ctx, *req, base)
 	}
-	cand := Candidate{Thought: edit.Thought(req.Patch)}
+	cand := Candidate{Thought: parse.Thought(req.Patch)}
 	applied, failure, err := f.revised(&cand, base, changes, a.Response, req.Target)
 	if err != nil {
 		end := endWith(Failed, f.trouble(ctx, "read the workspace", err))
@@ -156,7 +158,7 @@ func (f *flight) revised(cand *Candidate, base *workspace.Manifest, changes work
 	started := time.Now()
 	cand.Origin = Origin{Response: response, Target: target, Onto: changes.Digest()}
 	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
-	var refusal *edit.Refusal
+	var refusal *problem.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		cand.Verdict, cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
@@ -260,10 +262,10 @@ func (f *flight) edit(ctx context.Context, req Request, base *workspace.Manifest
 // made is the candidate of a response to the workspace itself. The problem is why it is
 // rejected before any gate.
 func (f *flight) made(base *workspace.Manifest, response []byte, target string) (cand Candidate, p *Problem, err error) {
-	cand = Candidate{Thought: edit.Thought(response), Origin: Origin{Response: response, Target: target}}
+	cand = Candidate{Thought: parse.Thought(response), Origin: Origin{Response: response, Target: target}}
 	started := time.Now()
 	cs, applied, err := Edit(base, response, target)
-	var r *edit.Refusal
+	var r *problem.Refusal
 	var no *ForbiddenError
 	switch {
 	case errors.As(err, &r):
@@ -324,7 +326,7 @@ func (f *flight) save(ctx context.Context, cand Candidate) *Problem {
 // printed like every other reason to reject. What to send instead is a line of
 // its own in the message, and how the block differs from the file stands below
 // the lines of the file.
-func refusedGate(r *edit.Refusal, took time.Duration) verify.Gate {
+func refusedGate(r *problem.Refusal, took time.Duration) verify.Gate {
 	g := verify.Gate{Name: "edit", Verdict: verify.Fail, Seconds: took.Seconds(), Detail: "the patch does not apply"}
 	for _, p := range r.Problems {
 		f := verify.Finding{File: p.Path, Rule: p.Kind, Message: p.Reason, Source: p.Nearest + p.Differs}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -290,7 +291,7 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 func candidate() run.Candidate {
 	return run.Candidate{
 		Verdict: verify.Fail, Digest: "d1", Diff: "--- a\n+++ b\n", Thought: "this is right",
-		Edits:   []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: edit.Exact, Line: 12}},
+		Edits:   []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: match.Exact, Line: 12}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
 		Holds:   []policy.Hold{{Path: "Makefile", Kind: "tooling", Reason: "it runs on the host"}},
 		Gates: []verify.Gate{

@@ -1,0 +1,262 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// An anchor is where a block may stand, told by one of its lines: the longest,
+// which is the likeliest to be missing from the file, and seldom stands in it
+// twice.
+//
+// It is how most blocks are settled without an index: one search for a
+// substring finds the few lines of the file that equal that one, and only
+// around them is anything compared. An index costs as much as many such
+// searches; it pays for many blocks, and it is needed where one text has
+// several forms or the line is frequent.
+type anchor struct {
+	first *string // where the block's lines are kept, and how many they are: the question
+	n     int
+	known bool  // line and at are set, and at is complete
+	plain bool  // the line has one form only
+	line  int   // the line of the block that was looked for
+	at    []int // the lines of the file that equal it, space around it aside
+}
+
+// anchorOf looks for lines without blank ones around them. Each strategy asks
+// of the same lines, so the last answer is kept.
+// The question is told by the address of the lines: to compare their text
+// would cost what the answer saves.
+func (d *Document) anchorOf(core []string) *anchor {
+	q := &d.seen
+	if q.first != &core[0] || q.n != len(core) {
+		*q = anchor{first: &core[0], n: len(core)}
+		if d.asks++; d.asks > ManyBlocks && !d.Thin {
+			d.Busy = true
+		}
+		if !d.Busy {
+			q.look(d, core)
+		}
+	}
+	return q
+}
+
+// suits reports whether the anchor is complete for views of kind k: the
+// loose ones see lines that are written with other characters too.
+func (q *anchor) suits(d *Document, k ViewKind) bool {
+	return q.known && (k < Loose || q.plain && d.script() != scriptForms)
+}
+
+// look sets where the longest line stands; it gives up when that is in many places.
+//
+// A line that holds the text among other text is left at its end, since it
+// cannot be the line itself.
+func (q *anchor) look(d *Document, core []string) {
+	key := ""
+	for i, s := range core {
+		if s = lex.TrimSpace(s); len(s) > len(key) {
+			key, q.line = s, i
+		}
+	}
+	q.plain = lex.PlainUnicode(key) == key
+	for at, tries := 0, 0; ; tries++ {
+		if at = d.Index(at, key); at < 0 {
+			q.known = true
+			return
+		}
+		if len(q.at) == Rare || tries == 8*Rare {
+			return
+		}
+		l := d.LineAt(at)
+		if lex.TrimSpace(d.Raw(l)) == key {
+			q.at = append(q.at, l)
+		}
+		at = int(d.Off[l+1])
+	}
+}
+
+// nowhere reports whether s certainly stands nowhere, however its space and
+// blank lines are taken: so it is for most blocks that are refused, and it
+// spares them the numbering of the file.
+func (d *Document) nowhere(s []string) bool {
+	lo, hi := lex.Outer(s)
+	if lo == hi {
+		return false
+	}
+	q := d.anchorOf(s[lo:hi])
+	around := func(at int) bool { return d.surrounded(s[lo:hi], q.line, at) }
+	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
+}
+
+// surrounded reports whether the lines around line i of core stand in this
+// order around line at of the file, which equals it, blank lines aside.
+//
+// It walks from line i both ways and skips blank lines on either side, so that
+// "a", "b" stand around each other in "a", "", "b" as well.
+func (d *Document) surrounded(core []string, i, at int) bool {
+	for _, step := range []int{-1, 1} {
+		l := at + step
+		for j := i + step; j >= 0 && j < len(core); j += step {
+			key := Loose.Key(core[j])
+			if key == "" {
+				continue
+			}
+			d.Work.Add(WorkLine)
+			for ; l >= 0 && l < d.Len() && lex.Blank(d.Raw(l)); l += step {
+				d.Work.Add(WorkLine)
+			}
+			if l < 0 || l >= d.Len() || lex.TrimSpace(d.Raw(l)) != key {
+				return false
+			}
+			l += step
+		}
+	}
+	return true
+}
+
+// maxReads bounds how often the file is read through for the lines of one
+// block: for a longer block a scan is cheaper.
+const maxReads = 8
+
+// codeNowhere reports whether s certainly stands nowhere even without comments:
+// the code of some line is not in the file at all, or nowhere among that of the
+// others. To look for it costs far less than to scan the file for its comments.
+//
+// The code of a line is where the line begins, whatever a scan makes of the
+// rest. Only a comment of several lines could hide a line between two others,
+// so that a file that may have one is not asked further.
+func (d *Document) codeNowhere(s []string) bool {
+	if d.Busy || d.script() == scriptForms {
+		return false
+	}
+	var code []string
+	longest, plain, budget := 0, true, maxReads*len(d.Text)
+	for _, l := range d.Lang.Code(s) {
+		if l = Loose.Key(l); l == "" {
+			continue
+		}
+		i := d.Index(0, l)
+		if budget -= i; i < 0 || budget < 0 {
+			return i < 0
+		}
+		if code = append(code, l); len(l) > len(code[longest]) {
+			longest = len(code) - 1
+		}
+		plain = plain && !d.Lang.Comment(l)
+	}
+	spans := func(b [2]string) bool { return d.contains(b[0]) }
+	if len(code) == 0 || !plain || slices.ContainsFunc(d.Lang.Block, spans) {
+		return false
+	}
+	for at, tries := 0, 0; tries < Rare; tries++ {
+		if at = d.Index(at, code[longest]); at < 0 {
+			return true
+		}
+		l := d.LineAt(at)
+		if strings.HasPrefix(lex.TrimSpace(d.Raw(l)), code[longest]) && d.codeAround(code, longest, l) {
+			return false
+		}
+		at = int(d.Off[l+1])
+	}
+	return false
+}
+
+// codeAround reports whether the lines around line at of the file begin with
+// those around line i of code, in this order, blank lines and comments aside.
+func (d *Document) codeAround(code []string, i, at int) bool {
+	for _, step := range []int{-1, 1} {
+		l := at + step
+		for j := i + step; j >= 0 && j < len(code); j += step {
+			d.Work.Add(WorkLine)
+			for ; l >= 0 && l < d.Len() && (lex.Blank(d.Raw(l)) || d.Lang.Comment(d.Raw(l))); l += step {
+				d.Work.Add(WorkLine)
+			}
+			if l < 0 || l >= d.Len() || !strings.HasPrefix(lex.TrimSpace(d.Raw(l)), code[j]) {
+				return false
+			}
+			l += step
+		}
+	}
+	return true
+}
+
+// CodeOnce reports whether s certainly stands at one place at most, comments
+// set aside: its longest line of code is in the file only once. That one place
+// was found needs no scan of the file for another then.
+func (d *Document) CodeOnce(s []string) bool {
+	if d.script() == scriptForms {
+		return false
+	}
+	longest := ""
+	for _, l := range d.Lang.Code(s) {
+		if l = Loose.Key(l); len(l) > len(longest) {
+			longest = l
+		}
+	}
+	i := d.Index(0, longest)
+	return longest != "" && i >= 0 && d.Index(i+1, longest) < 0
+}
+
+// Foreign reports whether a file of ASCII does not hold the longest line of s,
+// be it a comment: then s is about another text, and what is left of it
+// without comments says nothing.
+func (d *Document) Foreign(s []string) bool {
+	longest := ""
+	for _, l := range s {
+		if len(l) > len(longest) {
+			longest = l
+		}
+	}
+	return d.script() == scriptASCII && !d.contains(Loose.Key(longest))
+}
+
+// Holds reports whether the file has the line s, which is not blank, the
+// space around it and Unicode punctuation aside.
+//
+// A line that is only part of a longer one is not held: "x = 1" is no line of a
+// file that has "x = 10".
+func (d *Document) Holds(s string) bool {
+	key := Loose.Key(s)
+	if !d.Thin && (d.Busy || d.script() == scriptForms) {
+		return d.View(Loose).has(s)
+	}
+	for at := 0; ; {
+		if at = d.Index(at, key); at < 0 {
+			return false
+		}
+		l := d.LineAt(at)
+		if lex.TrimSpace(d.Raw(l)) == key {
+			return true
+		}
+		at = int(d.Off[l+1])
+	}
+}
+
+// A script is what characters a file is written in, as far as matching cares.
+type script int8
+
+const (
+	scriptUnread script = iota
+	scriptASCII
+	scriptPlain // others too, but none that the loose views take for another
+	scriptForms // one line may be written in several forms
+)
+
+// script returns the file's script, reading it at the first call only.
+func (d *Document) script() script {
+	if d.written == scriptUnread {
+		switch {
+		case lex.ASCII(d.Text):
+			d.written = scriptASCII
+		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
+			d.written = scriptForms
+		default:
+			d.written = scriptPlain
+		}
+	}
+	return d.written
+}

@@ -1,0 +1,51 @@
+package document
+
+import (
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
+
+// Scanned returns the file as its language cuts it, at the first call: only
+// blocks that no stricter strategy finds need it.
+func (d *Document) Scanned() *lex.Scanned {
+	if d.parts == nil {
+		lines := make([]string, d.Len())
+		for i := range lines {
+			lines[i] = d.Line(i)
+		}
+		t := d.Lang.ScanOver(lines)
+		d.parts = &t
+	}
+	return d.parts
+}
+
+// Bare returns the lines of the file without comments.
+func (d *Document) Bare() []string { return d.Scanned().Code }
+
+// Outside reports whether line i begins and ends outside of strings and longer comments.
+func (d *Document) Outside(i int) bool {
+	w := d.Scanned().Within
+	return w[i] == lex.InCode && w[i+1] == lex.InCode
+}
+
+// Remark reports whether line i of the file is a comment and nothing else.
+// In a file that is not indexed what looks like one is taken for it.
+func (d *Document) Remark(i int) bool {
+	if d.Thin {
+		return d.Lang.Comment(d.Line(i))
+	}
+	return !lex.Blank(d.Line(i)) && lex.Blank(d.Bare()[i])
+}
+
+// Tail returns the comment that follows the code of line i, with the space before it, or "".
+func (d *Document) Tail(i int) string {
+	if !d.Lang.Marks(d.Line(i)) {
+		return "" // spares the file its scan
+	}
+	code, s := strings.TrimRight(d.Bare()[i], " \t"), d.Line(i)
+	if code == "" || lex.Blank(s[len(code):]) {
+		return ""
+	}
+	return s[len(code):]
+}

@@ -1,0 +1,238 @@
+// Package document holds the text of one file cut into lines, and answers where
+// lines stand in it.
+//
+// It owns the ways in which lines are compared, called views, from the line to
+// the letter to its code alone; the indexes that make this cheap, each built when
+// first asked for; and the bound on what one response may have compared. It knows
+// no block and decides nothing: several places are several places.
+package document
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
+
+// A Document is the text of one file, cut into lines without copying them.
+// It is built once a file; what the strategies look up is built when first asked for.
+//
+// Lines are numbered from 0 here, and from 1 wherever a person or a model
+// sees a number. Line i is text[off[i]:off[i+1]], its end included, so that
+// cutting a file costs four bytes a line, and copying an untouched part is
+// one slice.
+//
+// Three things can be looked up, each dearer than the one before and asked
+// only of what the one before left open: a substring of the text, which needs
+// no preparation; a line by its number in a view; a run of tokens.
+type Document struct {
+	Path string
+	Text string // without the byte order mark
+	Mark string // the byte order mark, or ""
+	Sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	Off  []int32
+	EOL  string // the most frequent line end, for lines that are added
+	Lang *lex.Language
+	body string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	Busy bool   // many blocks: one index of all lines is cheaper than a search for each
+	Work *Work  // what may still be compared; nil for a text that no block is looked for in
+	Thin bool   // too many short lines for any index: only what a search of the text finds is found
+	seen anchor // the last block that was looked for
+	Told int    // problems that were explained
+	asks int    // how many were: a block of many pieces is as many blocks
+
+	frequency *byteFrequency // which bytes it has seldom; nil until a text is looked for
+	written   script
+	indentBy  byte           // the answer of IndentChar; 0 not known
+	steps     map[byte][]int // the widths of a level, by the character of the indentation
+	views     [ViewKinds]*view
+	Words     *WordView
+	parts     *lex.Scanned
+}
+
+// New cuts text into lines. A file whose only line ends are lone
+// carriage returns is cut at those; anywhere else a lone one is content.
+//
+// The text is never decoded: bytes that are not UTF-8 are compared and
+// copied like all others. A "\r" before a "\n" is part of the line's end; a
+// "\r" elsewhere is part of the line.
+//
+// The text is copied once, with a newline before and after it: in a file
+// with plain ends that copy is what Exact searches as well.
+func New(path string, text []byte) *Document {
+	d := &Document{Path: path, Sep: '\n', Lang: lex.LanguageOf(path)}
+	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {
+		text, d.Mark = rest, lex.BOM
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 2)
+	b.WriteByte('\n')
+	b.Write(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	framed := b.String()
+	d.Text = framed[1 : 1+len(text)]
+	returns := strings.IndexByte(d.Text, '\r') >= 0
+	if returns && strings.IndexByte(d.Text, '\n') < 0 {
+		d.Sep = '\r'
+	}
+	d.EOL = d.dominantEnd(returns)
+	if !returns {
+		d.body = framed
+	}
+	d.Cut()
+	d.Thin = lex.Crowded(d.Len(), len(d.Text))
+	return d
+}
+
+// Shed gives up what can be made again from the text, so that another document
+// has room; cut makes the lines again, and the rest comes when it is asked for.
+func (d *Document) Shed() {
+	d.Off, d.views, d.Words, d.parts, d.seen = nil, [ViewKinds]*view{}, nil, nil, anchor{}
+}
+
+// Cut fills in where the lines begin, unless it is known.
+func (d *Document) Cut() {
+	if d.Off != nil {
+		return
+	}
+	d.Off = make([]int32, 1, 2+strings.Count(d.Text, string(d.Sep)))
+	for at := 0; at < len(d.Text); {
+		if i := strings.IndexByte(d.Text[at:], d.Sep); i >= 0 {
+			at += i + 1
+		} else {
+			at = len(d.Text)
+		}
+		d.Off = append(d.Off, int32(at))
+	}
+}
+
+// dominantEnd returns the line end that most lines have, "\n" for none;
+// returns tells whether the file has any carriage return.
+func (d *Document) dominantEnd(returns bool) string {
+	if d.Sep == '\r' {
+		return "\r"
+	}
+	if returns && 2*strings.Count(d.Text, "\r\n") > strings.Count(d.Text, "\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// Len returns the number of lines.
+func (d *Document) Len() int { return len(d.Off) - 1 }
+
+// LineAt returns the line, from 0, that holds byte at of the text.
+func (d *Document) LineAt(at int) int {
+	i, found := slices.BinarySearch(d.Off, int32(at))
+	if !found {
+		i--
+	}
+	return i
+}
+
+// Raw returns line i, from 0, with its end.
+func (d *Document) Raw(i int) string { return d.Text[d.Off[i]:d.Off[i+1]] }
+
+// Line returns line i, from 0, without its end.
+func (d *Document) Line(i int) string {
+	s := d.Raw(i)
+	return s[:len(s)-len(d.End(i))]
+}
+
+// End returns what ends line i: "" for a last line without a newline.
+func (d *Document) End(i int) string {
+	s := d.Raw(i)
+	switch {
+	case s == "" || s[len(s)-1] != d.Sep:
+		return ""
+	case d.Sep == '\n' && strings.HasSuffix(s, "\r\n"):
+		return "\r\n"
+	}
+	return s[len(s)-1:]
+}
+
+// PlainEnds reports whether lines [lo, hi) end in "\n" alone, as those of a
+// response are taken to end; the last line of the file may have no end.
+func (d *Document) PlainEnds(lo, hi int) bool {
+	return d.Sep == '\n' && !strings.Contains(d.Text[d.Off[lo]:d.Off[hi]], "\r\n")
+}
+
+// EndNear returns the line end that a new line between lo and hi takes: that
+// of the first line replaced, else of the line before, else of the file.
+//
+// In a file of mixed ends the neighbours are the better guide: tools that
+// write both kinds write them in runs.
+func (d *Document) EndNear(lo, hi int) string {
+	for _, i := range []int{lo, lo - 1} {
+		if i >= 0 && i < d.Len() && (i < hi || i == lo-1) && d.End(i) != "" {
+			return d.End(i)
+		}
+	}
+	return d.EOL
+}
+
+// Plain returns the text as Exact searches it: every line ended by one "\n",
+// and one "\n" in front, so that a hit on whole lines needs no further check.
+//
+// For a file without carriage returns that is the copy that New made;
+// only other files are rewritten. It is searched with the standard library's
+// substring search, which reads gigabytes a second.
+func (d *Document) Plain() string {
+	if d.body != "" {
+		return d.body
+	}
+	t := d.Text
+	switch {
+	case d.Sep == '\r':
+		t = strings.ReplaceAll(t, "\r", "\n")
+	case strings.Contains(t, "\r\n"):
+		t = strings.ReplaceAll(t, "\r\n", "\n")
+	}
+	if t != "" && !strings.HasSuffix(t, "\n") {
+		t += "\n"
+	}
+	d.body = "\n" + t
+	return d.body
+}
+
+// FindExact returns up to limit first lines at which the lines s stand, byte
+// for byte but for the line ends.
+//
+// Each hit is a run of whole lines, since the needle begins and ends with a
+// newline. More than limit places need not be known: two are already too
+// many.
+func (d *Document) FindExact(s []string, limit int) []int {
+	if len(s) == 0 {
+		return nil
+	}
+	v := d.View(Whole)
+	if d.Busy {
+		hits, _ := v.Find(s, limit)
+		return hits
+	}
+	if hits, ok := v.sighted(s, limit); ok {
+		return hits
+	}
+	body, needle := d.Plain(), "\n"+strings.Join(s, "\n")+"\n"
+	var hits []int
+	at, line := 0, 0
+	for len(hits) < limit {
+		i := strings.Index(body[at:], needle)
+		if i < 0 {
+			d.Work.Add(len(body) - at)
+			break
+		}
+		d.Work.Add(i)
+		line += strings.Count(body[at:at+i], "\n")
+		hits = append(hits, line)
+		at, line = at+i+1, line+1 // the next hit may overlap this one
+	}
+	return hits
+}
+
+// ManyBlocks is how many blocks a file takes before an index of its lines
+// is cheaper than reading it through for each.
+const ManyBlocks = 16

@@ -1,0 +1,293 @@
+package document
+
+import (
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
+
+// A ViewKind is one way to look at the lines of a file, each looser than the one before.
+type ViewKind int
+
+const (
+	Whole       ViewKind = iota // as they are, but for the line ends
+	TrimmedEnd                  // trailing space aside
+	Loose                       // indentation, trailing space and Unicode punctuation aside
+	LooseFilled                 // as loose, without blank lines
+	LooseCode                   // as loose, without blank lines and comments
+	ViewKinds                   // how many there are
+)
+
+// A view is the lines of a file as numbers: equal lines, in this way of
+// looking, have equal numbers, so that comparing windows costs no text.
+//
+// Numbering costs a hash of every line, so it is done when a strategy first
+// needs it, and mostly once: for the loose view. The two stricter views compare
+// the text of the few places that it finds, and number the lines in their own
+// way only for text so repetitive that the places are many. The view without
+// blank lines takes its numbers for the lines it keeps; the one without
+// comments has lines of its own.
+type view struct {
+	kind     ViewKind
+	d        *Document
+	sequence         // the lines that the view keeps; without keys until it is built
+	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
+}
+
+// Rare bounds the places that are tried for one line. A line more frequent
+// than that is no help in finding its block; see search.
+const Rare = 32
+
+// View returns the view of that kind.
+//
+// It costs nothing until build: a strategy may ask for a view and be answered
+// by an anchor.
+func (d *Document) View(k ViewKind) *view {
+	if d.views[k] == nil {
+		d.views[k] = &view{kind: k, d: d}
+	}
+	return d.views[k]
+}
+
+// build numbers the lines, at the first call.
+func (v *view) build() *view {
+	switch {
+	case v.Keys != nil:
+	case v.kind == LooseFilled:
+		v.sieve(v.d.View(Loose).build())
+	default:
+		v.enumerate()
+	}
+	return v
+}
+
+// enumerate numbers the lines that the view keeps by their keys.
+func (v *view) enumerate() {
+	distinct := min(v.d.Len(), 4096) // a guess: the table grows with what is there
+	v.Keys = NewTable(distinct, func(id int32) string { return v.keyOf(v.Line(int(v.first[id]))) })
+	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
+	v.IDs = make([]int32, 0, v.d.Len())
+	if v.kind == LooseCode {
+		v.lines = make([]int32, 0, v.d.Len())
+	}
+	for i := range v.d.Len() {
+		if v.kind == LooseCode {
+			if lex.Blank(v.d.Bare()[i]) {
+				continue
+			}
+			v.lines = append(v.lines, int32(i))
+		}
+		v.push(v.keyOf(i))
+	}
+}
+
+// sieve takes the numbers of all for the lines that the view keeps. A file
+// without any line to leave out is the same in both views.
+//
+// A number that only lines left out have keeps its key and has a count of 0,
+// which is what number asks for.
+func (v *view) sieve(all *view) {
+	kept := 0
+	for i := range all.IDs {
+		if !v.skips(v.d.Raw(i)) {
+			kept++
+		}
+	}
+	if kept == len(all.IDs) {
+		v.sequence = all.sequence
+		return
+	}
+	v.Keys = all.Keys
+	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
+	v.IDs, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
+	for i, id := range all.IDs {
+		if v.skips(v.d.Raw(i)) {
+			continue
+		}
+		if v.count[id]++; v.count[id] == 1 {
+			v.first[id] = int32(len(v.IDs))
+		}
+		v.IDs, v.lines = append(v.IDs, id), append(v.lines, int32(i))
+	}
+}
+
+// keyOf returns the key of line i of the file.
+func (v *view) keyOf(i int) string {
+	switch v.kind {
+	case LooseCode:
+		return Loose.Key(v.d.Bare()[i])
+	case Loose, LooseFilled:
+		return Loose.Key(v.d.Raw(i)) // the line's end is space too
+	}
+	return v.kind.Key(v.d.Line(i))
+}
+
+// Line returns the line of the file that place i of the view stands for.
+//
+// In the file "a", "", "b" place 1 of the view without blank lines is line 2.
+func (v *view) Line(i int) int {
+	if v.lines == nil {
+		return i
+	}
+	return int(v.lines[i])
+}
+
+// Window returns the lines of the file that n places from lo on stand for.
+//
+// The lines need not follow one another: between two of them there may be some
+// that the view leaves out.
+func (v *view) Window(lo, n int) []int32 {
+	if v.lines != nil {
+		return v.lines[lo : lo+n]
+	}
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(lo + i)
+	}
+	return out
+}
+
+// skips reports whether the view leaves the line s out.
+func (v *view) skips(s string) bool {
+	return (v.kind == LooseFilled || v.kind == LooseCode) && lex.Blank(s)
+}
+
+// Key returns what views of kind k compare of the line s.
+//
+// For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
+func (k ViewKind) Key(s string) string {
+	switch k {
+	case Whole:
+		return s
+	case TrimmedEnd:
+		return strings.TrimRight(s, " \t\r\f\v")
+	}
+	return strings.TrimSpace(lex.PlainUnicode(s))
+}
+
+// has reports whether the view holds the line s.
+func (v *view) has(s string) bool {
+	_, ok := v.build().Number(v.kind.Key(s))
+	return ok
+}
+
+// Numbers returns the lines of s that the view keeps, as numbers and as
+// indexes into s; ok is false when one of them is not in the file at all.
+//
+// That a line is not in the file at all is the most frequent answer for a
+// block that does not match, and it ends the search before it begins.
+func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
+	v.build()
+	if v.kind == LooseCode {
+		s = v.d.Lang.Code(s)
+	}
+	ids, kept = make([]int32, 0, len(s)), make([]int, 0, len(s))
+	for i, l := range s {
+		if v.skips(l) {
+			continue
+		}
+		id, known := v.Number(v.kind.Key(l))
+		if !known {
+			return nil, nil, false
+		}
+		ids, kept = append(ids, id), append(kept, i)
+	}
+	return ids, kept, len(ids) > 0
+}
+
+// Find returns up to limit places in the view at which s stands, and which
+// lines of s the view kept. A place is an index into ids; where the view keeps
+// every line that is a line of the file.
+//
+// The cheap answers come first. An anchor tells of most blocks where they are;
+// for the views that set lines aside it can only tell that they are nowhere.
+// Then the loose view serves the stricter ones: what stands by a strict view
+// stands by the loose one too, so that its few places need only be compared.
+func (v *view) Find(s []string, limit int) (places, kept []int) {
+	switch {
+	case v.Keys != nil:
+	case v.kind <= Loose:
+		if places, ok := v.sighted(s, limit); ok {
+			return places, upTo(len(s))
+		}
+	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeNowhere(s):
+		return nil, nil
+	}
+	if v.d.Thin {
+		return nil, nil
+	}
+	if v.kind < Loose && v.Keys == nil {
+		w := v.d.View(Loose)
+		ids, kept, ok := w.Numbers(s)
+		if !ok {
+			return nil, nil
+		}
+		if w.count[ids[w.rarest(ids)]] <= Rare {
+			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
+		}
+		if w.seek(ids, 1, nil) == nil {
+			return nil, nil // looser is nothing, so stricter is nothing
+		}
+	}
+	ids, kept, ok := v.Numbers(s)
+	if !ok {
+		return nil, nil
+	}
+	return v.seek(ids, limit, nil), kept
+}
+
+// seek is search, counted. The place of a line that stands once is known; for
+// the others of a rare one all of the file may be read, and lines without any
+// rare one are compared with all of it.
+func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
+	switch n := v.count[ids[v.rarest(ids)]]; {
+	case n > Rare:
+		v.d.Work.Add(WorkLine * len(v.IDs))
+	case n > 1:
+		v.d.Work.Add(len(v.IDs))
+	}
+	return v.search(ids, limit, ok)
+}
+
+// sighted returns up to limit lines of the file at which s stands, when the
+// file can be searched without numbers.
+//
+// s may have blank lines at its ends, which the anchor leaves out: they count
+// when the lines are compared.
+func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
+	lo, hi := lex.Outer(s)
+	if lo == hi {
+		return nil, false
+	}
+	q := v.d.anchorOf(s[lo:hi])
+	if !q.suits(v.d, v.kind) {
+		return nil, false
+	}
+	for _, at := range q.at {
+		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.stands(s, at) {
+			if places = append(places, at); len(places) == limit {
+				break
+			}
+		}
+	}
+	return places, true
+}
+
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// stands reports whether s stands at line lo, which has as many lines after it.
+func (v *view) stands(s []string, lo int) bool {
+	for i, l := range s {
+		if v.keyOf(lo+i) != v.kind.Key(l) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,77 @@
+package document
+
+import (
+	"math"
+	"slices"
+
+	"agent/orchestrator/edit/lex"
+)
+
+// A WordView is a range of a file's lines as tokens, for SEARCH lines that
+// were joined or broken differently.
+type WordView struct {
+	sequence
+	words []string // the token of each number
+	lo    int      // the first line
+	ends  []int32  // tokens up to and with each line
+}
+
+// Line returns the line of the file that token t is on.
+func (w *WordView) Line(t int) int {
+	i, _ := slices.BinarySearch(w.ends, int32(t)+1)
+	return w.lo + i
+}
+
+// WordView returns the tokens of the file, cutting it at the first call.
+// Many blocks may ask for it, and it is the dearest view of a file.
+func (d *Document) WordView() *WordView {
+	if d.Words == nil {
+		d.Work.Add(WorkLine * len(d.Text))
+		d.Words = d.CutWords(0, d.Len())
+	}
+	return d.Words
+}
+
+// CutWords returns the tokens of lines [lo, hi).
+//
+// They are counted first: a file of punctuation has as many tokens as bytes,
+// and an array that grows would take several times its size.
+func (d *Document) CutWords(lo, hi int) *WordView {
+	n := 0
+	for i := lo; i < hi; i++ {
+		lex.EachToken(d.Line(i), func(string) { n++ })
+	}
+	w := &WordView{lo: lo, ends: make([]int32, 0, hi-lo)}
+	w.IDs = make([]int32, 0, n)
+	w.Keys = NewTable(min(n, 1024), func(id int32) string { return w.words[id] })
+	for i := lo; i < hi; i++ {
+		lex.EachToken(d.Line(i), func(t string) {
+			if w.push(t); len(w.words) < len(w.count) {
+				w.words = append(w.words, t)
+			}
+		})
+		w.ends = append(w.ends, int32(len(w.IDs)))
+	}
+	return w
+}
+
+// WholeLines returns the places, as tokens, at which search stands, n tokens
+// long, that begin with a line's first token and end with a line's last.
+func (w *WordView) WholeLines(search []string, n int) []int {
+	ids, known := make([]int32, 0, n), true
+	for _, s := range search {
+		lex.EachToken(s, func(t string) {
+			id, ok := w.Number(t)
+			known = known && ok
+			ids = append(ids, id)
+		})
+		if !known {
+			return nil
+		}
+	}
+	return w.search(ids, math.MaxInt, func(t int) bool {
+		starts := t == 0 || w.Line(t-1) != w.Line(t)
+		stops := t+n == len(w.IDs) || w.Line(t+n-1) != w.Line(t+n)
+		return starts && stops
+	})
+}

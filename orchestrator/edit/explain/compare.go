@@ -1,0 +1,380 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
+)
+
+// maxAligned bounds the lines of SEARCH that are aligned by content; longer
+// ones are compared line by line from the start.
+//
+// The table of an alignment has lines of SEARCH times lines of the window; at
+// this length it is some 50,000 cells, which takes no time to notice.
+const maxAligned = 200
+
+// An alignment pairs the lines of SEARCH with lines of the file that are equal
+// but for the space around them and Unicode punctuation.
+//
+// It only serves the message to whoever sent SEARCH. Nothing is ever applied at a
+// place that was found in this way.
+type alignment struct {
+	search []string // without outer blank lines
+	first  int      // the line of SEARCH, from 0, that search[0] is
+	at     []int    // for each line of search its line in the file, -1 for none
+	lo, hi int      // the lines of the file that search stands for
+}
+
+// newAlignment pairs search with the lines in and around the window n.
+//
+// The window is as long as SEARCH; the text that it stands for can be longer
+// or shorter by the lines that were put in or taken out. So lines somewhat
+// outside the window take part, and the first and the last line that say
+// enough to be recognised tell where the text begins and ends.
+func newAlignment(d *document.Document, n near, search []string) *alignment {
+	lo, hi := lex.Outer(search)
+	a := &alignment{search: search[lo:hi], first: lo, lo: n.lo, hi: n.hi}
+	a.at = make([]int, len(a.search))
+	for i := range a.at {
+		a.at[i] = -1
+	}
+	// So long a text is compared by position: one line more at its top makes all
+	// the rest differ, but the first difference is told right.
+	if len(a.search) > maxAligned {
+		for i := range a.at {
+			if l := n.lo + i; l < d.Len() && plainKey(a.search[i]) == plainKey(d.Line(l)) {
+				a.at[i] = l
+			}
+		}
+		return a
+	}
+	// A quarter of the text may be missing or new. More than that, and it is
+	// hardly the text that was meant.
+	pad := min(2+len(a.search)/4, 20)
+	a.common(d, max(0, n.lo-pad), min(d.Len(), n.hi+pad))
+	// Each line that tells implies where the text would begin if nothing were
+	// missing before it; the first one decides the beginning and the last one the
+	// end.
+	from, to := -1, -1
+	for i, l := range a.at {
+		if l >= 0 && tells(a.search[i]) {
+			if from < 0 {
+				from = max(n.lo-pad, l-i)
+			}
+			to = l + len(a.search) - i
+		}
+	}
+	if from >= 0 {
+		a.lo, a.hi = max(0, from), min(d.Len(), to)
+	}
+	for i, l := range a.at {
+		if l < a.lo || l >= a.hi { // a brace that stands outside
+			a.at[i] = -1
+		}
+	}
+	return a
+}
+
+// common finds the longest common sequence of the lines of search and lines
+// [lo, hi) of the file, by the table of their lengths. A line that says
+// something counts for more than a brace, and a brace for more than nothing.
+//
+// The table is filled from the end, so that the walk from the front can choose at
+// each step. On a tie it leaves a line out rather than pair it.
+func (a *alignment) common(d *document.Document, lo, hi int) {
+	file := make([]string, hi-lo)
+	for j := range file {
+		file[j] = plainKey(d.Line(lo + j))
+	}
+	n, w := len(a.search), len(file)+1
+	best := make([]int32, (n+1)*w)
+	for i := n - 1; i >= 0; i-- {
+		key := plainKey(a.search[i])
+		gain := int32(1)
+		if tells(key) {
+			gain = 8
+		} else if key != "" {
+			gain = 2
+		}
+		for j := len(file) - 1; j >= 0; j-- {
+			best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1])
+			if key == file[j] {
+				best[i*w+j] = max(best[i*w+j], gain+best[(i+1)*w+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < n && j < len(file); {
+		switch best[i*w+j] {
+		case best[(i+1)*w+j]:
+			i++
+		case best[i*w+j+1]:
+			j++
+		default:
+			a.at[i] = lo + j
+			i, j = i+1, j+1
+		}
+	}
+}
+
+// plainKey is what lines are compared by where space and punctuation do not count.
+func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
+
+// tells reports whether a line holds a letter or digit: most others, such as
+// braces, stand everywhere.
+func tells(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+// maxDiffering bounds the differing lines that a problem names.
+const maxDiffering = 3
+
+// differences tells how SEARCH differs from the lines of the file that it
+// probably stands for: for the first differing lines yours, the file's and
+// what is different in them, one a line.
+//
+// Space and look-alike characters are shown by signs, but only where they are
+// the difference: elsewhere they would only be in the way.
+func (a *alignment) differences(d *document.Document) string {
+	var b strings.Builder
+	told, more := 0, 0
+	tell := func(mine, line int) {
+		switch {
+		case told == maxDiffering:
+			more++
+			return
+		case mine < 0:
+			fmt.Fprintf(&b, "  line %d is not in yours: %s\n", line+1, printable(cutAround(d.Line(line), 0, 200)))
+		case line < 0:
+			fmt.Fprintf(&b, "  your line %d is not there: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
+		default:
+			writePair(&b, a.first+mine+1, a.search[mine], line+1, d.Line(line))
+		}
+		told++
+	}
+	f := a.lo
+	for i := 0; i <= len(a.search); {
+		j := i // lines i to j of search stand nowhere; lines f to g of the file in no line of search
+		for j < len(a.search) && a.at[j] < 0 {
+			j++
+		}
+		g := a.hi
+		if j < len(a.search) {
+			g = a.at[j]
+		}
+		a.gap(d, i, j, f, g, tell)
+		i, f = j+1, max(f, g+1)
+	}
+	if told == 0 {
+		a.spacing(d, tell)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "  %d more %s\n", more, problem.Plural(more, "line differs", "lines differ"))
+	}
+	return b.String()
+}
+
+// gap tells lines [i, j) of search and lines [f, g) of the file, between two
+// that are paired: in pairs when they are as many or as far as they resemble
+// one another, else singly.
+//
+// Blank lines are passed over on either side: they are no difference that a
+// person would name.
+func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, line int)) {
+	even := j-i == g-f
+	for i < j || f < g {
+		switch {
+		case i < j && lex.Blank(a.search[i]):
+			i++
+		case f < g && lex.Blank(d.Line(f)):
+			f++
+		case i < j && f < g && (even || akin(a.search[i], d.Line(f))):
+			tell(i, f)
+			i, f = i+1, f+1
+		case i < j && (f >= g || j-i >= g-f):
+			tell(i, -1)
+			i++
+		default:
+			tell(-1, f)
+			f++
+		}
+	}
+}
+
+// spacing tells the pairs whose lines differ in space or punctuation, for a
+// SEARCH that differs in nothing else. Trailing space is told only when it is all there is.
+func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
+	for _, trailing := range []bool{false, true} {
+		told := false
+		for i, l := range a.at {
+			if l < 0 || lex.Blank(a.search[i]) {
+				continue
+			}
+			s, f := a.search[i], d.Line(l)
+			if !trailing {
+				s, f = strings.TrimRight(s, " \t\r"), strings.TrimRight(f, " \t\r")
+			}
+			if s != f {
+				tell(i, l)
+				told = true
+			}
+		}
+		if told {
+			return
+		}
+	}
+}
+
+// akin reports whether two lines share a third of the bytes of their words,
+// so that one is likely to be the other, changed.
+//
+// The third is of the second line's words, so that a short line is not akin to
+// every long one that has its words.
+func akin(a, b string) bool {
+	have, shared, size := map[string]bool{}, 0, 0
+	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
+		have[w] = have[w] || tells(w)
+	}
+	for _, w := range cuts(problem.Clip(lex.PlainUnicode(b), 2000)) {
+		if tells(w) {
+			size += len(w)
+			if have[w] {
+				shared += len(w)
+			}
+		}
+	}
+	return 3*shared >= size
+}
+
+// writePair shows a line of SEARCH beside the line of the file that it
+// probably stands for, and the tokens that differ.
+func writePair(b *strings.Builder, mine int, s string, line int, f string) {
+	at := differAt(s, f)
+	name := fmt.Sprintf("your line %d", mine)
+	fmt.Fprintf(b, "  %s: %s\n", name, printable(cutAround(s, at, 200)))
+	fmt.Fprintf(b, "  %*s: %s\n", len(name), fmt.Sprintf("line %d", line), printable(cutAround(f, at, 200)))
+	var parts []string
+	for _, h := range changes(s, f) {
+		mine, theirs := h[0], h[1]
+		if lookAlike(mine, theirs) {
+			mine, theirs = visible(mine), visible(theirs)
+		}
+		mine, theirs = printable(cutAround(mine, 0, 80)), printable(cutAround(theirs, 0, 80))
+		switch {
+		case mine == "":
+			parts = append(parts, fmt.Sprintf("the file has `%s` more", theirs))
+		case theirs == "":
+			parts = append(parts, fmt.Sprintf("yours has `%s` more", mine))
+		default:
+			parts = append(parts, fmt.Sprintf("yours has `%s`, the file `%s`", mine, theirs))
+		}
+	}
+	fmt.Fprintf(b, "  %*s  %s\n", len(name), "", strings.Join(parts, "; "))
+}
+
+// differAt returns how many bytes two texts begin with alike.
+func differAt(a, b string) (at int) {
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+// printable returns text without bytes that are not UTF-8.
+func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// lookAlike reports whether two differing pieces look the same or nearly so:
+// they differ in space or punctuation of other kinds, or one is ASCII and the
+// other has as many characters that are not.
+//
+// Such pieces are shown by signs and code points; as they are they would read as
+// "yours has x, the file x".
+func lookAlike(a, b string) bool {
+	squash := func(s string) string { return strings.Join(strings.Fields(lex.PlainUnicode(s)), "") }
+	if squash(a) == squash(b) {
+		return true
+	}
+	return lex.ASCII(a) != lex.ASCII(b) && utf8.RuneCountInString(a) == utf8.RuneCountInString(b)
+}
+
+// changes returns up to three pairs of pieces that differ between two lines:
+// what stands in a, what stands in its place in b.
+//
+// Of long lines only what follows their first difference is told.
+func changes(a, b string) (out [][2]string) {
+	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
+		a, b = problem.Clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), problem.Clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
+	}
+	x, y := cuts(a), cuts(b)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	if len(x)*len(y) > 4096 { // too long to be told piece by piece
+		return [][2]string{{strings.Join(x, ""), strings.Join(y, "")}}
+	}
+	w := len(y) + 1
+	best := make([]int, (len(x)+1)*w)
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			if best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1]); x[i] == y[j] {
+				best[i*w+j] = max(best[i*w+j], len(x[i])+best[(i+1)*w+j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(x) || j < len(y) {
+		i0, j0 := i, j
+		for i < len(x) || j < len(y) {
+			if i < len(x) && best[i*w+j] == best[(i+1)*w+j] {
+				i++
+			} else if j < len(y) && best[i*w+j] == best[i*w+j+1] {
+				j++
+			} else {
+				break
+			}
+		}
+		if i > i0 || j > j0 {
+			out = append(out, [2]string{strings.Join(x[i0:i], ""), strings.Join(y[j0:j], "")})
+		}
+		if i < len(x) {
+			i, j = i+1, j+1
+		}
+	}
+	return out[:min(len(out), 3)]
+}
+
+// cuts cuts a line into words, runs of space, runs of operators and single
+// characters; joined they are the line again.
+func cuts(s string) (out []string) {
+	class := func(r rune) int {
+		switch {
+		case lex.Word(r):
+			return 1
+		case unicode.IsSpace(r):
+			return 2
+		case strings.ContainsRune("+-*/%=<>!&|^~?:.", r):
+			return 3
+		}
+		return 0
+	}
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		for c := class(r); c > 0 && n < len(s); {
+			r, m := utf8.DecodeRuneInString(s[n:])
+			if class(r) != c {
+				break
+			}
+			n += m
+		}
+		out = append(out, s[:n])
+		s = s[n:]
+	}
+	return out
+}

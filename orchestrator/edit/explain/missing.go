@@ -1,0 +1,316 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
+)
+
+// maxPlaces bounds the places that one problem quotes: more would not be read.
+const maxPlaces = 3
+
+// staleScore is the resemblance from which on the file is taken to have
+// changed since its author read it, rather than never to have held the lines.
+// It only names the refusal.
+const staleScore = 0.8
+
+// explains reports whether one more problem of the file is to be explained
+// with its lines: the first few are, the others only named.
+func explains(d *document.Document) bool {
+	d.Told++
+	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
+}
+
+// NotFoundAll adds a problem for each missing operation, the first of them
+// with what comes nearest. Of those whose lines only the result of one of
+// the blocks ops may hold, no more is said than that.
+func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
+	if d.Work.Tries() {
+		for _, op := range missing {
+			problems = append(problems, nowhere(op, d))
+		}
+		return problems
+	}
+	d.Work = document.NewWork() // what is told does not count against what is found
+	refused := map[int]bool{}
+	for _, p := range problems {
+		refused[p.Block] = true
+	}
+	for _, op := range missing {
+		refused[op.Block] = true
+	}
+	makers := newMakers(ops)
+	for _, op := range missing {
+		p := nowhere(op, d)
+		if len(problems) < problem.MaxQuoted && explains(d) {
+			p = notFound(d, op)
+		}
+		if n := makers.of(d, op); n > 0 && (p.Kind == problem.KindNotFound || p.Kind == problem.KindStale) {
+			p = builtOn(op, d, n, refused[n])
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// makers gives for a line, space around it aside, the first block that has it
+// in its REPLACE.
+type makers map[string]int
+
+// newMakers reads the new lines of some blocks.
+func newMakers(ops []*parse.Operation) makers {
+	m := makers{}
+	for _, op := range ops {
+		for _, s := range op.Replace {
+			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.Block < m[key]) {
+				m[key] = op.Block
+			}
+		}
+	}
+	return m
+}
+
+// of returns the block before op that makes a line of its SEARCH which the
+// file does not hold, 0 when there is none.
+func (m makers) of(d *document.Document, op *parse.Operation) int {
+	for _, s := range op.Search {
+		if d.Work.Spent() {
+			break // nobody looks any further
+		}
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.Holds(s) {
+			return n
+		}
+	}
+	return 0
+}
+
+// builtOn is the problem of a block that could only be looked for in the
+// result of block n, which there is not: what is nearest in the file would
+// mislead its author.
+func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
+	p := problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
+		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", OldStands(op), Pronoun(op), n),
+	}
+	if refused {
+		p.Reason += ", which was refused"
+	}
+	return p
+}
+
+// nowhere is the problem of a block for which nothing in the file can be shown.
+func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
+	return problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: OldStands(op) + " nowhere in the file",
+		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
+	}
+}
+
+// notFound explains a block whose SEARCH is nowhere: already applied, stale,
+// or simply not there, with what comes nearest.
+//
+// What is already applied is told first: it looks like any other SEARCH that
+// is not there, and the advice is the opposite.
+func notFound(d *document.Document, op *parse.Operation) problem.Problem {
+	if p := asksNothing(d, op); p != nil {
+		return *p
+	}
+	if at, ok := standing(d, op.Replace); ok {
+		return *Already(d, op, at)
+	}
+	p := nowhere(op, d)
+	if d.Len() == 0 {
+		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
+		return p
+	}
+	places := nearest(d, op.Search)
+	if len(places) == 0 {
+		return p
+	}
+	a := newAlignment(d, places[0], op.Search)
+	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.Replace[lo:hi]) {
+		return *Already(d, op, a.lo)
+	}
+	if places[0].score >= staleScore && a.hi-a.lo > 1 {
+		p.Kind = problem.KindStale
+	}
+	q := tellApart(d, a.lo, a.hi)
+	p.Lines = []int{a.lo + 1}
+	p.Reason += "; nearest " + span(a.lo, a.hi)
+	p.Nearest = excerptIn(d, q, places[0].from, places[0].to)
+	var others strings.Builder
+	for _, n := range places[1:] {
+		p.Lines = append(p.Lines, n.lo+1)
+		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), excerptUpTo(d, shownOther, n.from, n.to))
+	}
+	p.Nearest += others.String()
+	if places[0].score < nearScore {
+		p.Advice = "none of these is like it: " + p.Advice
+		return p
+	}
+	p.Differs, p.Advice = a.differences(d), copyAdvice(op, d, q, a.shifted(d))
+	if piece(d, places[0], op.Search) {
+		p.Advice = pieceAdvice + p.Advice
+	}
+	return p
+}
+
+// pieceAdvice is the advice for a SEARCH that is a piece of one line: to
+// exchange SEARCH alone would leave a piece of a line as REPLACE.
+const pieceAdvice = "write REPLACE as whole lines too; "
+
+// piece reports whether search is one line and a piece of the line at n, of
+// which the file has more than space around it.
+func piece(d *document.Document, n near, search []string) bool {
+	lo, hi := lex.Outer(search)
+	if hi-lo != 1 || n.hi-n.lo != 1 {
+		return false
+	}
+	part, line := lex.TrimSpace(search[lo]), lex.TrimSpace(d.Line(n.lo))
+	return len(part) < len(line) && strings.Contains(line, part)
+}
+
+// shifted reports whether SEARCH is indented otherwise than the file, so that
+// REPLACE probably is too.
+func (a *alignment) shifted(d *document.Document) bool {
+	for i, l := range a.at {
+		if l >= 0 && tells(a.search[i]) {
+			return lex.Indent(a.search[i]) != lex.Indent(d.Line(l))
+		}
+	}
+	return false
+}
+
+// copyAdvice says what to send so that the place q is replaced. It names
+// lines by number and holds whether they are shown or not.
+func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool) string {
+	for i := q.from; i < q.to; i++ {
+		if !utf8.ValidString(d.Line(i)) {
+			return fmt.Sprintf("line %d holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace", i+1)
+		}
+	}
+	old, new := bodies(op)
+	lines := span(q.from, q.to)
+	advice := fmt.Sprintf("send %s as %s in the file", old, stand(lines))
+	if !legible(d, shown, q.from, q.to) {
+		advice = fmt.Sprintf("read the file, then send %s as %s there", old, stand(lines))
+	}
+	if !q.alone {
+		advice += ", in a unified diff with their true line number"
+	}
+	switch {
+	case q.from < q.lo:
+		advice += fmt.Sprintf("; begin %s with %s", new, span(q.from, q.lo))
+	case q.to > q.hi:
+		advice += fmt.Sprintf("; end %s with %s", new, span(q.hi, q.to))
+	}
+	if shifted {
+		advice += "; indent " + new + " alike"
+	}
+	return advice + writeOut(op)
+}
+
+// writeOut asks for the lines that a REPLACE only promises.
+func writeOut(op *parse.Operation) string {
+	_, new := bodies(op)
+	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
+		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
+	}
+	return ""
+}
+
+// bodies names the lines to replace and the new ones in the form of the operation.
+func bodies(op *parse.Operation) (old, new string) {
+	if op.Hunk != nil {
+		return "the hunk's old lines", "its new lines"
+	}
+	return "SEARCH", "REPLACE"
+}
+
+// stand adds the verb to a span of lines.
+func stand(lines string) string {
+	if strings.HasPrefix(lines, "lines") {
+		return lines + " stand"
+	}
+	return lines + " stands"
+}
+
+// standing returns where the lines of a replacement already stand, when they
+// say enough not to stand there by chance.
+//
+// A replacement of a brace and a return stands in every file. Twelve bytes
+// without the space around them are about two words of code. Indentation and
+// punctuation count: a block that corrects nothing else has not been applied.
+func standing(d *document.Document, replace []string) (int, bool) {
+	lo, hi := lex.Outer(replace)
+	core, size, longest := replace[lo:hi], 0, 0
+	for i, s := range core {
+		if n := len(lex.TrimSpace(s)); n > len(lex.TrimSpace(core[longest])) {
+			longest = i
+		}
+		size += len(lex.TrimSpace(s))
+	}
+	if size < 12 {
+		return 0, false
+	}
+	key, at := lex.TrimSpace(core[longest]), 0
+	for range maxRepeats {
+		if at = d.Index(at, key); at < 0 {
+			break
+		}
+		l := d.LineAt(at)
+		if standsAsIs(d, l-longest, core) {
+			return l - longest, true
+		}
+		at = int(d.Off[l+1])
+	}
+	return 0, false
+}
+
+// standsAsIs reports whether the lines s stand from line at on, only the space
+// at their ends aside.
+func standsAsIs(d *document.Document, at int, s []string) bool {
+	if at < 0 || at+len(s) > d.Len() {
+		return false
+	}
+	for i := range s {
+		if strings.TrimRight(d.Line(at+i), " \t\r") != strings.TrimRight(s[i], " \t\r") {
+			return false
+		}
+	}
+	return true
+}
+
+// maxAround bounds the lines that are compared to find a REPLACE around a place.
+const maxAround = 1 << 22
+
+// AlreadyAround reports whether REPLACE, longer than SEARCH, stands around
+// the place already, for a SEARCH that was found only by setting something
+// aside. A SEARCH that stands there to the letter is taken at its word:
+// adding the same lines once more may be what is meant.
+func AlreadyAround(d *document.Document, p match.Place) bool {
+	if (p.Strategy == match.Exact || p.Strategy == match.Stripped) && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
+		return false
+	}
+	for at := max(0, p.Hi-len(p.Replace), p.Lo-maxAround/len(p.Replace)); at <= p.Lo; at++ {
+		if standsAt(d, at, p.Replace) {
+			return true
+		}
+	}
+	v := d.View(document.LooseCode)
+	hits, kept := v.Find(p.Replace, document.Most)
+	if len(hits) == 0 {
+		return false
+	}
+	_, named, _ := v.Numbers(p.Search)
+	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
+		return v.Line(h) <= p.Lo && p.Hi <= v.Line(h+len(kept)-1)+1
+	})
+}

@@ -1,0 +1,210 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
+)
+
+// Unplaced explains a block that has no one place.
+//
+// Several places are told before any likeness: all of them are right, so that
+// a nearest one would only mislead.
+func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
+	if len(f.Ambiguous) > 0 {
+		return Ambiguous(d, op, f.Ambiguous)
+	}
+	p := nowhere(op, d)
+	if explains(d) {
+		p = notFound(d, op)
+	}
+	return &p
+}
+
+// asksNothing is the problem of a block that asks for no change and has no
+// one place either, nil when it asks for one. Where it stands does not matter then.
+func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
+	if !lex.SameLines(op.Search, op.Replace) {
+		return nil
+	}
+	old, new := bodies(op)
+	return &problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindNoop, Reason: fmt.Sprintf("%s and %s are the same: the block asks for no change", old, new),
+		Advice: "leave this block out",
+	}
+}
+
+// Ambiguous says at which lines SEARCH matches alike, and which lines around
+// each place tell it apart from the others.
+//
+// To say only that there are several would have authors add lines at random.
+// The places are shown instead with the lines that would have made SEARCH unique.
+// Where no lines around do, since whole stretches of the file are equal, only
+// a number can tell, which a diff has and a block has not.
+func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.Problem {
+	if p := asksNothing(d, op); p != nil {
+		return p
+	}
+	more := ""
+	if len(lines) == document.Most {
+		more = " or more"
+	}
+	p := &problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", OldStands(op), len(lines), more, numbers(lines)),
+	}
+	search, out := op.Search, writeOut(op)
+	if !explains(d) {
+		p.Advice = numberedAdvice + out
+		return p
+	}
+	if piece := pieceAt(d, search, lines[0]-1); piece != nil {
+		search, out, p.Advice = piece, "", "send each piece between the elisions as a block of its own; "
+	}
+	var b strings.Builder
+	alone := 0
+	for _, l := range lines[:min(len(lines), maxPlaces)] {
+		q := tellApart(d, l-1, extent(d, l-1, search))
+		if q.alone {
+			alone++
+		}
+		b.WriteString("  " + q.header() + "\n" + excerptUpTo(d, shownOther, q.from, q.to))
+	}
+	p.Nearest = b.String()
+	if alone == 0 {
+		p.Advice = numberedAdvice + out
+		return p
+	}
+	old, new := bodies(op)
+	p.Advice += fmt.Sprintf("choose the place that is meant: send %s as its lines above, and repeat the lines that tell it apart in %s", old, new)
+	if alone < min(len(lines), maxPlaces) {
+		p.Advice += "; for a place that is not told apart, send a unified diff with its true line number"
+	}
+	if lo, hi := lex.Outer(search); lo < hi && lex.Indent(search[lo]) != lex.Indent(d.Line(lines[0]-1)) && !lex.Blank(d.Line(lines[0]-1)) {
+		p.Advice += "; indent " + new + " alike"
+	}
+	p.Advice += out
+	return p
+}
+
+// numberedAdvice is the advice for places that no lines tell apart, or that are
+// not shown.
+const numberedAdvice = "send the change as a unified diff with the true line number of the place that is meant"
+
+// header names a place and the lines that tell it apart.
+//
+// It reads "lines 8 to 9, told apart by line 7:".
+func (q spot) header() string {
+	s := span(q.lo, q.hi)
+	switch {
+	case q.from < q.lo:
+		s += ", told apart by " + span(q.from, q.lo)
+	case q.to > q.hi:
+		s += ", told apart by " + span(q.hi, q.to)
+	case q.alone:
+		s += ", told apart by its space"
+	default:
+		s += ", not told apart by the lines around"
+	}
+	return s + ":"
+}
+
+// pieceAt returns the piece of an elided SEARCH that stands at line at, nil
+// when SEARCH elides nothing.
+//
+// Each piece is looked for by itself, so that one may be ambiguous and the
+// others not: the advice must speak of that piece and not of all SEARCH.
+func pieceAt(d *document.Document, search []string, at int) []string {
+	all := match.Pieces(search)
+	for _, s := range all {
+		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// numbers joins line numbers for a sentence.
+// It reads "3", "3 and 5", or "1, 3 and 5".
+func numbers(lines []int) string {
+	s := make([]string, len(lines))
+	for i, l := range lines {
+		s[i] = fmt.Sprint(l)
+	}
+	if n := len(s); n > 1 {
+		return strings.Join(s[:n-1], ", ") + " and " + s[n-1]
+	}
+	return strings.Join(s, "")
+}
+
+// Binary refuses all operations on a file that is no text.
+//
+// Every block is named, so that none is called sound and sent again. A file in
+// UTF-16 has a NUL in every other byte, hence the second guess.
+func Binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
+	for _, op := range ops {
+		problems = append(problems, problem.Problem{
+			Block: op.Block, Path: path, Kind: problem.KindRefused, Reason: "the file holds NUL bytes: it is binary, or in a wide encoding",
+			Advice: "leave it, or replace the whole file",
+		})
+	}
+	return problems
+}
+
+// Already says that the change is there.
+//
+// It is no success: the author worked from an older file than this one, and
+// what else the response says may rest on that.
+func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem {
+	lo, hi := lex.Outer(op.Replace)
+	return &problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
+		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", NewStands(op), at+1),
+		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
+	}
+}
+
+// Overlapping says that two blocks contradict each other. It shows the lines
+// of both: what one block for both would replace.
+//
+// One block for both is the only advice that always works: which of the two
+// should give way is not known, and in turn they would not match.
+func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
+	lo, hi := m.Places[0].Lo, m.Places[len(m.Places)-1].Hi
+	lo, hi = min(lo, other.Places[0].Lo), max(hi, other.Places[len(other.Places)-1].Hi)
+	first, second := min(m.Op.Block, other.Op.Block), max(m.Op.Block, other.Op.Block)
+	return problem.Problem{
+		Block: m.Op.Block, Path: d.Path, Kind: problem.KindOverlap, Lines: []int{m.Places[0].Lo + 1}, Other: other.Op.Block,
+		Reason: fmt.Sprintf("it touches lines that block %d changes", other.Op.Block), Nearest: Excerpt(d, lo, hi),
+		Advice: fmt.Sprintf("send blocks %d and %d as one block, with %s above as SEARCH", first, second, span(lo, hi)),
+	}
+}
+
+// OldStands begins a sentence about where the lines to replace are.
+func OldStands(op *parse.Operation) string {
+	if op.Hunk != nil {
+		return "the hunk's old lines stand"
+	}
+	return "SEARCH stands"
+}
+
+// Pronoun stands for the lines to replace in such a sentence.
+func Pronoun(op *parse.Operation) string {
+	if op.Hunk != nil {
+		return "they"
+	}
+	return "it"
+}
+
+// NewStands is OldStands for the lines that would replace them.
+func NewStands(op *parse.Operation) string {
+	if op.Hunk != nil {
+		return "the hunk's new lines stand"
+	}
+	return "REPLACE stands"
+}

@@ -1,0 +1,242 @@
+package guard
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/explain"
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
+)
+
+// A definition is a function, method, class, type or constant that a file
+// gives a name.
+type definition struct {
+	name  string // qualified by its class or receiver: "Cart.total"
+	shown string // how it begins, for a person: "def total"
+	plain bool   // at the top level, so that its bare name refers to it
+}
+
+// manyDefinitions is how many definitions a file has before the loss of more
+// than half of them is taken for a lost thread rather than a small edit. Half
+// of fewer are two or three, which a change may well mean to take out.
+const manyDefinitions = 6
+
+// CheckDefinitions refuses an edit that drops a definition which the file
+// still uses and nothing else in it defines.
+//
+// It is deliberately narrow, since the gates run afterwards: only bare names
+// of the top level count as used, and none that anything else in the file may
+// bind. whole tells that the edit gave the file anew; then the loss of more than
+// half of the definitions is refused too.
+//
+// A file with "def total" and a call of total() that comes out with the call
+// alone is refused. It is not when the edit also imports or assigns another
+// total, nor when what is left is cart.total(): that may be any object's method.
+func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool) *problem.Problem {
+	before := d.Text
+	after = strings.TrimPrefix(after, lex.BOM)
+	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
+		return nil
+	}
+	old, _ := definitions(d.Path, before)
+	now, users := definitions(d.Path, after)
+	if users == nil {
+		return nil
+	}
+	gone := slices.DeleteFunc(slices.Clone(old), func(o definition) bool {
+		return slices.ContainsFunc(now, func(n definition) bool { return n.name == o.name })
+	})
+	for _, g := range gone[:min(len(gone), maxDropped)] {
+		// A method is not asked for: its uses name an object, whose class nobody knows.
+		if line := users(g.name); g.plain && line > 0 {
+			return dropped(d, ops, g, line, after)
+		}
+	}
+	if whole && len(old) >= manyDefinitions && 2*len(gone) > len(old) {
+		return &problem.Problem{
+			Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused,
+			Reason: fmt.Sprintf("%d of %d definitions would go, %s the first", len(gone), len(old), gone[0].shown),
+			Advice: "send edits of the parts that change, or a unified diff, which names every line that goes",
+		}
+	}
+	return nil
+}
+
+// dropped makes the refusal of an edit that drops g, still used at a line of
+// the result. The block that names the definition is at fault: the first whose
+// SEARCH holds "def total". A file given whole has no SEARCH, and its first
+// block is named.
+func dropped(d *document.Document, ops []*parse.Operation, g definition, line int, after string) *problem.Problem {
+	p := &problem.Problem{Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused, Lines: []int{line}}
+	for _, op := range ops {
+		if slices.ContainsFunc(op.Search, func(s string) bool { return strings.Contains(s, g.shown) }) {
+			p.Block = op.Block
+			break
+		}
+	}
+	p.Reason = fmt.Sprintf("the edit drops `%s`, which line %d of the result still uses", g.shown, line)
+	p.Nearest = explain.Around(document.New(d.Path, []byte(after)), line)
+	p.Advice = "keep the definition, or change what uses it in the same response, or leave the change out"
+	return p
+}
+
+// definitions lists what a file defines. users returns the first line that
+// uses a name of the top level which nothing in the file binds, 0 for none; it
+// is nil where the file cannot be read with certainty.
+//
+// A style sheet gives no names to refer to. A file with "from m import *" may
+// have any name from there, so that none can be said to be lost.
+func definitions(name, text string) (list []definition, users func(string) int) {
+	if strings.HasSuffix(strings.ToLower(name), ".go") {
+		return goDefinitions(text)
+	}
+	lang := lex.GrammarOf(name)
+	if lang == lex.NoGrammar || lang == lex.StyleGrammar {
+		return nil, nil
+	}
+	l, ok := newListing(text, lang)
+	if !ok || l.hasStar() {
+		return nil, nil
+	}
+	if lang == lex.PythonGrammar {
+		list = l.pythonDefinitions()
+	} else {
+		list = l.scriptDefinitions()
+	}
+	return list, func(name string) int {
+		if refs, bound := l.uses(name); len(refs) > 0 && !bound {
+			return l.line(refs[0])
+		}
+		return 0
+	}
+}
+
+// pythonDefinitions lists functions and classes, methods by their class: "Cart"
+// and "Cart.total" for a class with one method.
+//
+// The columns of the statements tell what stands in what, as in the language
+// itself. A function under "if" or "try" is listed, but not plain: another
+// branch may define the same name.
+func (l *listing) pythonDefinitions() (list []definition) {
+	type scope struct {
+		column int
+		name   string
+	}
+	var scopes []scope
+	begins := true
+	for i, t := range l.toks {
+		if t.Kind == lex.TokenLine {
+			begins = true
+			continue
+		}
+		if !begins {
+			continue
+		}
+		begins = false
+		column := l.column(i)
+		// A statement ends every scope that begins at its column or to the right of it.
+		for len(scopes) > 0 && scopes[len(scopes)-1].column >= column {
+			scopes = scopes[:len(scopes)-1]
+		}
+		if l.is(i) == "async" {
+			i++
+		}
+		if w := l.is(i); w != "def" && w != "class" {
+			continue
+		}
+		name := l.is(i + 1)
+		if len(scopes) > 0 {
+			name = scopes[len(scopes)-1].name + "." + name
+		}
+		list = append(list, definition{name, l.is(i) + " " + l.is(i+1), column == 0})
+		scopes = append(scopes, scope{column, name})
+	}
+	return list
+}
+
+// scriptDefinitions lists what the top level declares: the first name behind
+// each declaring word, so that "const enum F" and "function* g" give F and g.
+//
+// What stands in brackets is local or a member. Of "let a, b" only a is listed,
+// and nothing of "const { a } = b"; what is not listed is not guarded, which
+// lets an edit through and refuses none.
+func (l *listing) scriptDefinitions() (list []definition) {
+	for i := range l.toks {
+		w := l.is(i)
+		if l.outer[i] >= 0 || l.toks[i].Kind != lex.TokenWord || l.punct(i-1) == '.' || !slices.Contains(declaring, w) {
+			continue
+		}
+		j := i + 1
+		if l.punct(j) == '*' {
+			j++
+		}
+		if j < len(l.toks) && l.toks[j].Kind == lex.TokenWord && !slices.Contains(declaring, l.is(j)) {
+			list = append(list, definition{l.is(j), w + " " + l.is(j), true})
+		}
+	}
+	return list
+}
+
+// declaring are the words before a name that a script declares.
+var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}
+
+// goDefinitions lists functions, methods and types, by Go's own parser.
+//
+// The parser resolves the names of one file. What it leaves open may be defined
+// in another file of the package, so it counts only for a name that this file
+// did define. An init is not plain: nothing can refer to it.
+func goDefinitions(text string) (list []definition, users func(string) int) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", text, 0)
+	if err != nil {
+		return nil, nil
+	}
+	for _, decl := range f.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			name, plain := decl.Name.Name, decl.Recv == nil && decl.Name.Name != "init"
+			if decl.Recv != nil && len(decl.Recv.List) > 0 {
+				name = receiverName(decl.Recv.List[0].Type) + "." + name
+			}
+			list = append(list, definition{name, "func " + decl.Name.Name, plain})
+		case *ast.GenDecl:
+			for _, s := range decl.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok {
+					list = append(list, definition{s.Name.Name, "type " + s.Name.Name, true})
+				}
+			}
+		}
+	}
+	return list, func(name string) int {
+		for _, id := range f.Unresolved {
+			if id.Name == name {
+				return fset.Position(id.Pos()).Line
+			}
+		}
+		return 0
+	}
+}
+
+// receiverName returns the type of a method's receiver, without pointer and
+// type parameters: "Cart" for (c *Cart), "Set" for (s Set[K, V]). A method
+// that moves from a value to a pointer is still the same definition.
+func receiverName(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiverName(t.X)
+	case *ast.IndexExpr:
+		return receiverName(t.X)
+	case *ast.IndexListExpr:
+		return receiverName(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}

@@ -1,0 +1,143 @@
+package guard
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// keepGoImports is KeepImports for Go, by its own parser: a name is used when
+// the file selects from it and declares it nowhere.
+//
+// Imports for their effect, dot imports and "C" go as asked: nothing in the
+// file tells whether they are needed. An import that is there under another
+// name, or another import under that name, was meant as a replacement.
+func keepGoImports(before, after string) (text string, kept []string) {
+	was, err1 := parser.ParseFile(token.NewFileSet(), "", before, parser.ImportsOnly)
+	fset := token.NewFileSet()
+	is, err2 := parser.ParseFile(fset, "", after, 0)
+	if err1 != nil || err2 != nil {
+		return after, nil
+	}
+	have := map[string]bool{}
+	for _, s := range is.Imports {
+		have[s.Path.Value] = true
+		have[goName(s)] = true
+	}
+	used := selected(is)
+	var back []string
+	for _, s := range was.Imports {
+		name := goName(s)
+		if name == "" || have[name] || have[s.Path.Value] || !used[name] {
+			continue
+		}
+		line := s.Path.Value
+		if s.Name != nil {
+			line = s.Name.Name + " " + line
+		}
+		back = append(back, line)
+	}
+	if len(back) > maxDropped {
+		return after, nil
+	}
+	text = after
+	for _, line := range back {
+		text = addGoImport(text, line)
+	}
+	// A list on one line, import ("a"; "b"), has no line to put another in: the
+	// result does not parse, and the edit stays as it was.
+	if goFault(strings.TrimPrefix(text, lex.BOM)) != nil {
+		return after, nil
+	}
+	return text, back
+}
+
+// goVersion is the part of an import path that names a major version: the v2 of
+// "a.org/b/v2", whose package is b.
+var goVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// goName returns the name that an import binds, "" when that is not certain
+// from its path, which is a matter of convention: "b" for "a.org/b/v2", nothing
+// for "a.org/go-b", whose package may be called b, gob or anything else.
+func goName(s *ast.ImportSpec) string {
+	if s.Name != nil {
+		return strings.Trim(s.Name.Name, "_.")
+	}
+	p, err := strconv.Unquote(s.Path.Value)
+	if err != nil || p == "C" {
+		return ""
+	}
+	name := path.Base(p)
+	if goVersion.MatchString(name) {
+		name = path.Base(path.Dir(p))
+	}
+	if !token.IsIdentifier(name) {
+		return ""
+	}
+	return name
+}
+
+// selected returns the names that a file selects from and does not declare:
+// "fmt" for fmt.Println, and only "a" for a.b.c.
+//
+// The parser resolves what the file declares, a variable named like a package
+// included, and leaves the rest open; a package is always among that.
+func selected(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	free := map[*ast.Ident]bool{}
+	for _, id := range f.Unresolved {
+		free[id] = true
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok && free[id] {
+				names[id.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// addGoImport adds one import to the first list of imports, in its order, or
+// behind the package clause when there is none.
+//
+// In the order means before the first path that is greater, and before the
+// closing parenthesis when none is. Imports without parentheses are followed by
+// one more of their kind. Groups within a list are not told apart: the order
+// of all its paths decides.
+func addGoImport(text, line string) string {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", text, parser.ImportsOnly)
+	if err != nil {
+		return text
+	}
+	d := document.New("", []byte(text))
+	at, add := fset.Position(f.Name.End()).Line, "import "+line
+	if len(f.Imports) > 0 {
+		at = fset.Position(f.Imports[len(f.Imports)-1].End()).Line
+	}
+	for _, decl := range f.Decls {
+		g, ok := decl.(*ast.GenDecl)
+		if !ok || !g.Lparen.IsValid() {
+			continue
+		}
+		i := slices.IndexFunc(g.Specs, func(s ast.Spec) bool {
+			return s.(*ast.ImportSpec).Path.Value > line[strings.IndexByte(line, '"'):]
+		})
+		at, add = fset.Position(g.Rparen).Line-1, "\t"+line
+		if i >= 0 {
+			at = fset.Position(g.Specs[i].Pos()).Line - 1
+		}
+		break
+	}
+	return d.Mark + insert(d, at, add)
+}

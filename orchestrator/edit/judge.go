@@ -1,0 +1,63 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
+)
+
+// judge guards the result of a response for one file by what its language
+// says: imports that are still used are put back, and a result that no longer
+// parses or lost a definition that it uses is a problem.
+//
+// A unified diff spells out each line that goes, imports and definitions too:
+// for it only the parser counts. In Go a definition may have moved to another
+// file of the package, so that only a response about one file is judged.
+func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, applied []Applied) []byte {
+	after, diff := string(text), slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil })
+	d := document.New(s.path, s.before)
+	if !diff {
+		var kept []string
+		after, kept = guard.KeepImports(s.path, string(s.before), after)
+		for i := range applied {
+			if applied[i].Block == dropper(ops, kept) {
+				applied[i].Kept = kept
+			}
+		}
+	}
+	bad := guard.CheckSyntax(d, ops, after)
+	if bad == nil {
+		bad = guard.CheckInterpreter(d, ops, after)
+	}
+	if after == string(s.before) && after != string(text) {
+		bad = &problem.Problem{
+			Block: ops[0].Block, Path: s.path, Kind: problem.KindNoop, Reason: "it only drops imports that the file still uses, and they stay",
+			Advice: "leave the block out, or change what uses the imports too",
+		}
+	}
+	if moved := strings.HasSuffix(s.path, ".go") && len(p.states) > 1; bad == nil && !diff && !moved {
+		bad = guard.CheckDefinitions(d, ops, after, s.whole != nil)
+	}
+	if bad != nil {
+		p.problems = append(p.problems, *bad)
+	}
+	return []byte(after)
+}
+
+// dropper returns the block that named the first of the kept imports, else the
+// first of all; 0 when nothing was kept.
+func dropper(ops []*parse.Operation, kept []string) int {
+	if len(kept) == 0 {
+		return 0
+	}
+	for _, op := range ops {
+		if slices.ContainsFunc(op.Search, func(s string) bool { return strings.Contains(s, kept[0]) }) {
+			return op.Block
+		}
+	}
+	return ops[0].Block
+}

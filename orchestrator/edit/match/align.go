@@ -1,0 +1,132 @@
+package match
+
+import "agent/orchestrator/edit/document"
+
+// maxCells bounds the table of the exact alignment; longer middles are
+// aligned by the lines that occur once on either side.
+const maxCells = 1 << 18
+
+// Align returns for each line of b the line of a that it repeats, or -1: an
+// ordered pairing of equal lines, as a diff would have it.
+//
+// The pairing decides what a block changes: lines that are paired keep the
+// file's own bytes, all others are written as REPLACE has them. Any pairing
+// is correct in that sense; a long one makes for a small change.
+func Align(a, b []string) []int {
+	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
+	for j := range al.out {
+		al.out[j] = -1
+	}
+	al.between(a, b, 0, 0)
+	return al.out
+}
+
+// maxPivots is how often each line may be looked at for a line to halve the
+// bodies at. Halving takes some twenty looks at most; bodies whose halves are
+// very unequal would take as many as they have lines.
+const maxPivots = 64
+
+// An aligner fills in a pairing.
+type aligner struct {
+	out  []int
+	left int // lines that may still be looked at for pivots
+}
+
+// between aligns a and b, which begin at line i0 and j0 of the whole.
+//
+// Equal lines at both ends are paired first: nearly all blocks change a few
+// lines in the middle of some context, and then nothing else is left to do.
+func (al *aligner) between(a, b []string, i0, j0 int) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		al.out[j0] = i0
+		a, b, i0, j0 = a[1:], b[1:], i0+1, j0+1
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		al.out[j0+len(b)-1] = i0 + len(a) - 1
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return
+	}
+	if (len(a)+1)*(len(b)+1) <= maxCells {
+		al.table(a, b, i0, j0)
+		return
+	}
+	if al.left -= len(a) + len(b); al.left < 0 {
+		return // all of it counts as changed, which is safe
+	}
+	i, j, ok := pivot(a, b)
+	if !ok {
+		return // the same
+	}
+	al.between(a[:i], b[:j], i0, j0)
+	al.between(a[i:], b[j:], i0+i, j0+j)
+}
+
+// table finds a longest common subsequence by dynamic programming.
+//
+// t[i*w+j] is the length of the longest pairing of a[i:] and b[j:], filled
+// from the end so that the walk afterwards runs forwards and pairs the
+// earliest lines it can.
+func (al *aligner) table(a, b []string, i0, j0 int) {
+	w := len(b) + 1
+	t := make([]int32, (len(a)+1)*w)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			switch {
+			case a[i] == b[j]:
+				t[i*w+j] = t[(i+1)*w+j+1] + 1
+			default:
+				t[i*w+j] = max(t[(i+1)*w+j], t[i*w+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			al.out[j0+j] = i0 + i
+			i, j = i+1, j+1
+		case t[(i+1)*w+j] >= t[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+}
+
+// pivot returns a line that occurs once in a and once in b, the one nearest
+// to the middle of b, so that each step about halves what is left.
+//
+// The idea is that of patience diff: a line that is unique on both sides is
+// the same line, whatever moved around it. A body of many thousand lines
+// without a single such line is not a sensible edit, and its lines then
+// simply count as changed.
+func pivot(a, b []string) (i, j int, ok bool) {
+	type seen struct{ inA, inB, i, j int32 }
+	var all []seen
+	t := document.NewTable(len(a), func(id int32) string { return a[all[id].i] })
+	for k, s := range a {
+		if id, added := t.Add(s); added {
+			all = append(all, seen{inA: 1, i: int32(k)})
+		} else {
+			all[id].inA++
+		}
+	}
+	for k, s := range b {
+		if id, in := t.Find(s); in {
+			all[id].inB++
+			all[id].j = int32(k)
+		}
+	}
+	best, mid := len(b)+1, len(b)/2
+	for k, s := range b {
+		id, in := t.Find(s)
+		if !in || all[id].inA != 1 || all[id].inB != 1 {
+			continue
+		}
+		if far := max(k-mid, mid-k); far < best {
+			best, i, j, ok = far, int(all[id].i), k, true
+		}
+	}
+	return i, j, ok
+}

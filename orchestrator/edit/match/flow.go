@@ -1,0 +1,121 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// flows reports whether every group whose lines are not those of SEARCH means
+// the same in both layouts: nothing differs within a string or a comment, and
+// lines are joined or broken only where the language gives a break no meaning.
+//
+// Equal tokens alone do not say so. "return" and "x" on two lines are two
+// statements in some languages, "- a" and "- b" joined are one item in YAML,
+// and a docstring with other breaks is another string.
+func flows(d *document.Document, search []string, groups []group) bool {
+	code := d.Lang.Code(search)
+	for _, g := range groups {
+		file := make([]string, 0, g.f1-g.f0)
+		for i := g.f0; i < g.f1; i++ {
+			file = append(file, d.Line(i))
+		}
+		if len(file) == 0 || g.s1-g.s0 == len(file) && slices.EqualFunc(search[g.s0:g.s1], file, sameLoosely) {
+			continue
+		}
+		for i, s := range file {
+			if !d.Outside(g.f0+i) || d.Bare()[g.f0+i] != s || peculiar(d.Lang, s) {
+				return false
+			}
+		}
+		if !slices.Equal(code[g.s0:g.s1], search[g.s0:g.s1]) || !breaksMeanNothing(d.Lang.Flow, search[g.s0:g.s1], file) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameLoosely reports whether two lines differ in indentation and punctuation at most.
+func sameLoosely(a, b string) bool { return document.Loose.Key(a) == document.Loose.Key(b) }
+
+// peculiar reports whether space means something in the line s though it
+// does not in the language as a whole: a directive of the C preprocessor, a
+// line of JavaScript that may hold a regular expression.
+func peculiar(l *lex.Language, s string) bool {
+	switch l {
+	case lex.CLanguage:
+		return strings.HasPrefix(lex.TrimSpace(s), "#") || lex.LastByte(s) == `\`
+	case lex.ScriptLanguage:
+		return strings.Contains(s, "/")
+	}
+	return false
+}
+
+// breaksMeanNothing reports whether two layouts of the same tokens are broken
+// alike, but for places where f gives a line break no meaning.
+func breaksMeanNothing(f lex.Flow, a, b []string) bool {
+	tokens, breaks := cutTokens(a)
+	_, others := cutTokens(b)
+	var open []byte
+	for i, t := range tokens {
+		switch t {
+		case "(", "[", "{":
+			open = append(open, t[0])
+		case ")", "]", "}":
+			open = open[:max(0, len(open)-1)]
+		}
+		if breaks[i+1] != others[i+1] && !bends(f, open) {
+			return false
+		}
+	}
+	return true
+}
+
+// bends reports whether a line may be broken within these open brackets, of
+// which the innermost decides: in "f(func() {" a line end ends a statement again.
+func bends(f lex.Flow, open []byte) bool {
+	if f == lex.Free || len(open) == 0 {
+		return f == lex.Free
+	}
+	last := open[len(open)-1]
+	return f != lex.Fixed && last != '{' || f == lex.Braces
+}
+
+// cutTokens returns the tokens of lines, and after how many of them a line ends.
+func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
+	breaks = map[int]bool{}
+	for _, s := range lines {
+		lex.EachToken(s, func(t string) { tokens = append(tokens, t) })
+		breaks[len(tokens)] = true
+	}
+	return tokens, breaks
+}
+
+// sameSteps reports whether the paired lines go deeper and back together, from
+// each to the next, in a language where depth has a meaning; a first line that
+// lost its indentation to a tag does not count. "if a:", "  b", "c" is another
+// program than "if a:", "  b", "  c".
+func sameSteps(d *document.Document, search []string, groups []group) bool {
+	if !d.Lang.Offside {
+		return true
+	}
+	pairs := depths(d, search, groups)
+	if len(pairs) > 1 && swallowed(pairs) {
+		pairs = pairs[1:]
+	}
+	for i := 1; i < len(pairs); i++ {
+		a, b := pairs[i-1], pairs[i]
+		if step(width(a.search), width(b.search)) != step(width(a.file), width(b.file)) {
+			return false
+		}
+	}
+	return true
+}
+
+// step returns -1, 0 or 1: out, level, or deeper.
+func step(from, to int) int { return max(-1, min(1, to-from)) }
+
+// width is the depth of an indentation; a tab counts as eight, as Python has it.
+func width(indent string) int { return len(indent) + 7*strings.Count(indent, "\t") }

@@ -1,0 +1,356 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// An indenter tells how lines of a replacement are indented in the file, from
+// how the file indents the lines that matched. SEARCH's own indentation is
+// only the measure; the file's is the truth.
+//
+// Four sources answer, in this order: the line that a new line replaces in
+// place (see rewriter.inPlace), the depth of a matched line that SEARCH
+// indented alike, the rule that all matched lines obey, and nothing. Nothing
+// means that the block is refused: a guess would be a syntax error at best,
+// and in Python another program at worst.
+type indenter struct {
+	identity bool              // both indent alike: nothing to do
+	exact    map[string]string // from SEARCH's indentation to the file's, where each has one
+	first    *string           // what the first line of REPLACE takes when a tag swallowed its indentation
+	shift    *shift            // the rule for an indentation that exact does not hold
+}
+
+// A shift maps an indentation in SEARCH to one in the file. Either a prefix
+// goes or comes, whatever it is made of; or a depth of n characters becomes
+// n*num/den+add, which covers tabs for spaces and another width of level.
+//
+// Some pairs and their rule:
+//
+//	SEARCH ""   , "    "    file "    ", "        "   put "    "
+//	SEARCH "  ", "    "     file "\t"  , "\t\t"      n/2 tabs
+//	SEARCH "\t" , "\t\t"    file "    ", "        "   n*4 spaces
+//	SEARCH "  " , "    "    file "    ", "        "   n*2 spaces
+type shift struct {
+	cut, put string // the prefix that goes and the one that comes, when num is 0
+	from, to byte   // the character, ' ' or '\t'
+	num, den int
+	add      int
+}
+
+// A depth is one pair of indentations that matched.
+type depth struct{ search, file string }
+
+// newIndenter learns from the lines that groups pair.
+//
+// Blank lines teach nothing, since editors and models strip them. Where
+// SEARCH and the file indent alike there is nothing to do, which is the
+// usual case and costs one comparison a line.
+func newIndenter(d *document.Document, search, replace []string, groups []group) *indenter {
+	pairs := depths(d, search, groups)
+	in := &indenter{identity: true, exact: map[string]string{}}
+	for _, p := range pairs {
+		in.identity = in.identity && p.search == p.file
+	}
+	if in.identity {
+		return in
+	}
+	if len(pairs) > 1 && swallowed(pairs) {
+		in.first, pairs = &pairs[0].file, pairs[1:]
+	}
+	if absolute(d.Lang, pairs, replace) {
+		in.first, in.shift = &pairs[0].file, &shift{}
+		return in
+	}
+	if mixedUp(pairs) {
+		in.exact = nil // only lines in place can be told
+		return in
+	}
+	for _, p := range pairs {
+		in.exact[p.search] = p.file
+	}
+	in.shift = fit(d, pairs, replace)
+	return in
+}
+
+// depths returns the indentations that groups pair, blank lines aside.
+func depths(d *document.Document, search []string, groups []group) []depth {
+	var pairs []depth
+	for _, g := range groups {
+		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {
+			pairs = append(pairs, depth{lex.Indent(search[g.s0]), lex.Indent(d.Line(g.f0))})
+		}
+	}
+	return pairs
+}
+
+// mixedUp reports whether SEARCH's depths are in another order than the
+// file's: equal where those differ, different where those are equal, or the
+// other way round. Then a depth in REPLACE stands for none in the file.
+func mixedUp(pairs []depth) bool {
+	to := map[string]string{}
+	for _, p := range pairs {
+		if file, ok := to[p.search]; ok && file != p.file {
+			return true
+		}
+		to[p.search] = p.file
+	}
+	for a, fa := range to {
+		for b, fb := range to {
+			if a != b && (fa == fb || step(width(a), width(b))*step(width(fa), width(fb)) < 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// swallowed reports whether only the first line lost its indentation, as when
+// a body begins right after its tag.
+//
+// The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author
+// wrote the first line right after the tag and all others as they stand.
+func swallowed(pairs []depth) bool {
+	if pairs[0].search != "" || pairs[0].file == "" {
+		return false
+	}
+	for _, p := range pairs[1:] {
+		if p.search != p.file {
+			return false
+		}
+	}
+	return true
+}
+
+// absolute reports whether a one-line SEARCH lost its indentation but the
+// further lines of REPLACE have theirs: they begin at least as deep as the
+// file's line, which no line relative to the first could.
+//
+// For "total = 0" in SEARCH, the file's " total = 0", and in REPLACE
+//
+//	total = 1
+//	    limit = 9
+//
+// there are two readings: limit is a sibling of total, indented as it should
+// stand, or it is nested below it. In Python only a line that opens a block
+// can have deeper lines after it, which decides between them; after an
+// opening line, a line deeper than the file's own depth can only have been
+// meant as it stands. In other languages continuation lines are deeper too,
+// so that nothing is known and the relative reading, that of all other
+// blocks, holds.
+func absolute(lang *lex.Language, pairs []depth, replace []string) bool {
+	if len(pairs) != 1 || pairs[0].search != "" || len(replace) < 2 || lex.Indent(replace[0]) != "" || lex.Blank(replace[0]) {
+		return false
+	}
+	base, next := pairs[0].file, ""
+	for _, s := range replace[1:] {
+		if lex.Blank(s) {
+			continue
+		}
+		if !strings.HasPrefix(lex.Indent(s), base) {
+			return false
+		}
+		if next == "" {
+			next = lex.Indent(s)
+		}
+	}
+	if next == "" {
+		return false
+	}
+	opens := strings.HasSuffix(lex.TrimSpace(replace[0]), ":") || strings.ContainsAny(lex.LastByte(replace[0]), "{([,\\=")
+	if opens {
+		return len(next) > len(base)
+	}
+	return lang == lex.PythonLanguage || lang == lex.YAMLLanguage // no line there is deeper than one that opens nothing
+}
+
+// indent returns the file's indentation for line j of REPLACE, s.
+func (in *indenter) indent(j int, s string) (string, bool) {
+	x := lex.Indent(s)
+	if j == 0 && in.first != nil && x == "" {
+		return *in.first, true
+	}
+	if to, ok := in.exact[x]; ok {
+		return to, true
+	}
+	if in.shift == nil {
+		return "", false
+	}
+	return in.shift.apply(x)
+}
+
+// apply maps one indentation. What follows the run of the expected character,
+// such as one space before a "*", stays.
+//
+// When a tab stands for four spaces, six spaces become a tab and two spaces:
+// that is how alignment below an indentation is written.
+func (t *shift) apply(x string) (string, bool) {
+	if t.num == 0 {
+		rest, ok := strings.CutPrefix(x, t.cut)
+		return t.put + rest, ok
+	}
+	rest := strings.TrimLeft(x, string(t.from))
+	n := (len(x)-len(rest))*t.num + t.add*t.den
+	if n < 0 || strings.ContainsRune(rest, '\t') {
+		return "", false
+	}
+	out := strings.Repeat(string(t.to), n/t.den)
+	if over := n % t.den; over > 0 {
+		if t.to != '\t' {
+			return "", false
+		}
+		out += strings.Repeat(" ", over) // spaces beyond the last full tab
+	}
+	return out + rest, true
+}
+
+// prefixShift returns the prefix that all pairs gain or lose, or nil. Where
+// the replacement is indented by another character than the file it is no
+// rule for deeper lines.
+//
+// It is the simplest rule and the most frequent: a block that was dedented
+// to the margin, or pasted a level deeper.
+func prefixShift(d *document.Document, pairs []depth, replace []string) *shift {
+	t := &shift{}
+	p := pairs[0]
+	if rest, ok := strings.CutSuffix(p.file, p.search); ok {
+		t.put = rest
+	} else if rest, ok := strings.CutSuffix(p.search, p.file); ok {
+		t.cut = rest
+	} else {
+		return nil
+	}
+	for _, p := range pairs {
+		if got, ok := t.apply(p.search); !ok || got != p.file {
+			return nil
+		}
+	}
+	own, foreign := " ", "\t"
+	if d.IndentChar() == '\t' {
+		own, foreign = foreign, own
+	}
+	known := ""
+	for _, s := range replace {
+		got, ok := t.apply(lex.Indent(s))
+		if !ok || got == known || lex.Blank(s) || !strings.Contains(got, foreign) || strings.HasSuffix(got, "\t ") {
+			continue
+		}
+		if d.Work.Spent() || !strings.Contains(d.Plain(), "\n"+own) {
+			return t // nothing is foreign to a file without indentation
+		}
+		if !d.Indented(got) {
+			return nil
+		}
+		known = got
+	}
+	return t
+}
+
+// fit returns the shift that all pairs obey, or nil.
+//
+// Two different depths give the ratio and the offset; every further pair
+// must then agree. With one depth only, the ratio comes from the characters:
+// equal ones keep their count, a tab takes as many spaces as stood for it.
+func fit(d *document.Document, pairs []depth, replace []string) *shift {
+	if t := prefixShift(d, pairs, replace); t != nil {
+		return t
+	}
+	t := shift{from: charOf(pairs, func(p depth) string { return p.search }), to: charOf(pairs, func(p depth) string { return p.file })}
+	if t.from == 0 {
+		t.from = charOfLines(replace)
+	}
+	if t.to == 0 {
+		t.to = d.IndentChar()
+	}
+	pure := pairs[:0:0]
+	for _, p := range pairs {
+		if lex.Only(p.search, t.from) && lex.Only(p.file, t.to) {
+			pure = append(pure, p)
+		}
+	}
+	if len(pure) == 0 || !t.slope(pure, replace) {
+		return nil
+	}
+	t.add = len(pure[0].file) - len(pure[0].search)*t.num/t.den
+	for _, p := range pairs {
+		if got, ok := t.apply(p.search); !ok || got != p.file {
+			return nil
+		}
+	}
+	if t.from == t.to && t.num != t.den && !t.levelled(d, pairs, replace) {
+		return nil
+	}
+	return &t
+}
+
+// levelled reports whether the rule turns a level of the block into one of the
+// file. Two depths that differ by accident, as one line too deep makes them,
+// fit a rule too, but one that makes two levels or half a level of one.
+func (t *shift) levelled(d *document.Document, pairs []depth, replace []string) bool {
+	block := slices.Clone(replace)
+	for _, p := range pairs {
+		block = append(block, p.search+"x")
+	}
+	n := document.LevelOf(block, t.from) * t.num
+	return n%t.den == 0 && slices.Contains(d.Levels(t.to), n/t.den)
+}
+
+// slope sets num and den: from two different depths when there are, else 1
+// for equal characters, else from the one depth or the step of the replacement.
+//
+// Ratios beyond 8 are refused: no style has levels that wide, so the pairs
+// were mixed up, not styled differently.
+func (t *shift) slope(pure []depth, replace []string) bool {
+	a, b := pure[0], pure[0]
+	for _, p := range pure {
+		if len(p.search) != len(a.search) {
+			b = p
+			break
+		}
+	}
+	ds, df := len(b.search)-len(a.search), len(b.file)-len(a.file)
+	switch {
+	case ds != 0:
+	case t.from == t.to:
+		ds, df = 1, 1
+	case len(a.search) > 0 && len(a.file) > 0:
+		ds, df = len(a.search), len(a.file)
+	case t.from == ' ':
+		ds, df = document.LevelOf(replace, ' '), 1
+	default:
+		return false // nothing tells how wide a tab is
+	}
+	if ds < 0 {
+		ds, df = -ds, -df
+	}
+	if ds == 0 || df <= 0 {
+		return false
+	}
+	g := document.GCD(ds, df)
+	t.num, t.den = df/g, ds/g
+	// A ratio that no pair of styles has means that SEARCH is mixed up.
+	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8
+}
+
+// charOf returns the first indentation character of the pairs, 0 for none.
+func charOf(pairs []depth, side func(depth) string) byte {
+	for _, p := range pairs {
+		if s := side(p); s != "" {
+			return s[0]
+		}
+	}
+	return 0
+}
+
+// charOfLines returns the first indentation character of lines, ' ' for none.
+func charOfLines(lines []string) byte {
+	for _, s := range lines {
+		if x := lex.Indent(s); x != "" && !lex.Blank(s) {
+			return x[0]
+		}
+	}
+	return ' '
+}

@@ -1,0 +1,125 @@
+package match
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
+)
+
+func TestLinesAtWhichATextStands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		file, text string
+		want       []int
+	}{
+		{"a\nb\na\n", "a", []int{1, 3}},
+		{"a\nb\na\n", "c", nil},
+		{"xax\nb\n", "a", []int{1}},
+		{"aa\na\n", "a", []int{1, 1, 2}},
+		{"a\nb\na\nb\n", "a\nb", []int{1, 3}},
+		{"a\nba\nb\n", "a\nb", []int{1, 2}},
+		{"a\r\nb\r\na\r\nb\r\n", "a\nb", []int{1, 3}},
+		{strings.Repeat("a\n", document.Most+3), "a", []int{1, 2, 3, 4, 5}}, // no more than are shown
+	} {
+		if got := within(document.New("x", []byte(c.file)), c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q: lines %v, want %v", c.text, c.file, got, c.want)
+		}
+	}
+}
+
+// Lines are counted from 0; the one behind the block is given.
+func TestWhereABlockEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		file     string
+		at, want int
+	}{
+		{"a\n", 0, 1},
+		{"a\n b\n", 0, 2},
+		{"a\n b\n\n c\nd\n", 0, 4},
+		{"a\n b\n\n\nd\n", 0, 2}, // blank lines at its end are not of it
+		{"a\nb\n c\n", 0, 1},
+		{"a {\n b\n}\nc\n", 0, 2},
+		{"a(\n b,\n) {\n c\n}\nd\n", 0, 4}, // a closing bracket goes on
+		{"a(\n)\n b\n", 0, 1},              // but begins no block
+		{"x\n  a\n   b\n  c\n   d\n", 1, 3},
+		{"x\n  a\n   b\nc\n", 1, 3},
+	} {
+		if end, ok := bodyEnd(document.New("x", []byte(c.file)), c.at); !ok || end != c.want {
+			t.Errorf("%q from %d: %d, %v, want %d", c.file, c.at, end, ok, c.want)
+		}
+	}
+}
+
+// taken reads the lines of a hunk, divided by "|", each with its mark and
+// "\r" where it ends in one, into an operation.
+func taken(lines string) *parse.Operation {
+	op := &parse.Operation{Kind: parse.OpEdit, Hunk: &parse.Hunk{}}
+	for _, l := range strings.Split(lines, "|") {
+		text, cr := strings.CutSuffix(l[1:], "\r")
+		if l[0] != '+' {
+			op.Search = append(op.Search, text)
+		}
+		if l[0] != '-' {
+			op.Replace = append(op.Replace, text)
+		}
+		op.Hunk.LineEnds(l[0], cr, len(op.Search), len(op.Replace))
+	}
+	return op
+}
+
+func TestTheEndsOfTheLinesOfAHunk(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[string]struct{ old, new string }{
+		" a|-b|+c":             {"nn", "nn"},
+		" a\r|-b\r|+c\r":       {"rr", "rr"},
+		" a|-b\r|+b":           {"nr", "nn"},
+		" a|-b|+b\r":           {"nn", "nr"},
+		"-a|-b\r|+c|+d\r| e\r": {"nrr", "nrr"},
+		"+a\r| b|+c\r":         {"n", "rnr"},
+	} {
+		op := taken(lines)
+		ends := func(cr []bool, n int) (s string) {
+			for i := range n {
+				s += map[string]string{"\n": "n", "\r\n": "r"}[endsIn(cr, i)]
+			}
+			return s
+		}
+		if old, new := ends(op.Hunk.OldCR, len(op.Search)), ends(op.Hunk.NewCR, len(op.Replace)); old != want.old || new != want.new {
+			t.Errorf("%q: old %s, new %s, want %+v", lines, old, new, want)
+		}
+	}
+}
+
+// Only a hunk that spells out its line ends, and agrees with those of the
+// file, is written as it stands.
+func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lines, file, want string }{
+		{" a|-b\r|+b", "a\nb\r\n", "a\nb\n"},
+		{" a|-b|+b\r", "a\nb\n", "a\nb\r\n"},
+		{" a\r|-b|+c", "a\r\nb\nd\n", "a\r\nc\nd\n"},
+		{" a|+b\r| c", "a\nc\n", "a\nb\r\nc\n"},
+		{" a\r|-b", "a\r\nb\n", "a\r\n"},
+		{" a|-b|+c", "a\nb\n", ""},        // no end is spelt out
+		{" a|-b\r|+b", "a\r\nb\r\n", ""},  // the file has other ends
+		{" a|-b\r|+b", "a\nb", ""},        // and here none
+		{" a|-b\r|+b", "x\na\nb\r\n", ""}, // stands elsewhere
+	} {
+		op, d := taken(c.lines), document.New("x", []byte(c.file))
+		at := Place{Lo: 0, Hi: len(op.Search), Strategy: Exact, Search: op.Search, Replace: op.Replace}
+		got := ""
+		for _, s := range Verbatim(op, d, []Place{at}) {
+			got = c.file[:d.Off[s.Lo]] + s.Text + c.file[d.Off[s.Hi]:]
+		}
+		if got != c.want {
+			t.Errorf("%q in %q: %q, want %q", c.lines, c.file, got, c.want)
+		}
+		if Verbatim(op, d, []Place{at, at}) != nil || Verbatim(op, d, nil) != nil {
+			t.Errorf("%q: written to other than one place", c.lines)
+		}
+	}
+}

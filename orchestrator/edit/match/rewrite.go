@@ -1,0 +1,240 @@
+package match
+
+import (
+	"errors"
+	"strings"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// A Splice replaces the lines [lo, hi) of the file by text, which is whole
+// lines with their ends, or empty.
+//
+// An insertion has lo == hi, a removal has no text.
+type Splice struct {
+	Lo, Hi int
+	Text   string
+}
+
+// The reasons why a place that was found cannot be rewritten.
+var (
+	errIndent  = errors.New("the indentation of the replacement does not follow from that of SEARCH, which differs from the file's line by line")
+	errComment = errors.New("SEARCH leaves out a comment that stands among the lines to change")
+)
+
+// Rewrite returns the splices that turn SEARCH at p into REPLACE: only the
+// lines that change. A line that the block repeats unchanged keeps the file's
+// own bytes; a changed one takes the file's indentation and line end.
+//
+// Not the whole range of SEARCH is replaced but only what REPLACE changes of
+// it. That keeps the trailing space, the typographic quotes and the line
+// ends of the context, lets two blocks share context, and makes the diff
+// that a person reviews as small as the change.
+func Rewrite(d *document.Document, p Place) ([]Splice, error) {
+	groups := p.groups
+	if groups == nil {
+		groups = make([]group, len(p.Search))
+		for i := range groups {
+			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
+		}
+	}
+	r := rewriter{d: d, p: p, groups: groups, from: Align(p.Search, p.Replace)}
+	r.to = make([]int, len(p.Search))
+	for s := range r.to {
+		r.to[s] = -1
+	}
+	for j, s := range r.from {
+		if s >= 0 {
+			r.to[s] = j
+		}
+	}
+	r.in = newIndenter(d, p.Search, p.Replace, groups)
+	if !r.in.identity && !sameSteps(d, p.Search, groups) {
+		return nil, errIndent
+	}
+	return r.splices()
+}
+
+// A rewriter walks the groups of one place.
+type rewriter struct {
+	d      *document.Document
+	p      Place
+	groups []group
+	from   []int // line of REPLACE → line of SEARCH that it repeats, or -1
+	to     []int // line of SEARCH → line of REPLACE that repeats it, or -1
+	in     *indenter
+	out    []Splice
+}
+
+// splices cuts REPLACE at the groups that it keeps; what lies between two
+// kept groups is one splice.
+//
+// A group is kept whole or not at all. When SEARCH joined two lines of the
+// file and REPLACE repeats the joined line, the file's two lines stay; when
+// REPLACE changes it, the changed line takes the place of both.
+func (r *rewriter) splices() ([]Splice, error) {
+	lo, j, dropped := r.p.Lo, 0, []group(nil)
+	for _, g := range r.groups {
+		if g.f0 == g.f1 {
+			continue // a blank line that the file lacks goes with its neighbours
+		}
+		if !r.kept(g) {
+			dropped = append(dropped, g)
+			continue
+		}
+		at := r.to[g.s0]
+		if err := r.change(lo, g.f0, j, at, dropped); err != nil {
+			return nil, err
+		}
+		lo, j, dropped = g.f1, at+g.s1-g.s0, nil
+	}
+	if err := r.change(lo, r.p.Hi, j, len(r.p.Replace), dropped); err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// kept reports whether REPLACE repeats all lines of g, one after the other.
+func (r *rewriter) kept(g group) bool {
+	for s := g.s0; s < g.s1; s++ {
+		if r.to[s] < 0 || r.to[s] != r.to[g.s0]+s-g.s0 {
+			return false
+		}
+	}
+	return true
+}
+
+// change adds the splice that puts lines [j0, j1) of REPLACE in place of
+// lines [lo, hi) of the file, of which the dropped groups are SEARCH's.
+//
+// Blank lines of the file among them go: REPLACE says how the changed lines
+// are spaced. Comments do not go unless SEARCH names them; where they would
+// have to, nobody can tell whether they still apply, and the block is
+// refused.
+func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
+	changed := len(dropped) > 0
+	for j := j0; j < j1; j++ {
+		changed = changed || r.from[j] < 0
+	}
+	if !changed {
+		return nil // at most blank lines that the file does not have
+	}
+	if len(dropped) != j1-j0 && r.severed(lo, hi) {
+		return errComment
+	}
+	at := lo
+	for _, g := range dropped {
+		if err := r.gap(at, g.f0); err != nil {
+			return err
+		}
+		at = g.f1
+	}
+	if err := r.gap(at, hi); err != nil {
+		return err
+	}
+	tails, err := r.tails(j0, j1, dropped)
+	if err != nil {
+		return err
+	}
+	text, err := r.text(lo, hi, j0, j1, dropped, tails)
+	if err != nil {
+		return err
+	}
+	r.out = append(r.out, Splice{Lo: lo, Hi: hi, Text: text})
+	return nil
+}
+
+// severed reports whether lines that come or go in place of lines [lo, hi)
+// would do so between a comment and the blank line that SEARCH has there: it
+// leaves the comment out, and on which side of it they belong nobody can tell.
+//
+// What merely looks like a comment counts here as one.
+func (r *rewriter) severed(lo, hi int) bool {
+	remark := func(i int) bool {
+		return i >= 0 && i < r.d.Len() && (r.d.Remark(i) || r.d.Lang.Comment(r.d.Line(i)))
+	}
+	return r.p.Headless && lo == r.p.Lo && remark(lo-1) || r.p.Tailless && hi == r.p.Hi && remark(hi)
+}
+
+// gap reports a comment in lines [lo, hi), which no group accounts for.
+func (r *rewriter) gap(lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		if r.d.Remark(i) {
+			return errComment
+		}
+	}
+	return nil
+}
+
+// tails returns the comments after code that stand in the dropped lines and
+// that SEARCH leaves out, for the lines [j0, j1) of REPLACE that take their
+// place: each new line keeps the comment of the line that it replaces, unless
+// it has one of its own. Where lines do not replace one another one for one,
+// nobody can tell where the comment belongs.
+func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
+	var out []string
+	for i, g := range dropped {
+		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
+			continue // found to the letter, or by its tokens: comments are among them
+		}
+		tail, search := r.d.Tail(g.f0), r.p.Search[g.s0]
+		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
+			continue
+		}
+		if len(dropped) != j1-j0 || !r.d.Lang.Closed(r.p.Replace[j0+i]) {
+			return nil, errComment
+		}
+		if out == nil {
+			out = make([]string, j1-j0)
+		}
+		if s := r.p.Replace[j0+i]; r.d.Lang.Code([]string{s})[0] == s {
+			out[i] = tail
+		}
+	}
+	return out, nil
+}
+
+// text returns lines [j0, j1) of REPLACE as the file would have them in
+// place of its lines [lo, hi). When as many lines come as go, each takes the
+// place of one, and with equal indentation in the block also that in the file.
+//
+// tails, when there are any, are the comments that the lines keep.
+func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
+	var b strings.Builder
+	end := r.d.EndNear(lo, hi)
+	for j := j0; j < j1; j++ {
+		s := r.p.Replace[j]
+		if !r.in.identity && !lex.Blank(s) {
+			to, ok := "", false
+			if len(dropped) == j1-j0 {
+				to, ok = r.inPlace(s, dropped[j-j0])
+			}
+			if !ok {
+				to, ok = r.in.indent(j, s)
+			}
+			if !ok {
+				return "", errIndent
+			}
+			s = to + s[len(lex.Indent(s)):]
+		}
+		if tails != nil && tails[j-j0] != "" {
+			s = strings.TrimRight(s, " \t") + tails[j-j0]
+		}
+		b.WriteString(s)
+		b.WriteString(end)
+	}
+	return b.String(), nil
+}
+
+// inPlace returns the file's indentation of the line that g pairs, for a
+// line that replaces it and is indented as SEARCH was.
+//
+// This holds even where SEARCH's depths are mixed up and no rule can be
+// learnt: the line is the same line, with other words.
+func (r *rewriter) inPlace(s string, g group) (string, bool) {
+	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.Search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.Search[g.s0]) {
+		return "", false
+	}
+	return lex.Indent(r.d.Line(g.f0)), true
+}

@@ -1,0 +1,237 @@
+package match
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// locateElided reads lines such as "# ... existing code ..." in SEARCH and
+// REPLACE as "these lines stay". Both must elide as often; every piece between
+// two elisions must have one place, and the places must follow in order.
+//
+// The pieces are located independently and to the letter, or else by
+// indentation; an elision is no wildcard that could stretch over any text
+// until something fits. REPLACE gives new pieces in the same order, and the
+// elided lines are not touched at all.
+func locateElided(d *document.Document, search, replace []string) (Finding, bool) {
+	ps := Pieces(search)
+	if len(ps) < 2 {
+		return Finding{}, false
+	}
+	pr := Pieces(replace)
+	if len(ps) != len(pr) {
+		return Finding{}, false
+	}
+	f, at := Finding{Places: make([]Place, 0, len(ps))}, 0
+	for i, s := range ps {
+		if d.Work.Spent() {
+			return Finding{}, false
+		}
+		if lex.AllBlank(s) {
+			if !lex.AllBlank(pr[i]) {
+				return Finding{}, false // nothing tells where these lines would go
+			}
+			continue
+		}
+		g := locatePiece(d, s, pr[i])
+		if len(g.Ambiguous) > 0 {
+			return g, true
+		}
+		if len(g.Places) == 0 || g.Places[0].Lo < at || !anchor(d.Lang, s) {
+			return Finding{}, false
+		}
+		g.Places[0].Strategy = Robust
+		at = g.Places[0].Hi
+		f.Places = append(f.Places, g.Places[0])
+	}
+	return f, len(f.Places) > 0
+}
+
+// locatePiece finds one piece of a block with elisions: to the letter, or
+// else by indentation and punctuation.
+func locatePiece(d *document.Document, search, replace []string) Finding {
+	f, done := LocateStrict(d, search, replace)
+	if lo, hi := lex.Outer(search); !done && anchor(d.Lang, search) {
+		f, _ = locateLoose(d, document.Loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
+		f = f.widen(d, search, replace)
+	}
+	return f
+}
+
+// Pieces cuts lines at the elisions, without copying them.
+//
+// "a", "# ...", "b" are the pieces "a" and "b". An elision at an end leaves an
+// empty piece there, which has no place and moves nothing.
+func Pieces(lines []string) [][]string {
+	var out [][]string
+	from := 0
+	for i, s := range lines {
+		if yes, _ := lex.Elision(s); yes {
+			out = append(out, lines[from:i])
+			from = i + 1
+		}
+	}
+	return append(out, lines[from:])
+}
+
+// The least that a reflowed SEARCH must hold: fewer tokens could stand
+// together by chance.
+const (
+	minTokens = 6
+	minBytes  = 20
+)
+
+// A shape is what is known of SEARCH as tokens before any are compared.
+type shape struct {
+	ends    []int  // tokens up to and with each line
+	tokens  int    // how many there are
+	size    int    // their bytes
+	longest string // the longest name or number, "" when there is none
+}
+
+// shapeOf measures lines as tokens.
+func shapeOf(lines []string) shape {
+	h := shape{ends: make([]int, 0, len(lines))}
+	for _, s := range lines {
+		lex.EachToken(s, func(t string) {
+			h.tokens, h.size = h.tokens+1, h.size+len(t)
+			if r, _ := utf8.DecodeRuneInString(t); len(t) > len(h.longest) && lex.Word(r) {
+				h.longest = t
+			}
+		})
+		h.ends = append(h.ends, h.tokens)
+	}
+	return h
+}
+
+// locateReflowed looks for the tokens of search, whatever the line breaks and
+// the space between them. The match must begin and end with whole lines.
+//
+// Formatters and models break long calls and conditions at different places.
+// Equal tokens in equal order are the same code whatever the breaks, or the
+// same prose. That the match begins and ends with whole lines keeps half
+// statements out.
+func locateReflowed(d *document.Document, search, replace []string) (Finding, bool) {
+	if d.Lang.Flow == lex.Fixed {
+		return Finding{}, false
+	}
+	h := shapeOf(search)
+	if h.tokens < minTokens || h.size < minBytes {
+		return Finding{}, false
+	}
+	var lines []int
+	var p Place
+	for _, w := range reflowRegions(d, search, h) {
+		d.Work.Add(document.WorkLine * len(w.IDs))
+		for _, t := range w.WholeLines(search, h.tokens) {
+			if n := len(lines); n > 0 && lines[n-1] >= w.Line(t) {
+				continue // regions may overlap
+			}
+			if len(lines) == 0 {
+				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Strategy: Robust, Search: search, Replace: replace}
+				p.groups = reflowGroups(w, t, h.ends)
+			}
+			lines = append(lines, w.Line(t))
+		}
+	}
+	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
+		return Finding{}, false
+	}
+	return one(lines, p), true
+}
+
+// reflowRegions returns the parts of the file, as tokens, in which search can
+// stand reflowed, in order.
+//
+// To cut a whole file into tokens takes longer than all else together, and
+// most SEARCHes that come this far stand nowhere. So its longest name is looked
+// for as text, and only where the text around it agrees too, space aside, are
+// there tokens to compare. Where that could take longer than to cut the file,
+// because the name is frequent and SEARCH long, and for many blocks, the file
+// is cut once.
+func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
+	if d.Busy || d.Words != nil || h.longest == "" {
+		return []*document.WordView{d.WordView()}
+	}
+	text := strings.Join(search, "\n")
+	mid := strings.Index(text, h.longest)
+	before, after := text[:mid], text[mid:]
+	var out []*document.WordView
+	for n, at := 0, 0; ; n++ {
+		if at = d.Index(at, h.longest); at < 0 {
+			return out
+		}
+		if n >= document.Rare && n*len(text) > 4*len(d.Text) {
+			return []*document.WordView{d.WordView()}
+		}
+		d.Work.Add(len(text)) // at most: mostly the first byte differs
+		if end, ok := goesOn(d.Text[at:], after); ok {
+			if start, ok := leadsUp(d.Text[:at], before); ok {
+				out = append(out, d.CutWords(d.LineAt(start), d.LineAt(at+end-1)+1))
+			}
+		}
+		at++
+	}
+}
+
+// goesOn reports whether text begins with want, space aside, and where want
+// ends in it.
+//
+// "f(a,\n  b)" goes on as "f( a, b )": space between any two bytes is passed
+// over here, also inside a string. The tokens that are compared after it decide.
+func goesOn(text, want string) (end int, ok bool) {
+	rest := text
+	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		if rest == "" || rest[0] != want[0] {
+			return 0, false
+		}
+		rest = rest[1:]
+	}
+	return len(text) - len(rest), true
+}
+
+// leadsUp reports whether text ends with want, space aside, and where want
+// begins in it.
+func leadsUp(text, want string) (start int, ok bool) {
+	start = len(text)
+	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		if start = len(text) - 1; start < 0 || text[start] != want[len(want)-1] {
+			return 0, false
+		}
+		text = text[:start]
+	}
+	return start, true
+}
+
+// reflowGroups pairs the lines of search, of which line i ends before token
+// ends[i], with the lines of the file from token h on: a group closes
+// wherever both have a line end.
+//
+// For SEARCH "f(a,\nb)\nc" and the file's "f(a, b)\nc" the groups are two
+// lines for one, then one for one.
+func reflowGroups(w *document.WordView, h int, ends []int) []group {
+	var groups []group
+	s0, f0, t0 := 0, w.Line(h), 0
+	for s, e := range ends {
+		if e == t0 { // a line without tokens: blank
+			if s0 == s {
+				groups = append(groups, group{s, s + 1, f0, f0})
+				s0 = s + 1
+			}
+			continue
+		}
+		last := h + e - 1
+		if last+1 < len(w.IDs) && w.Line(last+1) == w.Line(last) {
+			continue // the file's line goes on
+		}
+		groups = append(groups, group{s0, s + 1, w.Line(h + t0), w.Line(last) + 1})
+		s0, t0, f0 = s+1, e, w.Line(last)+1
+	}
+	return groups
+}

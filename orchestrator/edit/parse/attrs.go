@@ -1,0 +1,80 @@
+package parse
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// attrPattern finds one attribute of a tag: a name and a value, quoted or not.
+var attrPattern = regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))`)
+
+// pathAttrs are the attributes that hold a path, in small letters.
+var pathAttrs = []string{"file", "path", "filename", "file_path", "filepath"}
+
+// attrPath returns the path among a tag's attributes: that of a known name,
+// or a lone word.
+func attrPath(attrs string) string {
+	if path := attrValue(attrs, append([]string{"name"}, pathAttrs...)...); path != "" || attrPattern.MatchString(attrs) {
+		return path
+	}
+	return strings.Trim(strings.TrimSpace(attrs), `"'`)
+}
+
+// attrValue returns the first attribute that has one of the names, "" for none.
+func attrValue(attrs string, names ...string) string {
+	for _, m := range attrPattern.FindAllStringSubmatch(attrs, -1) {
+		if slices.Contains(names, strings.ToLower(m[1])) {
+			return strings.TrimSpace(m[2] + m[3] + m[4])
+		}
+	}
+	return ""
+}
+
+// attrLine returns the first line that a tag's attributes name, 0 for none:
+// line="12", lines="12-20", start_line="12".
+func attrLine(attrs string) int {
+	v := attrValue(attrs, "line", "lines", "start_line", "startline", "start")
+	return number(v[:len(v)-len(strings.TrimLeft(v, "0123456789"))], 0)
+}
+
+// pathLine returns the path that a line or two of text name, "" when they
+// are anything else: the last line that is not a fence must be one word with
+// a dot or slash in it.
+//
+// Models put the name above a block in many dresses: "shop/stock.py",
+// "**shop/stock.py**", "# shop/stock.py", "File: `shop/stock.py`:".
+func pathLine(s string) string {
+	for _, l := range Backwards(strings.Split(s, "\n")) {
+		l = strings.TrimSpace(l)
+		if l == "" || strings.HasPrefix(l, "```") {
+			continue
+		}
+		l = Undressed(l)
+		if l == "" || strings.ContainsAny(l, " \t<>|()") || !strings.ContainsAny(l, "./") {
+			return ""
+		}
+		return l
+	}
+	return ""
+}
+
+// Undressed returns a line that may name a file without what stands around the name.
+func Undressed(l string) string {
+	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
+	for _, head := range []string{"file:", "path:", "filename:", "// "} {
+		if len(l) > len(head) && strings.EqualFold(l[:len(head)], head) {
+			l = strings.TrimSpace(l[len(head):])
+		}
+	}
+	return strings.Trim(l, "`*:\"' \t")
+}
+
+// Backwards returns the lines, last first.
+func Backwards(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[len(lines)-1-i] = l
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package parse
+
+import (
+	"testing"
+
+	"agent/orchestrator/edit/problem"
+)
+
+// The header of a hunk is a hint: whatever is wrong with its numbers, the lines
+// are read, and only sound numbers are trusted.
+func TestTheNumbersOfAHunkAreHints(t *testing.T) {
+	t.Parallel()
+	const names, body = "--- a/x\n+++ b/x\n", " a\n-b\n+c\n d\n"
+	const lines = `edit x "a|b|d">"a|c|d" `
+	checkForms(t, []formCase{
+		{"sound", names + "@@ -4,3 +4,3 @@\n" + body, lines + "@4 trusted"},
+		{"with a section", names + "@@ -4,3 +4,3 @@ func main() {\n" + body, lines + "@4 trusted"},
+		{"too few", names + "@@ -4,2 +4,2 @@\n" + body, lines + "@4"},
+		{"too many", names + "@@ -4,9 +4,9 @@\n" + body, lines + "@4"},
+		{"without numbers", names + "@@ ... @@\n" + body, lines + "@0"},
+		{"without a count", names + "@@ -4 +4 @@\n-b\n+c\n", `edit x "b">"c" @4 trusted`},
+		{"a line beyond any number", names + "@@ -99999999999999999999,3 +4,3 @@\n" + body, lines + "@0 trusted"},
+		{"a count beyond any number", names + "@@ -4,99999999999999999999 +4,3 @@\n" + body, lines + "@4"},
+		{"a signature under it", names + "@@ -4,3 +4,3 @@\n" + body + "-- \n2.39.2\n", lines + "@4 trusted"},
+		{"blank lines under it", names + "@@ -4,3 +4,3 @@\n" + body + "\n\n", lines + "@4 trusted"},
+		{"blank context inside", names + "@@ -4,3 +4,3 @@\n a\n\n-b\n+c\n", `edit x "a||b">"a||c" @4 trusted`},
+	})
+}
+
+// A removed "-- x" looks like the header of a file, and its replacement like
+// the line after it.
+func TestRemovedDashesAreNoHeader(t *testing.T) {
+	t.Parallel()
+	const names, dashes = "--- a/x.sql\n+++ b/x.sql\n", "--- old note\n+++ new note\n"
+	checkForms(t, []formCase{
+		{"with counts", names + "@@ -1,2 +1,2 @@\n select 1;\n" + dashes, `edit x.sql "select 1;|-- old note">"select 1;|++ new note" @1 trusted`},
+		{"without counts", names + "@@ @@\n select 1;\n" + dashes, `edit x.sql "select 1;|-- old note">"select 1;|++ new note" @0`},
+		{
+			"a file after it", names + "@@ @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ @@\n-c\n+d\n",
+			"edit x.sql \"a\">\"b\" @0\nedit y \"c\">\"d\" @0",
+		},
+	})
+}
+
+// A line that lost its mark would end the hunk, and what follows it be lost.
+func TestALineWithoutAMarkIsRefusedWhereMoreFollows(t *testing.T) {
+	t.Parallel()
+	const names = "--- a/x\n+++ b/x\n"
+	checkForms(t, []formCase{
+		{"changes after it", names + "@@ -1,3 +1,3 @@\n a\n-b\nc\n+d\n", problem.KindParse},
+		{"prose after a whole hunk", names + "@@ -1 +1 @@\n-a\n+b\nThat is all.\n- done\n", `edit x "a">"b" @1 trusted`},
+		{"prose after a short hunk", names + "@@ -1,2 +1,2 @@\n-a\n+b\nThat is all.\n", `edit x "a">"b" @1`},
+		{"another hunk after it", names + "@@ -1,2 +1,2 @@\n-a\n+b\nand\n@@ -9 +9 @@\n-c\n+d\n", "edit x \"a\">\"b\" @1\nedit x \"c\">\"d\" @9 trusted"},
+		{"no lines at all", names + "@@ -1 +1 @@\n", problem.KindTruncated},
+		{"no hunk", names, problem.KindTruncated},
+	})
+}
+
+func TestTheHeadersOfGit(t *testing.T) {
+	t.Parallel()
+	const git = "diff --git a/x b/x\n"
+	const names = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+	checkForms(t, []formCase{
+		{"a mode taken away", git + "old mode 100755\nnew mode 100644\n", "mode x exec=false"},
+		{"a mode and lines", git + "old mode 100644\nnew mode 100755\n" + names, "mode x exec=true\nedit x \"a\">\"b\" @1 trusted"},
+		{"an empty file made", git + "new file mode 100644\n", "create x exec=false"},
+		{"a file removed whole", git + "deleted file mode 100644\n", "delete x"},
+		{"a link", git + "new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+to\n", problem.KindRefused},
+		{"a link removed", git + "deleted file mode 120000\n", problem.KindRefused},
+		{"a submodule", git + "old mode 100644\nnew mode 160000\n", problem.KindRefused},
+		{"a copy", git + "copy from x\ncopy to y\n", problem.KindRefused},
+		{"a binary patch", git + "GIT binary patch\nliteral 1\n", problem.KindRefused},
+		{"a binary file", git + "Binary files a/x and b/x differ\n", problem.KindRefused},
+		{"a merge", "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n", problem.KindRefused},
+		{"a rename by one name", git + "rename from x\n", problem.KindParse},
+		{"a rename", "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n", "rename y from x"},
+		{"no name on either side", "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", problem.KindParse},
+		{"a header and nothing else", git, problem.KindTruncated},
+		{"a new file with old lines", "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", problem.KindParse},
+		{"a removed file with lines kept", "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", problem.KindParse},
+	})
+}

@@ -1,0 +1,68 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+)
+
+// gitPrefixes are the letters that git puts before the names of the two sides:
+// "a" and "b", or by diff.mnemonicPrefix those of commit, index, object and work tree.
+const gitPrefixes = "abciow"
+
+// prefixed reports whether the names of a diff carry git's prefixes.
+//
+// Git writes the same name twice where it writes no prefixes. In a plain diff
+// one name alone proves nothing: a folder may well be called "a".
+func prefixed(f *diffFile) bool {
+	a, b := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null", strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
+	old, name := stripped(f.old, true), stripped(f.new, true)
+	return f.git && f.bare == "" || !f.git && (a && b || old == name && f.old != old && f.new != name && f.old != f.new)
+}
+
+// stripped returns the path without git's prefix.
+func stripped(name string, on bool) string {
+	if on && len(name) > 2 && name[1] == '/' && strings.IndexByte(gitPrefixes, name[0]) >= 0 {
+		return name[2:]
+	}
+	return name
+}
+
+// diffName returns the file name of a "---" or "+++" line: up to a tab, which
+// begins a time, and unquoted.
+func diffName(s string) string {
+	name, _, _ := strings.Cut(s, "\t")
+	return unquote(strings.TrimRight(name, " \r"))
+}
+
+// gitNames cuts the two names of a "diff --git" line. Names with spaces are
+// told apart by being equal but for their prefixes.
+//
+// They matter only where nothing else names the file: for a change of mode,
+// a binary file and an empty one.
+func gitNames(s string) (old, name string) {
+	if strings.HasPrefix(s, `"`) {
+		if n := lex.Quoted(s); n > 1 && n < len(s) {
+			return unquote(s[:n]), unquote(strings.TrimSpace(s[n:]))
+		}
+	}
+	for i := range len(s) {
+		if s[i] == ' ' && strings.TrimPrefix(s[:i], "a/") == strings.TrimPrefix(unquote(s[i+1:]), "b/") {
+			return s[:i], unquote(s[i+1:])
+		}
+	}
+	old, name, _ = strings.Cut(s, " ")
+	return old, unquote(name)
+}
+
+// unquote undoes git's quoting of names with special bytes.
+func unquote(s string) string {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return s
+	}
+	if out, err := strconv.Unquote(s); err == nil { // git's escapes are Go's, octal ones included
+		return out
+	}
+	return s
+}

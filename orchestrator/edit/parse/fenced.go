@@ -1,0 +1,180 @@
+package parse
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
+)
+
+// What begins a JSON patch, without a fence and in one. "[//]" begins a
+// comment of Markdown.
+var (
+	jsonStart = regexp.MustCompile(`^(?:\[\s*(?:[{\]]|/[/*][^\]])|\{\s*(?:["}]|/[/*]))`)
+	jsonFence = regexp.MustCompile("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*][^\\]])|\\{\\s*(?:\"|/[/*]))")
+)
+
+// parseFenced reads the JSON patches in fences, when the first of them begins
+// before any other form, which would begin at offset at; done says that the
+// response is one of JSON, or at fault for good.
+//
+// JSON in prose is often no patch but an example. What cannot be read as a
+// patch is passed over as long as none was read before, another form follows
+// it, and it was not cut off. Its fault is the response's when nothing follows.
+func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error, done bool) {
+	p, end := &jsonParser{}, 0
+	for _, loc := range jsonFence.FindAllStringIndex(text, -1) {
+		start := loc[0]
+		if start < end || inThought(tags, start) {
+			continue
+		}
+		if len(p.ops) == 0 && at >= 0 && at < start {
+			break
+		}
+		stop, err := p.fence(text, start)
+		named := nameAbove(text, start)
+		switch {
+		case err == nil && stop < 0:
+			continue // a value without any change
+		case err == nil && named != "":
+			return nil, problem.Refuse(problem.Problem{
+				Path: named, Kind: problem.KindParse, Reason: "a JSON patch stands under the name of a file: whether it is the content of this file cannot be told",
+				Advice: `put the path into the JSON as "path", or send the file with CREATE_FILE`,
+			}), true
+		case err == nil:
+			if len(ops) > 0 && begins(text, end, start, tags) {
+				return nil, mixed(), true
+			}
+			ops, end = p.ops, stop
+		case cutOff(err) || len(ops) > 0 || at > start && at < closing(text, text[start:start+3], loc[1]):
+			return nil, refusal(err), true
+		case fault == nil && named == "":
+			fault = err
+		}
+	}
+	switch {
+	case len(ops) == 0:
+		return nil, refusal(fault), false
+	case begins(text, end, len(text), tags):
+		return nil, mixed(), true
+	}
+	return ops, nil, true
+}
+
+// fence reads the JSON in the fence that begins at offset start, and returns
+// where its closing line begins, -1 when the value holds no change.
+//
+// The value ends where its brackets close, not at the next line of a fence:
+// a string may hold such a line.
+func (p *jsonParser) fence(text string, start int) (int, error) {
+	line := length(text[start:], "\n")
+	v, stop, err := readJSON(text, start+line)
+	if err != nil {
+		return 0, err
+	}
+	n := len(p.ops)
+	if err := p.document(v); err != nil {
+		p.ops = p.ops[:n]
+		return 0, err
+	}
+	if len(p.ops) == n {
+		return -1, nil
+	}
+	r := &jsonReader{text: text, at: stop}
+	if c := r.peek(); c != 0 && c != text[start] {
+		return 0, errAfterJSON()
+	}
+	return r.at, nil
+}
+
+// closing returns where the first line after the offset that begins with the
+// mark of a fence begins, the end of the text when there is none. It is where a
+// reader of Markdown would end the fence, whatever the JSON in it says.
+func closing(text, mark string, from int) int {
+	if i := strings.Index(text[from:], "\n"+mark); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+// begins reports whether an edit in a form other than JSON begins in
+// text[lo:hi], thoughts aside. What stands in the JSON itself, outside that
+// range, is text.
+func begins(text string, lo, hi int, tags []tag) bool {
+	if _, at := otherForm(text, lo, hi, tags); at >= 0 {
+		return true
+	}
+	i := sort.Search(len(tags), func(i int) bool { return tags[i].start >= lo })
+	for ; i < len(tags) && tags[i].start < hi; i++ {
+		if opens(text, tags, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsPatch reports whether a fence with a JSON patch stands in text[lo:hi],
+// prose around edits in another form, thoughts aside.
+//
+// A patch that is not complete counts: half of a change would be left out
+// either way.
+func holdsPatch(text string, lo, hi int, tags []tag) bool {
+	text = text[:hi]
+	for _, loc := range jsonFence.FindAllStringIndex(text[lo:], -1) {
+		if inThought(tags, lo+loc[0]) {
+			continue
+		}
+		p := &jsonParser{}
+		if stop, err := p.fence(text, lo+loc[0]); err == nil && stop >= 0 || cutOff(err) {
+			return true
+		}
+	}
+	return false
+}
+
+// unthought returns the text behind the thoughts that it begins with.
+func unthought(text string, tags []tag) string {
+	at := 0
+	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && lex.Blank(text[at:tags[i].start]); i++ {
+		name := tags[i].name
+		for i++; tags[i].name != name || !tags[i].closes; i++ { // a thought that is marked has its end
+		}
+		at = tags[i].end
+	}
+	return strings.TrimSpace(text[at:])
+}
+
+// quotedIn returns the name of the file in whose fence the offset lies behind
+// other text, "" when it lies in none: the edit there is then more likely part
+// of a text about edits than an edit.
+func quotedIn(text string, at int) string {
+	name, open, body := "", "", 0
+	for pos := 0; pos < at; {
+		start := pos
+		pos += length(text[pos:], "\n")
+		mark, info := fenceLine(strings.TrimRight(text[start:pos], "\r\n"))
+		switch {
+		case mark == "":
+		case open == "":
+			name, open, body = nameAbove(text, start), mark, pos
+			if fencesChange(info, name) {
+				name = "" // the name says what is changed
+			}
+		case info == "" && strings.HasPrefix(mark, open):
+			open = ""
+		}
+	}
+	if open == "" || body >= at || lex.Blank(text[body:at]) {
+		return ""
+	}
+	return name
+}
+
+// nameAbove returns the path that the line directly above the offset names,
+// "" for none. With a blank line between, the name belongs to the prose.
+func nameAbove(text string, at int) string {
+	above := strings.TrimSuffix(text[:at], "\n")
+	return pathLine(above[strings.LastIndexByte(above, '\n')+1:])
+}

@@ -1,0 +1,154 @@
+package parse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// jsonSpelling is how the advice spells the fields of jsonNames.
+var jsonSpelling = map[string]string{
+	"path": "path", "from": "from", "to": "to", "action": "action", "type": "type", "content": "content", "old": "oldText",
+	"new": "newText", "line": "line", "expected": "expected", "all": "replace_all", "list": "edits", "target": "target",
+}
+
+// The fields that every change of a whole file, and every edit, may have:
+// those that chose the form, and where the edit needs none, the path.
+var (
+	fileFields = []string{"action"}
+	editFields = []string{"path", "action", "type"}
+)
+
+// lineForm shows the edits that go by the number of a line.
+const lineForm = `{"path":"PATH","edits":[{"type":"replace_line|insert_at_line","line":12,"expected":"the text of line 12 now","content":"new lines"}]}`
+
+// jsonForms are the changes and edits that JSON can say. "content" has become
+// "new" in the edits before they are looked up.
+//
+// An edit by line must carry the text of that line. The text decides where it
+// goes, and the number only between equal lines: of a number that went stale
+// nothing else would show it.
+var jsonForms = map[string]jsonForm{
+	"list":   {needs: []string{"list"}, may: []string{"path", "action"}},
+	"create": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpCreate)},
+	"modify": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpWhole)},
+	"write":  {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpWrite)},
+	"delete": {needs: []string{"path"}, may: fileFields, make: wholeFile(OpDelete)},
+	"rename": {needs: []string{"path", "from"}, may: fileFields, make: wholeFile(OpRename)},
+
+	"replace": {needs: []string{"old", "new"}, may: append([]string{"line", "all"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Search, op.Replace = item.lines("old"), item.lines("new")
+		op.Every = item["all"].kind == 't'
+	}},
+	"insert_before": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("old"), item.lines("new"), true)
+	}},
+	"insert_after": {needs: []string{"old", "new"}, may: append([]string{"line"}, editFields...), make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("old"), item.lines("new"), false)
+	}},
+	"replace_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *Operation) {
+		op.Search, op.Replace = item.lines("expected"), item.lines("new")
+	}},
+	"insert_at_line": {needs: []string{"line", "expected", "new"}, may: editFields, show: lineForm, make: func(item jsonItem, op *Operation) {
+		op.Insert(item.lines("expected"), item.lines("new"), true)
+	}},
+	"append": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Replace = OpAppend, item.lines("new")
+	}},
+	"prepend": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Replace = OpPrepend, item.lines("new")
+	}},
+	"full_replace": {needs: []string{"new"}, may: editFields, make: func(item jsonItem, op *Operation) {
+		op.Kind, op.Text = OpWhole, item["new"].text
+	}},
+}
+
+// wholeFile makes a change of a whole file. Content is taken byte for byte, as
+// no other form can give it.
+func wholeFile(kind OpKind) func(jsonItem, *Operation) {
+	return func(item jsonItem, op *Operation) {
+		op.Kind, op.From, op.Text = kind, item["from"].text, item["content"].text
+	}
+}
+
+// lines returns a text as a body.
+// Removing and adding lines are told by it: "" is no line, "\n" a blank one.
+func (item jsonItem) lines(field string) []string { return SplitBody(item[field].text) }
+
+// Insert makes the edit that puts lines before or after an anchor, which stays.
+//
+// It is the block that an author would write who has only SEARCH and REPLACE:
+// the anchor is matched like any lines, and keeps the bytes of the file.
+func (op *Operation) Insert(anchor, lines []string, before bool) {
+	op.Search, op.Replace = anchor, slices.Concat(anchor, lines)
+	if before {
+		op.Replace = slices.Concat(lines, anchor)
+	}
+}
+
+// jsonActions are other names of the actions. A type of edit may stand as the
+// action too: some tools have only one field for both.
+var jsonActions = map[string]string{
+	"update": "modify", "overwrite": "write", "remove": "delete", "move": "rename", "str_replace": "replace",
+}
+
+// form tells what an object means: its list, its type of edit, its old and
+// new text, or else its action. Where it means nothing the name is the reason.
+func (item jsonItem) form() (name string, ok bool) {
+	action := strings.ToLower(item["action"].text)
+	if other := jsonActions[action]; other != "" {
+		action = other
+	}
+	kind := strings.ReplaceAll(strings.ToLower(item["type"].text), "-", "_")
+	if editType(action) && kind == "" {
+		kind = action
+	}
+	switch {
+	case action != "" && action != "modify" && action != "edit" && action != kind:
+		// a change of a whole file
+	case item.has("list"):
+		return "list", true
+	case kind != "":
+		item.retype(kind)
+		if !editType(kind) {
+			return fmt.Sprintf("the type %q is none of replace, insert_before, insert_after, append, prepend, full_replace, replace_line and insert_at_line", item["type"].text), false
+		}
+		return kind, true
+	case item.has("old") || item.has("new"):
+		return "replace", true
+	case action == "edit":
+		return `the edit has neither "oldText" and "newText" nor a "type"`, false
+	}
+	if f, known := jsonForms[action]; !known || f.make == nil {
+		return fmt.Sprintf("the action %q is none of create, modify, delete and rename", item["action"].text), false
+	}
+	if action == "rename" && item.has("to") && (!item.has("from") || !item.has("path")) {
+		item.rename("path", "from")
+		item.rename("to", "path")
+	}
+	return action, true
+}
+
+// editType reports whether a name is that of a type of edit, which unlike a
+// change of a whole file can do without a path.
+func editType(name string) bool {
+	f, known := jsonForms[name]
+	return known && f.make != nil && f.needs[0] != "path"
+}
+
+// retype gives the fields the names by which jsonForms knows them: "content"
+// is the new text of an edit, and the old text of one by line is the expected.
+func (item jsonItem) retype(kind string) {
+	item.rename("content", "new")
+	if strings.HasSuffix(kind, "_line") {
+		item.rename("old", "expected")
+	}
+}
+
+// rename moves a field to a name that no other has.
+func (item jsonItem) rename(from, to string) {
+	if v, ok := item[from]; ok && !item.has(to) {
+		item[to] = v
+		delete(item, from)
+	}
+}

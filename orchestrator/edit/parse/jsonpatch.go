@@ -1,0 +1,283 @@
+package parse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
+)
+
+// jsonAdvice shows the form.
+const jsonAdvice = `send [{"path":"PATH","oldText":"whole lines of the file","newText":"new lines"}], or {"path":"PATH","action":"create|modify|delete|rename","content":"whole content","from":"old path of a rename"}`
+
+// jsonNames gives the field that a name means, in small letters and without
+// "_" and "-": tools agree on the fields of an edit, and not on their names.
+// Two names of one field in one object are refused, and so is every other
+// name: a field that means something must not be read over.
+var jsonNames = map[string]string{
+	"path": "path", "file": "path", "filename": "path", "filepath": "path", "targetfile": "path",
+	"from": "from", "oldpath": "from",
+	"to": "to", "newpath": "to", "moveto": "to",
+	"action": "action", "operation": "action", "command": "action", "op": "action",
+	"type": "type", "edittype": "type",
+	"content": "content", "contents": "content", "filetext": "content",
+	"oldtext": "old", "oldstring": "old", "oldstr": "old", "old": "old", "search": "old", "find": "old", "anchor": "old",
+	"newtext": "new", "newstring": "new", "newstr": "new", "new": "new", "replace": "new", "replacement": "new", "text": "new",
+	"line": "line", "linenumber": "line", "startline": "line",
+	"expected": "expected", "expectedtext": "expected",
+	"replaceall": "all",
+	"edits":      "list", "changes": "list", "operations": "list",
+	"target": "target", // a path or a text: see jsonItem.aim
+}
+
+// jsonRemarks are what an author says beside the changes; they are ignored.
+var jsonRemarks = []string{"commitmessage", "message", "thought", "summary", "description", "explanation", "reason", "reasoning", "comment"}
+
+// plainName takes out what tools put between the words of a name.
+var plainName = strings.NewReplacer("_", "", "-", "")
+
+// A jsonItem is one object of a patch by the fields that jsonNames knows.
+type jsonItem map[string]jsonValue
+
+// parseJSON reads a JSON patch: an object, a list of objects, or an object
+// with such a list. An object is a change of a whole file by its "action", a
+// replacement by its old and new text, or an edit of one of the types in
+// jsonForms; an object with a list gives its path to the objects in it.
+//
+// Old text is whole lines, as in every form: a final newline more or less
+// says nothing, and new text without any removes the lines.
+func parseJSON(text string) ([]*Operation, error) {
+	v, end, err := readJSON(text, 0)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	r := &jsonReader{text: text, at: end}
+	if r.peek() != 0 {
+		return nil, errAfterJSON()
+	}
+	p := &jsonParser{}
+	err = p.document(v)
+	return p.ops, err
+}
+
+// errAfterJSON refuses text behind a patch: it may be a second one, or prove
+// that the first ended too early.
+//
+// Of two objects without a list around them only the first would be read.
+func errAfterJSON() error {
+	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "text follows the JSON patch", Advice: "send one JSON document and nothing else"})
+}
+
+// A jsonParser gathers the operations of a patch; last is the form that was tried last.
+type jsonParser struct {
+	ops  []*Operation
+	last jsonForm
+}
+
+// document adds the operations of a whole patch. An empty object asks for
+// nothing, which is told as for any response without edits.
+func (p *jsonParser) document(v jsonValue) error {
+	if v.kind == '{' && len(v.names) == 0 {
+		return nil
+	}
+	if reason, path := p.value(v, ""); reason != "" {
+		return problem.Refuse(problem.Problem{Block: len(p.ops) + 1, Path: path, Kind: problem.KindParse, Reason: reason, Advice: p.advice()})
+	}
+	return nil
+}
+
+// advice shows the form that the item at fault should have had, and the whole
+// of JSON when nobody knows which that is.
+func (p *jsonParser) advice() string {
+	if p.last.show != "" {
+		return "send " + p.last.show
+	}
+	return jsonAdvice
+}
+
+// value translates an object, or each of a list. path is that of the object
+// around it, "" for none. It says what is wrong, and with which file.
+//
+// Objects and lists may hold one another: some tools write a list of files
+// with a list of edits each, others one list with the path in every edit.
+func (p *jsonParser) value(v jsonValue, path string) (reason, at string) {
+	switch v.kind {
+	case '[':
+		for _, item := range v.items {
+			if reason, at = p.value(item, path); reason != "" {
+				return reason, at
+			}
+		}
+		return "", ""
+	case '{':
+		p.last = jsonForm{}
+		item, reason := newItem(v)
+		if reason == "" {
+			reason = item.aim(path)
+		}
+		if reason == "" {
+			return p.item(item)
+		}
+		return reason, item["path"].text
+	}
+	return "the JSON patch is not valid: a change must be an object", path
+}
+
+// newItem sorts the fields of an object by what they mean. A field that is
+// null is one that is not there.
+func newItem(v jsonValue) (jsonItem, string) {
+	item := jsonItem{}
+	for i, name := range v.names {
+		plain := plainName.Replace(strings.ToLower(name))
+		field := jsonNames[plain]
+		switch _, twice := item[field]; {
+		case slices.Contains(jsonRemarks, plain), v.items[i].kind == 'n' && field != "":
+			continue
+		case field == "":
+			return item, fmt.Sprintf("the JSON patch is not valid: unknown field %q", problem.Clip(name, 80))
+		case twice:
+			return item, fmt.Sprintf("%q says what another field of the object says", name)
+		}
+		item[field] = v.items[i]
+		if want := jsonKind(field); strings.IndexByte(want, v.items[i].kind) < 0 {
+			return item, fmt.Sprintf("the JSON patch is not valid: %q has a value of the wrong kind", name)
+		}
+	}
+	return item, ""
+}
+
+// jsonKind returns the kinds of value that a field may have. A number in
+// quotes is not taken for one: whoever writes text there may mean a text.
+func jsonKind(field string) string {
+	switch field {
+	case "line":
+		return "0"
+	case "all":
+		return "tf"
+	case "list":
+		return "["
+	}
+	return `"`
+}
+
+// aim gives the item its path: its own, or that of the object around it.
+//
+// "target" is the old text in some tools and the path in others. It is the
+// path where nothing else is and something else is the old text, or none is
+// called for.
+func (item jsonItem) aim(path string) string {
+	if target, ok := item["target"]; ok {
+		as := "old"
+		if !item.has("path") && (item.has("old") || item.has("list") || !item.has("type") && !item.has("new")) {
+			as = "path"
+		}
+		if item.has(as) {
+			return `"target" says what another field of the object says`
+		}
+		item[as] = target
+		delete(item, "target")
+	}
+	if path == "" {
+		return ""
+	}
+	if item.has("path") && item["path"].text != path {
+		return "the change names another file than the object around it"
+	}
+	item["path"] = jsonValue{kind: '"', text: path}
+	return ""
+}
+
+// has reports whether the object has the field.
+// It tells an empty text from one that is not there: new text may be empty.
+func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }
+
+// A jsonForm says which fields an item must have and may have, and makes the
+// operation of it. "path" may be absent where it is not needed: the target of
+// the run, or the one file in which the lines stand, is meant then.
+type jsonForm struct {
+	needs, may []string
+	show       string // the form as an example, for the advice
+	make       func(item jsonItem, op *Operation)
+}
+
+// item translates one object: it finds the form, checks that all of its
+// fields are there and no other, and lets the form make the operation.
+//
+// The fields are looked through in order of their names, so that of several
+// faults the same one is always told.
+func (p *jsonParser) item(item jsonItem) (reason, path string) {
+	name, known := item.form()
+	form, ok := jsonForms[name]
+	path = item["path"].text
+	switch {
+	case len(item) == 0:
+		return "a change has no path", ""
+	case !known || !ok:
+		if path == "" && !item.has("type") {
+			return "a change has no path", path
+		}
+		return name, path
+	}
+	p.last = form
+	for _, f := range form.needs {
+		if !item.has(f) {
+			return missing(name, f), path
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(item)) {
+		if !slices.Contains(form.needs, f) && !slices.Contains(form.may, f) {
+			return misplaced(name, f), path
+		}
+	}
+	if form.make == nil {
+		return p.value(item["list"], path)
+	}
+	op := &Operation{Kind: OpEdit, Path: path}
+	if n := item["line"]; n.kind != 0 {
+		line, err := strconv.Atoi(n.text)
+		if err != nil || line < 1 {
+			return "lines are counted from 1, and " + n.text + " is no line", path
+		}
+		op.Line = line
+	}
+	if form.make(item, op); slices.Contains(form.needs, "path") && op.Path == "" {
+		return "a change has no path", path
+	}
+	if slices.Contains(form.needs, "expected") && lex.AllBlank(op.Search) {
+		return `"expected" is blank, and blank lines stand everywhere: choose a line with text`, path
+	}
+	p.ops = append(p.ops, op)
+	return "", ""
+}
+
+// missing says that a field is not there, in the words of the form where the
+// reason needs some.
+func missing(form, field string) string {
+	switch field {
+	case "path":
+		return "a change has no path"
+	case "content":
+		return "the content is missing"
+	case "expected":
+		return form + ` must carry "expected", the text that stands at that line now: a number alone goes stale unseen`
+	}
+	return fmt.Sprintf("the %s has no %q", form, jsonSpelling[field])
+}
+
+// misplaced says that a field has no place in the form. To read over it could
+// leave out half of what the author meant.
+//
+// An edit with "to" may mean a rename as well, which none of its lines would do.
+func misplaced(form, field string) string {
+	switch {
+	case field == "content" && (form == "delete" || form == "rename"):
+		return "a delete or rename has no content; send the new content as a change of its own"
+	case field == "from":
+		return `"from" belongs to a rename, and to nothing else`
+	}
+	return fmt.Sprintf("the %s has %q, which means nothing there", form, jsonSpelling[field])
+}

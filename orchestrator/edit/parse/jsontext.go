@@ -1,0 +1,340 @@
+package parse
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
+)
+
+// maxJSONDepth bounds how deep values may lie in one another; patches are
+// three deep. maxJSONValues bounds their number: it leaves each of the most
+// blocks that are read more fields than there are.
+const (
+	maxJSONDepth  = 32
+	maxJSONValues = 16 * MaxBlocks
+)
+
+// A jsonValue is one value of a JSON text. Fields keep their order, so that
+// the first fault is always the same one.
+type jsonValue struct {
+	kind  byte        // '{', '[' or '"', '0' for a number, 't', 'f' or 'n' for a word
+	text  string      // a string's characters; a number or word as it was written
+	names []string    // of an object: the name of each item
+	items []jsonValue // of an object or an array
+}
+
+// A jsonReader reads JSON as models write it. What it repairs is what can be
+// read in one way only: a comma before a closing bracket, line breaks and tabs
+// inside a string, comments between the values, a byte order mark.
+//
+// It never guesses: a quotation mark inside a string that is not escaped, an
+// escape that JSON does not have or half of a surrogate pair is refused, with
+// its position, since each could stand for two texts. A text that ends too
+// early was cut off, and is never completed.
+//
+// The standard library's decoder repairs nothing, takes the last of two
+// fields of one name and replaces bytes that are not UTF-8: three losses that
+// nobody would see in a patch.
+type jsonReader struct {
+	text   string
+	at     int
+	depth  int
+	values int // how many were begun
+}
+
+// A jsonFault is what is wrong with a JSON text, and at which offset; at the
+// end of the text it was cut off.
+//
+// It is no refusal yet: of the JSON in a response most is tried and found to
+// be no patch, and to count the lines before each fault would take long.
+type jsonFault struct {
+	text   string
+	at     int
+	reason string
+}
+
+// Error returns the reason alone.
+func (f *jsonFault) Error() string { return f.reason }
+
+// cutOff reports whether the text ends too early.
+func (f *jsonFault) cutOff() bool { return f.at >= len(f.text) }
+
+// refusal refuses the response for the fault, with its place.
+func (f *jsonFault) refusal() error {
+	if f.cutOff() {
+		return problem.Refuse(problem.Problem{
+			Kind: problem.KindTruncated, Reason: "the JSON ends before it is complete: the response was cut off",
+			Advice: "send the whole response again",
+		})
+	}
+	line := 1 + strings.Count(f.text[:f.at], "\n")
+	column := 1 + utf8.RuneCountInString(f.text[strings.LastIndexByte(f.text[:f.at], '\n')+1:f.at])
+	return problem.Refuse(problem.Problem{
+		Kind: problem.KindParse, Reason: fmt.Sprintf("the JSON patch is not valid: line %d, column %d: %s", line, column, f.reason),
+		Advice: jsonAdvice,
+	})
+}
+
+// refusal makes the refusal of an error that JSON gave; any other error, and
+// none, it returns as it is.
+func refusal(err error) error {
+	var f *jsonFault
+	if errors.As(err, &f) {
+		return f.refusal()
+	}
+	return err
+}
+
+// cutOff reports whether an error says that a JSON text ends too early.
+func cutOff(err error) bool {
+	var f *jsonFault
+	return errors.As(err, &f) && f.cutOff()
+}
+
+// readJSON reads the value that begins at offset at, and returns where it
+// ends. The error is a *jsonFault.
+func readJSON(text string, at int) (v jsonValue, end int, err error) {
+	r := &jsonReader{text: text, at: at}
+	v, err = r.value()
+	return v, r.at, err
+}
+
+// fault names what stands at the offset.
+func (r *jsonReader) fault(at int, reason string) error {
+	return &jsonFault{r.text, at, reason}
+}
+
+// space steps over space, byte order marks and comments.
+//
+// A comment that is not closed takes the rest of the text, which then ends
+// too early.
+func (r *jsonReader) space() {
+	for r.at < len(r.text) {
+		rest := r.text[r.at:]
+		switch {
+		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
+			r.at++
+		case strings.HasPrefix(rest, lex.BOM):
+			r.at += len(lex.BOM)
+		case strings.HasPrefix(rest, "//"):
+			r.at += length(rest, "\n")
+		case strings.HasPrefix(rest, "/*"):
+			r.at += 2 + length(rest[2:], "*/")
+		default:
+			return
+		}
+	}
+}
+
+// length returns the bytes of s up to and with the first end, all when there is none.
+func length(s, end string) int {
+	if i := strings.Index(s, end); i >= 0 {
+		return i + len(end)
+	}
+	return len(s)
+}
+
+// peek returns the next byte after space, 0 at the end of the text.
+func (r *jsonReader) peek() byte {
+	if r.space(); r.at < len(r.text) {
+		return r.text[r.at]
+	}
+	return 0
+}
+
+// value reads one value of any kind.
+//
+// The depth is bounded because each level is a level of calls here: a text of
+// brackets alone would else use up the stack.
+func (r *jsonReader) value() (jsonValue, error) {
+	if r.values++; r.values > maxJSONValues {
+		return jsonValue{}, r.fault(r.at, fmt.Sprintf("there are more than %d values", maxJSONValues))
+	}
+	switch c := r.peek(); c {
+	case '{', '[':
+		if r.depth++; r.depth > maxJSONDepth {
+			return jsonValue{}, r.fault(r.at, "the values lie too deep in one another")
+		}
+		v, err := r.list(c)
+		r.depth--
+		return v, err
+	case '"':
+		s, err := r.quoted(",}]")
+		return jsonValue{kind: '"', text: s}, err
+	default:
+		return r.word()
+	}
+}
+
+// list reads an object or an array, which open begins.
+//
+// A name that stands twice in an object is refused: which of the two counts
+// is for each reader to say, so nobody knows what the author meant.
+func (r *jsonReader) list(open byte) (jsonValue, error) {
+	v := jsonValue{kind: open}
+	end := open + 2 // "]" and "}" stand two behind their openings
+	seen := map[string]bool{}
+	r.at++
+	for r.peek() != end {
+		if open == '{' {
+			at := r.at
+			if r.peek() != '"' {
+				return v, r.fault(at, "the name of a field, in double quotes, should stand here")
+			}
+			name, err := r.quoted(":")
+			if err != nil {
+				return v, err
+			}
+			if seen[name] {
+				return v, r.fault(at, fmt.Sprintf("the field %q stands twice", problem.Clip(name, 80)))
+			}
+			seen[name] = true
+			v.names = append(v.names, name)
+			r.at++ // the colon: quoted has seen it
+		}
+		item, err := r.value()
+		if err != nil {
+			return v, err
+		}
+		v.items = append(v.items, item)
+		switch r.peek() {
+		case ',':
+			r.at++
+		case end:
+		default:
+			return v, r.fault(r.at, fmt.Sprintf("a comma or %q should stand here", string(end)))
+		}
+	}
+	r.at++
+	return v, nil
+}
+
+// word reads a number, true, false or null, as far as the next byte that may
+// follow one.
+//
+// At the end of the text it cannot be complete: a patch is an object or a
+// list, and those have yet to be closed.
+func (r *jsonReader) word() (jsonValue, error) {
+	n := 0
+	for r.at+n < len(r.text) && strings.IndexByte(" \t\r\n,]}/:", r.text[r.at+n]) < 0 {
+		n++
+	}
+	s := r.text[r.at : r.at+n]
+	switch {
+	case r.at+n == len(r.text):
+		return jsonValue{}, r.fault(len(r.text), "") // nothing says that the word is complete
+	case s == "true", s == "false", s == "null":
+		r.at += n
+		return jsonValue{kind: s[0], text: s}, nil
+	case s != "" && strings.IndexByte("-0123456789", s[0]) >= 0 && json.Valid([]byte(s)):
+		r.at += n
+		return jsonValue{kind: '0', text: s}, nil
+	}
+	return jsonValue{}, r.fault(r.at, "a value should stand here: a string in double quotes, a list, an object, a number, true, false or null")
+}
+
+// quoted reads a string; after it, space aside, one of the bytes of then must
+// stand. A quotation mark without that after it stands inside the string, and
+// so may one with a comment after it that holds another: "//" begins comments
+// in JSON, and paths in strings that were not escaped.
+//
+// A line break of a response with "\r\n" ends counts as one "\n", as in the
+// bodies of all forms; an escaped "\r\n" is what it says.
+func (r *jsonReader) quoted(then string) (string, error) {
+	var b strings.Builder
+	for r.at++; r.at < len(r.text); {
+		n := strings.IndexAny(r.text[r.at:], "\"\\\r")
+		if n < 0 {
+			break
+		}
+		b.WriteString(r.text[r.at : r.at+n])
+		r.at += n
+		switch r.text[r.at] {
+		case '\r':
+			if !strings.HasPrefix(r.text[r.at:], "\r\n") {
+				b.WriteByte('\r')
+			}
+			r.at++
+		case '\\':
+			c, err := r.escape()
+			if err != nil {
+				return "", err
+			}
+			b.WriteRune(c)
+		default:
+			at := r.at
+			r.at++
+			c := r.peek()
+			if c != 0 && strings.IndexByte(then, c) < 0 || strings.Contains(r.text[at+1:r.at], `"`) {
+				return "", r.fault(at, `either a comma is missing here, or this quotation mark stands inside a string and must be written \"`)
+			}
+			if r.at == len(r.text) {
+				return "", r.fault(r.at, "")
+			}
+			return b.String(), nil
+		}
+	}
+	return "", r.fault(len(r.text), "")
+}
+
+// escapes are the one-letter escapes of JSON and what they stand for.
+const (
+	escapes = `"\/bfnrt`
+	meaning = "\"\\/\b\f\n\r\t"
+)
+
+// escape reads one escape, two when they are a surrogate pair.
+//
+// "\d" and its like come from patterns that were not escaped once more. They
+// may mean the backslash, or nothing by it, and the file would hold one of
+// the two.
+func (r *jsonReader) escape() (rune, error) {
+	at := r.at
+	rest := r.text[at+1:]
+	if rest == "" {
+		return 0, r.fault(len(r.text), "")
+	}
+	if i := strings.IndexByte(escapes, rest[0]); i >= 0 {
+		r.at += 2
+		return rune(meaning[i]), nil
+	}
+	c, ok := hex4(rest)
+	if !ok && rest[0] == 'u' && len(rest) < 5 && strings.Trim(rest[1:], "0123456789abcdefABCDEF") == "" {
+		return 0, r.fault(len(r.text), "")
+	}
+	if !ok {
+		return 0, r.fault(at, `a backslash inside a string must be written \\`)
+	}
+	if r.at += 6; !utf16.IsSurrogate(c) {
+		return c, nil
+	}
+	if low, ok := hex4(strings.TrimPrefix(r.text[r.at:], `\`)); ok && r.text[r.at] == '\\' {
+		if c := utf16.DecodeRune(c, low); c != utf8.RuneError {
+			r.at += 6
+			return c, nil
+		}
+	}
+	return 0, r.fault(at, "half of a surrogate pair stands for no character")
+}
+
+// hex4 reads "u" and four hexadecimal digits, in either case.
+func hex4(s string) (rune, bool) {
+	if len(s) < 5 || s[0] != 'u' {
+		return 0, false
+	}
+	var c rune
+	for _, h := range []byte(s[1:5]) {
+		d := strings.IndexByte("0123456789abcdef", h|0x20)
+		if d < 0 || h < '0' {
+			return 0, false
+		}
+		c = c<<4 | rune(d)
+	}
+	return c, true
+}

@@ -1,0 +1,154 @@
+package parse
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"agent/orchestrator/edit/problem"
+)
+
+// parseMarkers reads blocks between conflict markers:
+//
+//	shop/stock.py
+//	<<<<<<< SEARCH
+//	old lines
+//	=======
+//	new lines
+//	>>>>>>> REPLACE
+//
+// A block without a file name above it means the file of the block before,
+// unless the text above it turns out to speak of another: see pathFromProse in the package above.
+//
+// The number of the first old line may stand above the old lines, as in
+// ":start_line:12", with or without a line of dashes after it.
+//
+// The markers may be five to nine characters wide, the same width within a
+// block, which leaves a way out when the text itself holds lines of seven.
+func parseMarkers(text string) ([]*Operation, error) {
+	lines := strings.Split(text, "\n")
+	var ops []*Operation
+	var prose []string
+	path, above, endless := "", 0, thoughts{}
+	for i := 0; i < len(lines); i++ {
+		if end := endless.pass(lines, i); end > i {
+			i, above = end, end // a name in a thought names nothing
+		}
+		width, ok := marker(lines[i], '<', " SEARCH")
+		if !ok {
+			if otherThan(markersForm, lines, i) {
+				return nil, mixed()
+			}
+			prose = append(prose, lines[i])
+			continue
+		}
+		said := strings.Join(lines[above:i], "\n")
+		if name := pathLine(lastLines(lines[above:i], 3)); name != "" {
+			path, said = name, ""
+		}
+		mid, end, err := markerEnds(lines, i, width, len(ops)+1)
+		if err != nil {
+			return nil, err
+		}
+		old, line := markerLine(lines[i+1 : mid])
+		ops = append(ops, &Operation{Kind: OpEdit, Path: path, Above: said, Line: line, Search: body(old), Replace: body(lines[mid+1 : end])})
+		i, above = end, end+1
+	}
+	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {
+		return nil, mixed()
+	}
+	return ops, nil
+}
+
+// otherThan reports whether line i, outside the blocks of a form, begins an
+// edit in another form: to read over it would apply half of a change.
+func otherThan(form string, lines []string, i int) bool {
+	next := strings.Join(lines[i+1:min(i+2, len(lines))], "")
+	if other := beginning(lines[i], next); other != "" && other != form {
+		return true
+	}
+	return firstTag(lines[i], scanTags(lines[i])) >= 0
+}
+
+// Lines that some tools put above the old lines of a block: where they begin,
+// and what divides the number from them.
+var (
+	markerNumber  = regexp.MustCompile(`^:(start_line|end_line|line):[ \t]*(\d+)[ \t\r]*$`)
+	markerDivider = regexp.MustCompile(`^-{5,9}[ \t\r]*$`)
+)
+
+// markerLine cuts such lines off the old lines of a block, and returns the
+// line at which those begin, 0 when nothing says so. A line of dashes counts
+// only below a number: alone it is text.
+func markerLine(old []string) (rest []string, line int) {
+	n := 0
+	for ; n < len(old); n++ {
+		m := markerNumber.FindStringSubmatch(old[n])
+		if m == nil {
+			break
+		}
+		if m[1] != "end_line" {
+			line = number(m[2], 0)
+		}
+	}
+	if n > 0 && n < len(old) && markerDivider.MatchString(old[n]) {
+		n++
+	}
+	return old[n:], line
+}
+
+// markerEnds returns the lines of the divider and of the end of the block
+// that begins at line i with a marker of that width.
+//
+// An underlined heading looks like a divider. Which of two such lines
+// divides cannot be known, so that the block is refused, not split at the
+// first.
+func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
+	fault := func(kind, reason, advice string) error {
+		return problem.Refuse(problem.Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
+	}
+	mid, dividers := 0, 0
+	for k := i + 1; k < len(lines); k++ {
+		if w, ok := marker(lines[k], '=', ""); ok && w == width {
+			mid = k
+			dividers++
+		}
+		if _, ok := marker(lines[k], '<', " SEARCH"); ok {
+			break
+		}
+		if w, ok := marker(lines[k], '>', " REPLACE"); !ok || w != width {
+			continue
+		}
+		switch {
+		case dividers == 0:
+			return 0, 0, fault(problem.KindParse, "the block has no divider", "put a line of "+strings.Repeat("=", width)+" between the old and the new lines")
+		case dividers > 1:
+			return 0, 0, fault(problem.KindParse, fmt.Sprintf("the block has %d lines that could be its divider", dividers),
+				"send the change as a unified diff, or leave such lines out of the block")
+		}
+		return mid, k, nil
+	}
+	return 0, 0, fault(problem.KindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
+}
+
+// marker reports whether a line is a marker of c, 5 to 9 wide, with that word after it.
+func marker(s string, c byte, word string) (width int, ok bool) {
+	s = strings.TrimRight(s, " \t\r")
+	rest := strings.TrimLeft(s, string(c))
+	width = len(s) - len(rest)
+	return width, width >= 5 && width <= 9 && (rest == word || word != "" && rest == word[1:])
+}
+
+// body returns lines as a body, without the carriage returns of the response.
+func body(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.TrimSuffix(l, "\r")
+	}
+	return out
+}
+
+// lastLines joins the last n lines.
+func lastLines(lines []string, n int) string {
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
