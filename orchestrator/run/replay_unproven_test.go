@@ -20,7 +20,7 @@ func TestReplaysCompareWhatWasNotJudged(t *testing.T) {
 		"all was judged":   {[]verify.Unproven{}, 1},
 		"for other causes": {[]verify.Unproven{{Gate: "tests", Kind: verify.NoRunner}}, 2},
 	} {
-		rep := &replay{ReplayReport: &ReplayReport{}}
+		rep := &replay{ReplayReport: &ReplayReport{}, hide: func(text string) string { return text }}
 		rep.compare(1, Exhibit{Verdict: verify.Pass, Unproven: c.recorded}, Candidate{Verdict: verify.Pass, Unproven: now})
 		if len(rep.Differs) != c.differs {
 			t.Errorf("%s: %+v", name, rep.Differs)
