@@ -70,8 +70,22 @@ func (r Report) hidden(hide func(string) string) Report {
 	for i, s := range r.Skipped {
 		skipped[i] = s.Hidden(hide)
 	}
-	r.Gates, r.Skipped, r.Holds = gates, skipped, HiddenHolds(r.Holds, hide)
+	r.Gates, r.Skipped, r.Holds, r.Unproven = gates, skipped, HiddenHolds(r.Holds, hide), HiddenUnproven(r.Unproven, hide)
 	return r
+}
+
+// HiddenUnproven returns a copy of what was not judged with its reasons as hide returns
+// them, since they may quote a test script; nil for nil, which is not known.
+func HiddenUnproven(list []Unproven, hide func(string) string) []Unproven {
+	if list == nil || hide == nil {
+		return list
+	}
+	hidden := make([]Unproven, len(list))
+	for i, u := range list {
+		u.Reason = hide(u.Reason)
+		hidden[i] = u
+	}
+	return hidden
 }
 
 // HiddenHolds returns a copy of holds with their reasons as hide returns them, nil for

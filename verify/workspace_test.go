@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
 
@@ -181,7 +182,8 @@ func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range boxes {
-		if b.Run == "verify-test" {
+		// Another process may run these tests at the same time.
+		if b.Run == "verify-test" && b.Owner == sandbox.Owner() {
 			t.Errorf("box %+v is left", b)
 		}
 	}

@@ -30,18 +30,8 @@ func (c Candidate) hidden(hide func(string) string) Candidate {
 	for i, s := range c.Skipped {
 		c.Skipped[i] = s.Hidden(hide)
 	}
-	c.Unproven = hiddenUnproven(c.Unproven, hide)
+	c.Unproven = verify.HiddenUnproven(c.Unproven, hide)
 	return c
-}
-
-// hiddenUnproven returns what was not judged with its reasons as hide returns them: they
-// may quote a test script. Nil, which is not known, stays nil.
-func hiddenUnproven(list []verify.Unproven, hide func(string) string) []verify.Unproven {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Reason = hide(list[i].Reason)
-	}
-	return list
 }
 
 // hidden returns the ending with its texts as hide returns them.
@@ -51,7 +41,7 @@ func (e Ending) hidden(hide func(string) string) Ending {
 		p.Message, p.Next = hide(p.Message), hide(p.Next)
 		e.Error = &p
 	}
-	e.Unproven = hiddenUnproven(e.Unproven, hide)
+	e.Unproven = verify.HiddenUnproven(e.Unproven, hide)
 	return e
 }
 
@@ -67,7 +57,7 @@ func (d Document) Hidden(hide func(string) string) Document {
 	for i, c := range d.Candidates {
 		shown := Candidate{Thought: c.Thought, Gates: c.Gates, Skipped: c.Skipped, Holds: c.Holds}.hidden(hide).Document()
 		c.Thought, c.Gates, c.Skipped, c.Holds = shown.Thought, shown.Gates, shown.Skipped, shown.Holds
-		c.Unproven = hiddenUnproven(c.Unproven, hide)
+		c.Unproven = verify.HiddenUnproven(c.Unproven, hide)
 		d.Candidates[i] = c
 	}
 	for i := range d.Proposals {
