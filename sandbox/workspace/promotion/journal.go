@@ -202,9 +202,7 @@ func (j *journal) save() error {
 	if err != nil {
 		return err
 	}
-	if !j.old {
-		text = slices.Concat([]byte(sign(j.key, text)), []byte("\n"), text)
-	}
+	text = slices.Concat([]byte(sign(j.key, text)), []byte("\n"), text)
 	name := path.Join(j.place, "journal.json")
 	// The old plan stays readable until the new one is complete.
 	// A second save finds no left-over: the name is this process's own.

@@ -86,7 +86,7 @@ func prepare(ctx context.Context, dir *dirfd.Tree, cs workspace.Changeset, id st
 	if err := cs.Check(); err != nil {
 		return nil, err
 	}
-	t, err := dir.Again()
+	t, err := dir.Reopen()
 	if err != nil {
 		return nil, err
 	}
@@ -191,15 +191,14 @@ func unknownStage(t *dirfd.Tree, home string) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		return &ConflictError{
-			Paths:  []string{path.Join(stages, name)},
-			Reason: "staged files of a promotion of which no journal is in " + home,
-			Next:   "if another user, or another XDG_STATE_HOME, began it, run agent once as that user; if they came with the workspace, remove them",
-		}
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	return &ConflictError{
+		Paths:  []string{path.Join(stages, slices.Min(names))},
+		Reason: "staged files of a promotion of which no journal is in " + home,
+		Next:   "if another user, or another XDG_STATE_HOME, began it, run agent once as that user; if they came with the workspace, remove them",
+	}
 }
 
 // checkGit refuses to write into the middle of somebody's work with git.

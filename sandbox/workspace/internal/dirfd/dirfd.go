@@ -39,8 +39,8 @@ func Open(root string) (*Tree, error) {
 	return &Tree{FD: fd, Root: root}, nil
 }
 
-// Again opens the directory once more, for an owner of its own.
-func (t *Tree) Again() (*Tree, error) {
+// Reopen opens the directory once more, for an owner of its own.
+func (t *Tree) Reopen() (*Tree, error) {
 	fd, err := t.Dir(".")
 	if err != nil {
 		return nil, &fs.PathError{Op: "open workspace", Path: t.Root, Err: err}
