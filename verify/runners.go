@@ -107,7 +107,7 @@ func (r packageRunner) applies(v view) string {
 // selected lists the arguments by which a package's tests that are asked for are run:
 // their files, since titles need not be unique. It reports whether there are any; without
 // tests that are asked for there are no arguments, and all are run.
-func (r packageRunner) selected(b bench, roots map[string]string, root string) (args []string, any bool) {
+func (r packageRunner) selected(b bench, roots map[string]string, root string) (args []string, ok bool) {
 	if len(b.only) == 0 {
 		return nil, true
 	}
@@ -140,8 +140,8 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 			total.Blocked = cmp.Or(total.Blocked, absent(r.name, u.root))
 			continue
 		}
-		files, any := r.selected(b, roots, u.root)
-		if !any {
+		files, ok := r.selected(b, roots, u.root)
+		if !ok {
 			continue
 		}
 		version = " " + shorten(found[i].Version)
