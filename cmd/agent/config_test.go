@@ -132,7 +132,7 @@ func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
 		values["AGENT_RECORD_BYTES"] = c.bytes
 		cmd := newCmdline(func(k string) string { return values[k] }, nil, io.Discard, io.Discard)
 		var keep run.Keep
-		app := &cli.App{Flags: []cli.Flag{workspaceFlag()}, Action: func(ctx *cli.Context) error {
+		app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{workspaceFlag()}, Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, cmd.Getenv)
 			if err == nil {
 				keep, err = set.Recording()

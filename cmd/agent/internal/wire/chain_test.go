@@ -87,7 +87,8 @@ func ownFile(t *testing.T, text string) (env map[string]string, dir string) {
 // loaded returns the settings of a workspace as commands see them.
 func loaded(t *testing.T, env map[string]string, dir string) (set config.Settings) {
 	t.Helper()
-	app := &cli.App{Flags: []cli.Flag{&cli.StringFlag{Name: "workspace"}}, Action: func(ctx *cli.Context) (err error) {
+	// Without --help: its flag is a variable of the library, which applications that run side by side all write to.
+	app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{&cli.StringFlag{Name: "workspace"}}, Action: func(ctx *cli.Context) (err error) {
 		set, err = config.Load(ctx, func(k string) string { return env[k] })
 		return err
 	}}
