@@ -205,7 +205,7 @@ func TestTypedAheadIsForgotten(t *testing.T) {
 // recorded as given up.
 func TestASignalEndsAQuestionToAModel(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	dir := filepath.Join(t.TempDir(), "shop")
 	if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestASignalEndsAQuestionToAModel(t *testing.T) {
 // another one asked for, and that one's code edited and applied.
 func TestAGoalAtATerminal(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	p := aPerson(t, nil)
 	dir := filepath.Join(t.TempDir(), "shop")
 	if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {

@@ -26,7 +26,7 @@ const kills = 50
 // at an end that tells which, and nothing that was made for a run is left on the engine.
 func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
 	k.restore(t)
 	before := snapshotOf(t, k.work)

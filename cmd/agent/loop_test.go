@@ -67,7 +67,7 @@ type household struct {
 // newHousehold returns one whose model is a fake of vendor.
 func newHousehold(t *testing.T, vendor string) *household {
 	t.Helper()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	h := &household{home: t.TempDir()}
 	h.work = filepath.Join(h.home, "work")
 	for _, v := range os.Environ() {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/orchestrator/store/storetest"
 )
 
 // agentProgram is the command line as users have it, built once, for tests that
@@ -42,6 +44,9 @@ type removing struct{ m *testing.M }
 
 func (r removing) Run() int {
 	code := r.m.Run()
+	if err := storetest.DropWarm(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "drop the cache of the tests:", err)
+	}
 	os.RemoveAll(filepath.Dir(agentProgram))
 	return code
 }

@@ -82,7 +82,7 @@ func later(after string) llmtest.Step {
 // newTrial prepares a run of an ailment.
 func newTrial(t *testing.T, a ailment) *trial {
 	t.Helper()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	x := &trial{url: url, dir: filepath.Join(t.TempDir(), "shop"), model: llmtest.Gemini(a.steps...)}
 	t.Cleanup(x.model.Close)
 	if err := os.Mkdir(x.dir, 0o755); err != nil {

@@ -57,7 +57,7 @@ func insert(t *testing.T, file, text string) (patch string) {
 // refused and hears of nothing but what it added, in every form of the result.
 func TestOldTroubleIsNotHeldAgainstAPatch(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	env := map[string]string{"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST")}
 	dir := oldShop(t)
 

@@ -95,7 +95,7 @@ func (f *failpoint) lift(t *testing.T) {
 // patch from then on; one that lost its connection ends as if nothing had been.
 func TestEveryPhaseMayEndBadly(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
 	f := newFailpoint(t, url)
 	args := []string{"sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json"}
@@ -157,7 +157,7 @@ func TestEveryPhaseMayEndBadly(t *testing.T) {
 // command, when there is room again, finds all settled.
 func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
 	f := newFailpoint(t, url)
 	k.restore(t)

@@ -51,7 +51,7 @@ func aChange() workspace.Changeset {
 // is as the promoted one left it.
 func newHistory(t *testing.T) history {
 	t.Helper()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	h := history{db: db, dir: resolved(t.TempDir()), env: map[string]string{
 		"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
 	}}

@@ -166,7 +166,7 @@ func (x taken) take(t *testing.T, top, url string, judged *memory) exported {
 // archives alone: the workspace is gone, and the database is none that answers.
 func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	judged := &memory{rows: map[string][]byte{}}
 	all := takes()
 	// The gates are proved once for those that come after.
@@ -276,7 +276,7 @@ func TestAnArchiveIsAFile(t *testing.T) {
 // told; one that was changed, or that asks for more than the user allows, is not replayed.
 func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	x := taken{
 		files: map[string]string{"a.json": "{}\n", "agent.toml": "[[gate]]\nname = \"even\"\ncommand = [\"/usr/bin/true\"]\nwhen = \"always\"\n"},
 		patch: replacing("a.json", "{}", "[]"),

@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			_, url := storetest.New(t)
+			_, url := storetest.Warm(t)
 			models := newFakes(t)
 			testscript.Run(t, testscript.Params{
 				Files: []string{file}, UpdateScripts: *termtest.Update, RequireExplicitExec: false,
@@ -199,7 +199,7 @@ func slow(t *testing.T) (dir, patch string) {
 func TestASignalCancelsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		db, url := storetest.New(t)
+		db, url := storetest.Warm(t)
 		dir, patch := slow(t)
 		before, err := os.ReadFile(filepath.Join(dir, "main.py"))
 		if err != nil {
@@ -259,7 +259,7 @@ func awaitText(t *testing.T, r io.Reader, text string) {
 // At a terminal that takes no answer but a signal, the question ends too.
 func TestASignalEndsTheQuestion(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	p := aPerson(t, nil)
 	dir := filepath.Join(t.TempDir(), "shop")
 	if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {

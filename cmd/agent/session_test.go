@@ -174,7 +174,7 @@ func TestAnotherGuestNeedsAnotherImage(t *testing.T) {
 
 func TestABoxIsListedWhileItLives(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	env := map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL": url}
 	s, err := newCmdline(func(k string) string { return env[k] }, nil, io.Discard, io.Discard).openEngine(t.Context())
 	if err != nil {

@@ -58,7 +58,7 @@ func newTournament(t *testing.T, command ...string) *tournament {
 		t.Fatal(err)
 	}
 	m := &tournament{engine: engine, pool: sandbox.NewPool(engine, sandbox.PoolConfig{}), before: func(string) {}}
-	m.db, _ = storetest.New(t)
+	m.db, _ = storetest.Warm(t)
 	m.runner = &run.Runner{
 		Store: m.db, Orphans: m.db, Images: images.New(engine, program, io.Discard), Boxes: m.pool,
 		Verifier: &verify.Verifier{Boxes: m.pool, Cache: m.db, Turns: sandbox.NewTurns()}, Crew: m.crew(t), Emit: m.emit,

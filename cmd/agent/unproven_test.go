@@ -21,7 +21,7 @@ func lastLine(text string) string {
 // the document, the row, the list, the review.
 func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	env := map[string]string{"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "XDG_CONFIG_HOME": t.TempDir()}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "package.json"), `{"scripts": {"test": "xo && node --test"}}`)

@@ -51,6 +51,28 @@ func New(t testing.TB) (*store.DB, string) {
 // the migrations themselves.
 func Schema(t testing.TB) string {
 	t.Helper()
+	server := testDatabase(t)
+	// A schema takes the server milliseconds, a database half a second.
+	schema := "t_" + strings.ToLower(rand.Text()[:16])
+	if err := execute(t.Context(), server, "create schema "+schema); err != nil {
+		t.Fatalf("create the test's schema: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), cleanTimeout)
+		defer cancel()
+		if err := execute(ctx, server, "drop schema "+schema+" cascade"); err != nil {
+			t.Errorf("drop the test's schema: %v", err)
+		}
+	})
+	// The path is part of the URL so that a program under test needs nothing
+	// else to find its schema.
+	return along(server, schema)
+}
+
+// testDatabase returns the URL of the database in which the schemas of tests live, and creates
+// it when it is missing.
+func testDatabase(t testing.TB) string {
+	t.Helper()
 	server, err := url.Parse(serverURL(t))
 	if err != nil {
 		t.Fatal("AGENT_TEST_DATABASE_URL is no URL: write it as postgres://user:password@host:5432/database")
@@ -59,25 +81,7 @@ func Schema(t testing.TB) string {
 		t.Fatalf("create the database %s: %v", database, err)
 	}
 	server.Path = "/" + database
-	// A schema takes the server milliseconds, a database half a second.
-	schema := "t_" + strings.ToLower(rand.Text()[:16])
-	if err := execute(t.Context(), server.String(), "create schema "+schema); err != nil {
-		t.Fatalf("create the test's schema: %v", err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), cleanTimeout)
-		defer cancel()
-		if err := execute(ctx, server.String(), "drop schema "+schema+" cascade"); err != nil {
-			t.Errorf("drop the test's schema: %v", err)
-		}
-	})
-	// The path is part of the URL so that a program under test needs nothing
-	// else to find its schema.
-	own := *server
-	query := own.Query()
-	query.Set("search_path", schema)
-	own.RawQuery = query.Encode()
-	return own.String()
+	return server.String()
 }
 
 // serverURL finds the server, starting the agent's own when it does not run.

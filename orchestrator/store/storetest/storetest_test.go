@@ -1,6 +1,7 @@
 package storetest_test
 
 import (
+	"context"
 	"net/url"
 	"testing"
 
@@ -51,5 +52,36 @@ func TestTheSchemaIsDroppedAfterTheTest(t *testing.T) {
 	err = conn.QueryRow(t.Context(), `select exists (select from pg_namespace where nspname = $1)`, u.Query().Get("search_path")).Scan(&there)
 	if err != nil || there {
 		t.Errorf("the schema is still there: %v, %v", there, err)
+	}
+}
+
+// What one test keeps in the cache the next one finds, and nothing else of it.
+func TestWarmSchemasShareTheirCacheAlone(t *testing.T) {
+	t.Parallel()
+	first, dsn := storetest.Warm(t)
+	second, other := storetest.Warm(t)
+	t.Cleanup(func() {
+		if err := storetest.DropWarm(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if dsn == other {
+		t.Fatal("both have the same URL")
+	}
+	if err := first.Save(t.Context(), "proof/x", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	if data, ok, err := second.Load(t.Context(), "proof/x"); err != nil || !ok || string(data) != "1" {
+		t.Errorf("the second finds %q, %v, %v", data, ok, err)
+	}
+	if err := first.Create(t.Context(), run.Record{ID: "01run"}); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := second.Runs(t.Context(), store.RunFilter{}); err != nil || len(runs) != 0 {
+		t.Errorf("the second sees %d runs of the first, %v", len(runs), err)
+	}
+	cold, _ := storetest.New(t)
+	if _, ok, err := cold.Load(t.Context(), "proof/x"); err != nil || ok {
+		t.Errorf("a schema of its own holds the row too: %v, %v", ok, err)
 	}
 }

@@ -1,0 +1,90 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"agent/orchestrator/store"
+)
+
+// warm is the schema that holds the cache of this process's tests, with the URL of its server.
+var warm struct {
+	mu             sync.Mutex
+	server, schema string
+}
+
+// Warm is New for a test that asks nothing of an empty cache: its schema reads and writes the
+// cache that all such tests of this process share, so that the tools of an image are proved and
+// a workspace is judged without its patch once, and not by each test. Rows of it never go
+// stale, since a key names all that its value depends on. Whoever calls it calls DropWarm at
+// the end of the process.
+func Warm(t testing.TB) (*store.DB, string) {
+	t.Helper()
+	shared, err := warmSchema(t)
+	if err != nil {
+		t.Fatalf("create the schema of the shared cache: %v", err)
+	}
+	_, dsn := New(t)
+	// Without a table of that name in its own schema, the next one of the path is found.
+	if err := execute(t.Context(), dsn, "drop table cache"); err != nil {
+		t.Fatal(err)
+	}
+	dsn = along(dsn, schemaOf(t, dsn)+","+shared)
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatalf("open the test's schema: %v", err)
+	}
+	t.Cleanup(db.Close)
+	return db, dsn
+}
+
+// DropWarm drops the cache that the tests of this process shared, if one did.
+func DropWarm(ctx context.Context) error {
+	warm.mu.Lock()
+	defer warm.mu.Unlock()
+	if warm.schema == "" {
+		return nil
+	}
+	name := warm.schema
+	warm.schema = ""
+	return execute(ctx, warm.server, "drop schema "+name+" cascade")
+}
+
+// warmSchema returns the name of the schema with the shared cache, and makes it the first time.
+func warmSchema(t testing.TB) (string, error) {
+	t.Helper()
+	warm.mu.Lock()
+	defer warm.mu.Unlock()
+	if warm.schema != "" {
+		return warm.schema, nil
+	}
+	server := testDatabase(t)
+	name := "warm_" + strings.ToLower(rand.Text()[:16])
+	if err := execute(t.Context(), server, "create schema "+name); err != nil {
+		return "", err
+	}
+	warm.server, warm.schema = server, name
+	db, err := store.Open(t.Context(), along(server, name))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	db.Close()
+	return name, nil
+}
+
+// along returns the URL of a database with these schemas as its search_path.
+func along(dsn, path string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn // pgx says what is wrong with it
+	}
+	query := u.Query()
+	query.Set("search_path", path)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
