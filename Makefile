@@ -9,12 +9,13 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What a program in a box may try, by the names of the tests.
 HOSTILE     := ^Test(ABox|ASecondBox|ASparseFile|NothingInABox|Run|Watch|CommandsOfOneBox|Fill)
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 
 # The set of real edits, and its scorer, lie beside the repository.
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -31,12 +32,17 @@ setup: ## install and start an engine when none answers, build the images and th
 demo: setup ## the main job, on a copy of the example workspace
 	bash cmd/agent/testdata/demo.sh $(AGENT)
 
-# One package at a time: two cores carry one package's boxes well, and a
-# failure is then easy to read. No result is taken from the cache: the engine is part of what is tested.
+# Two packages at a time: while one waits for its boxes the other has the processor. No result is taken from the
+# cache: the engine is part of what is tested. `go vet` ran before, so the tests need not be vetted again.
 test: setup ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race ./...
-	CGO_ENABLED=1 $(GO) test -race -p 1 -count 1 -timeout 40m ./...
+	@mkdir -p bin
+	CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 2 -count 1 -timeout 40m ./...; \
+	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
+
+check: lint ## the lints, and every test that needs no engine: a look between two edits
+	$(GO) test -short -vet off ./...
 
 # Not part of `make test`: the first time it builds the server, some ten minutes.
 test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without

@@ -28,6 +28,9 @@ var testGuest = []byte("the guest of the tests of package images\n")
 // TestMain removes the one image that all tests share, and sees that no build left a goroutine behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if testing.Short() { // no test made it
+		os.Exit(code)
+	}
 	if err := removeTestToolchain(); err != nil {
 		os.Stderr.WriteString("remove the tests' toolchain: " + err.Error() + "\n")
 		code = 1
@@ -63,6 +66,9 @@ type testEngine struct {
 // newEngine connects to the engine, without which these tests mean nothing.
 func newEngine(t testing.TB) *testEngine {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	api, err := docker.NewClientWithOpts(docker.FromEnv, docker.WithAPIVersionNegotiation())
 	if err != nil {
 		t.Fatal(err)

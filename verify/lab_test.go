@@ -90,6 +90,9 @@ var openLab = sync.OnceValues(func() (*lab, error) {
 // newLab returns the lab; without an engine the test fails.
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	l, err := openLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

@@ -79,6 +79,9 @@ func (c counted) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, er
 // newStudy makes a workspace of these files.
 func newStudy(t *testing.T, files map[string]string) *study {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	l, err := openLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

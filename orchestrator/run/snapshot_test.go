@@ -50,6 +50,9 @@ type nearby struct {
 // newNearby makes a workspace of n files. Its snapshots go with the test.
 func newNearby(t *testing.T, n int) *nearby {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	l, err := openLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

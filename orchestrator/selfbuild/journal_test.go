@@ -48,6 +48,9 @@ type setting struct {
 // setup returns a setting of the test's own, whose tags its end removes.
 func setup(t testing.TB) *setting {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

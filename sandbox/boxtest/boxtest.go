@@ -52,6 +52,9 @@ var buildImage = sync.OnceValues(func() (string, error) {
 // Main runs the tests and removes the image afterwards. Call it from TestMain.
 func Main(m *testing.M) int {
 	code := m.Run()
+	if testing.Short() { // no test made it
+		return code
+	}
 	if err := removeImage(imageRef); err != nil {
 		fmt.Fprintln(os.Stderr, "remove the test image:", err)
 		return max(code, 1)
@@ -62,6 +65,9 @@ func Main(m *testing.M) int {
 // Engine connects to the engine.
 func Engine(t testing.TB) *sandbox.Engine {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatalf("the tests need a Docker engine: %v", err)
@@ -73,6 +79,9 @@ func Engine(t testing.TB) *sandbox.Engine {
 // Image returns the ID of the image.
 func Image(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	id, err := buildImage()
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +92,9 @@ func Image(t testing.TB) string {
 // BrokenImage returns the ID of an image whose guest is none: it writes a line on its standard error and exits.
 func BrokenImage(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	rootfs, err := rootFS("probe")
 	if err != nil {
 		t.Fatal(err)

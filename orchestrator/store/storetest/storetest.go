@@ -88,6 +88,9 @@ func testDatabase(t testing.TB) string {
 // The newest image counts: it is the one that the last set-up built.
 func serverURL(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
 		return given
 	}

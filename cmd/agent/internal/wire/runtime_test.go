@@ -12,6 +12,9 @@ import (
 // A21.
 func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs an engine, which -short leaves out")
+	}
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
