@@ -62,10 +62,11 @@ var allowed = map[string][]string{
 	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
 	"orchestrator/edit/guard":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain"},
 
-	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
-	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
-	"orchestrator/llm/wire":   {"orchestrator/llm"},
-	"orchestrator/selfbuild":  {"images", "sandbox"},
+	"orchestrator/llm/gemini":  {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/ollama":  {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/vendors": {"orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama"},
+	"orchestrator/llm/wire":    {"orchestrator/llm"},
+	"orchestrator/selfbuild":   {"images", "sandbox"},
 
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 }
