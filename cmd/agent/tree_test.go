@@ -47,13 +47,13 @@ var allowed = map[string][]string{
 	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
-	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
+	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
-		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
+		"orchestrator/llm/vendors", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
 	},
 
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
