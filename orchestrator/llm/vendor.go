@@ -32,7 +32,7 @@ type Setting struct {
 	Env     string // variables with space between, of which the first that is set counts
 	Default string
 	About   string // one line of help
-	Next    string // what a user does about a wrong value: "write it as https://HOST"
+	Next    string // what a user does about a wrong value: "use https://HOST"
 }
 
 // A SettingKind says what a setting holds, and so how it is read, shown and masked.

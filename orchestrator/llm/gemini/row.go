@@ -14,7 +14,7 @@ func Row() llm.Vendor {
 			},
 			{
 				Kind: llm.Address, Name: "base_url", Env: "GEMINI_BASE_URL",
-				About: "a compatible endpoint in Google's place", Next: "write it as https://HOST",
+				About: "a compatible endpoint in Google's place", Next: "use https://HOST",
 			},
 		},
 		Open: func(address string) (llm.Provider, error) { return New(Options{BaseURL: address}) },

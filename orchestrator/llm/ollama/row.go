@@ -10,7 +10,7 @@ func Row() llm.Vendor {
 		Settings: []llm.Setting{
 			{
 				Kind: llm.Address, Name: "host", Env: "OLLAMA_HOST",
-				About: "where Ollama answers; empty: this machine", Next: "write it as HOST:PORT",
+				About: "where Ollama answers; empty: this machine", Next: "use HOST:PORT",
 			},
 			{
 				Kind: llm.ContextTokens, Name: "context", Default: "32000",

@@ -74,7 +74,7 @@ func toggle(field func(*values) *bool) kind {
 		set: func(v *values, text string) error {
 			on, err := strconv.ParseBool(text)
 			if err != nil {
-				return advice{fmt.Errorf("%q is neither true nor false", text), "write true or false"}
+				return fmt.Errorf("invalid value %q: use true or false", text)
 			}
 			if field != nil {
 				*field(v) = on
@@ -102,7 +102,7 @@ func list(set func(*values, []string) error) kind {
 func protectedPaths() kind {
 	k := list(func(v *values, patterns []string) (err error) {
 		if v.protect, err = policy.Protect(patterns); err != nil {
-			return advice{err, "mend that pattern"}
+			return advice{err, "fix that pattern"}
 		}
 		return nil
 	})
@@ -204,7 +204,7 @@ func count[T int | int64](least, most int64, field func(*values) *T) kind {
 	k := number[int64](func(text string) (T, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q is no number from %d to %d", text, least, most)
+			return 0, fmt.Errorf("invalid number %q: use %d to %d", text, least, most)
 		}
 		return T(n), nil
 	}, field)
@@ -217,10 +217,13 @@ func count[T int | int64](least, most int64, field func(*values) *T) kind {
 func atLeast[T int | int64](least int64, field func(*values) *T, problem, next string) kind {
 	k := number[int64](func(text string) (T, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err == nil && n != 0 && n < least {
-			err = advice{errors.New(problem), next}
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("invalid number %q: use %d or more", text, least)
+		case n != 0 && n < least:
+			return 0, advice{errors.New(problem), next}
 		}
-		return T(n), err
+		return T(n), nil
 	}, field)
 	k.bounds = fmt.Sprintf("%d or more", least)
 	return k
@@ -228,12 +231,12 @@ func atLeast[T int | int64](least int64, field func(*values) *T, problem, next s
 
 // processes is how many run in a box.
 func processes() kind {
-	return atLeast(32, func(v *values) *int64 { return &v.verify.Limits.PIDs }, "too few for any program", "give 32 or more")
+	return atLeast(32, func(v *values) *int64 { return &v.verify.Limits.PIDs }, "too few for any program", "use 32 or more")
 }
 
 // smokeSeconds is how long the smoke test watches.
 func smokeSeconds() kind {
-	return atLeast(1, func(v *values) *int { return &v.verify.Smoke.Seconds }, "below 0", "give a number above 0")
+	return atLeast(1, func(v *values) *int { return &v.verify.Smoke.Seconds }, "below 0", "use a number above 0")
 }
 
 // processors is how many a box gets.
@@ -241,7 +244,7 @@ func processors() kind {
 	k := number[float64](func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(f > 0 && f <= 1<<10) { // also refuses NaN
-			return 0, fmt.Errorf("%q is no number of processors", text)
+			return 0, fmt.Errorf("invalid number of processors %q", text)
 		}
 		return f, nil
 	}, func(v *values) *float64 { return &v.verify.Limits.CPUs })
@@ -254,12 +257,12 @@ func money(field func(*values) *llm.Money) kind {
 	k := number[float64](func(text string) (llm.Money, error) {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(f >= 0 && f <= 1e9) { // also refuses NaN
-			return 0, fmt.Errorf("%q is no amount of money: write it as 0.50", text)
+			return 0, fmt.Errorf("invalid amount %q: use e.g. 0.50", text)
 		}
 		// Less than a millionth would become no cap at all.
 		amount := llm.Money(f * 1e6)
 		if f > 0 && amount == 0 {
-			return 0, fmt.Errorf("%q is less than a millionth", text)
+			return 0, fmt.Errorf("invalid amount %q: less than a millionth", text)
 		}
 		return amount, nil
 	}, field)
@@ -281,7 +284,7 @@ func size(field func(*values) *int64) kind {
 		case int64:
 			return writeNumber[int64](name, v)
 		}
-		return "", fmt.Errorf("%s: give a number of bytes or a text as \"512MiB\"", name)
+		return "", fmt.Errorf("%s: use a number of bytes or a string such as \"512MiB\"", name)
 	}
 	return k
 }
@@ -294,7 +297,7 @@ func memory() kind {
 	k.set = func(v *values, text string) error {
 		err := read(v, text)
 		if err == nil && v.verify.Limits.Memory < least {
-			err = advice{errors.New("too little for any program"), "give 16MiB or more"}
+			err = advice{errors.New("too little for any program"), "use 16MiB or more"}
 		}
 		return err
 	}
@@ -302,11 +305,11 @@ func memory() kind {
 	return k
 }
 
-// choice is one of the words; another is refused with the words of problem.
-func choice(problem string, words []string, set func(*values, string)) kind {
+// choice is one of the words.
+func choice(words []string, set func(*values, string)) kind {
 	k := text(func(v *values, text string) error {
 		if !slices.Contains(words, text) {
-			return fmt.Errorf(problem, text)
+			return fmt.Errorf("invalid value %q: use %s", text, strings.Join(words, " or "))
 		}
 		set(v, text)
 		return nil
@@ -317,13 +320,13 @@ func choice(problem string, words []string, set func(*values, string)) kind {
 
 // testChoice is which tests are run.
 func testChoice() kind {
-	return choice("%q is no choice of tests: write all or affected", []string{"all", "affected"},
+	return choice([]string{"all", "affected"},
 		func(v *values, t string) { v.verify.AffectedTests = t == "affected" })
 }
 
 // expiry is what follows when nobody answers a question.
 func expiry() kind {
-	return choice("%q is neither proceed nor stop", []string{"proceed", "stop"}, func(*values, string) {})
+	return choice([]string{"proceed", "stop"}, func(*values, string) {})
 }
 
 // command is arguments, or a text for the shell.
@@ -400,7 +403,7 @@ func gateList() kind {
 func databaseURL() kind {
 	k := text(func(_ *values, text string) error {
 		if err := checkDatabaseURL(text); text != "" && err != nil {
-			return advice{err, "write it as postgres://user:password@host:5432/database"}
+			return advice{err, "use postgres://user:password@host:5432/database"}
 		}
 		return nil
 	})

@@ -11,7 +11,7 @@ import (
 // commandArgs returns the arguments of the command that a file holds under key: a text is
 // for the shell of the box, and an array is run as it is, with no shell between.
 func commandArgs(key string, command any) ([]string, error) {
-	wrong := fmt.Errorf("%s: give a text for the shell, or an array of texts", key)
+	wrong := fmt.Errorf("%s: use a string for the shell, or an array of strings", key)
 	switch command := command.(type) {
 	case nil:
 		return nil, nil
@@ -74,7 +74,7 @@ func parseBytes(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50/unit {
-		return 0, fmt.Errorf("%q is no size: write it as 512MiB", text)
+		return 0, fmt.Errorf("invalid size %q: use e.g. 512MiB", text)
 	}
 	return n * unit, nil
 }
@@ -83,7 +83,7 @@ func parseBytes(text string) (int64, error) {
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Second {
-		return 0, fmt.Errorf("%q is no time limit of a second or more: write it as 90s or 5m", text)
+		return 0, fmt.Errorf("invalid duration %q (minimum 1s): use e.g. 90s or 5m", text)
 	}
 	return d, nil
 }

@@ -89,11 +89,11 @@ func (l *loader) userFile(getenv func(string) string) error {
 	// repositories and link to it.
 	data, err := ReadFile(path, true)
 	if err != nil {
-		return fault.Usage("mend or move that file", "read the user configuration: %v", err)
+		return fault.Usage("fix or move that file", "read the user configuration: %v", err)
 	}
 	values, err := readRows(l.rows, ofUser, data)
 	if err != nil {
-		return fault.Usage("mend that line", "%s: %v", path, err)
+		return fault.Usage("fix that line", "%s: %v", path, err)
 	}
 	l.set.lay(values, path)
 	return nil
@@ -144,7 +144,7 @@ func (l *loader) workspaceFile(outer Settings) error {
 	}
 	own, err := readRows(l.rows, ofWorkspace, data)
 	if err != nil {
-		return fault.Usage("mend that line of "+path, "%s: %v", FileName, err)
+		return fault.Usage("fix that line of "+path, "%s: %v", FileName, err)
 	}
 	if err := l.checkNarrows(outer, own, path); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (l *loader) checkNarrows(outer Settings, own map[string]string, path string
 	for _, k := range rows {
 		switch {
 		case k.scope == switchOff && inner.On(k.Name) && !outer.On(k.Name):
-			return fault.Policy("take it out of "+path+"; only the user configuration or the environment may switch it on",
+			return fault.Policy("remove it from "+path+"; only the user configuration or the environment may switch it on",
 				"%s: %s is off without it", FileName, k.Name)
 		case k.scope == lower && k.kind.more(&want, &have, k.unset()):
 			return fault.Policy("lower it in "+path+"; only the user configuration or the environment may raise it",
@@ -228,7 +228,7 @@ func (s Settings) resolve(rows []Setting) (values, error) {
 			continue
 		}
 		if err := k.kind.set(&v, held.Text); err != nil {
-			next := "mend that value"
+			next := "fix that value"
 			var a advice
 			if errors.As(err, &a) {
 				next = a.next
@@ -297,7 +297,7 @@ func (s Settings) AllowKinds() ([]string, error) {
 	kinds := ParseList(s["allow"].Text)
 	for _, k := range kinds {
 		if !slices.Contains(policy.Kinds(), k) {
-			return nil, fault.Usage("the kinds are "+strings.Join(policy.Kinds(), ", "), "allow (%s): %q is no kind of change", s["allow"].Origin, k)
+			return nil, fault.Usage("the kinds are "+strings.Join(policy.Kinds(), ", "), "allow (%s): unknown change kind %q", s["allow"].Origin, k)
 		}
 	}
 	return kinds, nil

@@ -44,7 +44,7 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 	for _, name := range modelNames(rows, s) {
 		v, model, ok := llm.FindVendor(rows, name)
 		if !ok {
-			return nil, fault.Usage("write it as "+config.ModelForms(rows, "%s/NAME", " or "), "model (%s): %q names no model", s["model"].Origin, name)
+			return nil, fault.Usage("use "+config.ModelForms(rows, "%s/NAME", " or "), "model (%s): unknown model %q", s["model"].Origin, name)
 		}
 		link, err := link(v, s, model)
 		if err != nil {
@@ -53,7 +53,7 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 		// A price of the user's wins over what is assumed.
 		var prices llm.Prices
 		if err := json.Unmarshal([]byte(s["prices"].Text), &prices); err != nil {
-			return nil, fault.Usage("mend that value", "prices (%s): %v", s["prices"].Origin, err)
+			return nil, fault.Usage("fix that value", "prices (%s): %v", s["prices"].Origin, err)
 		}
 		if price := prices.Find(v.Name, model); price != nil {
 			link.Price = price
@@ -76,7 +76,7 @@ func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 			return llm.Link{}, err
 		}
 		if len(link.Keys) == 0 {
-			return llm.Link{}, fault.Usage(next, "model %s/%s: there is no key", v.Name, model)
+			return llm.Link{}, fault.Usage(next, "model %s/%s: no API key", v.Name, model)
 		}
 	}
 	address, _ := v.Setting(llm.Address)
@@ -110,7 +110,7 @@ func ConfiguredKeys(s config.Settings) (map[string][]llm.Key, error) {
 	keys := map[string][]llm.Key{}
 	for _, v := range vendors.All() {
 		var err error
-		if keys[v.Name], err = vendorKeys(v, s, "mend that value"); err != nil {
+		if keys[v.Name], err = vendorKeys(v, s, "fix that value"); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Session) chain(set config.Settings, scope, replay string) (*llm.Chain, 
 	// been checked above.
 	chain, err := llm.New(conf)
 	if err != nil {
-		return nil, fault.Usage("give the price in [prices] of the user configuration, or take the cap on cost away", "%w", err)
+		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
 	}
 	return chain, nil
 }
@@ -184,7 +184,7 @@ func CheckAnyModel(ctx context.Context, s config.Settings) error {
 			if keys, _ := v.Setting(llm.KeyList); value(s, v, keys).Text != "" {
 				return nil
 			}
-			missing = append(missing, "there is no key of "+v.Title)
+			missing = append(missing, "no "+v.Title+" key")
 			continue
 		}
 		// The same reading as the provider's own.
@@ -201,7 +201,7 @@ func CheckAnyModel(ctx context.Context, s config.Settings) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		missing = append(missing, fmt.Sprintf("no %s answers at %s", v.Title, host))
+		missing = append(missing, fmt.Sprintf("no %s server at %s", v.Title, host))
 	}
 	return fault.Infra(ModelSetup()+", or give a patch with --patch", "no model is configured: %s", strings.Join(missing, ", and "))
 }
@@ -247,9 +247,9 @@ func DescribeModels(s config.Settings) (string, error) {
 			text += fmt.Sprintf(" (keys: %d)", n)
 		}
 		if l.Price == nil {
-			text += ", price not known"
+			text += ", price unknown"
 		}
 		parts = append(parts, text)
 	}
-	return strings.Join(parts, ", then ") + "; not asked", nil
+	return strings.Join(parts, ", then "), nil
 }
