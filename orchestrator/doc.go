@@ -30,6 +30,7 @@
 //	orchestrator/llm/wire         what the vendors share: requests, streams, status codes
 //	orchestrator/llm/gemini       Gemini
 //	orchestrator/llm/ollama       Ollama
+//	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
 //	orchestrator/forge            the history of a git repository, read without trusting it
 //	orchestrator/archive          a recorded run as one signed file, for another machine

@@ -39,7 +39,7 @@ func asked(t *testing.T) (*Engine, *container.Config, *container.HostConfig) {
 		}
 	})
 	config := containerConfig(Spec{Image: ref, Run: "golden", Purpose: "test"}, "nobody")
-	return engine, config, hostConfig(Limits{}.withDefaults(), "", engine.seccomp, config.User)
+	return engine, config, hostConfig(Limits{}.WithDefaults(), "", engine.seccomp, config.User)
 }
 
 // created makes a container, as Start does, and returns what the engine says of it.
@@ -228,18 +228,18 @@ func TestTheEngineHasTheQuotasThatItsStorageTells(t *testing.T) {
 
 // A20.
 func TestLimitsDefaultAndRefuse(t *testing.T) {
-	l := Limits{}.withDefaults()
+	l := Limits{}.WithDefaults()
 	if err := l.check(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 	if l.Memory != 1<<30+256<<20 || l.PIDs != 256 || l.CPUs != 2 || l.Inodes != 50_000 {
 		t.Errorf("defaults: %+v", l)
 	}
-	if l := (Limits{Work: 1 << 30}).withDefaults(); l.Memory != 2<<30 {
+	if l := (Limits{Work: 1 << 30}).WithDefaults(); l.Memory != 2<<30 {
 		t.Errorf("a large workspace gets memory of %d", l.Memory)
 	}
 	for _, l := range []Limits{{Memory: -1}, {Memory: 1}, {PIDs: -1}, {PIDs: 2}, {CPUs: -1}, {Work: -1}, {Inodes: -1}, {Tmp: -1}, {MaxFile: -1}} {
-		if err := l.withDefaults().check(); err == nil {
+		if err := l.WithDefaults().check(); err == nil {
 			t.Errorf("%+v: accepted", l)
 		}
 	}

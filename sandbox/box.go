@@ -99,7 +99,7 @@ type Box struct {
 // Start creates a box and returns when its guest has filled /work, answered
 // and applied what the spec wants applied. When ctx ends, at any time, the box is killed.
 func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
-	spec.Limits = spec.Limits.withDefaults()
+	spec.Limits = spec.Limits.WithDefaults()
 	if err := spec.Limits.check(); err != nil {
 		return nil, fmt.Errorf("start box: %w", err)
 	}

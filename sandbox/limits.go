@@ -30,8 +30,8 @@ const (
 	leastPIDs = 32
 )
 
-// withDefaults returns l with its zero fields filled in.
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns l with its zero fields filled in.
+func (l Limits) WithDefaults() Limits {
 	if l.CPUs == 0 {
 		l.CPUs = 2
 	}

@@ -91,7 +91,7 @@ type kind struct {
 
 // kindOf returns the kind of the boxes that spec describes.
 func kindOf(spec Spec) kind {
-	return kind{spec.Image, spec.Runtime, spec.Limits.withDefaults(), spec.Delta}
+	return kind{spec.Image, spec.Runtime, spec.Limits.WithDefaults(), spec.Delta}
 }
 
 // A demand is what Want declared of one kind.

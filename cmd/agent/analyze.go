@@ -34,7 +34,7 @@ func (c *cmdline) analyzeCommand() *cli.Command {
 			workspaceFlag(),
 			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+			config.FlagFor("model", ""),
 			jsonFlag(),
 		},
 		Action: c.analyze,

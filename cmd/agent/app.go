@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 )
 
@@ -137,7 +138,7 @@ func examples(pairs ...string) string {
 
 // The flags that several commands share.
 func workspaceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"}
+	return config.FlagFor("workspace", "")
 }
 
 // helpFlag asks for the help page. The library's own is one variable for
@@ -149,13 +150,13 @@ func helpFlag() cli.Flag {
 // jsonFlag asks for a document on stdout instead of text for people.
 // Progress stays on stderr in both cases.
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print one JSON document [$AGENT_JSON]", DisableDefaultText: true}
+	return config.FlagFor("json", "")
 }
 
 // yesFlag answers the question in advance; usage says which. It never
 // approves what needs an approval of its own.
 func yesFlag(usage string) cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: usage + " [$AGENT_YES]", DisableDefaultText: true}
+	return config.FlagFor("yes", usage)
 }
 
 // builtFrom is the digest of the source, in a program that was built by `agent self rebuild`; the linker sets it.

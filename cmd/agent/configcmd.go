@@ -47,7 +47,7 @@ func (c *cmdline) configCommand() *cli.Command {
 func (c *cmdline) printSettings(set config.Settings) error {
 	// An array in JSON too, so that the order stays.
 	rows := []configRow{}
-	for _, k := range config.Keys() {
+	for _, k := range config.Table() {
 		// Never the value itself: shown masks what is secret.
 		rows = append(rows, configRow{k.Name, set.Shown(k.Name), set[k.Name].Origin, k.Env, k.About})
 	}

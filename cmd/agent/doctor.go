@@ -390,9 +390,9 @@ func checkModelsFor(set config.Settings) check {
 	case errors.As(err, &f):
 		return check{name, checkWarn, f.Error(), f.Next}
 	case err != nil:
-		return check{name, checkWarn, err.Error(), "mend that value"}
-	case set["gemini.keys"].Text == "" && set["ollama.host"].Text == "" && len(config.ParseList(set["model"].Text)) == 0:
-		return check{name, checkWarn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
+		return check{name, checkWarn, err.Error(), "fix that value"}
+	case !wire.AnyModelConfigured(set):
+		return check{name, checkWarn, "no model configured; default: " + text, wire.ModelSetup() + "; runs with --patch need neither"}
 	}
 	return check{name, checkOK, text, ""}
 }

@@ -45,10 +45,10 @@ func (c *cmdline) editCommand() *cli.Command {
 		// The flags that a run has too mean the same here. There is no
 		// --yes: who types --write has answered.
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
+			config.FlagFor("workspace", "", "dir"),
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"},
+			config.FlagFor("allow", ""),
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
 			jsonFlag(),
 		},

@@ -17,7 +17,6 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/llm"
-	"agent/orchestrator/llm/gemini"
 )
 
 // keysCommand shows what is known of the keys to models, and lets a
@@ -84,24 +83,27 @@ func (c *cmdline) keys(ctx *cli.Context) error {
 // listed too, since its state comes back into force with it.
 func (s *session) knownKeys(ctx context.Context, set config.Settings, now time.Time) ([]keyRow, error) {
 	rows := []keyRow{}
-	configured, err := llm.ParseKeys(set["gemini.keys"].Text)
-	if err != nil { // names a key by its place, never by its text
-		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].Origin, err)
+	configured, err := wire.ConfiguredKeys(set)
+	if err != nil {
+		return nil, err
 	}
-	for _, vendor := range slices.Sorted(maps.Keys(wire.Vendors)) {
+	vendors := slices.Sorted(maps.Keys(configured))
+	for _, vendor := range vendors {
 		states, err := s.DB.Keys().Load(ctx, vendor)
 		if err != nil {
 			return nil, err
 		}
 		for _, st := range states {
-			own := vendor == gemini.Vendor && slices.ContainsFunc(configured, func(k llm.Key) bool { return k.ID == st.Key })
+			own := slices.ContainsFunc(configured[vendor], func(k llm.Key) bool { return k.ID == st.Key })
 			rows = append(rows, newKeyRow(st, own || st.Key == "", now))
 		}
 	}
 	// A key that was never asked with has no state yet, and is ready.
-	for _, k := range configured {
-		if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.Vendor == gemini.Vendor && r.Key == k.ID }) {
-			rows = append(rows, keyRow{Vendor: gemini.Vendor, Key: k.ID, State: "ready", Configured: true})
+	for _, vendor := range vendors {
+		for _, k := range configured[vendor] {
+			if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.Vendor == vendor && r.Key == k.ID }) {
+				rows = append(rows, keyRow{Vendor: vendor, Key: k.ID, State: "ready", Configured: true})
+			}
 		}
 	}
 	return rows, nil

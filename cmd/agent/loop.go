@@ -63,18 +63,8 @@ func (c *cmdline) loopCommand() *cli.Command {
 }
 
 // modelFlags say who is asked and what it may cost.
-//
-// They are text, also where they mean a number: the same values come from the
-// environment and from files, and all are checked in one place.
 func modelFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 64) [$AGENT_CANDIDATES]"},
-		&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
-		&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
-		&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
-		&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
-		&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
-	}
+	return config.Flags("candidates", "model", "max-cost", "max-tokens", "max-requests", "max-time")
 }
 
 // allowFlag approves kinds of changes in advance.
@@ -82,7 +72,7 @@ func modelFlags() []cli.Flag {
 // The kinds are spelt out in the help, since a person meets them first in a
 // refusal, and then looks here.
 func allowFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"}
+	return config.FlagFor("allow", "")
 }
 
 // noInstallFlag leaves out what the workspace depends on.
@@ -90,7 +80,7 @@ func allowFlag() cli.Flag {
 // Whoever says so gets gates that do not see what is imported; for a workspace
 // whose lock files cannot be installed that is better than none.
 func noInstallFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-install", Usage: "install nothing that the workspace depends on, as AGENT_INSTALL=false says; else what its lock files name is installed once, in an image", DisableDefaultText: true}
+	return config.FlagFor("no-install", "")
 }
 
 // sandboxLoop runs the loop and prints each run as it ends.

@@ -96,7 +96,7 @@ func TestNoModelAtAllIsTold(t *testing.T) {
 		t.Errorf("the doctor says %+v", c)
 	}
 	env["AGENT_MODEL"], env["GEMINI_API_KEY"] = "gemini/a,ollama/b", secretKey
-	if c := checkModelsFor(settled(t, env, "-w", dir)); c.Status != checkOK || c.Detail != "gemini/a (keys: 1), price not known, then ollama/b; not asked" {
+	if c := checkModelsFor(settled(t, env, "-w", dir)); c.Status != checkOK || c.Detail != "gemini/a (keys: 1), price unknown, then ollama/b" {
 		t.Errorf("the doctor says %+v", c)
 	}
 }

@@ -106,7 +106,7 @@ func (c *cmdline) sandboxRunCommand() *cli.Command {
 			&cli.StringFlag{Name: "proposal", Usage: "take up proposal `N` of `agent proposals list`"},
 			&cli.StringFlag{Name: "replay", Usage: "take plan and answers from the record of `RUN`; no model is asked"},
 			yesFlag("write what passed without asking"),
-			&cli.BoolFlag{Name: "no-promote", Usage: "prove only, write nothing [$AGENT_NO_PROMOTE]", DisableDefaultText: true},
+			config.FlagFor("no-promote", ""),
 			allowFlag(),
 			noInstallFlag(),
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},

@@ -100,8 +100,8 @@ func TestTheUsersOwnFileIsCheckedToo(t *testing.T) {
 		{"databse_url = \"x\"", `there is no key "databse_url"`},
 		{"allow = [\"everything\"]", "the kinds are"},
 		{"database_url = \"mysql://me:s3cret@host\"", "the scheme is not postgres"},
-		{"[limits]\nmemory = \"1KiB\"", "give 16MiB or more"},
-		{"[limits]\npids = 3", "give 32 or more"},
+		{"[limits]\nmemory = \"1KiB\"", "use 16MiB or more"},
+		{"[limits]\npids = 3", "use 32 or more"},
 	} {
 		env, dir := home(t, c.text, "")
 		got := commandIn(t, env, "sandbox", "run", "-w", dir, "--patch", "/dev/null")

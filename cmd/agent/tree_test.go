@@ -47,13 +47,13 @@ var allowed = map[string][]string{
 	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
-	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
+	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
-		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
+		"orchestrator/llm/vendors", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
 	},
 
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
@@ -62,10 +62,11 @@ var allowed = map[string][]string{
 	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
 	"orchestrator/edit/guard":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain"},
 
-	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
-	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
-	"orchestrator/llm/wire":   {"orchestrator/llm"},
-	"orchestrator/selfbuild":  {"images", "sandbox"},
+	"orchestrator/llm/gemini":  {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/ollama":  {"orchestrator/llm", "orchestrator/llm/wire"},
+	"orchestrator/llm/vendors": {"orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama"},
+	"orchestrator/llm/wire":    {"orchestrator/llm"},
+	"orchestrator/selfbuild":   {"images", "sandbox"},
 
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 }
@@ -435,7 +436,7 @@ func TestNoShelves(t *testing.T) {
 }
 
 func TestTopLevelHoldsOnlyWhatItShould(t *testing.T) {
-	visible := strings.Fields("cmd orchestrator sandbox images migrations verify go.mod go.sum compose.yaml README.md Makefile CHANGELOG.md")
+	visible := strings.Fields("cmd orchestrator sandbox images migrations verify docs go.mod go.sum compose.yaml README.md Makefile CHANGELOG.md")
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)

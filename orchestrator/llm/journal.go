@@ -88,15 +88,17 @@ func (s *Spent) Add(o Outcome) {
 
 // String says what was spent in one line.
 func (s Spent) String() string {
-	text := fmt.Sprintf("%s, %d tokens, %.1f s, cost ", count(s.Requests, "request"), s.Tokens, s.Duration.Seconds())
+	text := fmt.Sprintf("%s, %d tokens, %.1f s, ", count(s.Requests, "request"), s.Tokens, s.Duration.Seconds())
 	// An amount of 0 would read as free where nobody knows the price.
 	switch {
+	case s.Unpriced == 0 && s.Cost == 0:
+		return text + "free"
 	case s.Unpriced == 0:
-		return text + s.Cost.String()
+		return text + "cost " + s.Cost.String()
 	case s.Unpriced == s.Requests:
-		return text + "not known"
+		return text + "cost not known"
 	}
-	return text + fmt.Sprintf("%v and that of %s whose price is not known", s.Cost, count(s.Unpriced, "request"))
+	return text + fmt.Sprintf("cost %v and that of %s whose price is not known", s.Cost, count(s.Unpriced, "request"))
 }
 
 // count words a number of things.

@@ -53,12 +53,12 @@ var rules = map[Kind]Rule{
 	Auth: {
 		Do:   RetireKey,
 		Told: "{vendor} does not accept a key; it is not used again",
-		Next: "put a valid key in {VENDOR}_API_KEYS, or have one that was mended used again: `agent keys`",
+		Next: "put a valid key in {VENDOR}_API_KEYS, or re-enable one that was fixed: see `agent keys`",
 	},
 	Balance: {
 		Do:   RetireKey,
 		Told: "{vendor}: the account of a key has no money left; the key is not used again",
-		Next: "put a key of an account with money in {VENDOR}_API_KEYS, or have one that was topped up used again: `agent keys`",
+		Next: "put a key of an account with money in {VENDOR}_API_KEYS, or re-enable one that was topped up: see `agent keys`",
 	},
 	Network: {
 		Do: Retry, Tries: 4,

@@ -57,7 +57,7 @@ func parseGates(text string) ([]verify.CustomGate, error) {
 			return nil, err
 		}
 		if c.Timeout != "" {
-			if g.Timeout, err = parseTimeout(c.Timeout); err != nil {
+			if g.Timeout, err = parseDuration(c.Timeout); err != nil {
 				return nil, fmt.Errorf("gate %q: %w", c.Name, err)
 			}
 		}

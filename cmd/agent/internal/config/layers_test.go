@@ -29,10 +29,7 @@ func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
 		{"command of a number", "[smoke]\ncommand = 1", "smoke.command"},
 		{"memory of a list", "[limits]\nmemory = []", "limits.memory"},
 	} {
-		conf, err := parseConfig([]byte(c.text))
-		if err == nil {
-			_, err = conf.values()
-		}
+		_, err := readRows(table, ofWorkspace, []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
 		}
@@ -41,7 +38,7 @@ func TestWorkspaceConfigIsReadStrictly(t *testing.T) {
 
 func TestWorkspaceConfigIsUnderstood(t *testing.T) {
 	t.Parallel()
-	conf, err := parseConfig([]byte(`
+	values, err := readRows(table, ofWorkspace, []byte(`
 exclude = ["data/**", "*.bin"]
 timeout = "90s"
 
@@ -62,12 +59,8 @@ pids = 64
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := conf.values()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := Settings{}
-	s.set(values, FileName)
+	s.lay(values, FileName)
 	got, err := s.VerifyConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -87,12 +80,8 @@ pids = 64
 
 func TestACommandOfOneTextIsForTheShell(t *testing.T) {
 	t.Parallel()
-	conf, err := parseConfig([]byte("[smoke]\ncommand = \"cd app && python3 main.py\""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	args, err := commandArgs("smoke.command", conf.Smoke.Command)
-	if diff := cmp.Diff([]string{"/bin/sh", "-c", "cd app && python3 main.py"}, args); diff != "" || err != nil {
+	values, err := readRows(table, ofWorkspace, []byte("[smoke]\ncommand = \"cd app && python3 main.py\""))
+	if diff := cmp.Diff([]string{"/bin/sh", "-c", "cd app && python3 main.py"}, ParseList(values["smoke.command"])); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
@@ -136,16 +125,12 @@ func FuzzConfig(f *testing.F) {
 	f.Add("[smoke]\ncommand = [1, \"a\"]\n")
 	f.Add("timeout = \"\x00\"")
 	f.Fuzz(func(t *testing.T, text string) {
-		conf, err := parseConfig([]byte(text))
-		if err != nil {
-			return
-		}
-		values, err := conf.values()
+		values, err := readRows(table, ofWorkspace, []byte(text))
 		if err != nil {
 			return
 		}
 		s := Settings{}
-		s.set(values, FileName)
+		s.lay(values, FileName)
 		if c, err := s.VerifyConfig(); err == nil && (c.Limits.Memory < 0 || c.Limits.CPUs < 0 || c.Limits.PIDs < 0 || c.Timeout < 0 || c.Smoke.Seconds < 0) {
 			t.Errorf("%q gives a limit below 0: %+v", text, c)
 		}

@@ -76,39 +76,58 @@ func ordinary(secret string) bool {
 	return len(secret) <= wordLength && rest <= 3 && strings.TrimFunc(word, letters) == "" && (word == secret[:len(word)] || strings.ToUpper(word) == secret[:len(word)])
 }
 
-// secrets returns those that this process knows; password is as for hider.
+// secrets returns those that this process knows; password is as for LogMasker.
 func (s Settings) secrets(getenv func(string) string, password string) []llm.Key {
-	known := map[string]string{"password of the database": password}
+	keys := named("password of the database", password)
 	for _, name := range strings.Fields(secretVariables) {
-		known[name] = getenv(name)
-	}
-	for _, name := range []string{"database_url", "gemini.base_url", "ollama.host"} {
-		if u, err := url.Parse(s[name].Text); err == nil && u.User != nil {
-			known["password of "+name], _ = u.User.Password()
-		}
+		keys = append(keys, named(name, getenv(name))...)
 	}
 	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
 		list := strings.FieldsFunc(getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
 		for i, text := range list {
-			known[strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1")] = passwordOf(text)
+			keys = append(keys, named(strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1"), passwordOf(text))...)
 		}
 	}
-	// Of a box's environment those that are called a secret: "production" is none.
+	// Whatever row of the table has a secret, those of every vendor included.
+	for name, v := range s {
+		if secrets := s.kindOf(name).secrets; secrets != nil {
+			keys = append(keys, secrets(name, v.Text)...)
+		}
+	}
+	return keys
+}
+
+// named is a secret under a name in place of a digest, from which a weak password could
+// be guessed; nothing for an empty one.
+func named(name, secret string) []llm.Key {
+	key := llm.NewKey(secret)
+	if key.ID == "" {
+		return nil
+	}
+	key.ID = name
+	return []llm.Key{key}
+}
+
+// urlPassword is the password in the address of that setting.
+func urlPassword(name, text string) []llm.Key {
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return named("password of "+name, password)
+}
+
+// environmentSecrets are those of a box's environment that are called a secret:
+// "production" is none.
+func environmentSecrets(name, text string) (keys []llm.Key) {
 	var env map[string]string
-	if json.Unmarshal([]byte(s["smoke.env"].Text), &env) == nil {
-		for name, value := range env {
-			if secretName(name) {
-				known["smoke.env "+name] = value
-			}
-		}
+	if json.Unmarshal([]byte(text), &env) != nil {
+		return nil
 	}
-	// A list that cannot be read was refused, or is of no use to anybody here.
-	keys, _ := llm.ParseKeys(s["gemini.keys"].Text)
-	for name, secret := range known {
-		// The name in place of a digest, from which a weak password could be guessed.
-		if key := llm.NewKey(secret); key.ID != "" {
-			key.ID = name
-			keys = append(keys, key)
+	for variable, value := range env {
+		if secretName(variable) {
+			keys = append(keys, named(name+" "+variable, value)...)
 		}
 	}
 	return keys
@@ -124,4 +143,49 @@ func secretName(name string) bool {
 		}
 	}
 	return false
+}
+
+// maskPassword hides the password of a database URL.
+func maskPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "***"
+	}
+	// libpq also takes the password as a parameter. The user's name
+	// stays: it is no secret, and tells whose database it is.
+	q := u.Query()
+	for name := range q {
+		if slices.Contains([]string{"password", "sslpassword", "passfile"}, strings.ToLower(name)) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return u.Redacted()
+}
+
+// keyIDs shows keys by their IDs. A list that cannot be read may hold
+// secrets all the same.
+func keyIDs(text string) string {
+	keys, err := llm.ParseKeys(text)
+	if err != nil {
+		return "not readable"
+	}
+	ids := make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = k.ID
+	}
+	return strings.Join(ids, ",")
+}
+
+// maskHost hides what stands before the host or behind the path of an
+// address, where people put passwords.
+func maskHost(text string) string {
+	if !strings.ContainsAny(text, "@?#") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "***"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

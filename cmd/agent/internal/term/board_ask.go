@@ -99,6 +99,8 @@ func (b *Board) answered(r *askRow, p agent.Progress) {
 	switch {
 	case p.Recorded:
 		r.note += ", from the record"
+	case p.Priced && p.Cost == 0:
+		r.note += ", free"
 	case p.Priced:
 		b.spent += p.Cost
 		r.note += fmt.Sprintf(", cost %v, spent %v", llm.Money(p.Cost), llm.Money(b.spent))

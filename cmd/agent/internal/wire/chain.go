@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,52 +13,49 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
-	"agent/orchestrator/llm/gemini"
-	"agent/orchestrator/llm/ollama"
+	"agent/orchestrator/llm/vendors"
 )
 
-// Vendors makes the link to a model, by the vendor's name. Another
-// vendor is a package and a line here.
-var Vendors = map[string]func(s config.Settings, model string) (llm.Link, error){
-	gemini.Vendor: geminiLink,
-	ollama.Vendor: ollamaLink,
-}
-
 // modelNames lists the models to ask, in order of preference.
-func modelNames(s config.Settings) []string {
+func modelNames(rows []llm.Vendor, s config.Settings) []string {
 	// Whoever names a model gets that one and no other, so that code never
 	// goes to a vendor that was not meant.
 	names := config.ParseList(s["model"].Text)
 	if len(names) > 0 {
 		return names
 	}
-	// Only a vendor that could answer is asked.
-	if s["gemini.keys"].Text != "" {
-		names = append(names, config.DefaultGemini)
+	for _, v := range rows {
+		// Only a vendor that could answer is asked.
+		if keys, keyed := v.Setting(llm.KeyList); !keyed || value(s, v, keys).Text != "" {
+			names = append(names, v.Name+"/"+v.Model)
+		}
 	}
-	return append(names, config.DefaultOllama)
+	return names
+}
+
+// value is what is configured for a setting of a vendor.
+func value(s config.Settings, v llm.Vendor, setting llm.Setting) config.Value {
+	return s[v.Name+"."+setting.Name]
 }
 
 // links returns what the models are asked through.
-func links(s config.Settings) ([]llm.Link, error) {
+func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 	var all []llm.Link
-	for _, name := range modelNames(s) {
-		// Only the first slash counts: the names of models may hold more.
-		vendor, model, ok := strings.Cut(name, "/")
-		make := Vendors[vendor]
-		if !ok || model == "" || make == nil {
-			return nil, fault.Usage("write it as gemini/NAME or ollama/NAME", "model (%s): %q names no model", s["model"].Origin, name)
+	for _, name := range modelNames(rows, s) {
+		v, model, ok := llm.FindVendor(rows, name)
+		if !ok {
+			return nil, fault.Usage("use "+config.ModelForms(rows, "%s/NAME", " or "), "model (%s): unknown model %q", s["model"].Origin, name)
 		}
-		link, err := make(s, model)
+		link, err := link(v, s, model)
 		if err != nil {
 			return nil, err
 		}
-		// A price of the user's wins over what the vendor's link assumes.
+		// A price of the user's wins over what is assumed.
 		var prices llm.Prices
 		if err := json.Unmarshal([]byte(s["prices"].Text), &prices); err != nil {
-			return nil, fault.Usage("mend that value", "prices (%s): %v", s["prices"].Origin, err)
+			return nil, fault.Usage("fix that value", "prices (%s): %v", s["prices"].Origin, err)
 		}
-		if price := prices.Find(vendor, model); price != nil {
+		if price := prices.Find(v.Name, model); price != nil {
 			link.Price = price
 		}
 		all = append(all, link)
@@ -67,48 +63,84 @@ func links(s config.Settings) ([]llm.Link, error) {
 	return all, nil
 }
 
-// geminiLink is a model of Google's.
-func geminiLink(s config.Settings, model string) (llm.Link, error) {
-	const next = "put a key in GEMINI_API_KEYS, or name another model with --model"
-	keys, err := llm.ParseKeys(s["gemini.keys"].Text)
-	if err != nil { // names a key by its place, never by its text
-		return llm.Link{}, fault.Usage(next, "gemini.keys (%s): %w", s["gemini.keys"].Origin, err)
+// link is one model of a vendor.
+func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
+	link := llm.Link{Model: model, Context: window(v, s).Tokens}
+	if v.Local {
+		link.Price = &llm.Price{}
 	}
-	if len(keys) == 0 {
-		return llm.Link{}, fault.Usage(next, "model gemini/%s: there is no key", model)
+	if _, keyed := v.Setting(llm.KeyList); keyed {
+		next := v.Setup + ", or name another model with --model"
+		var err error
+		if link.Keys, err = vendorKeys(v, s, next); err != nil {
+			return llm.Link{}, err
+		}
+		if len(link.Keys) == 0 {
+			return llm.Link{}, fault.Usage(next, "model %s/%s: no API key", v.Name, model)
+		}
 	}
-	// Its errors hold no part of the address, where a password may stand.
-	p, err := gemini.New(gemini.Options{BaseURL: s["gemini.base_url"].Text})
-	if err != nil {
-		return llm.Link{}, fault.Usage("write it as https://HOST", "gemini.base_url (%s): %w", s["gemini.base_url"].Origin, err)
+	address, _ := v.Setting(llm.Address)
+	at := value(s, v, address)
+	p, err := v.Open(at.Text)
+	if err != nil { // holds no part of the address where a password may be
+		return llm.Link{}, fault.Usage(address.Next, "%s.%s (%s): %w", v.Name, address.Name, at.Origin, err)
 	}
-	return llm.Link{Provider: p, Model: model, Keys: keys}, nil
+	link.Provider = p
+	return link, nil
 }
 
-// ollamaLink is a model on a machine of one's own, which costs nothing
-// unless a price says otherwise.
-func ollamaLink(s config.Settings, model string) (llm.Link, error) {
-	p, err := ollama.New(ollama.Options{Host: s["ollama.host"].Text})
-	if err != nil {
-		return llm.Link{}, fault.Usage("write it as HOST:PORT", "ollama.host (%s): %w", s["ollama.host"].Origin, err)
+// vendorKeys are the configured keys of a vendor, nil for one that needs none. next is
+// what to do about a list that cannot be read.
+func vendorKeys(v llm.Vendor, s config.Settings, next string) ([]llm.Key, error) {
+	setting, keyed := v.Setting(llm.KeyList)
+	if !keyed {
+		return nil, nil
 	}
-	room, err := strconv.Atoi(s["ollama.context"].Text)
-	return llm.Link{Provider: p, Model: model, Price: &llm.Price{}, Context: room}, err
+	list := value(s, v, setting)
+	keys, err := llm.ParseKeys(list.Text)
+	if err != nil { // names a key by its place, never by its text
+		return nil, fault.Usage(next, "%s.%s (%s): %w", v.Name, setting.Name, list.Origin, err)
+	}
+	return keys, nil
+}
+
+// ConfiguredKeys returns the configured keys of every vendor, by its name; nil for a vendor
+// that needs none.
+func ConfiguredKeys(s config.Settings) (map[string][]llm.Key, error) {
+	keys := map[string][]llm.Key{}
+	for _, v := range vendors.All() {
+		var err error
+		if keys[v.Name], err = vendorKeys(v, s, "fix that value"); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 // Window is the context of the smallest model that may be asked: a question has
 // to fit a fallback as well.
-func Window(s config.Settings) agent.Window {
-	for _, name := range modelNames(s) {
-		if vendor, _, _ := strings.Cut(name, "/"); vendor == ollama.Vendor {
-			n, err := strconv.Atoi(s["ollama.context"].Text)
-			if err != nil { // settings has checked it
-				break
-			}
-			return agent.Window{Tokens: n, Setting: "ollama.context"}
+func Window(s config.Settings) (least agent.Window) {
+	rows := vendors.All()
+	for _, name := range modelNames(rows, s) {
+		v, _, _ := llm.FindVendor(rows, name)
+		if w := window(v, s); w.Tokens > 0 && (least.Tokens == 0 || w.Tokens < least.Tokens) {
+			least = w
 		}
 	}
-	return agent.Window{}
+	return least
+}
+
+// window is the context that a vendor's models are given, none where that is not set.
+func window(v llm.Vendor, s config.Settings) agent.Window {
+	setting, ok := v.Setting(llm.ContextTokens)
+	if !ok {
+		return agent.Window{}
+	}
+	n, err := strconv.Atoi(value(s, v, setting).Text)
+	if err != nil { // Load has checked it
+		return agent.Window{}
+	}
+	return agent.Window{Tokens: n, Setting: v.Name + "." + setting.Name}
 }
 
 // chain returns what asks the models of set, or answers from the record
@@ -122,7 +154,7 @@ func (s *Session) chain(set config.Settings, scope, replay string) (*llm.Chain, 
 	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {
-		if conf.Links, err = links(set); err != nil {
+		if conf.Links, err = links(vendors.All(), set); err != nil {
 			return nil, err
 		}
 	}
@@ -130,42 +162,80 @@ func (s *Session) chain(set config.Settings, scope, replay string) (*llm.Chain, 
 	// been checked above.
 	chain, err := llm.New(conf)
 	if err != nil {
-		return nil, fault.Usage("give the price in [prices] of the user configuration, or take the cap on cost away", "%w", err)
+		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
 	}
 	return chain, nil
 }
 
-// CheckAnyModel looks whether somebody could answer at all, before a
+// CheckAnyModel checks that some model could answer at all, before a
 // snapshot is taken in vain. Only where nothing was configured is a
-// local Ollama looked for: a person who named a model is told by the run
+// vendor that needs no key looked for: a person who named a model is told by the run
 // what became of it.
 func CheckAnyModel(ctx context.Context, s config.Settings) error {
+	rows := vendors.All()
 	// A model that cannot be asked is told here as well: the key that is
 	// missing, the host that is none.
-	all, err := links(s)
-	if err != nil || len(config.ParseList(s["model"].Text)) > 0 || !slices.Equal(modelNames(s), []string{config.DefaultOllama}) {
+	if _, err := links(rows, s); err != nil || len(config.ParseList(s["model"].Text)) > 0 {
 		return err
 	}
-	// The same reading as the provider's own.
-	host, err := ollama.Host(s["ollama.host"].Text)
-	if err != nil || len(all) != 1 {
-		return err
+	var missing []string
+	for _, v := range rows {
+		if v.Host == nil {
+			if keys, _ := v.Setting(llm.KeyList); value(s, v, keys).Text != "" {
+				return nil
+			}
+			missing = append(missing, "no "+v.Title+" key")
+			continue
+		}
+		// The same reading as the provider's own.
+		address, _ := v.Setting(llm.Address)
+		host, err := v.Host(value(s, v, address).Text)
+		if err != nil {
+			return err
+		}
+		// A connection is enough; what answers is the run's business.
+		conn, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, "tcp", host)
+		if err == nil {
+			return conn.Close()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		missing = append(missing, fmt.Sprintf("no %s server at %s", v.Title, host))
 	}
-	// A connection is enough; what answers is the run's business.
-	conn, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, "tcp", host.Host)
-	if err == nil {
-		return conn.Close()
+	return fault.Infra(ModelSetup()+", or give a patch with --patch", "no model is configured: %s", strings.Join(missing, ", and "))
+}
+
+// ModelSetup says what a user does to have any model answer.
+func ModelSetup() string {
+	var setup []string
+	for _, v := range vendors.All() {
+		setup = append(setup, v.Setup)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	return strings.Join(setup, ", or ")
+}
+
+// AnyModelConfigured reports whether the user named a model, a key, or the host of a
+// vendor that needs no key.
+func AnyModelConfigured(s config.Settings) bool {
+	if len(config.ParseList(s["model"].Text)) > 0 {
+		return true
 	}
-	return fault.Infra("put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`), or give a patch with --patch",
-		"no model is configured: there is no key of Gemini, and no Ollama answers at %s", host.Host)
+	for _, v := range vendors.All() {
+		setting, keyed := v.Setting(llm.KeyList)
+		if !keyed {
+			setting, _ = v.Setting(llm.Address)
+		}
+		if value(s, v, setting).Text != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // DescribeModels says which models would be asked, without asking any.
 func DescribeModels(s config.Settings) (string, error) {
-	all, err := links(s)
+	all, err := links(vendors.All(), s)
 	if err != nil {
 		return "", err
 	}
@@ -177,9 +247,9 @@ func DescribeModels(s config.Settings) (string, error) {
 			text += fmt.Sprintf(" (keys: %d)", n)
 		}
 		if l.Price == nil {
-			text += ", price not known"
+			text += ", price unknown"
 		}
 		parts = append(parts, text)
 	}
-	return strings.Join(parts, ", then ") + "; not asked", nil
+	return strings.Join(parts, ", then "), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/run"
 )
 
@@ -32,7 +33,7 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 			env[k] = v
 		}
 		set := loaded(t, env, dir)
-		links, err := links(set)
+		links, err := links(vendors.All(), set)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

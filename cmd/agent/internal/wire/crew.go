@@ -83,7 +83,7 @@ func LoadPrompts(dir string) (*agent.Prompts, error) {
 	// built-in one: nobody would notice.
 	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
 	if err != nil {
-		return nil, fault.Usage("mend or remove that file of "+promptsDir, "%w", err)
+		return nil, fault.Usage("fix or remove that file of "+promptsDir, "%w", err)
 	}
 	return prompts, nil
 }

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/vendors"
+)
+
+// Flags returns the flags of those names, as the table describes them, in that order. A name
+// that no setting has gives no flag.
+//
+// They are text, also where they mean a number: the same values come from the
+// environment and from files, and all are checked in one place.
+func Flags(names ...string) []cli.Flag {
+	var flags []cli.Flag
+	for _, name := range names {
+		for _, k := range table {
+			if k.Flag == name {
+				flags = append(flags, k.flag(k.usage))
+			}
+		}
+	}
+	return flags
+}
+
+// FlagFor returns the flag of that name, or nil, with a help text of the command's own
+// in place of the table's, "" for that, and more short names.
+func FlagFor(name, usage string, aliases ...string) cli.Flag {
+	for _, k := range table {
+		if k.Flag == name {
+			if usage == "" {
+				usage = k.usage
+			}
+			return k.flag(usage, aliases...)
+		}
+	}
+	return nil
+}
+
+// flag is the flag of a setting that has one.
+func (k Setting) flag(usage string, aliases ...string) cli.Flag {
+	if k.short != "" {
+		aliases = append([]string{k.short}, aliases...)
+	}
+	// A flag that says no has another meaning than its variable, which its help explains.
+	if k.Env != "" && !k.inverted() {
+		usage += fmt.Sprintf(" [$%s]", strings.Fields(k.Env)[0])
+	}
+	if k.scope == noFile && k.kind.toml.Kind() == reflect.String && k.Default != "" {
+		usage += fmt.Sprintf(" (default: %s)", k.Default)
+	}
+	switch k.kind.toml.Kind() {
+	case reflect.Pointer:
+		return &cli.BoolFlag{Name: k.Flag, Aliases: aliases, Usage: usage, DisableDefaultText: true}
+	case reflect.Slice:
+		return &cli.StringSliceFlag{Name: k.Flag, Aliases: aliases, Usage: usage}
+	}
+	return &cli.StringFlag{Name: k.Flag, Aliases: aliases, Usage: usage}
+}
+
+// inverted reports whether the flag of a switch says no: it switches off what is on
+// without it.
+func (k Setting) inverted() bool { return k.Default == "true" }
+
+// modelForms lists how models of each vendor are written, as "gemini/… or ollama/…".
+func modelForms(form, between string) string {
+	return ModelForms(vendors.All(), form, between)
+}
+
+// ModelForms lists the names of vendors in a form as "%s/NAME", with a text between.
+func ModelForms(list []llm.Vendor, form, between string) string {
+	var parts []string
+	for _, v := range list {
+		parts = append(parts, fmt.Sprintf(form, v.Name))
+	}
+	return strings.Join(parts, between)
+}

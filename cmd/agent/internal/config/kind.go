@@ -1,0 +1,444 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/sandbox/egress"
+	"agent/verify"
+	"agent/verify/policy"
+)
+
+// values are the settings with their types, where they go.
+type values struct {
+	verify     verify.Config
+	limits     llm.Limits
+	keep       run.Keep
+	protect    *policy.Protection
+	candidates int
+	countdown  time.Duration
+}
+
+// A kind is the type of a setting: how a file holds it, and what its text must be.
+type kind struct {
+	toml reflect.Type
+	// write returns the text of what a file holds under name, "" for what is not set.
+	write func(name string, v any) (string, error)
+	// set reads the text into the field that it fills. Nil for text that is read
+	// where it is used.
+	set func(v *values, text string) error
+	// more reports whether want is more than have; unset is what an owned setting
+	// that is 0 stands for, and "" where 0 is no cap. For numbers alone.
+	more func(want, have *values, unset string) bool
+	// merge returns what holds of the workspace's own text besides the user's. Nil
+	// where it takes the place of that.
+	merge func(outer, own string) (string, error)
+	// shown is the text as it may be printed. Nil for all of it.
+	shown func(text string) string
+	// secrets returns what of the text is secret, by its name. Nil for nothing.
+	secrets func(name, text string) []llm.Key
+	bounds  string // for documents: "1 to 64"
+}
+
+// An advice is an error of a value with what to do about it.
+type advice struct {
+	error
+	next string
+}
+
+// text is any text; a nil set leaves it as it is.
+func text(set func(*values, string) error) kind {
+	return kind{toml: reflect.TypeFor[string](), write: func(_ string, v any) (string, error) { return v.(string), nil }, set: set}
+}
+
+// toggle is a switch. One that is neither on nor off must not be taken for off:
+// AGENT_NO_PROMOTE=yes would promote.
+func toggle(field func(*values) *bool) kind {
+	return kind{
+		toml: reflect.TypeFor[*bool](), bounds: "true or false",
+		write: func(_ string, v any) (string, error) {
+			if on := v.(*bool); on != nil {
+				return strconv.FormatBool(*on), nil
+			}
+			return "", nil
+		},
+		set: func(v *values, text string) error {
+			on, err := strconv.ParseBool(text)
+			if err != nil {
+				return fmt.Errorf("invalid value %q: use true or false", text)
+			}
+			if field != nil {
+				*field(v) = on
+			}
+			return nil
+		},
+	}
+}
+
+// list is texts, without a meaning when it is empty.
+func list(set func(*values, []string) error) kind {
+	k := kind{toml: reflect.TypeFor[[]string](), write: func(_ string, v any) (string, error) {
+		if items := v.([]string); len(items) > 0 {
+			return formatList(items), nil
+		}
+		return "", nil
+	}}
+	if set != nil {
+		k.set = func(v *values, text string) error { return set(v, ParseList(text)) }
+	}
+	return k
+}
+
+// protectedPaths are patterns. What the user protects stays protected in every workspace.
+func protectedPaths() kind {
+	k := list(func(v *values, patterns []string) (err error) {
+		if v.protect, err = policy.Protect(patterns); err != nil {
+			return advice{err, "fix that pattern"}
+		}
+		return nil
+	})
+	k.merge = func(outer, own string) (string, error) {
+		return formatList(append(ParseList(outer), ParseList(own)...)), nil
+	}
+	return k
+}
+
+// hosts are what boxes may reach; an empty list is nothing, which is not the same as none.
+func hosts() kind {
+	k := list(func(v *values, entries []string) (err error) {
+		v.verify.Egress, err = egress.Parse(entries)
+		return err
+	})
+	k.write = func(_ string, v any) (string, error) {
+		if items := v.([]string); items != nil {
+			return formatList(items), nil
+		}
+		return "", nil
+	}
+	k.merge = func(outer, own string) (string, error) {
+		have, err := egress.Parse(ParseList(outer))
+		if err != nil {
+			return "", err
+		}
+		want, err := egress.Parse(ParseList(own))
+		return formatList(have.Narrow(want).Entries()), err
+	}
+	return k
+}
+
+// number is what parse reads into a field, if any. A file holds it as an H, of which 0
+// and "" are not set: nothing here has a meaning at zero, and a limit of 0 is no limit
+// to the engine.
+func number[H comparable, T int | int64 | float64 | time.Duration | llm.Money](parse func(string) (T, error), field func(*values) *T) kind {
+	k := kind{toml: reflect.TypeFor[H](), write: writeNumber[H]}
+	k.set = func(v *values, text string) error {
+		n, err := parse(text)
+		if err == nil && field != nil {
+			*field(v) = n
+		}
+		return err
+	}
+	k.more = func(want, have *values, unset string) bool {
+		w, h := *field(want), *field(have)
+		if unset == "" {
+			return h > 0 && (w == 0 || w > h)
+		}
+		// The rows are tested: what they hold can be read.
+		d, err := parse(unset)
+		if w == 0 {
+			w = d
+		}
+		if h == 0 {
+			h = d
+		}
+		return err != nil || w > h
+	}
+	return k
+}
+
+// writeNumber is the text of a number, or of what stands for one.
+func writeNumber[H comparable](_ string, v any) (string, error) {
+	var zero H
+	if v == any(zero) {
+		return "", nil
+	}
+	if f, ok := v.(float64); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64), nil
+	}
+	return fmt.Sprint(v), nil
+}
+
+// duration is a time of a second or more, as Go writes it.
+func duration(field func(*values) *time.Duration) kind {
+	k := number[string](parseDuration, field)
+	k.bounds = "1s or more"
+	return k
+}
+
+// countdown is a duration, or 0 for ever.
+func countdown() kind {
+	k := number[string](parseCountdown, func(v *values) *time.Duration { return &v.countdown })
+	k.bounds = "0, or 1s or more"
+	return k
+}
+
+// parseCountdown reads how long a question waits; 0 is for ever.
+func parseCountdown(text string) (time.Duration, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	return parseDuration(text)
+}
+
+// count is a whole number between least and most.
+func count[T int | int64](least, most int64, field func(*values) *T) kind {
+	k := number[int64](func(text string) (T, error) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("invalid number %q: use %d to %d", text, least, most)
+		}
+		return T(n), nil
+	}, field)
+	k.bounds = fmt.Sprintf("%d to %d", least, most)
+	return k
+}
+
+// atLeast is a whole number that is 0, for the default, or least or more; below it no
+// box could start, as package sandbox says.
+func atLeast[T int | int64](least int64, field func(*values) *T, problem, next string) kind {
+	k := number[int64](func(text string) (T, error) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("invalid number %q: use %d or more", text, least)
+		case n != 0 && n < least:
+			return 0, advice{errors.New(problem), next}
+		}
+		return T(n), nil
+	}, field)
+	k.bounds = fmt.Sprintf("%d or more", least)
+	return k
+}
+
+// processes is how many run in a box.
+func processes() kind {
+	return atLeast(32, func(v *values) *int64 { return &v.verify.Limits.PIDs }, "too few for any program", "use 32 or more")
+}
+
+// smokeSeconds is how long the smoke test watches.
+func smokeSeconds() kind {
+	return atLeast(1, func(v *values) *int { return &v.verify.Smoke.Seconds }, "below 0", "use a number above 0")
+}
+
+// processors is how many a box gets.
+func processors() kind {
+	k := number[float64](func(text string) (float64, error) {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f > 0 && f <= 1<<10) { // also refuses NaN
+			return 0, fmt.Errorf("invalid number of processors %q", text)
+		}
+		return f, nil
+	}, func(v *values) *float64 { return &v.verify.Limits.CPUs })
+	k.bounds = "above 0, up to 1024"
+	return k
+}
+
+// money is an amount in whole units of the currency of the prices.
+func money(field func(*values) *llm.Money) kind {
+	k := number[float64](func(text string) (llm.Money, error) {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f >= 0 && f <= 1e9) { // also refuses NaN
+			return 0, fmt.Errorf("invalid amount %q: use e.g. 0.50", text)
+		}
+		// Less than a millionth would become no cap at all.
+		amount := llm.Money(f * 1e6)
+		if f > 0 && amount == 0 {
+			return 0, fmt.Errorf("invalid amount %q: less than a millionth", text)
+		}
+		return amount, nil
+	}, field)
+	k.bounds = "0 to 1000000000"
+	return k
+}
+
+// size is a number of bytes, with a unit or without.
+func size(field func(*values) *int64) kind {
+	k := number[any](parseBytes, field)
+	k.bounds = "1 or more, as 512MiB"
+	// A size is a number or a text; TOML has no type for either.
+	k.write = func(name string, v any) (string, error) {
+		switch v := v.(type) {
+		case nil:
+			return "", nil
+		case string:
+			return v, nil
+		case int64:
+			return writeNumber[int64](name, v)
+		}
+		return "", fmt.Errorf("%s: use a number of bytes or a string such as \"512MiB\"", name)
+	}
+	return k
+}
+
+// memory is that of a box.
+func memory() kind {
+	const least = 16 << 20 // as package sandbox says
+	k := size(func(v *values) *int64 { return &v.verify.Limits.Memory })
+	read := k.set
+	k.set = func(v *values, text string) error {
+		err := read(v, text)
+		if err == nil && v.verify.Limits.Memory < least {
+			err = advice{errors.New("too little for any program"), "use 16MiB or more"}
+		}
+		return err
+	}
+	k.bounds = "16MiB or more"
+	return k
+}
+
+// choice is one of the words.
+func choice(words []string, set func(*values, string)) kind {
+	k := text(func(v *values, text string) error {
+		if !slices.Contains(words, text) {
+			return fmt.Errorf("invalid value %q: use %s", text, strings.Join(words, " or "))
+		}
+		set(v, text)
+		return nil
+	})
+	k.bounds = strings.Join(words, " or ")
+	return k
+}
+
+// testChoice is which tests are run.
+func testChoice() kind {
+	return choice([]string{"all", "affected"},
+		func(v *values, t string) { v.verify.AffectedTests = t == "affected" })
+}
+
+// expiry is what follows when nobody answers a question.
+func expiry() kind {
+	return choice([]string{"proceed", "stop"}, func(*values, string) {})
+}
+
+// command is arguments, or a text for the shell.
+func command() kind {
+	return kind{
+		toml: reflect.TypeFor[any](),
+		write: func(name string, v any) (string, error) {
+			args, err := commandArgs(name, v)
+			if len(args) == 0 {
+				return "", err
+			}
+			return formatList(args), nil
+		},
+		set: func(v *values, text string) error { v.verify.Smoke.Command = ParseList(text); return nil },
+	}
+}
+
+// environment is variables by name. Whoever reads it over a shoulder learns which there
+// are, not what they hold.
+func environment() kind {
+	return kind{
+		toml: reflect.TypeFor[map[string]string](),
+		write: func(_ string, v any) (string, error) {
+			if len(v.(map[string]string)) == 0 {
+				return "", nil
+			}
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
+		set: func(v *values, text string) error { return json.Unmarshal([]byte(text), &v.verify.Smoke.Env) },
+		shown: func(text string) string {
+			var env map[string]string
+			if json.Unmarshal([]byte(text), &env) != nil {
+				return text
+			}
+			names := make([]string, 0, len(env))
+			for n := range env {
+				names = append(names, n)
+			}
+			slices.Sort(names)
+			return formatList(names)
+		},
+		secrets: environmentSecrets,
+	}
+}
+
+// priceList is prices by the names of models, as one text: it has no place on a command
+// line.
+func priceList() kind {
+	return kind{
+		toml: reflect.TypeFor[llm.Prices](),
+		write: func(_ string, v any) (string, error) {
+			if len(v.(llm.Prices)) == 0 {
+				return "", nil
+			}
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
+		set: func(_ *values, text string) error { return json.Unmarshal([]byte(text), &llm.Prices{}) },
+	}
+}
+
+// gateList is gates of the workspace's own.
+func gateList() kind {
+	return kind{
+		toml:  reflect.TypeFor[[]gateConfig](),
+		write: func(_ string, v any) (string, error) { return gatesText(v.([]gateConfig)) },
+		set:   func(v *values, text string) (err error) { v.verify.Gates, err = parseGates(text); return err },
+		merge: addGates,
+	}
+}
+
+// databaseURL is the address of a Postgres.
+func databaseURL() kind {
+	k := text(func(_ *values, text string) error {
+		if err := checkDatabaseURL(text); text != "" && err != nil {
+			return advice{err, "use postgres://user:password@host:5432/database"}
+		}
+		return nil
+	})
+	k.shown, k.secrets = maskPassword, urlPassword
+	return k
+}
+
+// checkDatabaseURL reports a URL that cannot be one, without repeating
+// it: it may hold a password.
+func checkDatabaseURL(text string) error {
+	// The parser's error repeats the text, password and all.
+	u, err := url.Parse(text)
+	if err != nil {
+		return errors.New("not a URL")
+	}
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return errors.New("the scheme is not postgres")
+	}
+	return nil
+}
+
+// address is a host or a URL where a vendor answers.
+func address() kind {
+	k := text(nil)
+	k.shown, k.secrets = maskHost, urlPassword
+	return k
+}
+
+// keyList is credentials, with commas between as in the environment.
+func keyList() kind {
+	return kind{
+		toml:  reflect.TypeFor[[]string](),
+		write: func(_ string, v any) (string, error) { return strings.Join(v.([]string), ","), nil },
+		shown: keyIDs,
+		// A list that cannot be read was refused, or is of no use to anybody here.
+		secrets: func(_, text string) []llm.Key { keys, _ := llm.ParseKeys(text); return keys },
+	}
+}

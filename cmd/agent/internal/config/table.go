@@ -1,0 +1,193 @@
+// Package config decides what holds for a command: flags, the environment, the
+// workspace's agent.toml, the user's own file, defaults.
+//
+// It owns the table of what can be configured, one row a setting, from which both
+// files, the flags, the environment, `agent config` and the documents are made; and the
+// rule that a workspace may tighten what holds without it and never widen it. What
+// is wrong anywhere is an error, in every command. It connects to nothing.
+package config
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/vendors"
+	"agent/verify/policy"
+)
+
+// A Setting is one value that can be configured: by its flag, in the environment, in
+// the workspace's file, in the user's file, or not at all. The first of these that has
+// it wins. A value is text in every layer; its kind gives it a type.
+type Setting struct {
+	Name    string // also its key in a file, where file names no other
+	Flag    string // "" for none
+	Env     string // several with space between: the first that is set
+	Default string // what holds when nobody sets it; a box, not this package, applies that of an owned one
+	About   string // one line of help
+
+	scope scope
+	kind  kind
+	// owned says that the package which takes the value has the default: it is left
+	// zero here, so that records show what somebody asked for.
+	owned bool
+	held  string // of an owned one, what holds without it where Default says so in words
+	usage string // help of the flag, about one command
+	short string // the flag's short name
+	file  string // its key in a file, "" for Name
+}
+
+// A scope says who may set a value in a file, and what a workspace's file may do.
+type scope string
+
+const (
+	noFile    scope = "no file"    // for one command, or for a process
+	userOnly  scope = "no"         // the user's own file: whoever can commit to a workspace must not decide it
+	free      scope = "yes"        // it decides what is proved, and a person sees it in the result
+	lower     scope = "lower"      // a number, which bounds what untrusted code gets
+	switchOff scope = "switch off" // only the user may switch it on
+	add       scope = "add to it"  // the user's own stays
+	leaveOut  scope = "leave out"  // of the user's own
+)
+
+// MaxAttempts bounds the requests for one question.
+const MaxAttempts = 16
+
+// maxCandidates bounds what is asked for at once: as many boxes wait for the
+// candidates as a pool holds, see sandbox.PoolConfig.
+const maxCandidates = 64
+
+// Table lists every setting, in the order of printing.
+func Table() []Setting { return table }
+
+// table is the settings of the vendors that there are.
+var table = rows(vendors.All())
+
+// rows returns the table: a new setting is one row of it, and a field of values that
+// its kind fills.
+func rows(list []llm.Vendor) []Setting {
+	all := append(general(), budget()...)
+	for _, v := range list {
+		for _, s := range v.Settings {
+			all = append(all, vendorRow(v, s))
+		}
+	}
+	return all
+}
+
+// general is what holds for every command.
+func general() []Setting {
+	return []Setting{
+		{Name: "workspace", Flag: "workspace", Env: "AGENT_WORKSPACE", Default: ".", About: "the directory that is worked on",
+			scope: noFile, kind: text(nil), usage: "work on `DIR`", short: "w"},
+		{Name: "database_url", Env: "AGENT_DATABASE_URL", About: "the Postgres that keeps the record; empty: the agent's own container",
+			scope: userOnly, kind: databaseURL()},
+		{Name: "yes", Flag: "yes", Env: "AGENT_YES", Default: "false", About: "promote what passed without asking",
+			scope: noFile, kind: toggle(nil), usage: "write what passed without asking", short: "y"},
+		{Name: "no_promote", Flag: "no-promote", Env: "AGENT_NO_PROMOTE", Default: "false", About: "prove only",
+			scope: noFile, kind: toggle(nil), usage: "prove only, write nothing"},
+		{Name: "json", Flag: "json", Env: "AGENT_JSON", Default: "false", About: "print results as JSON",
+			scope: noFile, kind: toggle(nil), usage: "print one JSON document"},
+		{Name: "allow", Flag: "allow", Env: "AGENT_ALLOW", Default: "[]", About: "kinds of change approved in advance",
+			scope: userOnly, kind: list(nil), usage: "approve changes of this `KIND` (" + strings.Join(policy.Kinds(), ", ") + ") in advance; may be repeated"},
+		{Name: "protect.paths", Default: "[]", About: "patterns of paths that need an approval of their own (--allow protected)",
+			scope: add, kind: protectedPaths()},
+		{Name: "exclude", Env: "AGENT_EXCLUDE", Default: "[]", About: "patterns left out of the snapshot", scope: free, kind: list(nil)},
+		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate but smoke",
+			scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},
+		{Name: "limits.memory", Env: "AGENT_MEMORY", About: "memory of a box; empty: 1 GiB and the size of /work",
+			scope: lower, kind: memory(), owned: true, held: "1280MiB"},
+		{Name: "limits.cpus", Env: "AGENT_CPUS", Default: "2", About: "processors of a box", scope: lower, kind: processors(), owned: true},
+		{Name: "limits.pids", Env: "AGENT_PIDS", Default: "256", About: "processes in a box", scope: lower, kind: processes(), owned: true},
+		{Name: "runtime", Env: "AGENT_RUNTIME", About: "runtime of the boxes, as runsc; auto: runsc if the engine has it; empty: the engine's own",
+			scope: userOnly, kind: text(func(v *values, t string) error { v.verify.Runtime = t; return nil }), owned: true},
+		{Name: "smoke.command", Default: "[]", About: "how the smoke test starts the program; empty: found by convention",
+			scope: free, kind: command(), owned: true},
+		{Name: "smoke.seconds", Default: "10", About: "how long the smoke test watches", scope: lower, kind: smokeSeconds(), owned: true},
+		{Name: "smoke.ready", About: "path, port:N/path or text that shows the program is up; empty: an answer to /",
+			scope: free, kind: text(func(v *values, t string) error { v.verify.Smoke.Ready = t; return v.verify.Smoke.Check() }), owned: true},
+		{Name: "smoke.env", Default: "{}", About: "environment of the smoke test", scope: free, kind: environment(), owned: true},
+		{Name: "tests.run", Default: "all", About: "all: those that the patch can affect first; affected: these packages alone",
+			scope: free, kind: testChoice(), owned: true},
+		{Name: "dependencies.install", Flag: "no-install", Env: "AGENT_INSTALL", Default: "true",
+			About: "install what the workspace depends on, once for each state of its lock files",
+			scope: switchOff, kind: toggle(nil),
+			usage: "skip dependency installation, as AGENT_INSTALL=false does; otherwise what the lock files list is installed once, in an image"},
+		{Name: "dependencies.scripts", Env: "AGENT_INSTALL_SCRIPTS", Default: "false", About: "let packages run code of their own while they are installed",
+			scope: switchOff, kind: toggle(nil)},
+		{Name: "record.files", Env: "AGENT_RECORD_FILES", Default: "true", About: "keep the files that a run saw in the record, so that it can be replayed",
+			scope: switchOff, kind: toggle(func(v *values) *bool { return &v.keep.Files })},
+		{Name: "record.bytes", Env: "AGENT_RECORD_BYTES", Default: "256MiB", About: "keep none of a workspace that is larger",
+			scope: noFile, kind: size(func(v *values) *int64 { return &v.keep.Bytes })},
+		{Name: "egress.allow", Env: "AGENT_EGRESS", Default: "[]",
+			About: "hosts that the smoke test, the tests and gates of the workspace's own may reach, with a port or 443 and 80; a workspace only leaves out",
+			scope: leaveOut, kind: hosts(), owned: true},
+		{Name: "gate", Default: "[]", About: "gates of the workspace's own, after the built-in ones", scope: add, kind: gateList(), owned: true},
+	}
+}
+
+// budget is which models are asked, and how much of them. The caps that have a default
+// keep a run from going on for ever; money is capped only by who gives prices. Where
+// models are asked has no place in a workspace's file: whoever can commit there could
+// have the code sent elsewhere, or at another price.
+func budget() []Setting {
+	return []Setting{
+		{Name: "model", Flag: "model", Env: "AGENT_MODEL", Default: "[]", About: "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultModels(),
+			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (" + modelForms("%s/…", ", ") + "); more of them are fallbacks, in order"},
+		{Name: "candidates", Flag: "candidates", Env: "AGENT_CANDIDATES", Default: "1", About: "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates),
+			scope: userOnly, kind: count(1, maxCandidates, func(v *values) *int { return &v.candidates }),
+			usage: "ask for `N` different changes, take the best (1 to " + strconv.Itoa(maxCandidates) + ")"},
+		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever",
+			scope: userOnly, kind: countdown()},
+		{Name: "expiry", Env: "AGENT_EXPIRY", Default: "proceed",
+			About: "when the countdown ends: proceed with what passed and needs no approval of its own, or stop; a proposed feature is kept either way",
+			scope: userOnly, kind: expiry()},
+		{Name: "budget.cost", Flag: "max-cost", Env: "AGENT_MAX_COST", Default: "0", About: "cap on what a run, or a loop as a whole, spends, in the currency of the prices; 0: none",
+			scope: lower, kind: money(func(v *values) *llm.Money { return &v.limits.RunCost }), usage: "spend at most `AMOUNT`, in the currency of the prices"},
+		{Name: "budget.day_cost", Env: "AGENT_MAX_DAY_COST", Default: "0", About: "cap on what all runs spend since midnight UTC; 0: none",
+			scope: lower, kind: money(func(v *values) *llm.Money { return &v.limits.DayCost })},
+		{Name: "budget.tokens", Flag: "max-tokens", Env: "AGENT_MAX_TOKENS", Default: "2000000", About: "cap on the tokens of a run, or of a loop as a whole; 0: none",
+			scope: lower, kind: count(0, 1e15, func(v *values) *int64 { return &v.limits.Tokens }), usage: "use at most `N` tokens"},
+		{Name: "budget.requests", Flag: "max-requests", Env: "AGENT_MAX_REQUESTS", Default: "100", About: "cap on the requests of a run, or of a loop as a whole",
+			scope: lower, kind: count(1, 1e6, func(v *values) *int { return &v.limits.Requests }), usage: "make at most `N` requests"},
+		{Name: "budget.time", Flag: "max-time", Env: "AGENT_MAX_TIME", Default: "1h0m0s", About: "cap on the time that a run, or a loop as a whole, spends in requests",
+			scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.RunTime }), usage: "maximum `TIME` spent waiting for models (e.g. 10m)"},
+		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request",
+			scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
+		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request",
+			scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
+		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*", scope: userOnly, kind: priceList()},
+	}
+}
+
+// vendorRow is a setting of a vendor. Where models answer is looked at when one is
+// asked: a host that is wrong must not keep anybody from an undo.
+func vendorRow(v llm.Vendor, s llm.Setting) Setting {
+	row := Setting{Name: v.Name + "." + s.Name, Env: s.Env, Default: s.Default, About: s.About, scope: userOnly}
+	if s.File != "" {
+		row.file = v.Name + "." + s.File
+	}
+	switch s.Kind {
+	case llm.KeyList:
+		row.kind = keyList()
+	case llm.Address:
+		row.kind = address()
+	case llm.ContextTokens:
+		row.kind = count[int](1024, 1e7, nil)
+	}
+	return row
+}
+
+// defaultModels says which models are asked when the user names none.
+func defaultModels() string {
+	var parts []string
+	for _, v := range vendors.All() {
+		name := v.Name + "/" + v.Model
+		if _, keyed := v.Setting(llm.KeyList); keyed {
+			name += " when there is a key"
+		}
+		parts = append(parts, name)
+	}
+	return strings.Join(parts, ", then ")
+}

@@ -1,0 +1,22 @@
+package gemini
+
+import "agent/orchestrator/llm"
+
+// Row returns what the product knows of Gemini.
+func Row() llm.Vendor {
+	return llm.Vendor{
+		Name: Vendor, Title: "Gemini", Model: "gemini-2.5-flash",
+		Setup: "put a key in GEMINI_API_KEYS",
+		Settings: []llm.Setting{
+			{
+				Kind: llm.KeyList, Name: "keys", File: "api_keys", Env: "GEMINI_API_KEYS GEMINI_API_KEY",
+				About: "keys of Gemini, with commas between; shown by their IDs",
+			},
+			{
+				Kind: llm.Address, Name: "base_url", Env: "GEMINI_BASE_URL",
+				About: "a compatible endpoint in Google's place", Next: "use https://HOST",
+			},
+		},
+		Open: func(address string) (llm.Provider, error) { return New(Options{BaseURL: address}) },
+	}
+}
