@@ -40,7 +40,7 @@
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        what manifests and lock files of packages list; pure
-//	sandbox/workspace/git         the repository that a directory is in, and what git ignores there
+//	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
@@ -54,8 +54,8 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm,
-// agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
+// in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm
+// and agent import nothing of ours; forge knows git, workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees
