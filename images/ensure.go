@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/client/llb"
@@ -184,10 +185,10 @@ func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.Sta
 		return nil, err
 	}
 	var args []string
-	for _, tool := range sortedKeys(r.Tools) {
+	for _, tool := range slices.Sorted(maps.Keys(r.Tools)) {
 		args = append(args, tool, r.Tools[tool])
 	}
-	args = append(append(args, "--"), sortedKeys(r.Packages)...)
+	args = append(append(args, "--"), slices.Sorted(maps.Keys(r.Packages))...)
 	run := root
 	for _, env := range r.Env {
 		name, value, _ := strings.Cut(env, "=")

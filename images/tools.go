@@ -2,8 +2,10 @@ package images
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/client/llb"
@@ -99,7 +101,7 @@ func (r *recipe) archivesFor(arch string) ([]archive, error) {
 	for _, a := range picked {
 		delete(others, a.Name)
 	}
-	for _, name := range sortedKeys(others) {
+	for _, name := range slices.Sorted(maps.Keys(others)) {
 		return nil, fmt.Errorf("the %s image has no %s for %s, but for %s: use an engine on such a machine",
 			r.name, name, arch, others[name])
 	}
@@ -143,7 +145,7 @@ func (r *recipe) addArchives(root llb.State, registry string, archives []archive
 			llb.Filename(a.Name+".tgz"), llb.WithCustomName(r.stepName("fetch "+a.url(registry))))
 		opts = append(opts, llb.AddMount("/media/"+a.Name, src, llb.Readonly))
 		args = append(args, a.Name)
-		for _, link := range sortedKeys(a.Bin) {
+		for _, link := range slices.Sorted(maps.Keys(a.Bin)) {
 			args = append(args, link+"="+a.Bin[link])
 		}
 		args = append(args, "--")

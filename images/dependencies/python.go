@@ -1,7 +1,8 @@
-package images
+package dependencies
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -29,23 +30,23 @@ type pythonWants struct {
 	constraints  []string
 	seen         map[string]bool // files that were read
 	hashed       bool
-	d            *Dependencies
+	d            *Set
 }
 
 // readPython finds the requirements of every file. Those with the digests of a lock file stand for the
 // pyproject.toml beside them, since pip wants a digest for everything or for nothing.
-func (d *Dependencies) readPython(files map[string][]byte) {
+func (d *Set) readPython(files map[string][]byte) {
 	// One place for all of them, because one run of the tests imports from all:
 	// projects that want two versions of a package cannot be tested together,
 	// and pip says so.
 	w := &pythonWants{files: files, seen: map[string]bool{}, d: d}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Ext(name) == ".txt" && strings.HasPrefix(path.Base(name), "requirements") || path.Base(path.Dir(name)) == "requirements" {
 			w.read(name, &w.requirements)
 		}
 	}
 	w.pipenv()
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "pyproject.toml" && !w.hashed {
 			w.project(name)
 		}
@@ -55,7 +56,7 @@ func (d *Dependencies) readPython(files map[string][]byte) {
 	}
 	d.add(requirementsFile, text(w.requirements))
 	d.add(constraintsFile, text(w.constraints))
-	d.steps = append(d.steps, installStep{"pip", "."})
+	d.steps = append(d.steps, step{"pip", "."})
 }
 
 // text is a sorted file of lines, each once.
@@ -169,22 +170,22 @@ func (p pyproject) wants() []string {
 	// Extras and groups that are for something else, as for its documentation,
 	// are often large and never imported by a test.
 	list := slices.Clone(p.Project.Dependencies)
-	for _, name := range sortedKeys(p.Project.Optional) {
+	for _, name := range slices.Sorted(maps.Keys(p.Project.Optional)) {
 		if forTests(name) {
 			list = append(list, p.Project.Optional[name]...)
 		}
 	}
-	for _, name := range sortedKeys(p.Groups) {
+	for _, name := range slices.Sorted(maps.Keys(p.Groups)) {
 		for _, item := range p.Groups[name] {
 			if text, ok := item.(string); ok && forTests(name) {
 				list = append(list, text)
 			}
 		}
 	}
-	poetry := sortedKeys(p.Tool.Poetry.Dependencies)
-	for _, name := range sortedKeys(p.Tool.Poetry.Group) {
+	poetry := slices.Sorted(maps.Keys(p.Tool.Poetry.Dependencies))
+	for _, name := range slices.Sorted(maps.Keys(p.Tool.Poetry.Group)) {
 		if forTests(name) {
-			poetry = append(poetry, sortedKeys(p.Tool.Poetry.Group[name].Dependencies)...)
+			poetry = append(poetry, slices.Sorted(maps.Keys(p.Tool.Poetry.Group[name].Dependencies))...)
 		}
 	}
 	return append(list, slices.DeleteFunc(poetry, func(name string) bool { return name == "python" })...)
@@ -237,7 +238,7 @@ func pinned(content []byte) []string {
 		versions[p.Name] = append(versions[p.Name], p.Version)
 	}
 	var list []string
-	for _, name := range sortedKeys(versions) {
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		line := fmt.Sprintf("%s==%s", name, versions[name][0])
 		if len(versions[name]) == 1 && requirement.MatchString(line) {
 			list = append(list, line)

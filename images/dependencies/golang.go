@@ -1,6 +1,7 @@
-package images
+package dependencies
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -12,13 +13,13 @@ var requires = regexp.MustCompile(`(?m)^\s*require\b`)
 
 // readGo finds the modules whose requirements are downloaded. Those below a go.work are its own; those with a vendor
 // directory bring what they need.
-func (d *Dependencies) readGo(files map[string][]byte) {
+func (d *Set) readGo(files map[string][]byte) {
 	// Only whether there is anything to download is decided here. The files
 	// themselves are Go's to read, which is made for hostile ones: it opens no
 	// connection but to the proxy, takes nothing whose sum is wrong, and runs
 	// nothing.
 	var work, roots []string
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		_, vendored := files[path.Join(dir, "vendor/modules.txt")]
 		switch path.Base(name) {
@@ -34,7 +35,7 @@ func (d *Dependencies) readGo(files map[string][]byte) {
 		return
 	}
 	// All of them, since one module may stand in for what another one requires.
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if base := path.Base(name); strings.HasPrefix(base, "go.") {
 			d.add(path.Join("go", name), files[name])
 		}
@@ -43,8 +44,8 @@ func (d *Dependencies) readGo(files map[string][]byte) {
 	// no proxy has.
 	for _, dir := range append(work, roots...) {
 		within := slices.ContainsFunc(work, func(w string) bool { return below(dir, w) })
-		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, installStep{"go", dir}) {
-			d.steps = append(d.steps, installStep{"go", dir})
+		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, step{"go", dir}) {
+			d.steps = append(d.steps, step{"go", dir})
 		}
 	}
 }

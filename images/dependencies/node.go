@@ -1,4 +1,4 @@
-package images
+package dependencies
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ const registryPlaceholder = "https://registry.invalid"
 
 // readNode finds the directories in which Node packages are installed: those with a lock file, below none
 // of these the roots of workspaces, and below none of either those whose package.json alone asks for something.
-func (d *Dependencies) readNode(files map[string][]byte) {
+func (d *Set) readNode(files map[string][]byte) {
 	var roots []string
 	spaces := nodeSpaces(files)
 	for _, s := range spaces {
@@ -45,7 +45,7 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 	}
 	// First those with a lock file: the members of a workspace have none of
 	// their own, and are installed with the whole.
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" {
 			roots = append(roots, path.Dir(name))
 		}
@@ -60,7 +60,7 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 		}
 	}
 	roots = append(roots, tops...)
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if dir := path.Dir(name); path.Base(name) == "package.json" && free(dir) && lists(files[name], nil) {
 			roots = append(roots, dir)
 		}
@@ -71,10 +71,10 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 			d.notef("the packages of %s are not installed: %v", path.Join(root, "package.json"), err)
 			continue
 		}
-		// A place inside another one brings some files twice.
-		for _, f := range part.files {
-			if !f.mode.IsDir() && !slices.ContainsFunc(d.files, func(g memFile) bool { return g.path == f.path }) {
-				d.add(f.path, f.content)
+		// A place inside another one brings some files twice: the first counts.
+		for name, content := range part.files {
+			if _, ok := d.files[name]; !ok {
+				d.add(name, content)
 			}
 		}
 		d.steps = append(d.steps, part.steps...)
@@ -102,7 +102,7 @@ func below(dir, root string) bool {
 }
 
 // readNodeRoot gathers what installing in one directory takes.
-func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Dependencies, err error) {
+func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Set, err error) {
 	// Without a lock file what is installed is of the day on which it was. The
 	// image keeps it until the manifest changes, so that two runs see the same.
 	lock := lockIn(files, root)
@@ -114,7 +114,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	case kind == "":
 		kind = "npm-unlocked"
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		if path.Base(name) != "package.json" || !below(dir, root) {
 			continue
@@ -134,7 +134,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		part.node = append(part.node, dir)
 	}
 	if !asks {
-		return Dependencies{}, nil
+		return Set{}, nil
 	}
 	if lock.kind != "" {
 		content, err := cleanLock(lock, files[path.Join(root, lock.file)])
@@ -150,7 +150,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		}
 		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
 	}
-	part.steps = []installStep{{kind, root}}
+	part.steps = []step{{kind, root}}
 	return part, nil
 }
 
@@ -207,7 +207,7 @@ func cleanSpecs(list any) error {
 	// text is for the package manager to complain about.
 	switch list := list.(type) {
 	case map[string]any:
-		for _, name := range sortedKeys(list) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if err := cleanSpecs(list[name]); err != nil {
 				return fmt.Errorf("%q %w", name, err)
 			}
@@ -285,7 +285,7 @@ func cleanNpm(value any) error {
 	case map[string]any:
 		// A link leads to a directory of the workspace, by its path.
 		linked := value["link"] == true
-		for _, key := range sortedKeys(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			text, isText := value[key].(string)
 			switch {
 			case key == "resolved" && isText && !linked && !strings.HasPrefix(text, "file:"):
@@ -313,7 +313,7 @@ func cleanNpm(value any) error {
 // cleanLists is for a field that lists names and versions, or, in old lock files, whole packages.
 func cleanLists(list any) error {
 	packages, _ := list.(map[string]any)
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		var err error
 		switch p := packages[name].(type) {
 		case string:

@@ -1,4 +1,4 @@
-package images
+package dependencies
 
 import (
 	"maps"
@@ -23,7 +23,7 @@ var memberName = regexp.MustCompile(`^(@[a-zA-Z0-9~_-][\w.~-]*/)?[a-zA-Z0-9~_-][
 // nodeSpaces finds the workspaces of Node, by their roots. One inside another one comes after it.
 func nodeSpaces(files map[string][]byte) []nodeSpace {
 	var spaces []nodeSpace
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		root := path.Dir(name)
 		if path.Base(name) != "package.json" || inModules(name) {
 			continue
@@ -81,7 +81,7 @@ func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 			in = append(in, re)
 		}
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		matches := func(re *regexp.Regexp) bool { return re.MatchString(name) }
 		if inModules(name) || path.Dir(name) == s.root || !slices.ContainsFunc(in, matches) || slices.ContainsFunc(out, matches) {
 			continue
@@ -151,7 +151,7 @@ func asked(content []byte) (names []string) {
 	}
 	for _, field := range npmLists[:3] {
 		list, _ := fields[field].(map[string]any)
-		names = append(names, sortedKeys(list)...)
+		names = append(names, slices.Sorted(maps.Keys(list))...)
 	}
 	return names
 }

@@ -1,15 +1,14 @@
 package images
 
 import (
+	"agent/images/dependencies"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,21 +20,9 @@ import (
 	"github.com/tonistiigi/fsutil"
 )
 
-// Where what is installed lies in an image, and where a box has the workspace.
-const (
-	installedDir = "/deps"
-	workDir      = "/work"
-)
-
 // installer is the user who installs, the images' own: no box has it, so that what
 // is installed is nobody's who runs there.
 const installer = "10001:10001"
-
-// The bounds of what is read of a workspace to install from.
-const (
-	MaxDependencyFile  = 32 << 20 // bytes of one file
-	maxDependencyFiles = 2000
-)
 
 // installTime bounds one installation. A registry that does not answer is noticed in seconds; this is for one
 // that sends for ever.
@@ -82,127 +69,16 @@ func (h host) market() (market, error) {
 	return m, nil
 }
 
-// Dependencies is what a workspace wants to have installed, made from its manifests and lock files by
-// ReadDependencies.
-//
-// It is a value to compare and to hand to Install; what it holds of the
-// workspace's bytes has been read and written anew, or it is plain text with
-// no meaning but names, versions and digests.
-type Dependencies struct {
-	// Scripts says that packages may run code of theirs while they are installed.
-	Scripts bool
-	// Notes tell people what was left out, and why.
-	Notes []string
-
-	steps []installStep
-	files memTree
-	// Directories with a package.json below a place where Node packages are installed, "." for the root.
-	node []string
-	// Packages of the workspace by the path where others of it look for them; see nodeSpace.
-	members map[string]string
-}
-
-// An installStep is one run of a package manager.
-type installStep struct {
-	kind string // npm, pnpm, yarn, pip, go
-	root string // directory in the workspace; "." for pip, which installs for all at once
-}
-
-// Empty reports whether there is nothing to install.
-func (d Dependencies) Empty() bool { return len(d.steps) == 0 }
-
-// Uninstalled leaves of d what takes no registry: that packages of a workspace find each other.
-func (d Dependencies) Uninstalled() Dependencies { return Dependencies{members: d.members} }
-
-// Equal reports whether the same is to be installed, and to be found by the same names.
-func (d Dependencies) Equal(other Dependencies) bool {
-	return d.Scripts == other.Scripts && slices.Equal(d.steps, other.steps) && d.files.Digest() == other.files.Digest() && maps.Equal(d.links(), other.links())
-}
-
-// Managers names the package managers that install, each once.
-func (d Dependencies) Managers() []string {
-	var names []string
-	for _, s := range d.steps {
-		name, _, _ := strings.Cut(s.kind, "-")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// notef remembers something for people.
-func (d *Dependencies) notef(format string, args ...any) {
-	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
-}
-
-// DependencyFile reports whether the file at p takes part in what is installed. Of the settings files of
-// package managers none does: a workspace must not choose where packages come from.
-func DependencyFile(p string) bool {
-	// Names are compared as the package managers do it, case and all.
-	base := path.Base(p)
-	switch base {
-	case "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock",
-		"pyproject.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
-		return true
-	case "modules.txt":
-		// Only that it is there counts.
-		return path.Base(path.Dir(p)) == "vendor"
-	}
-	text := path.Ext(p) == ".txt"
-	return text && (strings.HasPrefix(base, "requirements") || strings.HasPrefix(base, "constraints") || path.Base(path.Dir(p)) == "requirements")
-}
-
-// ReadDependencies finds out what is to be installed from the files of a workspace that DependencyFile
-// names. What is kept of them are names and versions: everything that could lead an installer elsewhere, or
-// make it run something, is left out and noted.
-func ReadDependencies(files map[string][]byte) Dependencies {
-	d := Dependencies{members: map[string]string{}}
-	// Each file costs a comparison with each other one; no workspace that a
-	// person made comes near.
-	if len(files) > maxDependencyFiles {
-		d.notef("nothing is installed: the workspace has %d manifests and lock files, and at most %d are read", len(files), maxDependencyFiles)
-		return d
-	}
-	d.readNode(files)
-	d.readPython(files)
-	d.readGo(files)
-	return d
-}
-
-// add puts a file where the installer finds it, with the directories above
-// it: the receiving side of a transfer wants parents first.
-func (d *Dependencies) add(name string, content []byte) {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if slices.ContainsFunc(d.files, func(f memFile) bool { return f.path == dir }) {
-			break
-		}
-		d.files = append(d.files, memFile{path: dir, mode: fs.ModeDir | 0o755})
-	}
-	d.files = append(d.files, memFile{path: name, content: content, mode: 0o444})
-}
-
-// digest identifies what is installed: from what, where from, by which tools.
-func (d Dependencies) digest(toolchain Image, m market) (string, error) {
+// installDigest identifies what is installed: from what, where from, by which tools.
+func installDigest(d dependencies.Set, toolchain Image, m market) (string, error) {
 	script, err := specs.ReadFile(dependenciesStep)
 	if err != nil {
 		return "", err
 	}
-	// In one order, whichever language's files were read first.
-	slices.SortFunc(d.files, func(a, b memFile) int { return strings.Compare(a.path, b.path) })
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
-	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.args(), d.files.Digest(), d.links(), m.registry, m.index, m.proxy, m.sums})
+	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), treeOf(d.Files()).Digest(), d.Links(), m.registry, m.index, m.proxy, m.sums})
 	return hash(key), err
-}
-
-// args are the steps as the script takes them.
-func (d Dependencies) args() []string {
-	var args []string
-	for _, s := range d.steps {
-		args = append(args, s.kind, s.root)
-	}
-	return args
 }
 
 // An InstallError says that what a workspace depends on could not be
@@ -246,15 +122,15 @@ const dependenciesStep = "steps/dependencies.sh"
 // Install returns the image of the toolchain with these dependencies below /deps, for Snapshot to stand
 // on: the toolchain itself for none. It is found by its digest, or built by one step with a network, in
 // which nothing of the workspace but names and versions takes part. The error of a step that fails is an *InstallError.
-func (b *Builder) Install(ctx context.Context, toolchain Image, d Dependencies) (Image, error) {
+func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	if d.Empty() {
-		return d.image(toolchain, market{})
+		return installed(d, toolchain, market{})
 	}
 	m, err := b.host.market()
 	if err != nil {
 		return Image{}, &InstallError{Err: err}
 	}
-	img, err := d.image(toolchain, m)
+	img, err := installed(d, toolchain, m)
 	if err != nil {
 		return Image{}, err
 	}
@@ -312,7 +188,7 @@ func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
 		}
 	}
 	var removed []string
-	for _, id := range sortedKeys(old) {
+	for _, id := range slices.Sorted(maps.Keys(old)) {
 		if used[old[id]] {
 			continue
 		}
@@ -326,27 +202,27 @@ func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
 }
 
 // Planned returns the image that Install would make, without an ID: what it would be called and what it would hold.
-func (b *Builder) Planned(toolchain Image, d Dependencies) (Image, error) {
+func (b *Builder) Planned(toolchain Image, d dependencies.Set) (Image, error) {
 	m, err := b.host.market()
 	if err != nil {
 		return Image{}, err
 	}
-	return d.image(toolchain, m)
+	return installed(d, toolchain, m)
 }
 
-// image is what is known of the image before it is built.
-func (d Dependencies) image(toolchain Image, m market) (Image, error) {
-	if d.Empty() && len(d.links()) == 0 {
+// installed is what is known of the image before it is built.
+func installed(d dependencies.Set, toolchain Image, m market) (Image, error) {
+	if d.Empty() && len(d.Links()) == 0 {
 		return toolchain, nil
 	}
 	if d.Empty() {
 		m = market{} // nothing is asked of one
 	}
-	digest, err := d.digest(toolchain, m)
+	digest, err := installDigest(d, toolchain, m)
 	if err != nil {
 		return Image{}, err
 	}
-	img := Image{Ref: "agent-deps:" + digest[:12], Versions: toolchain.Versions, Installed: digest, links: d.links()}
+	img := Image{Ref: "agent-deps:" + digest[:12], Versions: toolchain.Versions, Installed: digest, links: d.Links()}
 	if d.Empty() {
 		// There is nothing to build: what differs is in the snapshot.
 		img.ID, img.Ref = toolchain.ID, toolchain.Ref
@@ -368,7 +244,7 @@ func (b *Builder) findInstalled(ctx context.Context, img *Image) (bool, error) {
 }
 
 // install builds the image.
-func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d Dependencies, m market, labels map[string]string) error {
+func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, m market, labels map[string]string) error {
 	// Without a bound a registry that sends a byte a minute would hold the run
 	// and its workspace's lock for ever.
 	ctx, cancel := context.WithTimeoutCause(ctx, installTime, fmt.Errorf("nothing was installed within %s", installTime))
@@ -382,7 +258,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 		return err
 	}
 	source := "agent-dependencies"
-	mounts := map[string]fsutil.FS{source: newTreeFS(d.files), caSource: newTreeFS(m.ca)}
+	mounts := map[string]fsutil.FS{source: newTreeFS(treeOf(d.Files())), caSource: newTreeFS(m.ca)}
 	err = b.solve(ctx, ref, mounts, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+toolchain.Ref))
 		// As root, and without network: a place that the installer may write
@@ -398,11 +274,11 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 		// the image.
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
-		opts := append(d.environment(m), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
+		opts := append(installEnv(d, m), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
 			llb.User(installer), out)
-		root = step(root, "[dependencies] install", stepMark, string(script), d.args(), opts...).Root()
+		root = step(root, "[dependencies] install", stepMark, string(script), d.Steps(), opts...).Root()
 		return root, ocispecs.ImageConfig{
-			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: workDir, Labels: labels,
+			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels,
 		}, nil
 	})
 	// A run that was cancelled is not one whose packages are wrong.
@@ -416,28 +292,13 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d De
 	return failure
 }
 
-// environment is that of the installing step.
-func (d Dependencies) environment(m market) []llb.RunOption {
+// installEnv is the environment of the installing step.
+func installEnv(d dependencies.Set, m market) []llb.RunOption {
 	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": m.registry, "AGENT_PYPI": m.index, "GOPROXY": m.proxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts)}
 	maps.Copy(env, m.sums)
 	var opts []llb.RunOption
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		opts = append(opts, llb.AddEnv(name, env[name]))
 	}
 	return opts
-}
-
-// links says which directories of a workspace are to be links: to what is installed for them and, where an installer
-// has made no such links, to packages of the workspace. These lead to where a box has it, with the patch.
-func (d Dependencies) links() map[string]string {
-	links := make(map[string]string)
-	for at, dir := range d.members {
-		if from, _, _ := strings.Cut("/"+at, "/node_modules/"); !slices.Contains(d.node, path.Join(".", from)) {
-			links[at] = path.Join(workDir, dir)
-		}
-	}
-	for _, dir := range d.node {
-		links[path.Join(dir, "node_modules")] = path.Join(installedDir, "node", dir, "node_modules")
-	}
-	return links
 }
