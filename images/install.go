@@ -2,14 +2,13 @@ package images
 
 import (
 	"agent/images/dependencies"
+	"agent/images/registries"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,53 +30,15 @@ const installTime = 15 * time.Minute
 // labelDependencies is the digest of what an image's dependencies were installed from. A snapshot has it too.
 const labelDependencies = "agent.dependencies"
 
-// A market is where packages come from: the user's own settings, never the workspace's.
-type market struct {
-	sources
-	index string            // of Python's packages, a simple index
-	sums  map[string]string // what else Go reads: GOSUMDB and its kind
-}
-
-// market reads the settings that pip and Go read themselves, beside those for the toolchain. An address with a
-// password in it is refused for the same reason.
-func (h host) market() (market, error) {
-	src, err := h.sources()
-	if err != nil {
-		return market{}, err
-	}
-	// Without a proxy Go would open connections to whatever host a go.mod
-	// names, from the network of the machine that the engine runs on. Who
-	// wants that sets it.
-	if src.proxy == defaultProxy {
-		src.proxy = strings.TrimSuffix(defaultProxy, ",direct")
-	}
-	m := market{sources: src, sums: map[string]string{}}
-	// pip reads more files than this one; it is the one that its own command
-	// "pip config set" writes.
-	config := filepath.Join(first(h.getenv("XDG_CONFIG_HOME"), filepath.Join(h.getenv("HOME"), ".config")), "pip", "pip.conf")
-	m.index = first(h.getenv("PIP_INDEX_URL"), h.setting(config, "index-url"), "https://pypi.org/simple")
-	if u, err := url.Parse(m.index); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return market{}, errors.New("package index of Python: it is no https address, or has a password in it: set PIP_INDEX_URL to one such as https://pypi.org/simple")
-	}
-	// Which modules are checked against which database is the user's too: a
-	// private one is in none.
-	for _, name := range []string{"GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"} {
-		if v := h.getenv(name); v != "" {
-			m.sums[name] = v
-		}
-	}
-	return m, nil
-}
-
 // installDigest identifies what is installed: from what, where from, by which tools.
-func installDigest(d dependencies.Set, toolchain Image, m market) (string, error) {
+func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (string, error) {
 	script, err := specs.ReadFile(dependenciesStep)
 	if err != nil {
 		return "", err
 	}
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
-	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), treeOf(d.Files()).Digest(), d.Links(), m.registry, m.index, m.proxy, m.sums})
+	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), treeOf(d.Files()).Digest(), d.Links(), from.NPM, from.PyPI, from.GoProxy, from.GoSums})
 	return hash(key), err
 }
 
@@ -124,13 +85,13 @@ const dependenciesStep = "steps/dependencies.sh"
 // which nothing of the workspace but names and versions takes part. The error of a step that fails is an *InstallError.
 func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	if d.Empty() {
-		return installed(d, toolchain, market{})
+		return installed(d, toolchain, registries.Set{})
 	}
-	m, err := b.host.market()
+	from, err := b.host.ForWorkspace()
 	if err != nil {
 		return Image{}, &InstallError{Err: err}
 	}
-	img, err := installed(d, toolchain, m)
+	img, err := installed(d, toolchain, from)
 	if err != nil {
 		return Image{}, err
 	}
@@ -152,7 +113,7 @@ func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.S
 		return Image{}, err
 	}
 	labels[labelDependencies], labels[labelTaken] = img.Installed, time.Now().UTC().Format(time.RFC3339Nano)
-	if err := b.install(ctx, img.Ref, toolchain, d, m, labels); err != nil {
+	if err := b.install(ctx, img.Ref, toolchain, d, from, labels); err != nil {
 		return Image{}, err
 	}
 	if ok, err := b.findInstalled(ctx, &img); !ok {
@@ -203,22 +164,22 @@ func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
 
 // Planned returns the image that Install would make, without an ID: what it would be called and what it would hold.
 func (b *Builder) Planned(toolchain Image, d dependencies.Set) (Image, error) {
-	m, err := b.host.market()
+	from, err := b.host.ForWorkspace()
 	if err != nil {
 		return Image{}, err
 	}
-	return installed(d, toolchain, m)
+	return installed(d, toolchain, from)
 }
 
 // installed is what is known of the image before it is built.
-func installed(d dependencies.Set, toolchain Image, m market) (Image, error) {
+func installed(d dependencies.Set, toolchain Image, from registries.Set) (Image, error) {
 	if d.Empty() && len(d.Links()) == 0 {
 		return toolchain, nil
 	}
 	if d.Empty() {
-		m = market{} // nothing is asked of one
+		from = registries.Set{} // nothing is asked of one
 	}
-	digest, err := installDigest(d, toolchain, m)
+	digest, err := installDigest(d, toolchain, from)
 	if err != nil {
 		return Image{}, err
 	}
@@ -244,7 +205,7 @@ func (b *Builder) findInstalled(ctx context.Context, img *Image) (bool, error) {
 }
 
 // install builds the image.
-func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, m market, labels map[string]string) error {
+func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, from registries.Set, labels map[string]string) error {
 	// Without a bound a registry that sends a byte a minute would hold the run
 	// and its workspace's lock for ever.
 	ctx, cancel := context.WithTimeoutCause(ctx, installTime, fmt.Errorf("nothing was installed within %s", installTime))
@@ -258,7 +219,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		return err
 	}
 	source := "agent-dependencies"
-	mounts := map[string]fsutil.FS{source: newTreeFS(treeOf(d.Files())), caSource: newTreeFS(m.ca)}
+	mounts := map[string]fsutil.FS{source: newTreeFS(treeOf(d.Files())), caSource: newTreeFS(certificates(from))}
 	err = b.solve(ctx, ref, mounts, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+toolchain.Ref))
 		// As root, and without network: a place that the installer may write
@@ -274,7 +235,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		// the image.
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
-		opts := append(installEnv(d, m), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
+		opts := append(installEnv(d, from), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
 			llb.User(installer), out)
 		root = step(root, "[dependencies] install", stepMark, string(script), d.Steps(), opts...).Root()
 		return root, ocispecs.ImageConfig{
@@ -293,9 +254,9 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 }
 
 // installEnv is the environment of the installing step.
-func installEnv(d dependencies.Set, m market) []llb.RunOption {
-	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": m.registry, "AGENT_PYPI": m.index, "GOPROXY": m.proxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts)}
-	maps.Copy(env, m.sums)
+func installEnv(d dependencies.Set, from registries.Set) []llb.RunOption {
+	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": from.NPM, "AGENT_PYPI": from.PyPI, "GOPROXY": from.GoProxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts)}
+	maps.Copy(env, from.GoSums)
 	var opts []llb.RunOption
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		opts = append(opts, llb.AddEnv(name, env[name]))

@@ -2,6 +2,7 @@ package images
 
 import (
 	"agent/images/dependencies"
+	"agent/images/registries"
 	"archive/tar"
 	"archive/zip"
 	"bytes"
@@ -94,13 +95,13 @@ func index(t *testing.T) string {
 
 // from returns a builder whose user has these settings.
 func from(b *Builder, settings map[string]string) *Builder {
-	getenv := b.host.getenv
-	return &Builder{Guest: b.Guest, engine: b.engine, quiet: b.quiet, host: host{func(name string) string {
+	getenv := b.host.Getenv
+	return &Builder{Guest: b.Guest, engine: b.engine, quiet: b.quiet, host: registries.Host{Getenv: func(name string) string {
 		if v, ok := settings[name]; ok {
 			return v
 		}
 		return getenv(name)
-	}, b.host.readFile}}
+	}, ReadFile: b.host.ReadFile}}
 }
 
 func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
@@ -235,47 +236,22 @@ func TestARegistryThatDoesNotAnswerIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheUsersSettingsDecideWherePackagesComeFrom(t *testing.T) {
-	t.Parallel()
-	read := func(env map[string]string, files map[string]string) (market, error) {
-		return host{func(n string) string { return env[n] }, func(p string) ([]byte, error) {
-			if text, ok := files[p]; ok {
-				return []byte(text), nil
-			}
-			return nil, fs.ErrNotExist
-		}}.market()
-	}
-	m, err := read(nil, nil)
-	if err != nil || m.index != "https://pypi.org/simple" || m.proxy != "https://proxy.golang.org" || len(m.sums) != 0 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = read(map[string]string{"HOME": "/h", "GOPROXY": "https://p,direct", "GOSUMDB": "off"}, map[string]string{"/h/.config/pip/pip.conf": "[global]\nindex-url = https://i/simple\n"})
-	if err != nil || m.index != "https://i/simple" || m.proxy != "https://p,direct" || m.sums["GOSUMDB"] != "off" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	for _, bad := range []string{"file:///etc", "https://me:secret@i/simple"} {
-		if _, err := read(map[string]string{"PIP_INDEX_URL": bad}, nil); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", bad, err)
-		}
-	}
-}
-
 func TestTheDigestNamesAllThatDecidesWhatIsInstalled(t *testing.T) {
 	t.Parallel()
 	d := dependencies.Read(texts("package.json", numberPackage, "package-lock.json", numberLock))
 	seen := map[string]string{}
-	for name, change := range map[string]func(*dependencies.Set, *Image, *market){
-		"nothing":   func(*dependencies.Set, *Image, *market) {},
-		"toolchain": func(_ *dependencies.Set, i *Image, _ *market) { i.ID = "other" },
-		"scripts":   func(d *dependencies.Set, _ *Image, _ *market) { d.Scripts = true },
-		"registry":  func(_ *dependencies.Set, _ *Image, m *market) { m.registry = "https://other" },
-		"index":     func(_ *dependencies.Set, _ *Image, m *market) { m.index = "https://other" },
-		"sums":      func(_ *dependencies.Set, _ *Image, m *market) { m.sums = map[string]string{"GOSUMDB": "off"} },
-		"lock": func(d *dependencies.Set, _ *Image, _ *market) {
+	for name, change := range map[string]func(*dependencies.Set, *Image, *registries.Set){
+		"nothing":   func(*dependencies.Set, *Image, *registries.Set) {},
+		"toolchain": func(_ *dependencies.Set, i *Image, _ *registries.Set) { i.ID = "other" },
+		"scripts":   func(d *dependencies.Set, _ *Image, _ *registries.Set) { d.Scripts = true },
+		"registry":  func(_ *dependencies.Set, _ *Image, m *registries.Set) { m.NPM = "https://other" },
+		"index":     func(_ *dependencies.Set, _ *Image, m *registries.Set) { m.PyPI = "https://other" },
+		"sums":      func(_ *dependencies.Set, _ *Image, m *registries.Set) { m.GoSums = map[string]string{"GOSUMDB": "off"} },
+		"lock": func(d *dependencies.Set, _ *Image, _ *registries.Set) {
 			*d = dependencies.Read(texts("package.json", numberPackage, "package-lock.json", strings.ReplaceAll(numberLock, "7.0.0", "7.0.1")))
 		},
 	} {
-		d, img, m := d, Image{ID: "tools"}, market{}
+		d, img, m := d, Image{ID: "tools"}, registries.Set{}
 		change(&d, &img, &m)
 		digest, err := installDigest(d, img, m)
 		if err != nil || seen[digest] != "" {

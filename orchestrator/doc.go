@@ -46,6 +46,7 @@
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
+//	images/registries             where packages come from, by the user's settings
 //	verify                        the gates, the baseline and the verdict
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
@@ -55,8 +56,8 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, dependencies, migrations, llm
-// and agent import nothing of ours; images knows dependencies, forge knows git, workspace knows dirfd and git, promotion and
+// in cmd/agent keeps the table: dirfd, git, deps, secret, dependencies, registries,
+// migrations, llm and agent import nothing of ours; images knows dependencies and registries, forge knows git, workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees
