@@ -39,7 +39,7 @@
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
-//	sandbox/workspace/deps        what manifests and lock files of packages list; pure
+//	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
@@ -56,8 +56,9 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, dependencies, registries,
-// migrations, llm and agent import nothing of ours; images knows dependencies and registries, forge knows git, workspace knows dirfd and git, promotion and
+// in cmd/agent keeps the table: dirfd, git, deps, secret, registries, migrations, llm
+// and agent import nothing of ours; images knows registries and dependencies, which
+// knows deps; forge knows git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees

@@ -3,13 +3,11 @@ package dependencies
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-)
 
-// requires finds what a go.mod needs beyond the standard library.
-var requires = regexp.MustCompile(`(?m)^\s*require\b`)
+	"agent/sandbox/workspace/deps"
+)
 
 // readGo finds the modules whose requirements are downloaded. Those below a go.work are its own; those with a vendor
 // directory bring what they need.
@@ -26,7 +24,11 @@ func (d *Set) readGo(files map[string][]byte) {
 		case "go.work":
 			work = append(work, dir)
 		case "go.mod":
-			if requires.Match(files[name]) && !vendored {
+			needs, err := deps.RequiresModules(files[name])
+			if err != nil && !vendored {
+				d.notef("the modules of %s are not installed: it is not readable", name)
+			}
+			if needs && !vendored {
 				roots = append(roots, dir)
 			}
 		}

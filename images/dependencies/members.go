@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/deps"
 )
 
 // A nodeSpace is what npm, pnpm and yarn call a workspace: packages of one source that import each other by name.
@@ -50,7 +52,7 @@ func inModules(name string) bool { return strings.Contains("/"+name, "/node_modu
 
 // memberPatterns are those of a package.json, in either of the forms that npm and yarn read.
 func memberPatterns(content []byte) (patterns []string) {
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil
 	}
@@ -86,7 +88,7 @@ func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 		if inModules(name) || path.Dir(name) == s.root || !slices.ContainsFunc(in, matches) || slices.ContainsFunc(out, matches) {
 			continue
 		}
-		fields, err := decodePackage(files[name])
+		fields, err := deps.ReadPackage(files[name])
 		own, _ := fields["name"].(string)
 		if _, taken := s.members[own]; err == nil && !taken && memberName.MatchString(own) {
 			s.members[own] = path.Dir(name)
@@ -145,11 +147,11 @@ func spaceAbove(spaces []nodeSpace, dir string) (space nodeSpace) {
 // asked lists the packages that a package.json asks for. What others have to bring along (peers) is
 // installed for their sake.
 func asked(content []byte) (names []string) {
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil
 	}
-	for _, field := range npmLists[:3] {
+	for _, field := range deps.PackageLists[:3] {
 		list, _ := fields[field].(map[string]any)
 		names = append(names, slices.Sorted(maps.Keys(list))...)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/deps"
 )
 
 // npmFields are those of a package.json that decide what is installed. Scripts, settings of package managers and
@@ -22,7 +24,7 @@ var npmFields = []string{
 }
 
 // npmLists are the fields that list packages with where they come from.
-var npmLists = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions"}
+var npmLists = append(slices.Clone(deps.PackageLists), "overrides", "resolutions")
 
 // A nodeLock is how a package manager is known by its lock file.
 type nodeLock struct{ file, kind string }
@@ -158,19 +160,11 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 // member of the workspace. npm finds it by its name.
 var workspaceSpec = regexp.MustCompile(`:"workspace:[^"]*"`)
 
-// decodePackage reads JSON with numbers as they stand.
-func decodePackage(content []byte) (map[string]any, error) {
-	var fields map[string]any
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.UseNumber()
-	return fields, d.Decode(&fields)
-}
-
 // cleanPackage keeps of a package.json what decides what is installed.
 func cleanPackage(content []byte) ([]byte, error) {
 	// Written anew, and by the names of its fields alone: of two fields of one
 	// name this reader takes the last one and no other reader sees the first.
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +255,7 @@ func cleanLock(lock nodeLock, content []byte) ([]byte, error) {
 	case "yarn":
 		return cleanYarn(content)
 	}
-	doc, err := decodePackage(content)
+	doc, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +290,7 @@ func cleanNpm(value any) error {
 				value[key] = address
 			case key == "version" && isText && strings.Contains(text, "://"):
 				return fmt.Errorf("a package %w", elsewhere(text))
-			case slices.Contains(npmLists[:4], key):
+			case slices.Contains(deps.PackageLists, key):
 				if err := cleanLists(value[key]); err != nil {
 					return err
 				}
