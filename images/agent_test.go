@@ -37,11 +37,11 @@ func main() {
 `,
 	}
 	maps.Copy(files, extra)
-	var d Dependencies
-	for _, name := range sortedKeys(files) {
-		d.add(name, []byte(files[name]))
+	content := map[string][]byte{}
+	for name, text := range files {
+		content[name] = []byte(text)
 	}
-	return d.files
+	return treeOf(content)
 }
 
 // says runs an image and returns what it prints.

@@ -43,7 +43,7 @@
 // # Dependencies
 //
 // Install makes the image of what a workspace depends on. It is named by the digest of the toolchain, the registries and
-// what ReadDependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock files
+// what package dependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock files
 // become addresses in the user's registry; what has no place there is noted and not installed. Packages run no code of
 // their own. A box finds them so:
 //

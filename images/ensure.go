@@ -1,11 +1,13 @@
 package images
 
 import (
+	"agent/images/registries"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/client/llb"
@@ -73,30 +75,39 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	if err := b.ensureBase(ctx, r.base); err != nil {
 		return Image{}, err
 	}
-	src, err := b.host.sources()
+	from, err := b.host.ForTools()
 	if err != nil {
 		return Image{}, err
 	}
-	if src.out, err = b.outside(ctx); err != nil {
+	out, err := b.outside(ctx)
+	if err != nil {
 		return Image{}, err
 	}
 	mounts := map[string]fsutil.FS{
-		"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest), caSource: newTreeFS(src.ca),
+		"agent-files-" + r.name: newTreeFS(r.files), "agent-guest": newTreeFS(r.guest), caSource: newTreeFS(certificates(from)),
 	}
 	var moved string
 	plan := func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
-		root, config, err := r.plan(ctx, c, src)
+		root, config, err := r.plan(ctx, c, from, out)
 		moved = config.Labels[labelMoved]
 		return root, config, err
 	}
 	if err := b.solve(ctx, r.ref(), mounts, plan); err != nil {
-		return Image{}, src.explain(err)
+		return Image{}, from.Explain(err)
 	}
 	// The step that noticed says so too, but not when the engine had it in its cache.
 	if moved != "" {
 		b.sayf("%s image: the archive no longer has %s; it holds what has replaced them", r.name, moved)
 	}
 	return b.find(ctx, r)
+}
+
+// certificates are those of the machine, as the steps that have a network mount them.
+func certificates(from registries.Set) memTree {
+	if from.CA == nil {
+		return nil
+	}
+	return treeOf(map[string][]byte{"ca.crt": from.CA})
 }
 
 // outside is the network of steps that need one: the host's, as the engine's bridge may be missing. Where containers have
@@ -111,7 +122,7 @@ func (b *Builder) outside(ctx context.Context) (llb.RunOption, error) {
 
 // plan lays out the image: packages, other tools, users, files, guest. What changes most often comes last, so that a new
 // guest, which every release and every hour of work on it brings, costs one small layer.
-func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.State, ocispecs.ImageConfig, error) {
+func (r *recipe) plan(ctx context.Context, c gateway.Client, from registries.Set, out llb.RunOption) (llb.State, ocispecs.ImageConfig, error) {
 	none := func(err error) (llb.State, ocispecs.ImageConfig, error) {
 		return llb.State{}, ocispecs.ImageConfig{}, err
 	}
@@ -124,8 +135,8 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client, src sources) (llb.S
 	root = root.AddEnv("PATH", buildPath)
 	args := append([]string{r.Prepare, strings.Join(r.Suites, " ")}, r.packageArgs()...)
 	// Nothing here runs code of a workspace. Only this step and the fetching of Go's modules have any network.
-	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args, src.out).Root()
-	if root, err = r.addTools(c, root, src); err != nil {
+	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args, out).Root()
+	if root, err = r.addTools(c, root, from, out); err != nil {
 		return none(err)
 	}
 	root = step(root, r.stepName("set up users and directories"), stepMark, r.Setup, nil, llb.Network(llb.NetModeNone)).Root()
@@ -184,10 +195,10 @@ func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.Sta
 		return nil, err
 	}
 	var args []string
-	for _, tool := range sortedKeys(r.Tools) {
+	for _, tool := range slices.Sorted(maps.Keys(r.Tools)) {
 		args = append(args, tool, r.Tools[tool])
 	}
-	args = append(append(args, "--"), sortedKeys(r.Packages)...)
+	args = append(append(args, "--"), slices.Sorted(maps.Keys(r.Packages))...)
 	run := root
 	for _, env := range r.Env {
 		name, value, _ := strings.Cut(env, "=")

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"agent/images/registries"
 	"context"
 	"errors"
 	"io"
@@ -38,16 +39,16 @@ type Builder struct {
 	Progress io.Writer
 
 	engine  Engine
-	host    host          // whose settings say where packages come from
-	showing sync.Mutex    // held while writing to Progress
-	quiet   time.Duration // how long a build goes on unseen; see quietFor
+	host    registries.Host // whose settings say where packages come from
+	showing sync.Mutex      // held while writing to Progress
+	quiet   time.Duration   // how long a build goes on unseen; see quietFor
 }
 
 // New returns a Builder on engine.
 //
 // guest may be nil where no toolchain is asked for.
 func New(engine Engine, guest []byte, progress io.Writer) *Builder {
-	return &Builder{Guest: guest, Progress: progress, engine: engine, host: host{os.Getenv, os.ReadFile}, quiet: quietFor}
+	return &Builder{Guest: guest, Progress: progress, engine: engine, host: registries.Host{Getenv: os.Getenv, ReadFile: os.ReadFile}, quiet: quietFor}
 }
 
 // An Image is one built image.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -157,23 +158,13 @@ func embedded(dir string) (memTree, error) {
 // step has the same cache key every time.
 func (r *recipe) packageArgs() []string {
 	var args []string
-	for _, name := range sortedKeys(r.Packages) {
+	for _, name := range slices.Sorted(maps.Keys(r.Packages)) {
 		if v := r.Packages[name]; v != "" {
 			name += "=" + v
 		}
 		args = append(args, name)
 	}
 	return args
-}
-
-// sortedKeys returns the keys of m in the order of their bytes.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // hash returns the SHA-256 of b in hex, as all digests of this package are.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func (l linkTree) Digest() string { return hash([]byte(fmt.Sprint(l.memTree.Dige
 
 func (l linkTree) Files() []File {
 	files := l.memTree.Files()
-	for _, p := range sortedKeys(l.links) {
+	for _, p := range slices.Sorted(maps.Keys(l.links)) {
 		files = append(files, File{Path: p, Mode: fs.ModeSymlink | 0o777, Target: l.links[p]})
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })

@@ -1,9 +1,13 @@
 package images
 
 import (
+	"agent/images/registries"
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/client/llb"
@@ -75,7 +79,7 @@ func (a archive) check() error {
 }
 
 // pkg is the name of the package in the registry.
-func (a archive) pkg() string { return first(a.Package, a.Name) }
+func (a archive) pkg() string { return cmp.Or(a.Package, a.Name) }
 
 // url is where a registry keeps the archive.
 func (a archive) url(registry string) string {
@@ -99,7 +103,7 @@ func (r *recipe) archivesFor(arch string) ([]archive, error) {
 	for _, a := range picked {
 		delete(others, a.Name)
 	}
-	for _, name := range sortedKeys(others) {
+	for _, name := range slices.Sorted(maps.Keys(others)) {
 		return nil, fmt.Errorf("the %s image has no %s for %s, but for %s: use an engine on such a machine",
 			r.name, name, arch, others[name])
 	}
@@ -107,7 +111,7 @@ func (r *recipe) archivesFor(arch string) ([]archive, error) {
 }
 
 // addTools adds what is not from Debian, if anything.
-func (r *recipe) addTools(c gateway.Client, root llb.State, src sources) (llb.State, error) {
+func (r *recipe) addTools(c gateway.Client, root llb.State, from registries.Set, out llb.RunOption) (llb.State, error) {
 	if len(r.NPM) > 0 {
 		p, err := platform(c)
 		if err != nil {
@@ -117,14 +121,14 @@ func (r *recipe) addTools(c gateway.Client, root llb.State, src sources) (llb.St
 		if err != nil {
 			return llb.State{}, err
 		}
-		if root, err = r.addArchives(root, src.registry, archives); err != nil {
+		if root, err = r.addArchives(root, from.NPM, archives); err != nil {
 			return llb.State{}, err
 		}
 	}
 	if r.Go.Module == "" {
 		return root, nil
 	}
-	return r.addGo(root, src)
+	return r.addGo(root, from.GoProxy, out)
 }
 
 // addArchives unpacks the archives. The engine fetches them by itself and compares them with their digests: a step without a
@@ -143,7 +147,7 @@ func (r *recipe) addArchives(root llb.State, registry string, archives []archive
 			llb.Filename(a.Name+".tgz"), llb.WithCustomName(r.stepName("fetch "+a.url(registry))))
 		opts = append(opts, llb.AddMount("/media/"+a.Name, src, llb.Readonly))
 		args = append(args, a.Name)
-		for _, link := range sortedKeys(a.Bin) {
+		for _, link := range slices.Sorted(maps.Keys(a.Bin)) {
 			args = append(args, link+"="+a.Bin[link])
 		}
 		args = append(args, "--")
@@ -154,7 +158,7 @@ func (r *recipe) addArchives(root llb.State, registry string, archives []archive
 
 // addGo builds the tools of r.Go. Only fetching has a network, and what is compiled there cannot tell where
 // it came from; so the caches that boxes link to are filled by steps that nothing outside has a hand in.
-func (r *recipe) addGo(root llb.State, src sources) (llb.State, error) {
+func (r *recipe) addGo(root llb.State, proxy string, out llb.RunOption) (llb.State, error) {
 	text := make(map[string]string)
 	for _, name := range []string{goFetchStep, goStep, goRun} {
 		script, err := specs.ReadFile(name)
@@ -165,7 +169,7 @@ func (r *recipe) addGo(root llb.State, src sources) (llb.State, error) {
 	}
 	ca := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName(r.stepName("send the machine's certificates")))
 	fetch := step(root, r.stepName("fetch the Go tools"), stepMark, text[goFetchStep], []string{r.Go.Module, r.Go.Sums},
-		llb.AddEnv("GOPROXY", src.proxy), llb.AddMount("/media", ca, llb.Readonly), src.out)
+		llb.AddEnv("GOPROXY", proxy), llb.AddMount("/media", ca, llb.Readonly), out)
 	source := fetch.AddMount("/out", llb.Scratch())
 	return step(root, r.stepName("build the Go tools and the standard library"), stepMark, text[goStep], []string{text[goRun]},
 		llb.AddMount("/media", source, llb.Readonly), llb.Network(llb.NetModeNone)).Root(), nil

@@ -1,13 +1,13 @@
 package images
 
 import (
+	"agent/images/registries"
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,61 +21,6 @@ import (
 )
 
 // TestSourcesAreTheUsersOwn holds where archives come from, and that an address with a password is refused.
-func TestSourcesAreTheUsersOwn(t *testing.T) {
-	t.Parallel()
-	const npmrc, goenv = "/h/.npmrc", "/h/.config/go/env"
-	for name, c := range map[string]struct {
-		env, files map[string]string
-		registry   string
-		proxy      string
-		refused    string
-	}{
-		"nothing said": {registry: defaultRegistry, proxy: defaultProxy},
-		"environment before files": {
-			env:      map[string]string{"NPM_CONFIG_REGISTRY": "https://a.example/npm/", "GOPROXY": "https://g.example,direct"},
-			files:    map[string]string{npmrc: "registry=https://b.example\n", goenv: "GOPROXY=off\n"},
-			registry: "https://a.example/npm", proxy: "https://g.example,direct",
-		},
-		"npm's own spelling": {env: map[string]string{"npm_config_registry": "http://c.example"}, registry: "http://c.example", proxy: defaultProxy},
-		"files": {
-			files: map[string]string{
-				npmrc: "//b.example/:_authToken=secret\n@x:registry=https://x.example\n registry = \"https://b.example/\"\n",
-				goenv: "GOFLAGS=-x\nGOPROXY=https://m.example|direct\n",
-			},
-			registry: "https://b.example", proxy: "https://m.example|direct",
-		},
-		"GOENV": {
-			env: map[string]string{"GOENV": "/e"}, files: map[string]string{"/e": "GOPROXY=https://e.example\n", goenv: "GOPROXY=off\n"},
-			registry: defaultRegistry, proxy: "https://e.example",
-		},
-		"password for npm": {env: map[string]string{"NPM_CONFIG_REGISTRY": "https://u:secret@a.example"}, refused: "NPM_CONFIG_REGISTRY"},
-		"password for Go":  {env: map[string]string{"GOPROXY": "https://ok.example,https://u:secret@a.example"}, refused: "GOPROXY"},
-		"no address":       {env: map[string]string{"NPM_CONFIG_REGISTRY": "file:///secret"}, refused: "NPM_CONFIG_REGISTRY"},
-	} {
-		h := host{func(key string) string {
-			if key == "HOME" {
-				return "/h"
-			}
-			return c.env[key]
-		}, func(file string) ([]byte, error) {
-			if text, ok := c.files[file]; ok {
-				return []byte(text), nil
-			}
-			return nil, fs.ErrNotExist
-		}}
-		s, err := h.sources()
-		if c.refused != "" {
-			if err == nil || !strings.Contains(err.Error(), "set "+c.refused) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: the error is %v", name, err)
-			}
-			continue
-		}
-		if err != nil || s.registry != c.registry || s.proxy != c.proxy || len(s.ca) != 0 {
-			t.Errorf("%s: %+v, %v", name, s, err)
-		}
-	}
-}
-
 func TestArchiveWithoutDigestOrWithAStrangeNameIsRefused(t *testing.T) {
 	t.Parallel()
 	good := archive{Name: "x", Version: "1.0.0", SHA256: strings.Repeat("a", 64)}
@@ -163,14 +108,14 @@ func TestArchiveWithAnotherDigestIsNotBuiltIn(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(server.Close)
-	src := sources{registry: server.URL + "/npm"}
+	src := registries.Set{NPM: server.URL + "/npm"}
 	r := mustLoad(t, Toolchain, testGuest)
 	ref := "agent-archives:" + rand.Text()
 	build := func(a archive) error {
 		r := &recipe{name: "archives", base: r.base, NPM: []archive{a}}
 		return b.solve(t.Context(), ref, nil, func(_ context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 			root := llb.Image(r.base.ref(), llb.ResolveModePreferLocal).AddEnv("PATH", buildPath)
-			root, err := r.addTools(c, root, src)
+			root, err := r.addTools(c, root, src, nil)
 			return root, ocispecs.ImageConfig{}, err
 		})
 	}
@@ -179,12 +124,12 @@ func TestArchiveWithAnotherDigestIsNotBuiltIn(t *testing.T) {
 	if err == nil || engine.has(t, ref) {
 		t.Fatalf("an archive with another digest is built in: %v", err)
 	}
-	if text := src.explain(err).Error(); !strings.Contains(text, "not what the recipe pins") || !strings.Contains(text, "NPM_CONFIG_REGISTRY") {
+	if text := src.Explain(err).Error(); !strings.Contains(text, "not what the recipe pins") || !strings.Contains(text, "NPM_CONFIG_REGISTRY") {
 		t.Errorf("the error does not say what to do: %s", text)
 	}
 	a.SHA256 = hash(content)
 	if err := build(a); err != nil {
-		t.Fatalf("the right archive: %v", src.explain(err))
+		t.Fatalf("the right archive: %v", src.Explain(err))
 	}
 	t.Cleanup(func() {
 		if err := engine.RemoveImage(context.WithoutCancel(t.Context()), ref); err != nil {

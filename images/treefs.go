@@ -226,3 +226,19 @@ func (t memTree) Open(name string) (io.ReadCloser, error) {
 	}
 	return nil, &os.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
+
+// treeOf is a tree of these files, read-only, with the directories above them.
+func treeOf(files map[string][]byte) memTree {
+	var t memTree
+	dirs := map[string]bool{".": true}
+	for name, content := range files {
+		t = append(t, memFile{path: name, content: content, mode: 0o444})
+		// The receiving side of a transfer wants parents first.
+		for dir := path.Dir(name); !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+			t = append(t, memFile{path: dir, mode: fs.ModeDir | 0o755})
+		}
+	}
+	slices.SortFunc(t, func(a, b memFile) int { return strings.Compare(a.path, b.path) })
+	return t
+}

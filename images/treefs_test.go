@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +84,7 @@ func sortedPaths(m map[string]fs.FileMode) []string {
 	for k := range m {
 		plain[k] = ""
 	}
-	return sortedKeys(plain)
+	return slices.Sorted(maps.Keys(plain))
 }
 
 func TestAnnouncedTimeFollowsTheContentAlone(t *testing.T) {

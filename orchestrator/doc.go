@@ -40,12 +40,14 @@
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
-//	sandbox/workspace/deps        what manifests and lock files of packages list; pure
-//	sandbox/workspace/git         the repository that a directory is in, and what git ignores there
+//	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
+//	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
+//	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
+//	images/registries             where packages come from, by the user's settings
 //	verify                        the gates, the baseline and the verdict
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
@@ -55,8 +57,9 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm,
-// agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
+// in cmd/agent keeps the table: dirfd, git, deps, secret, registries, migrations, llm
+// and agent import nothing of ours; images knows registries and dependencies, which
+// knows deps; forge knows git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees

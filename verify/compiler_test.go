@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox/workspace"
 )
 
@@ -93,7 +93,7 @@ func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 			manifests[p] = []byte(text)
 		}
 	}
-	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(manifests))
+	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(manifests))
 	if err != nil {
 		t.Fatal(err)
 	}

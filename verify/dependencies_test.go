@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
@@ -77,11 +77,11 @@ func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 	t.Setenv("PIP_INDEX_URL", pythonIndex(t))
 	files := map[string][]byte{}
 	for name, text := range dependent {
-		if images.DependencyFile(name) {
+		if dependencies.Concerns(name) {
 			files[name] = []byte(text)
 		}
 	}
-	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(files))
+	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(files))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox"
 )
 
@@ -56,12 +57,12 @@ func laid(t *testing.T, files map[string]string) images.Image {
 	t.Helper()
 	read := map[string][]byte{}
 	for name, text := range files {
-		if images.DependencyFile(name) {
+		if dependencies.Concerns(name) {
 			read[name] = []byte(text)
 		}
 	}
 	l := newLab(t)
-	image, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(read))
+	image, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(read))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox/workspace"
 )
 
@@ -214,7 +214,7 @@ var equipped = map[string]string{
 func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
+	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
 	if err != nil {
 		t.Fatal(err)
 	}

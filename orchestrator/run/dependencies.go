@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/policy"
@@ -19,26 +20,26 @@ func touchesDependencies(holds []policy.Hold) bool {
 }
 
 // DependenciesOf reads what a workspace wants to have installed; of req only what says whether and how counts.
-func DependenciesOf(base *workspace.Manifest, req Request) (images.Dependencies, error) {
+func DependenciesOf(base *workspace.Manifest, req Request) (dependencies.Set, error) {
 	// By the manifest, so that what is installed is what the snapshot says: a
 	// lock file that changes meanwhile is an error, and the scan made again.
 	files := map[string][]byte{}
 	var notes []string
 	for _, e := range base.Entries {
-		if e.Kind != workspace.File || !images.DependencyFile(e.Path) {
+		if e.Kind != workspace.File || !dependencies.Concerns(e.Path) {
 			continue
 		}
-		if e.Size > images.MaxDependencyFile {
-			notes = append(notes, fmt.Sprintf("nothing is installed of %s: it is larger than %d MiB", e.Path, images.MaxDependencyFile>>20))
+		if e.Size > dependencies.MaxFile {
+			notes = append(notes, fmt.Sprintf("nothing is installed of %s: it is larger than %d MiB", e.Path, dependencies.MaxFile>>20))
 			continue
 		}
 		content, err := base.ReadFile(e.Path)
 		if err != nil {
-			return images.Dependencies{}, err
+			return dependencies.Set{}, err
 		}
 		files[e.Path] = content
 	}
-	d := images.ReadDependencies(files)
+	d := dependencies.Read(files)
 	if req.NoInstall {
 		return d.Uninstalled(), nil
 	}
@@ -97,7 +98,7 @@ func (f *flight) reinstall(ctx context.Context, req Request, st stage, cand *Can
 }
 
 // announce says what is installed, and what is not.
-func announce(d images.Dependencies, tell func(note string)) {
+func announce(d dependencies.Set, tell func(note string)) {
 	if !d.Empty() {
 		tell("install the dependencies by " + strings.Join(d.Managers(), ", ") + "; the same ones are found again")
 	}

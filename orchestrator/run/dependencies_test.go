@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -17,11 +18,11 @@ import (
 // its images apart by what is installed.
 type installer struct {
 	frozen
-	install func(n int, d images.Dependencies) (images.Image, error)
+	install func(n int, d dependencies.Set) (images.Image, error)
 	asked   int
 }
 
-func (i *installer) Install(_ context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error) {
+func (i *installer) Install(_ context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error) {
 	i.asked++
 	if i.install != nil {
 		return i.install(i.asked, d)
@@ -85,12 +86,12 @@ func TestPackagesAreLinkedWithoutAnInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write(t, "a/package.json", "{\"name\":\"one\"}\n")
-	read := func(name string) images.Dependencies {
-		return images.ReadDependencies(map[string][]byte{"package.json": []byte(`{"workspaces":["a"]}`), "a/package.json": []byte(`{"name":"` + name + `"}`)})
+	read := func(name string) dependencies.Set {
+		return dependencies.Read(map[string][]byte{"package.json": []byte(`{"workspaces":["a"]}`), "a/package.json": []byte(`{"name":"` + name + `"}`)})
 	}
-	want := []images.Dependencies{read("one"), read("two")} // of the base and of the patch
+	want := []dependencies.Set{read("one"), read("two")} // of the base and of the patch
 	i := &installer{}
-	i.install = func(n int, d images.Dependencies) (images.Image, error) {
+	i.install = func(n int, d dependencies.Set) (images.Image, error) {
 		if n > len(want) || !d.Equal(want[n-1]) {
 			t.Errorf("for the %d. time: %+v", n, d)
 		}
@@ -142,7 +143,7 @@ func TestWhatCannotBeInstalledIsTheRegistrysFaultOrThePatchs(t *testing.T) {
 			return verify.Report{}, nil
 		})
 		b.write(t, "requirements.txt", "one==1\n")
-		b.runner.Images = &installer{install: func(n int, _ images.Dependencies) (images.Image, error) {
+		b.runner.Images = &installer{install: func(n int, _ dependencies.Set) (images.Image, error) {
 			if n == c.failing {
 				return images.Image{}, &images.InstallError{Registry: c.registry, Err: errors.New("no version fits one==2")}
 			}

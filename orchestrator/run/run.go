@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/edit"
 	"agent/sandbox"
@@ -243,7 +244,7 @@ type Event struct {
 // Snapshotter makes images. *images.Builder is one.
 type Snapshotter interface {
 	Ensure(ctx context.Context, name string) (images.Image, error)
-	Install(ctx context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error)
+	Install(ctx context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error)
 	Near(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string, earlier func() images.Tree) (images.Image, images.Delta, error)
 	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -29,7 +30,7 @@ func (frozen) Ensure(context.Context, string) (images.Image, error) {
 	return images.Image{ID: "sha256:tools"}, nil
 }
 
-func (frozen) Install(_ context.Context, toolchain images.Image, _ images.Dependencies) (images.Image, error) {
+func (frozen) Install(_ context.Context, toolchain images.Image, _ dependencies.Set) (images.Image, error) {
 	return toolchain, nil
 }
 

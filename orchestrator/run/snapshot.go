@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -36,7 +37,7 @@ type stage struct {
 	// image holds the base, or an earlier state that delta makes the base of.
 	image, installed, tools images.Image
 	delta                   *workspace.Changeset
-	dependencies            images.Dependencies
+	dependencies            dependencies.Set
 }
 
 // manyFiles is the size of a workspace, in entries, from which on its snapshot

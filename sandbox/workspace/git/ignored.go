@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,11 @@ import (
 	"time"
 )
 
-// gitTime is the most that one question to git may take.
-const gitTime = time.Minute
+// Bounds of one question to git.
+const (
+	gitTime   = time.Minute
+	maxOutput = 64 << 20 // bytes of the names that it lists
+)
 
 // An Ignored is what git ignores in a workspace, as git itself tells: its rules
 // are too many to repeat them.
@@ -53,28 +55,25 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 	if g.paths == nil {
 		g.paths = map[string]bool{}
 	}
-	// LookPath never finds a program in the current directory, so the
-	// workspace cannot offer its own.
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		g.noGit = true
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	dir := filepath.Join(root, filepath.FromSlash(rel))
-	list, err := listIgnored(ctx, bin, dir)
+	names, err := listIgnored(ctx, dir)
+	if errors.Is(err, ErrAbsent) {
+		g.noGit = true
+		return nil
+	}
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer in %v: is a .gitignore something else than a file, or a directory too large?", gitTime)
 		}
 		return fmt.Errorf("ask git what it ignores in %s: %w", dir, err)
 	}
-	for i, name := range list {
+	for i, name := range names {
 		whole := strings.HasSuffix(name, "/")
 		// A directory that is not ignored itself, only all that is in it, is
 		// listed too, and the content after it.
-		if whole && i+1 < len(list) && strings.HasPrefix(list[i+1], name) {
+		if whole && i+1 < len(names) && strings.HasPrefix(names[i+1], name) {
 			continue
 		}
 		g.paths[path.Join(rel, strings.TrimSuffix(name, "/"))] = whole
@@ -84,7 +83,7 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 
 // listIgnored returns what git ignores below dir, directories with a final
 // slash, sorted.
-func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
+func listIgnored(ctx context.Context, dir string) ([]string, error) {
 	r, inRepo := Find(dir)
 	if !inRepo {
 		r = Repo{Top: dir}
@@ -93,7 +92,7 @@ func listIgnored(ctx context.Context, bin, dir string) ([]string, error) {
 	if exclude, ok := r.exclude(); ok {
 		args = append(args, "--exclude-from="+exclude)
 	}
-	return listGit(ctx, bin, r, dir, args, nil)
+	return list(ctx, r, dir, args, nil)
 }
 
 // exclude is the repository's own file of what it ignores, if it has one.
@@ -110,9 +109,9 @@ func (r Repo) exclude() (file string, ok bool) {
 	return file, true
 }
 
-// listGit asks git one question about dir whose answer is a list of names, and
-// returns it sorted.
-func listGit(ctx context.Context, bin string, r Repo, dir string, args []string, in []byte) ([]string, error) {
+// list asks git one question about dir whose answer is a list of names, and
+// returns it sorted. Git reads no configuration of the repository but ours.
+func list(ctx context.Context, r Repo, dir string, args []string, in []byte) ([]string, error) {
 	neutral, err := os.MkdirTemp("", "agent-git-")
 	if err != nil {
 		return nil, err
@@ -121,50 +120,38 @@ func listGit(ctx context.Context, bin string, r Repo, dir string, args []string,
 	// The form of object names is a matter of the configuration that is not
 	// read; an index of the other form is refused, so both are tried. Status 1 is
 	// an answer: nothing is ignored, which the wrong form would not know.
-	out, err := askGit(ctx, bin, neutral, r, dir, false, args, in)
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) && r.dir != "" && ctx.Err() == nil {
-		if long, lerr := askGit(ctx, bin, neutral, r, dir, true, args, in); lerr == nil {
+	out, err := ask(ctx, neutral, r, dir, false, args, in)
+	if err != nil && !exited(err, 1) && !errors.Is(err, ErrAbsent) && r.dir != "" && ctx.Err() == nil {
+		if long, lerr := ask(ctx, neutral, r, dir, true, args, in); lerr == nil {
 			out, err = long, nil
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	list := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	slices.Sort(list)
-	return slices.DeleteFunc(list, func(name string) bool { return name == "" }), nil
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
-// askGit runs one question about dir. Git has no answer below a directory that
+// ask runs one question about dir. Git has no answer below a directory that
 // it ignores; dir is then a project of its own. in is its standard input.
-func askGit(ctx context.Context, bin, neutral string, r Repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
+func ask(ctx context.Context, neutral string, r Repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
 	if err := prepareNeutral(neutral, r, sha256); err != nil {
 		return nil, err
 	}
 	if r.Top != dir {
-		_, err := output(neutralGit(ctx, bin, neutral, r, "check-ignore", "-q", "--", dir))
-		var exit *exec.ExitError
+		_, err := neutralCall(neutral, r, r.Top, "check-ignore", "-q", "--", dir).run(ctx)
 		switch {
 		case err == nil:
 			r = Repo{Top: dir}
-		case !errors.As(err, &exit) || exit.ExitCode() != 1:
+		case !exited(err, 1):
 			return nil, err
 		}
 	}
-	cmd := neutralGit(ctx, bin, neutral, r, args...)
-	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(in)
-	return output(cmd)
-}
-
-// output runs a command; an error says what the command wrote about it.
-func output(cmd *exec.Cmd) ([]byte, error) {
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
-	}
-	return out, err
+	c := neutralCall(neutral, r, dir, args...)
+	c.in = bytes.NewReader(in)
+	return c.run(ctx)
 }
 
 // prepareNeutral writes a git directory that holds nothing but the form of
@@ -201,54 +188,30 @@ func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// neutralGit is a git command on the work tree of r that reads no
-// configuration but ours, starts no hook or monitor and takes no lock.
-func neutralGit(ctx context.Context, bin, neutral string, r Repo, args ...string) *exec.Cmd {
-	args = append([]string{
-		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-		"-c", "core.untrackedCache=false",
-	}, args...)
-	cmd := exec.CommandContext(ctx, bin, args...)
-	// Nothing is inherited from the environment but the path: variables such
-	// as GIT_CONFIG_COUNT or GIT_TRACE would make git do what somebody else
-	// wants. The last group of settings keeps it from writing, asking and
-	// reading what belongs to the machine.
-	cmd.Dir = r.Top
-	// A child that outlives git must not keep us waiting for its output.
-	cmd.WaitDelay = time.Second
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + neutral, "LC_ALL=C",
-		"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.Top,
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
-		// Set to nothing it allows no protocol at all, whatever protocol.NAME.allow of
-		// a configuration says: that outranks protocol.allow (git(1)).
-		"GIT_ALLOW_PROTOCOL=",
-	}
+// neutralCall is a call in dir on the work tree of r that reads no configuration but the
+// one in neutral.
+func neutralCall(neutral string, r Repo, dir string, args ...string) call {
+	c := call{dir: dir, args: args, env: []string{"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.Top}, limit: maxOutput}
 	if r.dir == "" {
-		return cmd
+		return c
 	}
 	// Without an index every file counts as untracked, which is true before
 	// the first "git add".
 	if f, err := Regular(filepath.Join(r.dir, "index")); err == nil {
 		f.Close()
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.Join(r.dir, "index"))
+		c.env = append(c.env, "GIT_INDEX_FILE="+filepath.Join(r.dir, "index"))
 	}
 	// A sparse index is filled in from the trees it leaves out.
 	if info, err := os.Stat(filepath.Join(r.common, "objects")); err == nil && info.IsDir() {
-		cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(r.common, "objects"))
+		c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(r.common, "objects"))
 	}
-	return cmd
+	return c
 }
 
 // Ignoring returns which of the places, below dir in the repository, git ignores, as git
 // names them. Without the git program there are none: rules that it would read were refused
 // by the scan.
 func (r Repo) Ignoring(ctx context.Context, dir string, places []string) ([]string, error) {
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		return nil, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	var in bytes.Buffer
@@ -259,10 +222,9 @@ func (r Repo) Ignoring(ctx context.Context, dir string, places []string) ([]stri
 	if exclude, ok := r.exclude(); ok {
 		args = append([]string{"-c", "core.excludesFile=" + exclude}, args...)
 	}
-	list, err := listGit(ctx, bin, r, dir, args, in.Bytes())
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	ignored, err := list(ctx, r, dir, args, in.Bytes())
+	if errors.Is(err, ErrAbsent) || exited(err, 1) {
 		return nil, nil // none of them: git-check-ignore(1)
 	}
-	return list, err
+	return ignored, err
 }

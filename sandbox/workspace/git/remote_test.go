@@ -25,7 +25,7 @@ func TestGitTalksToNoRemote(t *testing.T) {
 	if !ok {
 		t.Fatal("no repository")
 	}
-	if out, err := output(neutralGit(t.Context(), bin, r.dir, r, "ls-remote", "origin")); err == nil || !strings.Contains(err.Error(), "not allowed") {
+	if out, err := neutralCall(r.dir, r, dir, "ls-remote", "origin").run(t.Context()); err == nil || !strings.Contains(err.Error(), "not allowed") {
 		t.Errorf("git asked the remote: %q, %v", out, err)
 	}
 	if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {

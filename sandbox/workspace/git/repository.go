@@ -1,10 +1,11 @@
-// Package git says what git knows of a directory: the repository that it is in, what is
-// checked out there, what is half done, and what is ignored.
+// Package git holds the one runner of the git program on the host, and says what git knows
+// of a directory: the repository that it is in, what is checked out there, what is half
+// done, and what is ignored.
 //
-// A repository is not trusted. Of its files only HEAD, references, packed-refs, the index and
-// info/exclude are read, and never its configuration; the git program is asked with a
-// neutral one, so that no hook, filter or monitor runs and no remote is asked. Nothing is
-// written.
+// A repository is not trusted: Run lets no hook, filter or monitor of it run and reaches no
+// remote. Find, Head, Halfway and Ignored go further: of its files they read only HEAD,
+// references, packed-refs, the index and info/exclude, and have git ask a neutral
+// configuration in place of the repository's. Nothing is written.
 package git
 
 import (

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -87,7 +88,7 @@ func (l finder) Ensure(ctx context.Context, name string) (images.Image, error) {
 
 // Install implements run.Snapshotter. What is cached is known by what would be
 // installed, so nothing is.
-func (l finder) Install(_ context.Context, toolchain images.Image, d images.Dependencies) (images.Image, error) {
+func (l finder) Install(_ context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error) {
 	if l.builder == nil {
 		return toolchain, nil
 	}

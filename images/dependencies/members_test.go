@@ -1,7 +1,6 @@
-package images
+package dependencies
 
 import (
-	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,9 +66,9 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 		},
 		"no patterns": {texts("package.json", `{"workspaces":"packages/*"}`, "pnpm-workspace.yaml", "- <<", "packages/a/package.json", named("a")), nil, nil},
 	} {
-		d := ReadDependencies(c.files)
+		d := Read(c.files)
 		links := map[string]string{}
-		for at, to := range d.links() {
+		for at, to := range d.Links() {
 			if !strings.HasPrefix(to, installedDir) {
 				links[at] = to
 			}
@@ -77,7 +76,7 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 		if c.want == nil {
 			c.want = map[string]string{}
 		}
-		if diff := cmp.Diff(c.want, links) + cmp.Diff(c.steps, d.args()); diff != "" {
+		if diff := cmp.Diff(c.want, links) + cmp.Diff(c.steps, d.Steps()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		for file, text := range d.held() {
@@ -110,28 +109,5 @@ func TestPatternsOfMembersAreThoseOfNpm(t *testing.T) {
 		if err != nil || re.MatchString(c.name+"/package.json") != c.want {
 			t.Errorf("%q and %q: %v, %v", c.pattern, c.name, !c.want, err)
 		}
-	}
-}
-
-// Without anything to install the image is the toolchain's, but what stands on it is another snapshot.
-func TestLinksBetweenPackagesMakeAnotherSnapshot(t *testing.T) {
-	t.Parallel()
-	files := texts("package.json", `{"workspaces":["*"]}`, "a/package.json", named("a"))
-	d := ReadDependencies(files)
-	b, tools := New(labelled{}, nil, nil), Image{ID: "sha256:tools", Ref: "tools"}
-	on, err := b.Install(t.Context(), tools, d)
-	if err != nil || on.ID != tools.ID || on.Ref != tools.Ref || on.Installed == "" {
-		t.Fatalf("%+v, %v", on, err)
-	}
-	if planned, err := b.Planned(tools, d); err != nil || planned.Installed != on.Installed {
-		t.Errorf("planned is %+v, %v", planned, err)
-	}
-	tree := memTree{{path: "a", mode: fs.ModeDir | 0o755}}
-	if snapshotRef(on, tree, "/w") == snapshotRef(tools, tree, "/w") {
-		t.Error("both have one name")
-	}
-	files["a/package.json"] = []byte(named("b"))
-	if other := ReadDependencies(files); other.Equal(d) || !other.Uninstalled().Equal(other) {
-		t.Error("a package of another name is the same")
 	}
 }

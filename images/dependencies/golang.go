@@ -1,31 +1,34 @@
-package images
+package dependencies
 
 import (
+	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-)
 
-// requires finds what a go.mod needs beyond the standard library.
-var requires = regexp.MustCompile(`(?m)^\s*require\b`)
+	"agent/sandbox/workspace/deps"
+)
 
 // readGo finds the modules whose requirements are downloaded. Those below a go.work are its own; those with a vendor
 // directory bring what they need.
-func (d *Dependencies) readGo(files map[string][]byte) {
+func (d *Set) readGo(files map[string][]byte) {
 	// Only whether there is anything to download is decided here. The files
 	// themselves are Go's to read, which is made for hostile ones: it opens no
 	// connection but to the proxy, takes nothing whose sum is wrong, and runs
 	// nothing.
 	var work, roots []string
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		_, vendored := files[path.Join(dir, "vendor/modules.txt")]
 		switch path.Base(name) {
 		case "go.work":
 			work = append(work, dir)
 		case "go.mod":
-			if requires.Match(files[name]) && !vendored {
+			needs, err := deps.RequiresModules(files[name])
+			if err != nil && !vendored {
+				d.notef("the modules of %s are not installed: it is not readable", name)
+			}
+			if needs && !vendored {
 				roots = append(roots, dir)
 			}
 		}
@@ -34,7 +37,7 @@ func (d *Dependencies) readGo(files map[string][]byte) {
 		return
 	}
 	// All of them, since one module may stand in for what another one requires.
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if base := path.Base(name); strings.HasPrefix(base, "go.") {
 			d.add(path.Join("go", name), files[name])
 		}
@@ -43,8 +46,8 @@ func (d *Dependencies) readGo(files map[string][]byte) {
 	// no proxy has.
 	for _, dir := range append(work, roots...) {
 		within := slices.ContainsFunc(work, func(w string) bool { return below(dir, w) })
-		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, installStep{"go", dir}) {
-			d.steps = append(d.steps, installStep{"go", dir})
+		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, step{"go", dir}) {
+			d.steps = append(d.steps, step{"go", dir})
 		}
 	}
 }

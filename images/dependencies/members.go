@@ -1,4 +1,4 @@
-package images
+package dependencies
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/deps"
 )
 
 // A nodeSpace is what npm, pnpm and yarn call a workspace: packages of one source that import each other by name.
@@ -23,7 +25,7 @@ var memberName = regexp.MustCompile(`^(@[a-zA-Z0-9~_-][\w.~-]*/)?[a-zA-Z0-9~_-][
 // nodeSpaces finds the workspaces of Node, by their roots. One inside another one comes after it.
 func nodeSpaces(files map[string][]byte) []nodeSpace {
 	var spaces []nodeSpace
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		root := path.Dir(name)
 		if path.Base(name) != "package.json" || inModules(name) {
 			continue
@@ -50,7 +52,7 @@ func inModules(name string) bool { return strings.Contains("/"+name, "/node_modu
 
 // memberPatterns are those of a package.json, in either of the forms that npm and yarn read.
 func memberPatterns(content []byte) (patterns []string) {
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil
 	}
@@ -81,12 +83,12 @@ func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 			in = append(in, re)
 		}
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		matches := func(re *regexp.Regexp) bool { return re.MatchString(name) }
 		if inModules(name) || path.Dir(name) == s.root || !slices.ContainsFunc(in, matches) || slices.ContainsFunc(out, matches) {
 			continue
 		}
-		fields, err := decodePackage(files[name])
+		fields, err := deps.ReadPackage(files[name])
 		own, _ := fields["name"].(string)
 		if _, taken := s.members[own]; err == nil && !taken && memberName.MatchString(own) {
 			s.members[own] = path.Dir(name)
@@ -145,13 +147,13 @@ func spaceAbove(spaces []nodeSpace, dir string) (space nodeSpace) {
 // asked lists the packages that a package.json asks for. What others have to bring along (peers) is
 // installed for their sake.
 func asked(content []byte) (names []string) {
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil
 	}
-	for _, field := range npmLists[:3] {
+	for _, field := range deps.PackageLists[:3] {
 		list, _ := fields[field].(map[string]any)
-		names = append(names, sortedKeys(list)...)
+		names = append(names, slices.Sorted(maps.Keys(list))...)
 	}
 	return names
 }

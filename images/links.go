@@ -2,6 +2,7 @@ package images
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func withLinks(t Tree, links map[string]string) Tree {
 	for _, f := range files {
 		kinds[f.Path] = f.Mode.Type()
 	}
-	for _, name := range sortedKeys(links) {
+	for _, name := range slices.Sorted(maps.Keys(links)) {
 		if _, taken := kinds[name]; taken {
 			continue
 		}

@@ -1,13 +1,14 @@
-package images
+package dependencies
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"agent/sandbox/workspace/deps"
 )
 
 // Where the script finds what pip is to install, and which versions it is to take.
@@ -29,23 +30,23 @@ type pythonWants struct {
 	constraints  []string
 	seen         map[string]bool // files that were read
 	hashed       bool
-	d            *Dependencies
+	d            *Set
 }
 
 // readPython finds the requirements of every file. Those with the digests of a lock file stand for the
 // pyproject.toml beside them, since pip wants a digest for everything or for nothing.
-func (d *Dependencies) readPython(files map[string][]byte) {
+func (d *Set) readPython(files map[string][]byte) {
 	// One place for all of them, because one run of the tests imports from all:
 	// projects that want two versions of a package cannot be tested together,
 	// and pip says so.
 	w := &pythonWants{files: files, seen: map[string]bool{}, d: d}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Ext(name) == ".txt" && strings.HasPrefix(path.Base(name), "requirements") || path.Base(path.Dir(name)) == "requirements" {
 			w.read(name, &w.requirements)
 		}
 	}
 	w.pipenv()
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "pyproject.toml" && !w.hashed {
 			w.project(name)
 		}
@@ -55,7 +56,7 @@ func (d *Dependencies) readPython(files map[string][]byte) {
 	}
 	d.add(requirementsFile, text(w.requirements))
 	d.add(constraintsFile, text(w.constraints))
-	d.steps = append(d.steps, installStep{"pip", "."})
+	d.steps = append(d.steps, step{"pip", "."})
 }
 
 // text is a sorted file of lines, each once.
@@ -73,18 +74,13 @@ func (w *pythonWants) read(name string, into *[]string) {
 		return
 	}
 	w.seen[name] = true
-	joined := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(string(w.files[name]))
-	for line := range strings.Lines(joined) {
-		line = strings.TrimSpace(line)
-		if i := strings.Index(" "+line, " #"); i >= 0 {
-			line = strings.TrimSpace(line[:i])
-		}
+	for _, line := range deps.Requirements(w.files[name]) {
 		// "--option=value" and "--option value" are the same.
 		option, value, _ := strings.Cut(strings.Replace(line, "=", " ", 1), " ")
 		value = path.Join(path.Dir(name), strings.TrimSpace(value))
 		switch {
 		// The workspace itself lies on the path already.
-		case line == "" || line == "." || strings.HasPrefix(line, "./") || option == "-e" || option == "--editable":
+		case line == "." || strings.HasPrefix(line, "./") || option == "-e" || option == "--editable":
 		case option == "-r" || option == "--requirement":
 			w.read(value, into)
 		case option == "-c" || option == "--constraint":
@@ -116,40 +112,20 @@ func (w *pythonWants) elsewhere(file, name string) {
 	w.d.notef("%s: %.80q is not installed: it comes from elsewhere than an index: ask for a version in one, or keep it in the workspace", file, name)
 }
 
-// A pyproject is what is read of a pyproject.toml.
-type pyproject struct {
-	Project struct {
-		Dependencies []string            `toml:"dependencies"`
-		Optional     map[string][]string `toml:"optional-dependencies"`
-	} `toml:"project"`
-	Groups map[string][]any `toml:"dependency-groups"`
-	Tool   struct {
-		Poetry struct {
-			Dependencies map[string]any `toml:"dependencies"`
-			Group        map[string]struct {
-				Dependencies map[string]any `toml:"dependencies"`
-			} `toml:"group"`
-		} `toml:"poetry"`
-		UV struct {
-			Sources map[string]any `toml:"sources"`
-		} `toml:"uv"`
-	} `toml:"tool"`
-}
-
 // project takes in a pyproject.toml, with the versions of the lock file beside it.
 func (w *pythonWants) project(name string) {
-	var p pyproject
-	if err := toml.Unmarshal(w.files[name], &p); err != nil {
+	p, err := deps.ReadPyproject(w.files[name])
+	if err != nil {
 		w.d.notef("%s: its dependencies are not installed: it is not readable", name)
 		return
 	}
-	others := p.elsewhere()
-	for _, r := range p.wants() {
+	others := otherSources(p)
+	for _, r := range wants(p) {
 		m := requirement.FindStringSubmatch(r)
 		switch {
-		case m == nil || others[pythonName(m[1])] == "":
+		case m == nil || others[deps.PythonName(m[1])] == "":
 			w.add(name, r, &w.requirements)
-		case others[pythonName(m[1])] != "workspace":
+		case others[deps.PythonName(m[1])] != "workspace":
 			w.elsewhere(name, m[1])
 		}
 	}
@@ -165,39 +141,34 @@ func forTests(name string) bool {
 
 // wants lists what a project needs to run and to be tested. Poetry's own notation of versions is left to its lock
 // file.
-func (p pyproject) wants() []string {
+func wants(p deps.Pyproject) []string {
 	// Extras and groups that are for something else, as for its documentation,
 	// are often large and never imported by a test.
 	list := slices.Clone(p.Project.Dependencies)
-	for _, name := range sortedKeys(p.Project.Optional) {
+	for _, name := range slices.Sorted(maps.Keys(p.Project.Optional)) {
 		if forTests(name) {
 			list = append(list, p.Project.Optional[name]...)
 		}
 	}
-	for _, name := range sortedKeys(p.Groups) {
+	for _, name := range slices.Sorted(maps.Keys(p.Groups)) {
 		for _, item := range p.Groups[name] {
 			if text, ok := item.(string); ok && forTests(name) {
 				list = append(list, text)
 			}
 		}
 	}
-	poetry := sortedKeys(p.Tool.Poetry.Dependencies)
-	for _, name := range sortedKeys(p.Tool.Poetry.Group) {
+	poetry := slices.Sorted(maps.Keys(p.Tool.Poetry.Dependencies))
+	for _, name := range slices.Sorted(maps.Keys(p.Tool.Poetry.Group)) {
 		if forTests(name) {
-			poetry = append(poetry, sortedKeys(p.Tool.Poetry.Group[name].Dependencies)...)
+			poetry = append(poetry, slices.Sorted(maps.Keys(p.Tool.Poetry.Group[name].Dependencies))...)
 		}
 	}
 	return append(list, slices.DeleteFunc(poetry, func(name string) bool { return name == "python" })...)
 }
 
-// pythonName is a name of Python in the one form that all of its spellings share (PEP 503).
-func pythonName(name string) string {
-	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
-}
-
-// elsewhere says which packages the tools of a project do not take from an index, by their plain names: from the
+// otherSources says which packages the tools of a project do not take from an index, by their plain names: from the
 // "workspace", or from "outside".
-func (p pyproject) elsewhere() map[string]string {
+func otherSources(p deps.Pyproject) map[string]string {
 	lists := []map[string]any{p.Tool.Poetry.Dependencies, p.Tool.UV.Sources}
 	for _, group := range p.Tool.Poetry.Group {
 		lists = append(lists, group.Dependencies)
@@ -213,7 +184,7 @@ func (p pyproject) elsewhere() map[string]string {
 				from, _ := item.(map[string]any)
 				for kind, where := range map[string]string{"git": "outside", "url": "outside", "path": "workspace", "workspace": "workspace"} {
 					if from[kind] != nil {
-						found[pythonName(name)] = where
+						found[deps.PythonName(name)] = where
 					}
 				}
 			}
@@ -226,18 +197,16 @@ func (p pyproject) elsewhere() map[string]string {
 // systems, is left to pip.
 func pinned(content []byte) []string {
 	// What cannot be read fixes nothing, and pip chooses.
-	var lock struct {
-		Package []struct{ Name, Version string }
-	}
-	if toml.Unmarshal(content, &lock) != nil {
+	locked, err := deps.ReadLocked(content)
+	if err != nil {
 		return nil
 	}
 	versions := make(map[string][]string)
-	for _, p := range lock.Package {
+	for _, p := range locked {
 		versions[p.Name] = append(versions[p.Name], p.Version)
 	}
 	var list []string
-	for _, name := range sortedKeys(versions) {
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		line := fmt.Sprintf("%s==%s", name, versions[name][0])
 		if len(versions[name]) == 1 && requirement.MatchString(line) {
 			list = append(list, line)

@@ -1,8 +1,10 @@
-package images
+package dependencies
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +33,7 @@ func (p pipfilePackage) line(name string) string {
 // it, and then say the same without them.
 func (w *pythonWants) pipenv() {
 	listed := len(w.requirements) > 0
-	for _, name := range sortedKeys(w.files) {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		_, locked := w.files[path.Join(path.Dir(name), "Pipfile.lock")]
 		switch base := path.Base(name); {
 		case base == "Pipfile" && !locked && !listed:
@@ -52,7 +54,7 @@ func (w *pythonWants) pipfile(name string) {
 		return
 	}
 	for _, list := range []map[string]pipfilePackage{lock.Default, lock.Develop} {
-		for _, pack := range sortedKeys(list) {
+		for _, pack := range slices.Sorted(maps.Keys(list)) {
 			switch p := list[pack]; {
 			case p.Path != "": // the workspace lies on the path
 			case p.Version == "":

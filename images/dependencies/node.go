@@ -1,4 +1,4 @@
-package images
+package dependencies
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/deps"
 )
 
 // npmFields are those of a package.json that decide what is installed. Scripts, settings of package managers and
@@ -22,7 +24,7 @@ var npmFields = []string{
 }
 
 // npmLists are the fields that list packages with where they come from.
-var npmLists = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions"}
+var npmLists = append(slices.Clone(deps.PackageLists), "overrides", "resolutions")
 
 // A nodeLock is how a package manager is known by its lock file.
 type nodeLock struct{ file, kind string }
@@ -37,7 +39,7 @@ const registryPlaceholder = "https://registry.invalid"
 
 // readNode finds the directories in which Node packages are installed: those with a lock file, below none
 // of these the roots of workspaces, and below none of either those whose package.json alone asks for something.
-func (d *Dependencies) readNode(files map[string][]byte) {
+func (d *Set) readNode(files map[string][]byte) {
 	var roots []string
 	spaces := nodeSpaces(files)
 	for _, s := range spaces {
@@ -45,7 +47,7 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 	}
 	// First those with a lock file: the members of a workspace have none of
 	// their own, and are installed with the whole.
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" {
 			roots = append(roots, path.Dir(name))
 		}
@@ -60,7 +62,7 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 		}
 	}
 	roots = append(roots, tops...)
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if dir := path.Dir(name); path.Base(name) == "package.json" && free(dir) && lists(files[name], nil) {
 			roots = append(roots, dir)
 		}
@@ -71,10 +73,10 @@ func (d *Dependencies) readNode(files map[string][]byte) {
 			d.notef("the packages of %s are not installed: %v", path.Join(root, "package.json"), err)
 			continue
 		}
-		// A place inside another one brings some files twice.
-		for _, f := range part.files {
-			if !f.mode.IsDir() && !slices.ContainsFunc(d.files, func(g memFile) bool { return g.path == f.path }) {
-				d.add(f.path, f.content)
+		// A place inside another one brings some files twice: the first counts.
+		for name, content := range part.files {
+			if _, ok := d.files[name]; !ok {
+				d.add(name, content)
 			}
 		}
 		d.steps = append(d.steps, part.steps...)
@@ -102,7 +104,7 @@ func below(dir, root string) bool {
 }
 
 // readNodeRoot gathers what installing in one directory takes.
-func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Dependencies, err error) {
+func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Set, err error) {
 	// Without a lock file what is installed is of the day on which it was. The
 	// image keeps it until the manifest changes, so that two runs see the same.
 	lock := lockIn(files, root)
@@ -114,7 +116,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	case kind == "":
 		kind = "npm-unlocked"
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		if path.Base(name) != "package.json" || !below(dir, root) {
 			continue
@@ -134,7 +136,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		part.node = append(part.node, dir)
 	}
 	if !asks {
-		return Dependencies{}, nil
+		return Set{}, nil
 	}
 	if lock.kind != "" {
 		content, err := cleanLock(lock, files[path.Join(root, lock.file)])
@@ -150,7 +152,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		}
 		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
 	}
-	part.steps = []installStep{{kind, root}}
+	part.steps = []step{{kind, root}}
 	return part, nil
 }
 
@@ -158,19 +160,11 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 // member of the workspace. npm finds it by its name.
 var workspaceSpec = regexp.MustCompile(`:"workspace:[^"]*"`)
 
-// decodePackage reads JSON with numbers as they stand.
-func decodePackage(content []byte) (map[string]any, error) {
-	var fields map[string]any
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.UseNumber()
-	return fields, d.Decode(&fields)
-}
-
 // cleanPackage keeps of a package.json what decides what is installed.
 func cleanPackage(content []byte) ([]byte, error) {
 	// Written anew, and by the names of its fields alone: of two fields of one
 	// name this reader takes the last one and no other reader sees the first.
-	fields, err := decodePackage(content)
+	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +201,7 @@ func cleanSpecs(list any) error {
 	// text is for the package manager to complain about.
 	switch list := list.(type) {
 	case map[string]any:
-		for _, name := range sortedKeys(list) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if err := cleanSpecs(list[name]); err != nil {
 				return fmt.Errorf("%q %w", name, err)
 			}
@@ -261,7 +255,7 @@ func cleanLock(lock nodeLock, content []byte) ([]byte, error) {
 	case "yarn":
 		return cleanYarn(content)
 	}
-	doc, err := decodePackage(content)
+	doc, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +279,7 @@ func cleanNpm(value any) error {
 	case map[string]any:
 		// A link leads to a directory of the workspace, by its path.
 		linked := value["link"] == true
-		for _, key := range sortedKeys(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			text, isText := value[key].(string)
 			switch {
 			case key == "resolved" && isText && !linked && !strings.HasPrefix(text, "file:"):
@@ -296,7 +290,7 @@ func cleanNpm(value any) error {
 				value[key] = address
 			case key == "version" && isText && strings.Contains(text, "://"):
 				return fmt.Errorf("a package %w", elsewhere(text))
-			case slices.Contains(npmLists[:4], key):
+			case slices.Contains(deps.PackageLists, key):
 				if err := cleanLists(value[key]); err != nil {
 					return err
 				}
@@ -313,7 +307,7 @@ func cleanNpm(value any) error {
 // cleanLists is for a field that lists names and versions, or, in old lock files, whole packages.
 func cleanLists(list any) error {
 	packages, _ := list.(map[string]any)
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		var err error
 		switch p := packages[name].(type) {
 		case string:

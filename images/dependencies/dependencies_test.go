@@ -1,0 +1,183 @@
+package dependencies
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// texts turns texts into the files of a workspace.
+func texts(pairs ...string) map[string][]byte {
+	files := map[string][]byte{}
+	for i := 0; i < len(pairs); i += 2 {
+		files[pairs[i]] = []byte(pairs[i+1])
+	}
+	return files
+}
+
+// held is what the installer is given, by path.
+func (d Set) held() map[string]string {
+	held := map[string]string{}
+	for name, content := range d.files {
+		held[name] = string(content)
+	}
+	return held
+}
+
+const (
+	numberPackage = `{"name":"web","dependencies":{"is-number":"^7.0.0"}}`
+	numberLock    = `{"name":"web","lockfileVersion":3,"requires":true,"packages":{"":{"name":"web","dependencies":{"is-number":"^7.0.0"}},
+"node_modules/is-number":{"version":"7.0.0","resolved":"https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz",
+"integrity":"sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng=="}}}`
+	uuidModule = "module example.com/a\n\ngo 1.22\n\nrequire github.com/google/uuid v1.6.0\n"
+	uuidSums   = "github.com/google/uuid v1.6.0 h1:NIvaJDMOsjHA8n1jAhLSgzrAzy1Hgr+hNrb57e+94F0=\n" +
+		"github.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=\n"
+)
+
+func TestDependenciesAreReadFromEachKindOfProject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  []string // kind and root of each step
+	}{
+		"nothing":                 {texts("a.py", "import x\n"), nil},
+		"a package without any":   {texts("package.json", `{"name":"a","scripts":{"test":"x"}}`, "package-lock.json", `{"packages":{}}`), nil},
+		"npm":                     {texts("package.json", numberPackage, "package-lock.json", numberLock), []string{"npm", "."}},
+		"npm below":               {texts("my web/package.json", numberPackage, "my web/package-lock.json", numberLock), []string{"npm", "my web"}},
+		"members of a workspace":  {texts("package.json", `{"workspaces":["p/*"]}`, "package-lock.json", numberLock, "p/a/package.json", numberPackage), []string{"npm", "."}},
+		"no lock":                 {texts("package.json", numberPackage), []string{"npm-unlocked", "."}},
+		"pnpm before npm":         {texts("package.json", numberPackage, "package-lock.json", numberLock, "pnpm-lock.yaml", "lockfileVersion: '9.0'\n"), []string{"pnpm", "."}},
+		"yarn":                    {texts("package.json", numberPackage, "yarn.lock", "# yarn lockfile v1\n"), []string{"yarn", "."}},
+		"go":                      {texts("go.mod", uuidModule, "go.sum", uuidSums, "tools/go.mod", "module b\n"), []string{"go", "."}},
+		"go with a vendor":        {texts("go.mod", uuidModule, "vendor/modules.txt", "# x\n"), nil},
+		"go work":                 {texts("go.work", "go 1.22\nuse ./a\n", "a/go.mod", uuidModule), []string{"go", "."}},
+		"requirements":            {texts("requirements.txt", "a==1\n", "sub/requirements-dev.txt", "b\n"), []string{"pip", "."}},
+		"pyproject":               {texts("pyproject.toml", "[project]\ndependencies = ['a>=1']\n"), []string{"pip", "."}},
+		"pyproject without any":   {texts("pyproject.toml", "[tool.ruff]\nline-length = 80\n"), nil},
+		"requirements of nothing": {texts("requirements.txt", "# none\n-e .\n"), nil},
+	} {
+		d := Read(c.files)
+		if diff := cmp.Diff(c.want, d.Steps()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if d.Empty() != (len(c.want) == 0) || len(d.Notes) > 0 {
+			t.Errorf("%s: empty %v, notes %v", name, d.Empty(), d.Notes)
+		}
+	}
+}
+
+// What a workspace may say about its packages is their names and versions. Each of these would have an installer ask another
+// machine, or run something.
+func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) {
+	t.Parallel()
+	lock := func(resolved string) string {
+		return `{"packages":{"node_modules/x":{"version":"1.0.0","resolved":"` + resolved + `"}}}`
+	}
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		note  string // "" where it is taken, and what stands in it is changed
+	}{
+		"npm address":        {texts("package.json", `{"dependencies":{"x":"http://127.0.0.1/x.tgz"}}`), "elsewhere"},
+		"npm git":            {texts("package.json", `{"dependencies":{"x":"git+ssh://evil/x"}}`), "ask for a version of it there, or keep it in the workspace"},
+		"npm repository":     {texts("package.json", `{"devDependencies":{"x":"evil/x"}}`), "elsewhere"},
+		"npm override":       {texts("package.json", `{"dependencies":{"x":"1"},"overrides":{"y":{"z":"https://evil/z.tgz"}}}`), "elsewhere"},
+		"npm lock address":   {texts("package.json", numberPackage, "package-lock.json", lock("http://169.254.169.254/latest")), "elsewhere"},
+		"npm lock escaped":   {texts("package.json", numberPackage, "package-lock.json", lock(`\u0067it+https://evil/x`)), "elsewhere"},
+		"npm lock link":      {texts("package.json", numberPackage, "package-lock.json", `{"packages":{"node_modules/x":{"resolved":"p/x","link":true}}}`), ""},
+		"npm lock one":       {texts("package.json", numberPackage, "package-lock.json", `{"dependencies":{"x":{"version":"git+https://evil/x"}}}`), "elsewhere"},
+		"npm lock broken":    {texts("package.json", numberPackage, "package-lock.json", "<<<<"), "package-lock.json"},
+		"npm elsewhere":      {texts("package.json", numberPackage, "package-lock.json", lock("http://evil.example/npm/@a/x/-/x-1.0.0.tgz")), ""},
+		"yarn address":       {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil/x.tgz\"\n"), "elsewhere"},
+		"yarn name":          {texts("package.json", numberPackage, "yarn.lock", "\"x@https://evil/x.tgz\":\n  version \"1\"\n"), "elsewhere"},
+		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n"), "commit the pnpm-lock.yaml that `pnpm import` makes"},
+		"yarn elsewhere":     {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil.example/x/-/x-1.tgz#ab\"\n"), ""},
+		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "elsewhere"},
+		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "elsewhere"},
+		"pnpm alias":         {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: &a {b: c}\nd: *a\n"), "alias"},
+		"pnpm elsewhere":     {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil.example/x/-/x-1.0.0.tgz'}\n"), ""},
+		"pip index":          {texts("requirements.txt", "--index-url http://evil.example\na\n"), "PIP_INDEX_URL"},
+		"pip index, short":   {texts("requirements.txt", "-ihttp://evil.example\na\n"), "PIP_INDEX_URL"},
+		"pip continued":      {texts("requirements.txt", "a \\\n --global-option=x\n"), "no name"},
+		"pip address":        {texts("requirements.txt", "a @ http://evil.example/a.whl\n"), "no name"},
+		"pip plain address":  {texts("requirements.txt", "https://evil.example/a.whl\n"), "no name"},
+		"pip git":            {texts("requirements.txt", "git+https://evil.example/a\n"), "no name"},
+		"pip path":           {texts("requirements.txt", "../a.whl\n"), "no name"},
+		"pip project":        {texts("pyproject.toml", "[project]\ndependencies = [\"a @ http://evil.example/a.whl\", \"--pre\"]\n"), "no name"},
+		"pip included index": {texts("requirements.txt", "-r sub/requirements/base.txt\n", "sub/requirements/base.txt", "--extra-index-url=http://evil.example\na\n"), "PIP_INDEX_URL"},
+		"poetry git":         {texts("pyproject.toml", "[tool.poetry.group.dev.dependencies]\nmy_x = {git = 'https://evil.example/x'}\n"), "ask for a version in one"},
+		"uv address":         {texts("pyproject.toml", "[project]\ndependencies = ['My.x']\n[tool.uv.sources]\nmy-x = [{url = 'https://evil.example/x.whl'}]\n"), "comes from elsewhere"},
+		"pipenv git":         {texts("Pipfile.lock", `{"develop":{"x":{"git":"https://evil.example/x","ref":"a"}}}`), "comes from elsewhere"},
+		"pipenv option":      {texts("Pipfile.lock", `{"default":{"x":{"version":"==1 --index-url=http://evil.example"}}}`), "no name"},
+		"scripts, settings":  {texts("package.json", `{"dependencies":{"x":"1"},"scripts":{"install":"evil.example"},"packageManager":"pnpm@1","pnpm":{"onlyBuiltDependencies":["evil.example"]}}`, ".npmrc", "registry=http://evil.example\n"), ""},
+		"pnpm settings":      {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: 1\n", "pnpm-workspace.yaml", "packages: [p]\nregistries: {default: http://evil.example}\nconfigDependencies: {a: evil.example}\n"), ""},
+	} {
+		d := Read(c.files)
+		if got := strings.Join(d.Notes, "\n"); c.note == "" && got != "" || !strings.Contains(got, c.note) {
+			t.Errorf("%s: noted %q, want %q", name, got, c.note)
+		}
+		if c.note == "" && d.Empty() {
+			t.Errorf("%s: nothing is left to install", name)
+		}
+		for file, text := range d.held() {
+			if strings.Contains(text, "evil") || strings.Contains(text, "127.0.0.1") || strings.Contains(text, "169.254") {
+				t.Errorf("%s: %s has %s", name, file, text)
+			}
+		}
+	}
+}
+
+func TestRequirementsOfAllProjectsAreGathered(t *testing.T) {
+	t.Parallel()
+	d := Read(texts(
+		"requirements.txt", "A[x,y] >= 1.0, <2 ; python_version > '3' # why\nb==2\n-r more.txt\n-c constraints.txt\n",
+		"constraints.txt", "c==3\n", "more.txt", "never read: no such name\n",
+		"lib/pyproject.toml", "[project]\ndependencies = ['d~=1.2']\n[project.optional-dependencies]\ntest = ['e']\ndocs = ['no']\n"+
+			"[dependency-groups]\ndev = ['f', {include-group = 'test'}]\n[tool.poetry.dependencies]\npython = '^3'\ng = '^1'\n",
+		"lib/uv.lock", "[[package]]\nname = 'd'\nversion = '1.2.3'\n[[package]]\nname = 'two'\nversion = '1'\n[[package]]\nname = 'two'\nversion = '2'\n",
+	))
+	want := map[string]string{
+		requirementsFile: "A[x,y] >= 1.0, <2 ; python_version > '3'\nb==2\nd~=1.2\ne\nf\ng\n",
+		constraintsFile:  "c==3\nd==1.2.3\n",
+	}
+	if diff := cmp.Diff(want, d.held()); diff != "" {
+		t.Error(diff)
+	}
+	// What a project has beside it is not another one of that name in an index.
+	d = Read(texts("pyproject.toml", "[project]\ndependencies = ['own', 'a']\n[tool.uv.sources]\nown = {workspace = true}\n", "pdm.lock", "[[package]]\nname = 'a'\nversion = '2'\n"))
+	if diff := cmp.Diff(map[string]string{requirementsFile: "a\n", constraintsFile: "a==2\n"}, d.held()); diff != "" || len(d.Notes) > 0 {
+		t.Error(diff, d.Notes)
+	}
+	// pip takes a digest for everything or for nothing.
+	digest := " --hash=sha256:" + strings.Repeat("0", 64)
+	d = Read(texts("requirements.txt", "a==1 \\\n   "+digest+"\n", "pyproject.toml", "[project]\ndependencies = ['b']\n"))
+	if got := d.held()[requirementsFile]; got != "a==1"+digest+"\n" {
+		t.Errorf("%q", got)
+	}
+	const lock = `{"default":{"a":{"version":"==1","hashes":["%s"],"extras":["x","y"],"markers":"python_version > '3'"},"own":{"path":".","editable":true}},"develop":{"b":{"version":"==2","hashes":["%[1]s"]}}}`
+	pipenv := []string{"Pipfile", "[packages]\na = '*'\n", "Pipfile.lock", fmt.Sprintf(lock, strings.TrimPrefix(digest, " --hash="))}
+	d = Read(texts(append(pipenv, "pyproject.toml", "[project]\ndependencies = ['never']\n")...))
+	if got := d.held()[requirementsFile]; got != "a[x,y]==1 ; python_version > '3'"+digest+"\nb==2"+digest+"\n" || len(d.Notes) > 0 {
+		t.Errorf("%q, %q", got, d.Notes)
+	}
+	for want, files := range map[string][]string{
+		"sub/Pipfile are not installed: run `pipenv lock`": {"sub/Pipfile", pipenv[1]},
+		"it is not readable: run `pipenv lock`":            {"Pipfile.lock", "{"},
+		"the requirements files count":                     append(pipenv, "requirements.txt", "a==1\n"),
+	} {
+		if d := Read(texts(files...)); len(d.Notes) != 1 || !strings.Contains(d.Notes[0], want) || strings.Contains(d.held()[requirementsFile], "b==2") {
+			t.Errorf("%q, want %q: %q", d.Notes, want, d.held())
+		}
+	}
+}
+
+func TestOfAPackageWhatDecidesIsKept(t *testing.T) {
+	t.Parallel()
+	d := Read(texts("package.json", numberPackage, "package-lock.json", numberLock))
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(d.held()["node/package.json"]), &fields); err != nil || len(fields) != 2 {
+		t.Errorf("%v, %v", fields, err)
+	}
+}

@@ -1,0 +1,75 @@
+package deps
+
+import (
+	"cmp"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+)
+
+// RequiresModules reports whether a go.mod needs a module beyond the standard library.
+func RequiresModules(text []byte) (bool, error) {
+	f, _, err := readModule(text)
+	return err == nil && len(f.Require) > 0, err
+}
+
+// readModule reads a go.mod. Queries are the versions by path that are none yet, as
+// "latest": Go accepts and resolves them, and the file has v0.0.0 or the like in their place.
+func readModule(text []byte) (f *modfile.File, queries map[string]string, err error) {
+	queries = map[string]string{}
+	// Lax: what is no requirement stays in the syntax, and is Go's to judge.
+	f, err = modfile.ParseLax("go.mod", text, func(path, version string) (string, error) {
+		_, major, _ := module.SplitPathVersion(path)
+		if module.CheckPathMajor(version, major) == nil {
+			return version, nil
+		}
+		queries[path] = version
+		return cmp.Or(module.PathMajorPrefix(major), "v0") + ".0.0", nil
+	})
+	return f, queries, err
+}
+
+// listModule lists what a go.mod requires and what it puts in its place.
+func listModule(text []byte) (packages, error) {
+	f, queries, err := readModule(text)
+	if err != nil {
+		return nil, err
+	}
+	found := packages{}
+	for _, r := range f.Require {
+		found.add(r.Mod.Path, cmp.Or(queries[r.Mod.Path], r.Mod.Version))
+	}
+	// What stands in for a module, and programs that are run with the module, are as much a
+	// matter of trust as what is required.
+	rest := func(directive string, words []string) {
+		if directive == "replace" || directive == "toolchain" || directive == "tool" {
+			found.add(directive+" "+strings.Join(words, " "), "")
+		}
+	}
+	for _, x := range f.Syntax.Stmt {
+		switch x := x.(type) {
+		case *modfile.Line:
+			rest(x.Token[0], x.Token[1:])
+		case *modfile.LineBlock:
+			for _, line := range x.Line {
+				rest(x.Token[0], line.Token)
+			}
+		}
+	}
+	return found, nil
+}
+
+// listSums lists which versions a go.sum has the content of.
+//
+// The lines of go.mod files alone are left out: what is compiled has one for its
+// content, too.
+func listSums(text []byte) (packages, error) {
+	found := packages{}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) == 3 && !strings.HasSuffix(words[1], "/go.mod") {
+			found.add(words[0], words[1])
+		}
+	}
+	return found, nil
+}

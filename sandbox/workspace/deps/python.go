@@ -1,0 +1,163 @@
+package deps
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// PythonName is a name of Python in the one form that its spellings share: case, "-", "_" and
+// "." tell no names apart (PEP 503).
+func PythonName(name string) string {
+	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
+}
+
+// requirementComment matches what is no part of a line. In an address a "#" stands without
+// a space before it.
+var requirementComment = regexp.MustCompile(`(^|\s)#.*$`)
+
+// Requirements reads the lines of a requirements file as pip does: continued lines are one,
+// comments and empty lines are left out. A line is a requirement or begins with an option.
+func Requirements(text []byte) []string {
+	var lines []string
+	var joined strings.Builder
+	// The empty line ends what the last one would go on in.
+	for line := range strings.Lines(string(text) + "\n\n") {
+		part, continued := strings.CutSuffix(strings.TrimRight(line, "\r\n"), "\\")
+		comment := strings.HasPrefix(strings.TrimSpace(part), "#")
+		if comment {
+			joined.WriteByte(' ')
+		}
+		joined.WriteString(part)
+		if continued && !comment {
+			continue
+		}
+		if whole := strings.TrimSpace(requirementComment.ReplaceAllString(joined.String(), "")); whole != "" {
+			lines = append(lines, whole)
+		}
+		joined.Reset()
+	}
+	return lines
+}
+
+// requirementName splits a requirement of Python into its name and the rest.
+var requirementName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)$`)
+
+// addRequirement notes one requirement.
+func (p packages) addRequirement(line string) {
+	// Digests say what a version is, and it is the versions that are shown.
+	line, _, _ = strings.Cut(line, " --hash")
+	m := requirementName.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil {
+		return
+	}
+	p.add(PythonName(m[1]), strings.TrimPrefix(strings.TrimSpace(m[2]), "=="))
+}
+
+// listRequirements lists a requirements file. Options count too: one may name another index.
+func listRequirements(text []byte) (packages, error) {
+	found := packages{}
+	for _, line := range Requirements(text) {
+		if strings.HasPrefix(line, "-") {
+			found.add(line, "")
+			continue
+		}
+		found.addRequirement(line)
+	}
+	return found, nil
+}
+
+// A Pyproject is what a pyproject.toml asks for, in the standard notation and in those of
+// Poetry and uv. What is a string there is a requirement (PEP 508), but for Poetry's versions.
+type Pyproject struct {
+	Build struct {
+		Requires []string `toml:"requires"`
+	} `toml:"build-system"`
+	Project struct {
+		Dependencies []string            `toml:"dependencies"`
+		Optional     map[string][]string `toml:"optional-dependencies"`
+	} `toml:"project"`
+	// An entry that is no string includes another group.
+	Groups map[string][]any `toml:"dependency-groups"`
+	Tool   struct {
+		Poetry struct {
+			Dependencies map[string]any `toml:"dependencies"`
+			Group        map[string]struct {
+				Dependencies map[string]any `toml:"dependencies"`
+			} `toml:"group"`
+		} `toml:"poetry"`
+		UV struct {
+			Sources map[string]any `toml:"sources"`
+		} `toml:"uv"`
+	} `toml:"tool"`
+}
+
+// ReadPyproject reads a pyproject.toml.
+func ReadPyproject(text []byte) (doc Pyproject, err error) {
+	err = toml.Unmarshal(text, &doc)
+	return doc, err
+}
+
+// listPyproject lists what a pyproject.toml asks for, to build it too.
+func listPyproject(text []byte) (packages, error) {
+	doc, err := ReadPyproject(text)
+	if err != nil {
+		return nil, err
+	}
+	found := packages{}
+	// What builds a package runs on the machine that installs it, so it counts as
+	// much as what is imported.
+	lines := slices.Concat(doc.Build.Requires, doc.Project.Dependencies)
+	for _, list := range doc.Project.Optional {
+		lines = append(lines, list...)
+	}
+	for _, list := range doc.Groups {
+		for _, item := range list {
+			// The other sort of entry includes a group that is listed here
+			// itself.
+			if line, ok := item.(string); ok {
+				lines = append(lines, line)
+			}
+		}
+	}
+	for _, line := range lines {
+		found.addRequirement(line)
+	}
+	poetry := []map[string]any{doc.Tool.Poetry.Dependencies}
+	for _, group := range doc.Tool.Poetry.Group {
+		poetry = append(poetry, group.Dependencies)
+	}
+	for _, list := range poetry {
+		for name, version := range list {
+			found.add(name, fmt.Sprint(version))
+		}
+	}
+	return found, nil
+}
+
+// A Locked is a package in a lock file, in one version.
+type Locked struct{ Name, Version string }
+
+// ReadLocked reads the lock files that list [[package]], as Poetry, uv, pdm and Cargo write
+// them. Where a package comes from each of them says in its own way, and it is not read.
+func ReadLocked(text []byte) ([]Locked, error) {
+	var lock struct{ Package []Locked }
+	err := toml.Unmarshal(text, &lock)
+	return lock.Package, err
+}
+
+// listLocked lists such a lock file.
+func listLocked(text []byte) (packages, error) {
+	list, err := ReadLocked(text)
+	if err != nil {
+		return nil, err
+	}
+	found := packages{}
+	for _, p := range list {
+		found.add(p.Name, p.Version)
+	}
+	return found, nil
+}
