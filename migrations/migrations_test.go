@@ -15,6 +15,7 @@ import (
 
 	"agent/migrations"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -187,7 +188,7 @@ func TestAnOlderSchemaKeepsItsHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nothing := func([]store.Column) error { return nil }
+	nothing := func([]query.Column) error { return nil }
 	for _, v := range views { // old and new ones, as the reader
 		if err := db.Query(t.Context(), "select count(*) from "+v.Name, nothing, func([]*string) error { return nil }); err != nil {
 			t.Errorf("read %s: %v", v.Name, err)

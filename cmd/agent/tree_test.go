@@ -41,14 +41,14 @@ var allowed = map[string][]string{
 	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "orchestrator/edit/guard", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
-	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
+	"orchestrator/store":   {"orchestrator/llm", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/query", "sandbox/workspace", "verify"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
 	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
 	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
-	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
+	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
@@ -66,6 +66,12 @@ var allowed = map[string][]string{
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
 	"orchestrator/selfbuild":  {"images", "sandbox"},
+
+	"orchestrator/store/calls":     {"orchestrator/llm", "orchestrator/store/database"},
+	"orchestrator/store/database":  {"migrations"},
+	"orchestrator/store/history":   {"orchestrator/llm", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database", "sandbox/workspace", "verify"},
+	"orchestrator/store/knowledge": {"orchestrator/agent", "orchestrator/run", "orchestrator/store/database"},
+	"orchestrator/store/query":     {"migrations", "orchestrator/store/database"},
 
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 }
@@ -282,11 +288,10 @@ const maxPackage, maxFiles = 3500, 22
 // large are the packages that are still over the budget of lines or files, with
 // what they may have. An entry only shrinks, and goes with the last line too many.
 var large = map[string]struct{ lines, files int }{
-	"cmd/agent":          {8100, 40},
-	"images":             {3800, 22},
-	"orchestrator/run":   {7500, 39},
-	"orchestrator/store": {3650, 26},
-	"verify":             {12650, 64},
+	"cmd/agent":        {8100, 40},
+	"images":           {3800, 22},
+	"orchestrator/run": {7500, 39},
+	"verify":           {12650, 64},
 }
 
 func TestPackagesStayWithinBudget(t *testing.T) {
