@@ -118,7 +118,7 @@ func TestARunEndsOnce(t *testing.T) {
 		"another state":  db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""),
 		"a candidate":    db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{Verdict: verify.Pass}),
 		"a promotion":    db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared}),
-		"going on later": db.Advance(t.Context(), "01run", 1, run.PROpen, "", ""),
+		"going on later": db.Advance(t.Context(), "01run", 1, run.Done, "", ""),
 	} {
 		if !errors.Is(err, store.ErrFinished) {
 			t.Errorf("%s: got %v, want ErrFinished", name, err)
@@ -140,7 +140,7 @@ func TestAPromotedRunMayGoOnToTheForge(t *testing.T) {
 	if err := db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""); !errors.Is(err, store.ErrFinished) {
 		t.Errorf("back to verifying: got %v, want ErrFinished", err)
 	}
-	advance(t, db, "01run", 1, run.PROpen, run.CIWatch)
+	advance(t, db, "01run", 1, run.Done)
 	if open, err := db.Unfinished(t.Context()); err != nil || len(open) != 1 {
 		t.Errorf("the run should be open again: %v, %v", open, err)
 	}

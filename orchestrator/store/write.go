@@ -69,11 +69,10 @@ func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
 // final. It also renews the heartbeat.
 func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
 	return db.fenced(ctx, fmt.Sprintf("record state %s of run %s", to, id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
-		if h.Ended && !(h.State == run.Promoted && (to == run.PROpen || to == run.Done)) {
+		if h.Ended && (h.State != run.Promoted || to != run.Done) {
 			return ErrFinished
 		}
-		// A run that goes on to the forge is open again; how it was judged
-		// stays.
+		// A run that goes on is open again; how it was judged stays.
 		_, err := tx.Exec(ctx, `
 			update run set state = @to, snapshot = coalesce(nullif(@snapshot, ''), snapshot), beat = clock_timestamp(), ended = null
 			where id = @id`,

@@ -44,9 +44,9 @@ func (h Reader) LastPromotion(ctx context.Context, dir string) (run.Record, run.
 	var p run.Promotion
 	err := h.db.Read(ctx, "find the last promotion of "+dir, func(ctx context.Context, tx pgx.Tx) error {
 		list, err := records(ctx, tx, `
-			join promotion p on p.run = r.id
+			join promotion p on p.run = r.id join state s on s.name = r.state
 			where r.workspace = @workspace and p.status = 'committed' and p.undo_of is null
-				and r.state not in ('rejected', 'conflict', 'failed', 'cancelled')
+				and not s.failed
 				and not exists (select from promotion u where u.undo_of = r.id and u.status = 'committed')
 			order by p.at desc, r.id desc limit 1`, pgx.NamedArgs{"workspace": database.Clean(dir)})
 		if err != nil {
