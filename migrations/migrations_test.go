@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"agent/migrations"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -187,10 +189,59 @@ func TestAnOlderSchemaKeepsItsHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nothing := func([]store.Column) error { return nil }
+	nothing := func([]query.Column) error { return nil }
 	for _, v := range views { // old and new ones, as the reader
 		if err := db.Query(t.Context(), "select count(*) from "+v.Name, nothing, func([]*string) error { return nil }); err != nil {
 			t.Errorf("read %s: %v", v.Name, err)
+		}
+	}
+}
+
+// A record from before the tables of names has rows of every state, verdict and kind.
+func TestTheNamesOfAnOlderRecordAreKnown(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.Schema(t))
+	old, err := filepath.Glob("00[1-9]_*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	upTo(t, conn, old...)
+	// The checks of before say which names there were.
+	for _, sql := range []string{
+		`create table named as select c.conname, m[1] as name
+			from pg_constraint c, regexp_matches(pg_get_constraintdef(c.oid), $q$'([a-z_]+)'::text$q$, 'g') m
+			where c.connamespace = current_schema()::regnamespace and c.conname in ('run_state_check', 'gate_verdict_check', 'model_call_kind_check')
+				and m[1] not in ('pr_open', 'self_review', 'ci_watch', 'reviewing')`,
+		`insert into run (id, last_op, workspace, intent, owner, token, state, started)
+			select name, gen_random_uuid(), '/w', 'i', 'o', 1, name, now() from named where conname = 'run_state_check'`,
+		`update run set ended = now(), verdict = 'pass' where state in ('promoted', 'done', 'rejected', 'conflict', 'failed', 'cancelled')`,
+		`insert into run_state (run, n, state, token) select id, 1, state, 1 from run`,
+		`insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds)
+			select 'done', row_number() over (), name, '', '', '', '[]', '[]', '[]' from named where conname = 'gate_verdict_check'`,
+		`insert into gate select run, n, 1, 'g', verdict, 1, 0, 0, '', '', '', 0 from candidate`,
+		`insert into model_call (op, run, step, attempt, vendor, model, key_id, purpose, template, digest, request, tokens_in, in_estimated,
+				tokens_out, out_estimated, tokens_cached, tokens_reason, cost, priced, duration, begun, kind)
+			select gen_random_uuid(), 'done', 's', 1, 'v', 'm', '', 'PP', '', '', '', 0, false, 0, false, 0, 0, 0, false, 0, now(), name
+			from named where conname = 'model_call_kind_check'`,
+		`drop table named`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	if err := migrations.Up(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	for sql, want := range map[string]int{
+		`select count(*) from run r join state s on s.name = r.state`:      13,
+		`select count(*) from gate g join verdict v on v.name = g.verdict`: 9,
+		`select count(*) from model_call join call_error on name = kind`:   13,
+		`select sum(ended_badly)::int from v_funnel_daily`:                 4,
+		`select count(*) from v_failure_taxonomy`:                          4,
+	} {
+		var got int
+		if err := conn.QueryRow(t.Context(), sql).Scan(&got); err != nil || got != want {
+			t.Errorf("%s gives %d, %v, want %d", sql, got, err, want)
 		}
 	}
 }

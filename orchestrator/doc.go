@@ -34,7 +34,12 @@
 //	orchestrator/agent            prompts, repairs and memory of the engineer
 //	orchestrator/forge            the history of a git repository, read without trusting it
 //	orchestrator/archive          a recorded run as one signed file, for another machine
-//	orchestrator/store            the record in Postgres
+//	orchestrator/store            the record in Postgres, and how runs write it
+//	orchestrator/store/database   one schema of a server: connected, migrated and patient
+//	orchestrator/store/calls      requests to models, and when a key rests
+//	orchestrator/store/knowledge  memory, cascade queue, iterations, symbols, summaries, proposals
+//	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
+//	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host

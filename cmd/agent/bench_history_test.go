@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -25,7 +27,7 @@ func benchHistory(t *testing.T) {
 	const least = 10_000
 	scanned := storetest.Scanned(t, dsn, least, func(db *store.DB) {
 		nothing := p95(t, func() error { _, err := db.Version(t.Context()); return err })
-		filters := []store.RunFilter{{}, {Workspace: "/w/7"}, {State: "promoted"}, {Workspace: "/w/7", State: "rejected"}}
+		filters := []history.RunFilter{{}, {Workspace: "/w/7"}, {State: "promoted"}, {Workspace: "/w/7", State: "rejected"}}
 		list := p95(t, func() error { _, err := db.Runs(t.Context(), filters[rand.N(len(filters))]); return err })
 		row(fmt.Sprintf("run list, 100 of %d runs, p95", gates/5), list, nothing, "≤ 50 ms", list <= most)
 		one := p95(t, func() error { _, err := db.Run(t.Context(), storetest.RunName(1+rand.N(gates/5))); return err })
@@ -43,7 +45,7 @@ func benchHistory(t *testing.T) {
 	defer db.Close()
 	for _, view := range []string{"v_funnel_daily", "v_failure_taxonomy", "v_gate_latency", "v_leaks"} {
 		took := median(t, 1, func() {
-			err := db.Query(t.Context(), "select * from "+view, func([]store.Column) error { return nil }, func([]*string) error { return nil })
+			err := db.Query(t.Context(), "select * from "+view, func([]query.Column) error { return nil }, func([]*string) error { return nil })
 			if err != nil {
 				t.Errorf("%s: %v", view, err)
 			}

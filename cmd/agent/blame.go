@@ -16,7 +16,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/blame"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/sandbox/workspace"
 )
 
@@ -49,13 +49,13 @@ const (
 // An origin says who brought a line, and when. An edit by hand was made
 // between After and Before, as far as these are known.
 type origin struct {
-	Origin string              `json:"origin"`
-	Run    string              `json:"run,omitempty"`
-	Model  string              `json:"model,omitempty"`
-	Review store.ReviewVerdict `json:"review,omitempty"`
-	At     *time.Time          `json:"at,omitempty"`
-	After  *time.Time          `json:"after,omitempty"`
-	Before *time.Time          `json:"before,omitempty"`
+	Origin string                `json:"origin"`
+	Run    string                `json:"run,omitempty"`
+	Model  string                `json:"model,omitempty"`
+	Review history.ReviewVerdict `json:"review,omitempty"`
+	At     *time.Time            `json:"at,omitempty"`
+	After  *time.Time            `json:"after,omitempty"`
+	Before *time.Time            `json:"before,omitempty"`
 }
 
 // A blamedLine is one line of a file with its origin.

@@ -11,13 +11,14 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
 // promote records a run that changed shop.py to text, and writes it; what it
 // finds is what is there now.
-func (h history) promote(t *testing.T, id, text string) {
+func (h pastRuns) promote(t *testing.T, id, text string) {
 	t.Helper()
 	before, err := os.ReadFile(filepath.Join(h.dir, "shop.py"))
 	if err != nil {
@@ -30,7 +31,7 @@ func (h history) promote(t *testing.T, id, text string) {
 }
 
 // promoted records a run that promoted cs.
-func (h history) promoted(t *testing.T, id string, cs workspace.Changeset) {
+func (h pastRuns) promoted(t *testing.T, id string, cs workspace.Changeset) {
 	t.Helper()
 	h.begin(t, id, run.Verifying)
 	h.candidate(t, id, run.Candidate{
@@ -45,7 +46,7 @@ func (h history) promoted(t *testing.T, id string, cs workspace.Changeset) {
 }
 
 // blamed asks who brought each line of shop.py: "who: text" each.
-func (h history) blamed(t *testing.T, args ...string) string {
+func (h pastRuns) blamed(t *testing.T, args ...string) string {
 	t.Helper()
 	var doc blamedFile
 	text := h.ask(t, run.ExitDone, append([]string{"blame", "--json", "--workspace", h.dir}, args...)...).stdout
@@ -78,7 +79,7 @@ func TestBlameIsRightOnEveryLine(t *testing.T) {
 	h.write(t, "shop.py", "price = 2\nimport tax\n\nrate = 4\n# mind the rate\ntotal = 5\n", 0o644)
 	h.promote(t, secondRun, "price = 2\n\nrate = 4\n# mind the rate\ntotal = 6\nsum = 7\n")
 	h.promote(t, thirdRun, "price = 2\n\nrate = 8\n# mind the rate\ntotal = 6\nsum = 7\n")
-	if err := h.db.AddReview(t.Context(), store.Review{Run: secondRun, Reviewer: "ada", Verdict: store.Accepted}); err != nil {
+	if err := h.db.AddReview(t.Context(), store.Review{Run: secondRun, Reviewer: "ada", Verdict: history.Accepted}); err != nil {
 		t.Fatal(err)
 	}
 	h.write(t, "shop.py", "price = 2\n\nrate = 8\n# mind the rate\ntotal = 6\nsum = 7\n# \x1b[31mmine", 0o644)

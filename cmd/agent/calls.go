@@ -11,7 +11,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/calls"
 )
 
 // runsCalls shows what was said to the models of a run, and what they
@@ -59,7 +59,7 @@ type callRow struct {
 //
 // A request without an end has no end in the row, and one without a price no
 // cost: a zero would be added up by whoever reads it.
-func newCallRow(e store.Exchange) callRow {
+func newCallRow(e calls.Exchange) callRow {
 	row := callRow{
 		Call: e.Number, Step: e.Step, Attempt: e.Attempt, Purpose: e.Purpose, Template: e.Template, Vendor: e.Vendor, Model: e.Model,
 		Version: e.Version, Key: e.Key, Begun: e.Begun, Seconds: e.Duration.Seconds(), Usage: e.Usage,

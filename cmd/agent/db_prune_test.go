@@ -12,7 +12,7 @@ import (
 )
 
 // aged is a history whose runs ended a hundred days ago.
-func aged(t *testing.T) history {
+func aged(t *testing.T) pastRuns {
 	t.Helper()
 	h := newHistory(t)
 	conn, err := pgx.Connect(t.Context(), h.env["AGENT_DATABASE_URL"])

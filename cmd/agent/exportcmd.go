@@ -18,7 +18,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/verify"
 )
 
@@ -106,7 +106,7 @@ func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, er
 		return run.Evidence{}, err
 	}
 	e, err := s.DB.Evidence(ctx, d.ID)
-	var lacking *store.LackingError
+	var lacking *history.LackingError
 	if errors.As(err, &lacking) {
 		err = fault.Usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
 )
@@ -129,12 +130,12 @@ func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := db.Runs(t.Context(), store.RunFilter{Limit: 2 * kills})
+	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 2 * kills})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range boxes {
-		own := slices.ContainsFunc(rows, func(r store.RunRow) bool { return r.ID == b.Run })
+		own := slices.ContainsFunc(rows, func(r history.RunRow) bool { return r.ID == b.Run })
 		if own && !b.Live {
 			t.Errorf("box %s of run %s (%s, %s) is left", b.ID, b.Run, b.Purpose, b.State)
 		}
@@ -163,7 +164,7 @@ func keptOfRuns(t *testing.T, kind string) string {
 // latest returns the state of the newest run.
 func (k *killing) latest(t *testing.T, db *store.DB) run.State {
 	t.Helper()
-	rows, err := db.Runs(t.Context(), store.RunFilter{Limit: 1})
+	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 1})
 	if err != nil || len(rows) == 0 {
 		t.Fatalf("the newest run: %v, %v", rows, err)
 	}

@@ -18,7 +18,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 )
 
 // followEvery is how often a log that is followed is looked at.
@@ -154,7 +154,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // newLogRow translates an event of the store.
-func newLogRow(id string, e store.EventRow) logRow {
+func newLogRow(id string, e history.EventRow) logRow {
 	return logRow{Run: id, Event: e.Number, At: e.At, Seconds: e.Seconds, Kind: e.Kind, Actor: e.Actor, Subject: e.Subject, Detail: e.Detail}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // enter adds to the log of a run, as a process does that works on it.
-func (h history) enter(t *testing.T, id string, list ...run.Entry) {
+func (h pastRuns) enter(t *testing.T, id string, list ...run.Entry) {
 	t.Helper()
 	for i := range list {
 		list[i].Run, list[i].At = id, time.Now()

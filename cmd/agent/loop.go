@@ -20,7 +20,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 )
 
 // loopCommand describes the loop. What aims and caps one run does the
@@ -220,7 +220,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded
 	// The beginning of a name is enough, as everywhere.
 	if !start.Order.Single {
 		list, err := s.DB.LoopIterations(ctx.Context, of)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, database.ErrNotFound) {
 			return nil, fault.Usage(next, "no loop is named %s", of)
 		}
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/knowledge"
 )
 
 // proposalsCommand is the group about changes that were proposed and not
@@ -124,7 +125,7 @@ func (s *session) proposal(ctx context.Context, name string) (run.KeptProposal, 
 		return run.KeptProposal{}, fault.Usage(next, "%q is no number of a proposal", name)
 	}
 	p, err := s.DB.Proposal(ctx, n)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, database.ErrNotFound) {
 		err = fault.Usage(next, "there is no proposal %d", n)
 	}
 	return p, err
@@ -182,7 +183,7 @@ func (c *cmdline) proposalsDrop(ctx *cli.Context) error {
 		}
 		// Dropped twice is dropped.
 		err = s.DB.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
-		if errors.Is(err, store.ErrSettled) {
+		if errors.Is(err, knowledge.ErrSettled) {
 			return fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
 		}
 		if err != nil {

@@ -25,9 +25,9 @@ import (
 	"agent/verify/policy"
 )
 
-// A history is a record with runs in it, and the workspace they ran on. No
+// A pastRuns is a record with runs in it, and the workspace they ran on. No
 // engine is needed to make it, nor to read it.
-type history struct {
+type pastRuns struct {
 	db  *store.DB
 	env map[string]string
 	dir string
@@ -49,10 +49,10 @@ func aChange() workspace.Changeset {
 
 // newHistory records one promoted run and one that was rejected. The workspace
 // is as the promoted one left it.
-func newHistory(t *testing.T) history {
+func newHistory(t *testing.T) pastRuns {
 	t.Helper()
 	db, url := storetest.Warm(t)
-	h := history{db: db, dir: resolved(t.TempDir()), env: map[string]string{
+	h := pastRuns{db: db, dir: resolved(t.TempDir()), env: map[string]string{
 		"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
 	}}
 	h.write(t, "shop.py", "price = 2\n", 0o755)
@@ -86,7 +86,7 @@ func newHistory(t *testing.T) history {
 	return h
 }
 
-func (h history) write(t *testing.T, name, text string, mode fs.FileMode) {
+func (h pastRuns) write(t *testing.T, name, text string, mode fs.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), mode); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func (h history) write(t *testing.T, name, text string, mode fs.FileMode) {
 	}
 }
 
-func (h history) begin(t *testing.T, id string, states ...run.State) {
+func (h pastRuns) begin(t *testing.T, id string, states ...run.State) {
 	t.Helper()
 	err := h.db.Create(t.Context(), run.Record{
 		ID: id, Workspace: h.dir, Intent: "patch " + id[:4] + ".xml", Patch: []byte("<EDIT>"),
@@ -108,7 +108,7 @@ func (h history) begin(t *testing.T, id string, states ...run.State) {
 	h.step(t, id, states...)
 }
 
-func (h history) step(t *testing.T, id string, states ...run.State) {
+func (h pastRuns) step(t *testing.T, id string, states ...run.State) {
 	t.Helper()
 	for _, s := range states {
 		if err := h.db.Advance(t.Context(), id, 1, s, "on the way", ""); err != nil {
@@ -117,14 +117,14 @@ func (h history) step(t *testing.T, id string, states ...run.State) {
 	}
 }
 
-func (h history) candidate(t *testing.T, id string, c run.Candidate) {
+func (h pastRuns) candidate(t *testing.T, id string, c run.Candidate) {
 	t.Helper()
 	if err := h.db.SaveCandidate(t.Context(), id, 1, c); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (h history) end(t *testing.T, id string, end run.Ending) {
+func (h pastRuns) end(t *testing.T, id string, end run.Ending) {
 	t.Helper()
 	if err := h.db.Finish(t.Context(), id, 1, end); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (h history) end(t *testing.T, id string, end run.Ending) {
 }
 
 // ask runs a command on the history and wants this exit code.
-func (h history) ask(t *testing.T, exit int, args ...string) execution {
+func (h pastRuns) ask(t *testing.T, exit int, args ...string) execution {
 	t.Helper()
 	got := commandIn(t, h.env, args...)
 	if got.exit != exit {
@@ -142,7 +142,7 @@ func (h history) ask(t *testing.T, exit int, args ...string) execution {
 }
 
 // timeless replaces what differs from run to run, for golden files.
-func (h history) timeless(text string) string {
+func (h pastRuns) timeless(text string) string {
 	text = strings.ReplaceAll(text, h.dir, "/home/me/shop")
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`).ReplaceAllString(text, "2026-11-21 12:00:00")
 	text = regexp.MustCompile(`(?m)^ +\d+\.\ds  `).ReplaceAllString(text, "     0.0s  ")

@@ -17,6 +17,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -68,9 +69,9 @@ type reviewed struct {
 	Files    []run.DocumentFile `json:"files"`
 	Diff     string             `json:"diff"`
 	// The last review, with an empty verdict when there is none.
-	Reviewer string              `json:"reviewer,omitempty"`
-	Verdict  store.ReviewVerdict `json:"verdict"`
-	Comment  string              `json:"comment,omitempty"`
+	Reviewer string                `json:"reviewer,omitempty"`
+	Verdict  history.ReviewVerdict `json:"verdict"`
+	Comment  string                `json:"comment,omitempty"`
 
 	// What an undo needs, and no script.
 	changes workspace.Changeset
@@ -89,9 +90,9 @@ func (c *cmdline) review(ctx *cli.Context) error {
 	switch {
 	// Both flags make one review, with the comment in it: accepted is the stronger word.
 	case ctx.Bool("accept"):
-		says.Verdict = store.Accepted
+		says.Verdict = history.Accepted
 	case says.Comment != "":
-		says.Verdict = store.Commented
+		says.Verdict = history.Commented
 	}
 	// Without a name the latest run would be accepted, which may be one that nobody looked
 	// at.
@@ -99,7 +100,7 @@ func (c *cmdline) review(ctx *cli.Context) error {
 		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
 	}
 	// Whoever names a run wants it whatever was said of it before.
-	filter := store.ReviewFilter{All: ctx.Bool("all") || name != ""}
+	filter := history.ReviewFilter{All: ctx.Bool("all") || name != ""}
 	if dir := ctx.String("workspace"); dir != "" {
 		// Runs record it with its links resolved.
 		filter.Workspace = resolved(dir)
@@ -136,7 +137,7 @@ func (c *cmdline) review(ctx *cli.Context) error {
 // filter finds.
 // With a name the list holds that run, or there is an error of usage: whoever calls this
 // may take the first. Without one it may be empty.
-func (s *session) toReview(ctx context.Context, name string, filter store.ReviewFilter) ([]store.Promoted, error) {
+func (s *session) toReview(ctx context.Context, name string, filter history.ReviewFilter) ([]history.Promoted, error) {
 	if name == "" {
 		return s.DB.Promotions(ctx, filter)
 	}
@@ -172,7 +173,7 @@ func reviewer() string {
 // reviewed reads all that a person wants to know of a promotion.
 // It is read when its turn comes and not with the list: diffs may be large, and who
 // quits after two does not want the other hundred.
-func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, error) {
+func (s *session) reviewed(ctx context.Context, p history.Promoted) (reviewed, error) {
 	// Lists are never null in JSON.
 	r := reviewed{
 		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
@@ -208,7 +209,7 @@ func (s *session) reviewed(ctx context.Context, p store.Promoted) (reviewed, err
 
 // printReviews prints promotions for programs.
 // One document, [] when there is none. It is complete or there is an error instead.
-func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Promoted) error {
+func (s *session) printReviews(ctx context.Context, w io.Writer, list []history.Promoted) error {
 	all := []reviewed{}
 	for _, p := range list {
 		r, err := s.reviewed(ctx, p)
@@ -222,7 +223,7 @@ func (s *session) printReviews(ctx context.Context, w io.Writer, list []store.Pr
 
 // listReviews prints what waits as a table, and one run whole.
 // A list that is empty says so on standard error, where no script counts it as a row.
-func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list []store.Promoted, whole bool) error {
+func (c *cmdline) listReviews(ctx context.Context, w io.Writer, s *session, list []history.Promoted, whole bool) error {
 	if whole {
 		r, err := s.reviewed(ctx, list[0])
 		if err != nil {
@@ -274,7 +275,7 @@ func showReview(w io.Writer, pal term.Palette, r reviewed) {
 // walk shows promotions one after another and does what the person says.
 // Each word is recorded as it is said, so that quitting, or a kill, loses none. The end
 // of input counts as quitting. The error is that of the record or of ctx.
-func (v viewer) walk(ctx context.Context, s *session, list []store.Promoted) error {
+func (v viewer) walk(ctx context.Context, s *session, list []history.Promoted) error {
 	for i, p := range list {
 		r, err := s.reviewed(ctx, p)
 		if err != nil {
@@ -320,7 +321,7 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 		v.openFiles(ctx, r)
 		return false, nil
 	case term.OneOf(word, "a", "accept"):
-		says.Verdict = store.Accepted
+		says.Verdict = history.Accepted
 	case term.OneOf(word, "c", "comment"):
 		fmt.Fprint(v.Stderr, "Your comment: ")
 		// No comment, or no terminal any more: the question is asked again, and tells the
@@ -329,7 +330,7 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
 			return false, ctx.Err()
 		}
-		says.Verdict = store.Commented
+		says.Verdict = history.Commented
 	case term.OneOf(word, "u", "undo"):
 		// What is refused was told; the person may say something else.
 		// With its own question, as it writes to the workspace. That the undo is on record
@@ -342,12 +343,12 @@ func (v viewer) answer(ctx context.Context, s *session, r reviewed, word string)
 			v.exit(ctx, err, false)
 			return false, ctx.Err()
 		}
-		says.Verdict = store.Undone
+		says.Verdict = history.Undone
 	default:
 		fmt.Fprintln(v.Stderr, "please answer with one of the letters")
 		return false, nil
 	}
-	return says.Verdict != store.Commented, s.say(ctx, says)
+	return says.Verdict != history.Commented, s.say(ctx, says)
 }
 
 // openFiles opens the files of a promotion that are still there in the user's

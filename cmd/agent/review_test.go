@@ -12,7 +12,7 @@ import (
 )
 
 // said is what the record has of reviews, a line each.
-func (h history) said(t *testing.T) string {
+func (h pastRuns) said(t *testing.T) string {
 	t.Helper()
 	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+reviewer()+"' as mine from v_reviews where review is not null order by review").stdout
 }

@@ -19,7 +19,8 @@ import (
 	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
 	"agent/verify"
 )
 
@@ -93,7 +94,7 @@ type runRow struct {
 
 // newRunRow translates a row of the store. The exit code is left out
 // while there is none: 0 would read as success.
-func newRunRow(r store.RunRow) runRow {
+func newRunRow(r history.RunRow) runRow {
 	row := runRow{
 		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
 		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, Error: r.Error,
@@ -113,7 +114,7 @@ func (c *cmdline) runsList(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	filter := store.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
+	filter := history.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
 	if filter.Limit <= 0 {
 		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
 	}
@@ -200,22 +201,22 @@ func resolved(dir string) string {
 
 // named returns the run that the argument names, the latest without
 // one.
-func (s *session) named(ctx context.Context, prefix string) (store.RunDetail, error) {
+func (s *session) named(ctx context.Context, prefix string) (history.RunDetail, error) {
 	// The latest run of any workspace: it is the one that the person
 	// has just seen.
 	if prefix == "" {
-		latest, err := s.DB.Runs(ctx, store.RunFilter{Limit: 1})
+		latest, err := s.DB.Runs(ctx, history.RunFilter{Limit: 1})
 		if err != nil {
-			return store.RunDetail{}, err
+			return history.RunDetail{}, err
 		}
 		if len(latest) == 0 {
-			return store.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
+			return history.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
 		}
 		prefix = latest[0].ID
 	}
 	// The store's own error does not say what was asked for.
 	d, err := s.DB.Run(ctx, prefix)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, database.ErrNotFound) {
 		err = fault.Usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
 	}
 	return d, err
@@ -244,7 +245,7 @@ type shownState struct {
 }
 
 // shown makes the document of a recorded run again.
-func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error) {
+func (s *session) shown(ctx context.Context, d history.RunDetail) (shownRun, error) {
 	// The document is built from the record alone; a field that the
 	// record does not have is not guessed.
 	row := newRunRow(d.RunRow)

@@ -21,6 +21,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -311,7 +312,7 @@ func TestAScratchSchemaIsMigratedAndDropped(t *testing.T) {
 	_, url := storetest.New(t)
 	name := fmt.Sprintf("agent_scratch_%d", os.Getpid())
 	for range 2 { // the second finds what a killed one left
-		own, drop, err := store.Scratch(t.Context(), url, name)
+		own, drop, err := database.Scratch(t.Context(), url, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +330,7 @@ func TestAScratchSchemaIsMigratedAndDropped(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := store.Scratch(t.Context(), "host=nowhere", name); err == nil {
+	if _, _, err := database.Scratch(t.Context(), "host=nowhere", name); err == nil {
 		t.Error("an address that is no URL is taken")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
@@ -221,7 +221,7 @@ func (r *rebuild) rebuild(ctx *cli.Context, intent string) error {
 // where the way back did: that is classified as everywhere.
 func refused(j *selfbuild.Journal, err error) error {
 	var engine *sandbox.UnavailableError
-	var database *store.UnavailableError
+	var database *database.UnavailableError
 	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || succeeded(j) {
 		return err
 	}
@@ -401,7 +401,7 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 	host, _, _ := strings.Cut(sandbox.Owner(), "/")
 	// 23 characters are well below the 63 that Postgres keeps of a name.
 	name := fmt.Sprintf("agent_self_%x", sha256.Sum256([]byte(host+"/"+dir)))[:23]
-	own, drop, err := store.Scratch(ctx, address, name)
+	own, drop, err := database.Scratch(ctx, address, name)
 	if err != nil {
 		return err
 	}

@@ -272,7 +272,7 @@ func (r *round) left() (list []string) {
 // never are questions to the record that no row may answer.
 var never = map[string]string{
 	"a run has not ended":                       `select id || ' is ' || state from run where ended is null`,
-	"a run ended twice, or went on":             `select run || ' ' || string_agg(state, ' ' order by n) from run_state group by run having count(distinct state) filter (where state in ('promoted','done','rejected','conflict','failed','cancelled')) <> 1`,
+	"a run ended twice, or went on":             `select run || ' ' || string_agg(state, ' ' order by n) from run_state group by run having count(distinct state) filter (where state in (select name from state where final)) <> 1`,
 	"a run's last state is not its own":         `select r.id || ' is ' || r.state || ', last ' || s.state from run r join lateral (select state from run_state where run = r.id order by n desc limit 1) s on true where s.state <> r.state`,
 	"the same step was entered twice":           `select run || ' ' || state from run_state group by run, state, token having count(*) > 1 and state not in ('proposing', 'verifying', 'awaiting_approval')`,
 	"a promotion is half-way":                   `select run || ' ' || status from promotion where status = 'prepared'`,

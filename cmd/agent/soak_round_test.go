@@ -21,7 +21,7 @@ import (
 
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 )
 
 // hang is how long a command may take whatever strikes it; no fault lasts nearly so long.
@@ -46,7 +46,7 @@ type round struct {
 	mu      sync.Mutex // guards what follows
 	list    []*process
 	runs    []string // of this round
-	rows    []store.RunRow
+	rows    []history.RunRow
 	edits   map[string]string // by path: what a person added, or wrote
 	gitTree tree              // what .git holds since the person was there
 }
@@ -419,7 +419,7 @@ func (r *round) repeat() []violation {
 
 // refresh reads which runs the round has.
 func (r *round) refresh() {
-	rows, err := r.record.db.Runs(context.WithoutCancel(r.t.Context()), store.RunFilter{Limit: 1000})
+	rows, err := r.record.db.Runs(context.WithoutCancel(r.t.Context()), history.RunFilter{Limit: 1000})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {

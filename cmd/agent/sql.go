@@ -17,7 +17,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 )
 
 // sqlCommand reads the record with SQL.
@@ -33,7 +33,7 @@ func (c *cmdline) sqlCommand() *cli.Command {
 			"agent sql --csv 'select * from v_gates' > gates.csv", "for other tools"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header", DisableDefaultText: true},
-			&cli.DurationFlag{Name: "timeout", Usage: "stop a query after `TIME`", Value: store.QueryLimit},
+			&cli.DurationFlag{Name: "timeout", Usage: "stop a query after `TIME`", Value: query.QueryLimit},
 			jsonFlag(),
 		},
 		Action: c.sql,
@@ -82,7 +82,7 @@ func (c *cmdline) sql(ctx *cli.Context) error {
 }
 
 // sqlViews lists the views, or opens psql where a person has one.
-func (c *cmdline) sqlViews(ctx *cli.Context, db *store.DB, views []store.View, asJSON bool) error {
+func (c *cmdline) sqlViews(ctx *cli.Context, db query.Runner, views []query.View, asJSON bool) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, views)
 	}
@@ -100,7 +100,7 @@ func (c *cmdline) sqlViews(ctx *cli.Context, db *store.DB, views []store.View, a
 
 // sqlQuery prints the rows of one query while they come; no more than
 // most, unless that is 0.
-func (c *cmdline) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON bool, most int) error {
+func (c *cmdline) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSON bool, most int) error {
 	// One write a row would be slow for a large result, and the
 	// reader gets whole lines either way.
 	out := bufio.NewWriter(c.Stdout)
@@ -145,7 +145,7 @@ var viewName = regexp.MustCompile(`^v_[a-z_]+$`)
 // newest asks for the newest rows of a view, one more than are shown. The
 // first moment of a row counts, and then the names of runs, which sort by
 // time.
-func newest(views []store.View, name string) (query string, err error) {
+func newest(views []query.View, name string) (query string, err error) {
 	var names, order []string
 	for _, v := range views {
 		names = append(names, v.Name)
@@ -177,7 +177,7 @@ func newest(views []store.View, name string) (query string, err error) {
 
 // printViews lists the views with their columns, and queries to begin
 // with.
-func (c *cmdline) printViews(views []store.View) error {
+func (c *cmdline) printViews(views []query.View) error {
 	pal := c.Palette(c.Stdout)
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		for _, v := range views {
@@ -199,7 +199,7 @@ func (c *cmdline) printViews(views []store.View) error {
 // once, before the first row; end once, after the last. An error of any
 // of them stops the query: usually the reader went away.
 type rowPrinter interface {
-	head(columns []store.Column) error
+	head(columns []query.Column) error
 	row(values []*string) error
 	end() error
 }
@@ -211,7 +211,7 @@ type rowPrinter interface {
 type csvRows struct{ w *csv.Writer }
 
 // head prints the header, also for a result without rows.
-func (p *csvRows) head(columns []store.Column) error {
+func (p *csvRows) head(columns []query.Column) error {
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.Name)
@@ -244,12 +244,12 @@ func (p *csvRows) end() error {
 // also after none.
 type jsonRows struct {
 	w       io.Writer
-	columns []store.Column
+	columns []query.Column
 	rows    int
 }
 
 // head opens the array and settles the keys.
-func (p *jsonRows) head(columns []store.Column) error {
+func (p *jsonRows) head(columns []query.Column) error {
 	// A result may well have two columns of one name, from a join.
 	seen := map[string]int{}
 	for _, c := range columns {
@@ -344,7 +344,7 @@ type tableRows struct {
 
 // head remembers the columns; they are printed once their widths are
 // known.
-func (p *tableRows) head(columns []store.Column) error {
+func (p *tableRows) head(columns []query.Column) error {
 	for _, c := range columns {
 		p.names = append(p.names, term.CleanLine(c.Name))
 		// A type may carry its precision, as numeric(10,2).

@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/cmd/agent/internal/term/termtest"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 )
 
 // aResult is a result with everything that can be difficult in it.
-func aResult() ([]store.Column, [][]*string) {
+func aResult() ([]query.Column, [][]*string) {
 	text := func(s string) *string { return &s }
-	return []store.Column{
+	return []query.Column{
 			{Name: "run", Type: "text"},
 			{Name: "seconds", Type: "double precision"},
 			{Name: "promoted", Type: "boolean"},
@@ -31,7 +31,7 @@ func aResult() ([]store.Column, [][]*string) {
 		}
 }
 
-func printRows(t *testing.T, p rowPrinter, columns []store.Column, rows [][]*string) {
+func printRows(t *testing.T, p rowPrinter, columns []query.Column, rows [][]*string) {
 	t.Helper()
 	if err := p.head(columns); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestLongResultsArePrintedWhileTheyCome(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := &tableRows{w: &out}
-	if err := p.head([]store.Column{{Name: "n", Type: "integer"}}); err != nil {
+	if err := p.head([]query.Column{{Name: "n", Type: "integer"}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range measuredRows + 1 {

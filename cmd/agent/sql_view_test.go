@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 )
 
 // long is a history of two hundred runs.
-func long(t *testing.T) history {
+func long(t *testing.T) pastRuns {
 	t.Helper()
 	url := storetest.Past(t, 1000)
-	return history{env: map[string]string{"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST")}}
+	return pastRuns{env: map[string]string{"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST")}}
 }
 
 func TestAViewIsShownByItsName(t *testing.T) {
@@ -68,9 +68,9 @@ func TestAViewIsShownByItsName(t *testing.T) {
 
 func TestEveryViewHasANewestRow(t *testing.T) {
 	t.Parallel()
-	views := []store.View{
-		{Name: "v_a", Columns: []store.Column{{Name: "run", Type: "text"}, {Name: "since", Type: "timestamp with time zone"}, {Name: "until", Type: "date"}, {Name: "n", Type: "integer"}}},
-		{Name: "v_b", Columns: []store.Column{{Name: "gate", Type: "text"}}},
+	views := []query.View{
+		{Name: "v_a", Columns: []query.Column{{Name: "run", Type: "text"}, {Name: "since", Type: "timestamp with time zone"}, {Name: "until", Type: "date"}, {Name: "n", Type: "integer"}}},
+		{Name: "v_b", Columns: []query.Column{{Name: "gate", Type: "text"}}},
 	}
 	for name, want := range map[string]string{
 		"v_a": "select * from v_a order by since desc nulls last, run desc, n desc limit 101", "v_b": "select * from v_b limit 101",

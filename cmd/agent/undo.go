@@ -12,7 +12,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
 )
 
@@ -77,7 +77,7 @@ func (c *cmdline) undo(ctx context.Context, s *session, yes bool, of run.Record,
 func (s *session) undoable(ctx context.Context, prefix, dir string) (run.Record, run.Promotion, error) {
 	if prefix == "" {
 		of, p, err := s.DB.LastPromotion(ctx, dir)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, database.ErrNotFound) {
 			err = fault.Usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
 		}
 		return of, p, err

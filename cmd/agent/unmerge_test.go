@@ -10,7 +10,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-func (h history) holds(t *testing.T, name, want string) {
+func (h pastRuns) holds(t *testing.T, name, want string) {
 	t.Helper()
 	if got, err := os.ReadFile(filepath.Join(h.dir, name)); string(got) != want || err != nil {
 		t.Fatalf("%s holds %q, %v; want %q", name, got, err, want)
@@ -19,7 +19,7 @@ func (h history) holds(t *testing.T, name, want string) {
 
 // threeRuns has three runs edit one file, far enough from each other, and a
 // person edit it at last.
-func threeRuns(t *testing.T) history {
+func threeRuns(t *testing.T) pastRuns {
 	t.Helper()
 	h := newHistory(t)
 	h.write(t, "shop.py", "a\nb\nc\nd\ne\nf\ng\nh\n", 0o644)

@@ -18,17 +18,13 @@
 //	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
 //	awaiting_approval -> proposing verifying promoting done rejected conflict failed cancelled
 //	promoting         -> promoted conflict failed cancelled
-//	promoted          -> pr_open done
-//	pr_open           -> self_review done failed cancelled
-//	self_review       -> ci_watch done failed cancelled
-//	ci_watch          -> reviewing done failed cancelled
-//	reviewing         -> done failed cancelled
+//	promoted          -> done
 //
 // From proposing to awaiting_approval goes a run whose review found nothing and
 // which asks whether a feature is to be written; nothing is there to be promoted
-// then. promoted is final for a run that opens no pull request; done is the end of a
-// run that proved a patch without promoting it, or that went on to the forge;
-// rejected, conflict, failed and cancelled are the other ends.
+// then. promoted is final for a run after which nothing else is done; done is the end of a
+// run that proved a patch without promoting it; rejected, conflict, failed and cancelled
+// are the other ends.
 //
 // # The order of a promotion
 //

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/guest"
@@ -20,7 +20,7 @@ import (
 )
 
 // log returns the events of a run, each as its kind, actor and subject.
-func (b *bench) log(t *testing.T, id string) (list []string, rows []store.EventRow) {
+func (b *bench) log(t *testing.T, id string) (list []string, rows []history.EventRow) {
 	t.Helper()
 	rows, err := b.db.Events(t.Context(), id, "", 0)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestALogIsWrittenWhileTheRunGoesOn(t *testing.T) {
 	b := setup(t, nil)
 	b.runner.Verifier = judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		for ctx.Err() == nil {
-			rows, err := b.db.Runs(ctx, store.RunFilter{})
+			rows, err := b.db.Runs(ctx, history.RunFilter{})
 			if err != nil {
 				return verify.Report{}, err
 			}

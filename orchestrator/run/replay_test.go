@@ -14,6 +14,8 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -172,7 +174,7 @@ func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 		b.runner.Recorder, b.runner.Later = b.db, func(act func()) { act() }
 		doc := b.runner.Run(t.Context(), req)
 		_, err := b.db.Evidence(t.Context(), doc.Run)
-		var lacking *store.LackingError
+		var lacking *history.LackingError
 		if !errors.As(err, &lacking) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
@@ -201,7 +203,7 @@ func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 	req.Patch = []byte(`<EDIT file="b.py"><SEARCH>secret = 1</SEARCH><REPLACE>secret = 2</REPLACE></EDIT>`)
 	b.write(t, "a.py", "x = 6\n")
 	lacks(req, "a.py changed while it was read")
-	if _, err := b.db.Content(t.Context(), workspace.Digest([]byte("x = 7\n"))); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.db.Content(t.Context(), workspace.Digest([]byte("x = 7\n"))); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("bytes that no gate saw were kept: %v", err)
 	}
 	b.runner.Later = nil

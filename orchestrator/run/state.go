@@ -6,8 +6,7 @@ import (
 )
 
 // transitions holds, for each state, the states that may follow it. States
-// with no entry are final; Promoted is final too unless the run goes on to
-// the forge.
+// with no entry are final; Promoted is final too, unless something is done after it.
 var transitions = map[State][]State{
 	Queued:           {Analyzing, Promoting, Conflicted, Failed, Cancelled},
 	Analyzing:        {Planning, Proposing, Verifying, Rejected, Conflicted, Failed, Cancelled},
@@ -16,18 +15,14 @@ var transitions = map[State][]State{
 	Verifying:        {Proposing, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
 	AwaitingApproval: {Proposing, Verifying, Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
 	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
-	Promoted:         {PROpen, Done},
-	PROpen:           {SelfReview, Done, Failed, Cancelled},
-	SelfReview:       {CIWatch, Done, Failed, Cancelled},
-	CIWatch:          {Reviewing, Done, Failed, Cancelled},
-	Reviewing:        {Done, Failed, Cancelled},
+	Promoted:         {Done},
 }
 
 // States lists every state, in the order of a run, the ends last.
 func States() []State {
 	return []State{
-		Queued, Analyzing, Planning, Proposing, Verifying, AwaitingApproval, Promoting, Promoted,
-		PROpen, SelfReview, CIWatch, Reviewing, Done, Rejected, Conflicted, Failed, Cancelled,
+		Queued, Analyzing, Planning, Proposing, Verifying, AwaitingApproval, Promoting,
+		Promoted, Done, Rejected, Conflicted, Failed, Cancelled,
 	}
 }
 

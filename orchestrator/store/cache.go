@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"agent/orchestrator/store/database"
+
 	"github.com/jackc/pgx/v5"
 )
 
@@ -11,14 +13,14 @@ import (
 // caller puts into the key all that the value depends on: nothing here goes
 // stale, it only falls out of use.
 func (db *DB) Load(ctx context.Context, key string) (data []byte, ok bool, err error) {
-	err = db.do(ctx, "read the cache", func(ctx context.Context) error {
+	err = db.db.Do(ctx, "read the cache", func(ctx context.Context) error {
 		// An entry in use is marked once a day: a mark on each read would make
 		// every read a write.
-		err := db.pool.QueryRow(ctx, `
+		err := db.db.Pool.QueryRow(ctx, `
 			with mark as (
 				update cache set used = clock_timestamp() where key = @key and used < clock_timestamp() - interval '1 day'
 			)
-			select data from cache where key = @key`, pgx.NamedArgs{"key": clean(key)}).Scan(&data)
+			select data from cache where key = @key`, pgx.NamedArgs{"key": database.Clean(key)}).Scan(&data)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -36,8 +38,8 @@ func (db *DB) Save(ctx context.Context, key string, data []byte) error {
 	if data == nil {
 		data = []byte{} // nil would be null
 	}
-	return db.do(ctx, "write the cache", func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `
+	return db.db.Do(ctx, "write the cache", func(ctx context.Context) error {
+		_, err := db.db.Pool.Exec(ctx, `
 			with stale as (
 				delete from cache where used < clock_timestamp() - interval '30 days' and key <> @key
 			), unhurried as (
@@ -45,7 +47,7 @@ func (db *DB) Save(ctx context.Context, key string, data []byte) error {
 			)
 			insert into cache (key, data) select @key, @data from unhurried
 			on conflict (key) do update set data = excluded.data, used = clock_timestamp()`,
-			pgx.NamedArgs{"key": clean(key), "data": data})
+			pgx.NamedArgs{"key": database.Clean(key), "data": data})
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"agent/orchestrator/llm/journaltest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -127,7 +128,7 @@ func TestCallsAreReadByRunAndIteration(t *testing.T) {
 		"01run|01iter|s|propose|t1|gemini|flash|∅|0|0|0|0|false|∅|0.000000|quota|false")
 	want(t, db, `select iteration, n, phase, run, outcome, runs, calls, cost from v_iterations`, "01iter|1|work|01run|∅|2|3|0.002468")
 	// Texts of questions and answers are not for readers.
-	_, err = table(t.Context(), db, `select request from v_model_calls`)
+	_, err = table(t.Context(), db.Runner, `select request from v_model_calls`)
 	if err == nil {
 		t.Error("a reader sees questions")
 	}
@@ -136,7 +137,7 @@ func TestCallsAreReadByRunAndIteration(t *testing.T) {
 // want runs a query as the reader and compares its rows.
 func want(t *testing.T, db *store.DB, sql string, rows ...string) {
 	t.Helper()
-	got, err := table(t.Context(), db, sql)
+	got, err := table(t.Context(), db.Runner, sql)
 	must(t, err)
 	if have := strings.Join(got[1:], "\n"); have != strings.Join(rows, "\n") {
 		t.Errorf("%s:\n got %s\nwant %s", sql, have, strings.Join(rows, "\n"))
@@ -186,7 +187,7 @@ func TestAPlanIsKeptWordForWord(t *testing.T) {
 	must(t, db.Finish(t.Context(), "01run", token, run.Ending{State: run.Failed, Verdict: "infra"}))
 	wantError(t, "a plan after the end", db.SavePlan(t.Context(), "01run", token, []byte("{}")), store.ErrFinished)
 	_, _, err = db.Plan(t.Context(), "02run")
-	wantError(t, "no such run", err, store.ErrNotFound)
+	wantError(t, "no such run", err, database.ErrNotFound)
 }
 
 func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -26,7 +27,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 	lists := pgx.NamedArgs{}
 	var err error
 	for name, list := range map[string]any{"edits": c.Edits, "skipped": c.Skipped, "holds": c.Holds} {
-		if lists[name], err = cleanJSON(list); err != nil {
+		if lists[name], err = database.CleanJSON(list); err != nil {
 			return fmt.Errorf("%s: encode its %s: %w", act, name, err)
 		}
 	}
@@ -53,8 +54,8 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 // run meanwhile, so no two get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
 	args := pgx.NamedArgs{
-		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
-		"target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked,
+		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": database.Clean(c.Diff), "thought": database.Clean(c.Thought),
+		"target": database.Clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked,
 	}
 	for name, list := range lists {
 		args[name] = list
@@ -76,7 +77,7 @@ func unprovenJSON(list []verify.Unproven) (any, error) {
 	if list == nil {
 		return nil, nil
 	}
-	return cleanJSON(list)
+	return database.CleanJSON(list)
 }
 
 // gateRows are the gates of a candidate and their findings, numbered in the order
@@ -90,83 +91,18 @@ func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 	}}
 	for i, g := range gates {
 		steps.values = append(steps.values, []any{
-			id, candidate, i + 1, clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
-			clean(g.Detail), clean(g.Output), clean(g.Tool), g.Peak,
+			id, candidate, i + 1, database.Clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
+			database.Clean(g.Detail), database.Clean(g.Output), database.Clean(g.Tool), g.Peak,
 		})
 		// New ones first, then the old ones that the gate lists.
 		for j, f := range slices.Concat(g.Findings, g.OldFindings) {
 			found.values = append(found.values, []any{
-				id, candidate, i + 1, j + 1, clean(f.File), f.Line, f.Column,
-				clean(f.Rule), clean(f.Message), clean(f.Source), f.Fixable, clean(f.Help), j >= len(g.Findings), clean(f.Tool),
+				id, candidate, i + 1, j + 1, database.Clean(f.File), f.Line, f.Column,
+				database.Clean(f.Rule), database.Clean(f.Message), database.Clean(f.Source), f.Fixable, database.Clean(f.Help), j >= len(g.Findings), database.Clean(f.Tool),
 			})
 		}
 	}
 	return []rows{steps, found}
-}
-
-// candidates reads every candidate of a run, without the content of its files,
-// in three queries however many gates there are.
-func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
-	rows, err := tx.Query(ctx, `
-		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
-		pgx.NamedArgs{"run": id})
-	if err != nil {
-		return nil, err
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
-		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
-		return c, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows, err = tx.Query(ctx, `
-		select candidate, name, verdict, seconds, old, fixed, detail, output, tool, peak_bytes
-		from gate where run = @run order by candidate, n`, pgx.NamedArgs{"run": id})
-	if err != nil {
-		return nil, err
-	}
-	// Numbers count from 1 without a gap, in the order of the rows: they are
-	// positions in the lists.
-	var n int
-	var g verify.Gate
-	_, err = pgx.ForEachRow(rows, []any{&n, &g.Name, &g.Verdict, &g.Seconds, &g.Old, &g.Fixed, &g.Detail, &g.Output, &g.Tool, &g.Peak},
-		func() error {
-			list[n-1].Gates = append(list[n-1].Gates, g)
-			return nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	return list, findings(ctx, tx, id, list)
-}
-
-// findings adds the findings of a run to the gates of its candidates.
-//
-// The order is that in which they were recorded, so that a list read back is the
-// list that was judged.
-func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
-	rows, err := tx.Query(ctx, `
-		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
-		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})
-	if err != nil {
-		return err
-	}
-	var candidate, gate int
-	var f verify.Finding
-	into := []any{
-		&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source, &f.Fixable, &f.Help, &f.Old, &f.Tool,
-	}
-	_, err = pgx.ForEachRow(rows, into, func() error {
-		g := &list[candidate-1].Gates[gate-1]
-		if f.Old {
-			g.OldFindings = append(g.OldFindings, f)
-		} else {
-			g.Findings = append(g.Findings, f)
-		}
-		return nil
-	})
-	return err
 }
 
 // names checks that every path of cs can be given back exactly. Text of other
@@ -174,7 +110,7 @@ func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) e
 func names(cs workspace.Changeset) error {
 	for _, c := range cs.Changes {
 		for _, path := range []string{c.Path, c.From} {
-			if err := exact(path); err != nil {
+			if err := database.Exact(path); err != nil {
 				return fmt.Errorf("file %q: %w; rename it", path, err)
 			}
 		}

@@ -1,12 +1,11 @@
 // Package store keeps the record in Postgres: runs and their states,
 // candidates with gates and findings, promotions with the content of every
-// file, and the cache of results that stay true; and what runs leave to those
-// after them: what each did, every request to a model, the state of keys, memory,
-// the cascade queue, iterations, the ledger's files and proposals.
+// file, and the cache of results that stay true. It writes what a run did, and
+// joins the packages that keep or read the rest: calls, knowledge, history and query.
 //
-// *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore, run.Knowledge,
-// run.Iterations, run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
-// implement llm.KeyStates, and it answers the questions of the command line.
+// *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore and
+// verify.Cache, and by its parts run.Knowledge, run.Iterations, run.SymbolStore,
+// run.SummaryStore and llm.Journal.
 //
 // # Tables
 //
@@ -50,7 +49,7 @@
 //
 // Every write of a run locks its row and compares the fencing token, so a
 // process that was taken for dead cannot write over its successor. A run that
-// has ended takes no more writes, unless a promoted one goes on to the forge.
+// has ended takes no more writes, unless a promoted one goes on to done.
 // Events are added by whoever did something, at any time: it is true all the same.
 //
 // Each operation carries an identifier of its own, kept in the row. When a
@@ -58,19 +57,4 @@
 // again, finds its identifier, and does nothing twice. What does not belong to
 // the row of a run either has an identifier in its own row, or is written in
 // such a way that doing it twice is doing it once.
-//
-// # Trouble
-//
-// A lost connection, a restart of the server, a serialization failure and a
-// deadlock are retried with growing pauses for 100 seconds; each attempt
-// has a deadline of its own. What remains is an *UnavailableError that names
-// the database without its password and says what to do.
-//
-// # Text
-//
-// What tools print and what a response says of itself may hold any byte.
-// Postgres takes neither NUL nor broken UTF-8 in text, so text goes through
-// clean on its way in. What must come back byte for byte, such as the answer
-// of a model, is kept as bytes. Paths of files that were written are never altered:
-// undo depends on them.
 package store

@@ -10,19 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
-
-// An EventRow is one thing that a run did, as the log has it.
-// The texts are as they were recorded, with what is secret hidden; whoever shows them on a terminal cleans them.
-type EventRow struct {
-	Number  int64 // grows within a run
-	At      time.Time
-	Seconds float64 // since the run was recorded
-	Kind    run.EntryKind
-	Actor   string
-	Subject string
-	Detail  []byte // a JSON object
-}
 
 // AppendEntries implements [run.LogStore]: it adds entries to the logs of their
 // runs, in one statement that commits by itself. The time of each is that of the
@@ -36,19 +25,19 @@ type EventRow struct {
 func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	var runs, kinds, actors, subjects, details []string
 	for _, e := range entries {
-		detail, err := cleanJSON(e.Detail)
+		detail, err := database.CleanJSON(e.Detail)
 		if err != nil {
-			detail, err = cleanJSON(map[string]any{"unreadable": err.Error()})
+			detail, err = database.CleanJSON(map[string]any{"unreadable": err.Error()})
 		}
 		if err != nil {
 			return fmt.Errorf("record the log of run %s: %w", e.Run, err)
 		}
 		runs, kinds, details = append(runs, e.Run), append(kinds, string(e.Kind)), append(details, string(detail))
-		actors, subjects = append(actors, clean(e.Actor)), append(subjects, clean(e.Subject))
+		actors, subjects = append(actors, database.Clean(e.Actor)), append(subjects, database.Clean(e.Subject))
 	}
 	// Made once, before the first attempt: by it a later one finds what an earlier one wrote whose answer was lost.
-	op := newOp()
-	return db.do(ctx, "record the log", func(ctx context.Context) error {
+	op := database.NewOp()
+	return db.db.Do(ctx, "record the log", func(ctx context.Context) error {
 		ages := make([]int64, len(entries)) // by now: this may be a later attempt
 		for i, e := range entries {
 			ages[i] = time.Since(e.At).Microseconds()
@@ -64,7 +53,7 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 // out; no more are made than there may be runs in one batch.
 func (db *DB) appendRows(ctx context.Context, rows pgx.NamedArgs) (err error) {
 	for range rows["runs"].([]string) {
-		_, err = db.pool.Exec(ctx, `
+		_, err = db.db.Pool.Exec(ctx, `
 			with clock as materialized (select clock_timestamp() as now)
 			insert into event (op, n, run, at, kind, actor, subject, detail)
 			select @op, x.n, x.run,
@@ -81,31 +70,3 @@ func (db *DB) appendRows(ctx context.Context, rows pgx.NamedArgs) (err error) {
 	}
 	return err
 }
-
-// eventsAtOnce is how many events are read at a time.
-// A reader asks again after the last one it got, so that a long log costs a bounded memory, and no transaction stays
-// open.
-const eventsAtOnce = 1000
-
-// Events returns what a run did after the event of that number, in order, a
-// thousand at most; of one kind when kind is not "".
-// Less than that many are all there are by now; a run that goes on may have more in a moment.
-func (db *DB) Events(ctx context.Context, id string, kind run.EntryKind, after int64) (list []EventRow, err error) {
-	err = db.read(ctx, "read the log of run "+id, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
-			select event as number, at, seconds::float8 as seconds, kind, actor, subject, detail
-			from v_events where run = @run and event > @after and (@kind = '' or kind = @kind)
-			order by event limit @limit`,
-			pgx.NamedArgs{"run": clean(id), "after": after, "kind": string(kind), "limit": eventsAtOnce})
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[EventRow])
-		return err
-	})
-	return list, err
-}
-
-// Secret returns the password that the connections are made with, "" for none, so
-// that it can be kept out of what is recorded and shown.
-func (db *DB) Secret() string { return db.pool.Config().ConnConfig.Password }

@@ -18,6 +18,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -182,7 +183,7 @@ func TestAnOutageIsWaitedOut(t *testing.T) {
 		t.Errorf("states %v; %d connections were still to be refused", got, cut.refuse)
 	}
 	cut.outage(3)
-	if got, err := table(t.Context(), db, `select run from v_runs`); err != nil || got[1] != "01run" {
+	if got, err := table(t.Context(), db.Runner, `select run from v_runs`); err != nil || got[1] != "01run" {
 		t.Errorf("a query: %q, %v", got, err)
 	}
 }
@@ -242,7 +243,7 @@ func TestADatabaseThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := store.Open(t.Context(), c.url)
-			gone, ok := errors.AsType[*store.UnavailableError](err)
+			gone, ok := errors.AsType[*database.UnavailableError](err)
 			if !ok || !strings.Contains(gone.Hint, c.hint) {
 				t.Errorf("got %v, want an *UnavailableError with %q", err, c.hint)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 )
 
 // iteration is one as a loop begins it.
@@ -149,12 +150,12 @@ func TestALoopIsFoundByTheBeginningOfItsName(t *testing.T) {
 		t.Errorf("the loop has %d iterations", len(list))
 	}
 	_, err = a.LoopIterations(t.Context(), "01")
-	if _, ok := errors.AsType[*store.AmbiguousError](err); !ok {
+	if _, ok := errors.AsType[*database.AmbiguousError](err); !ok {
 		t.Errorf("two loops: got %v", err)
 	}
 	for _, none := range []string{"", "02", "01ab"} {
 		_, err = a.LoopIterations(t.Context(), none)
-		wantError(t, none, err, store.ErrNotFound)
+		wantError(t, none, err, database.ErrNotFound)
 	}
 }
 

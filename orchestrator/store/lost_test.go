@@ -97,7 +97,7 @@ func TestKnowledgeIsNotWrittenTwiceWhenAnAnswerIsLost(t *testing.T) {
 		`select string_agg(subject, ' ' order by event) from v_events`:                                         "one two",
 		`select count(*), max(state) from v_proposals`:                                                         "1|done",
 	} {
-		if got, err := table(t.Context(), db, sql); err != nil || got[1] != want {
+		if got, err := table(t.Context(), db.Runner, sql); err != nil || got[1] != want {
 			t.Errorf("%s: %q, %v, want %s", sql, got, err, want)
 		}
 	}

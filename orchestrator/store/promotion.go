@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
 )
 
@@ -60,7 +60,7 @@ func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p 
 			on conflict (run) do update set status = excluded.status, at = clock_timestamp(),
 				undo_of = coalesce(excluded.undo_of, p.undo_of),
 				approved_by = coalesce(nullif(excluded.approved_by, ''), p.approved_by)`,
-			pgx.NamedArgs{"run": id, "status": p.Status, "undo_of": p.UndoOf, "approved": clean(p.Approved)})
+			pgx.NamedArgs{"run": id, "status": p.Status, "undo_of": p.UndoOf, "approved": database.Clean(p.Approved)})
 		if err != nil || p.Changeset.Empty() {
 			return err
 		}
@@ -69,70 +69,6 @@ func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p 
 		}
 		return add(ctx, tx, fileRows("promotion_file", []string{"run"}, []any{id}, files))
 	})
-}
-
-// PromotionOf returns the promotion of a run with the bytes of its files, as
-// undo needs them. ErrNotFound means that the run promoted nothing.
-func (db *DB) PromotionOf(ctx context.Context, id string) (run.Promotion, error) {
-	var p run.Promotion
-	err := db.read(ctx, "read the promotion of run "+id, func(ctx context.Context, tx pgx.Tx) (err error) {
-		p, err = promotionOf(ctx, tx, id)
-		return err
-	})
-	return p, err
-}
-
-// LastPromotion returns the newest promotion of a workspace that can be
-// undone: files were written, it is no undo itself, and none has taken it
-// back. ErrNotFound means that there is none.
-//
-// A promotion counts by its run's end too: one that was taken back because its
-// end was not recorded may still say committed.
-func (db *DB) LastPromotion(ctx context.Context, dir string) (run.Record, run.Promotion, error) {
-	var r run.Record
-	var p run.Promotion
-	err := db.read(ctx, "find the last promotion of "+dir, func(ctx context.Context, tx pgx.Tx) error {
-		list, err := records(ctx, tx, `
-			join promotion p on p.run = r.id
-			where r.workspace = @workspace and p.status = 'committed' and p.undo_of is null
-				and r.state not in ('rejected', 'conflict', 'failed', 'cancelled')
-				and not exists (select from promotion u where u.undo_of = r.id and u.status = 'committed')
-			order by p.at desc, r.id desc limit 1`, pgx.NamedArgs{"workspace": clean(dir)})
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			return ErrNotFound
-		}
-		r = list[0]
-		p, err = promotionOf(ctx, tx, r.ID)
-		return err
-	})
-	return r, p, err
-}
-
-// promotionOf reads one promotion whole, its changes in the order of bytes of
-// their paths, as a changeset wants them and no locale would have them.
-func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, err error) {
-	err = tx.QueryRow(ctx, `select status, coalesce(undo_of, ''), approved_by from promotion where run = @run`,
-		pgx.NamedArgs{"run": id}).Scan(&p.Status, &p.UndoOf, &p.Approved)
-	if err != nil {
-		return p, missing(err)
-	}
-	rows, err := tx.Query(ctx, `
-		select f.path, f.op, coalesce(f.from_path, ''), f.mode, f.old_mode, b.content, a.content
-		from promotion_file f left join blob b on b.sha256 = f.before_sha256 left join blob a on a.sha256 = f.after_sha256
-		where f.run = @run order by f.path collate "C"`, pgx.NamedArgs{"run": id})
-	if err != nil {
-		return p, err
-	}
-	p.Changeset.Changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c workspace.Change, err error) {
-		var mode, oldMode int32
-		err = row.Scan(&c.Path, &c.Op, &c.From, &mode, &oldMode, &c.Before, &c.After)
-		c.Mode, c.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
-		return c, err
-	})
-	return p, err
 }
 
 // withFiles stores the content of a changeset, and others, and has record refer to it. A
@@ -229,8 +165,8 @@ func (db *DB) insertBlobs(ctx context.Context, act string, contents map[string][
 		}
 		data = append(data, content)
 	}
-	return db.do(ctx, act, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `
+	return db.db.Do(ctx, act, func(ctx context.Context) error {
+		_, err := db.db.Pool.Exec(ctx, `
 			insert into blob (sha256, content) select * from unnest(@digests::text[], @data::bytea[]) on conflict do nothing`,
 			pgx.NamedArgs{"digests": digests, "data": data})
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -118,7 +119,7 @@ func TestAPathThatCannotBeGivenBackIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := db.PromotionOf(t.Context(), "01run"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.PromotionOf(t.Context(), "01run"); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("something was recorded: %v", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestTheLastPromotionIsTheOneToUndo(t *testing.T) {
 	last := func() string {
 		t.Helper()
 		r, p, err := db.LastPromotion(t.Context(), "/home/ada/shop")
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, database.ErrNotFound) {
 			return ""
 		}
 		must(t, err)

@@ -10,6 +10,8 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/knowledge"
 	"agent/orchestrator/store/storetest"
 	"agent/verify"
 )
@@ -27,8 +29,8 @@ func TestProposalsWaitForADecision(t *testing.T) {
 	}
 	must(t, b.SettleProposal(t.Context(), ids[2], run.ProposalDone))
 	must(t, a.SettleProposal(t.Context(), ids[2], run.ProposalDone))
-	wantError(t, "settled otherwise", a.SettleProposal(t.Context(), ids[2], run.ProposalDropped), store.ErrSettled)
-	wantError(t, "unknown", a.SettleProposal(t.Context(), 0, run.ProposalDropped), store.ErrSettled)
+	wantError(t, "settled otherwise", a.SettleProposal(t.Context(), ids[2], run.ProposalDropped), knowledge.ErrSettled)
+	wantError(t, "unknown", a.SettleProposal(t.Context(), 0, run.ProposalDropped), knowledge.ErrSettled)
 	got, err := b.Proposals(t.Context(), shop)
 	must(t, err)
 	for i := range got {
@@ -89,7 +91,7 @@ func TestAProposalIsOpenOnce(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	_, err = b.Proposal(t.Context(), id+100)
-	wantError(t, "unknown", err, store.ErrNotFound)
+	wantError(t, "unknown", err, database.ErrNotFound)
 }
 
 // A directive was attended to by a run that promoted, or was rejected with

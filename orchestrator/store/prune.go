@@ -64,22 +64,20 @@ const weight = `(select count(*) from doomed),
 // Prunable counts what Prune would remove at this moment.
 func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {
 	var p Pruned
-	err := db.try(ctx, "look for what may be removed", patience, weighTimeout, func(ctx context.Context) error {
-		return pgx.BeginTxFunc(ctx, db.pool, readOnly(), func(tx pgx.Tx) error {
-			files := kept{}
-			if err := files.learn(ctx, tx, `and not exists (select from run r where r.id = i.run and `+removable+`)`, before); err != nil {
-				return err
-			}
-			var contents, cached int64
-			err := tx.QueryRow(ctx, `
-				with doomed as materialized (select r.id from run r where `+removable+`)
-				select `+weight+`, b.*, c.* from
-					(select count(*), coalesce(sum(octet_length(b.content)), 0)::bigint from blob b where `+unreferenced+`) b,
-					(select count(*), coalesce(sum(octet_length(data)), 0)::bigint from cache where used < @before) c`,
-				pgx.NamedArgs{"before": before, "kept": files.digests()}).Scan(&p.Runs, &p.Requests, &p.Bytes, &p.Contents, &contents, &p.Cached, &cached)
-			p.Bytes += contents + cached
+	err := db.db.ReadWithin(ctx, "look for what may be removed", weighTimeout, func(ctx context.Context, tx pgx.Tx) error {
+		files := kept{}
+		if err := files.learn(ctx, tx, `and not exists (select from run r where r.id = i.run and `+removable+`)`, before); err != nil {
 			return err
-		})
+		}
+		var contents, cached int64
+		err := tx.QueryRow(ctx, `
+			with doomed as materialized (select r.id from run r where `+removable+`)
+			select `+weight+`, b.*, c.* from
+				(select count(*), coalesce(sum(octet_length(b.content)), 0)::bigint from blob b where `+unreferenced+`) b,
+				(select count(*), coalesce(sum(octet_length(data)), 0)::bigint from cache where used < @before) c`,
+			pgx.NamedArgs{"before": before, "kept": files.digests()}).Scan(&p.Runs, &p.Requests, &p.Bytes, &p.Contents, &contents, &p.Cached, &cached)
+		p.Bytes += contents + cached
+		return err
 	})
 	return p, err
 }
@@ -133,7 +131,7 @@ func (db *DB) Prune(ctx context.Context, before time.Time) (Pruned, error) {
 	for after, more := "", true; more; {
 		var batch Pruned
 		from := after // of every attempt: one that was rolled back removed nothing
-		err := db.transact(ctx, "remove runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+		err := db.db.Transact(ctx, "remove runs", func(ctx context.Context, tx pgx.Tx) (err error) {
 			batch, after, more, err = pruneBatch(ctx, tx, before, from)
 			return err
 		})
@@ -146,8 +144,8 @@ func (db *DB) Prune(ctx context.Context, before time.Time) (Pruned, error) {
 		return all, err
 	}
 	var bytes int64
-	err := db.do(ctx, "remove cached results", func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, `
+	err := db.db.Do(ctx, "remove cached results", func(ctx context.Context) error {
+		return db.db.Pool.QueryRow(ctx, `
 			with gone as (delete from cache where used < @before returning octet_length(data) as size)
 			select count(*), coalesce(sum(size), 0)::bigint from gone`, pgx.NamedArgs{"before": before}).Scan(&all.Cached, &bytes)
 	})
@@ -186,7 +184,7 @@ func (db *DB) pruneContents(ctx context.Context, all *Pruned) error {
 	for after := ""; ; {
 		var last *string
 		var n, bytes int64
-		err := db.transact(ctx, "remove contents of files", func(ctx context.Context, tx pgx.Tx) error {
+		err := db.db.Transact(ctx, "remove contents of files", func(ctx context.Context, tx pgx.Tx) error {
 			// Nobody begins to rely on a content meanwhile: see SaveRecording.
 			if _, err := tx.Exec(ctx, `lock table recording in share row exclusive mode`); err != nil {
 				return err

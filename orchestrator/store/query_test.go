@@ -14,13 +14,14 @@ import (
 
 	"agent/migrations"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 )
 
 // table runs a query and returns its columns and rows as lines; null is ∅.
-func table(ctx context.Context, db *store.DB, sql string) ([]string, error) {
+func table(ctx context.Context, db query.Runner, sql string) ([]string, error) {
 	var lines []string
-	err := db.Query(ctx, sql, func(columns []store.Column) error {
+	err := db.Query(ctx, sql, func(columns []query.Column) error {
 		var head []string
 		for _, c := range columns {
 			head = append(head, c.Name+" "+c.Type)
@@ -55,7 +56,7 @@ func TestAQueryGivesTextInOrder(t *testing.T) {
 		`table v_promotions`:                                             {"run text|status text|undo_of text|approved_by text|at timestamp with time zone|workspace text|intent text|files bigint"},
 		`select $tag$;$tag$ as semicolon, E'\n' as line, '%' as "perc%"`: {"semicolon text|line text|perc% text", ";|\n|%"},
 	} {
-		got, err := table(t.Context(), db, sql)
+		got, err := table(t.Context(), db.Runner, sql)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q, %v\nwant %q", sql, got, err, want)
 		}
@@ -65,7 +66,7 @@ func TestAQueryGivesTextInOrder(t *testing.T) {
 func TestAReaderReadsViewsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	db := begin(t, "01run")
-	if role, err := db.Reader(t.Context()); err != nil || role != migrations.Reader {
+	if role, err := db.Role(t.Context()); err != nil || role != migrations.Reader {
 		t.Fatalf("the reader is %q, %v; these tests need a server on which the user may make roles", role, err)
 	}
 	for sql, hint := range map[string]string{
@@ -93,19 +94,19 @@ func TestAReaderReadsViewsAndNothingElse(t *testing.T) {
 		``:                                                               "SELECT",
 		`select`:                                                         "SELECT",
 	} {
-		got, err := table(t.Context(), db, sql)
+		got, err := table(t.Context(), db.Runner, sql)
 		if hint == "" { // harmless: the same reader once more
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 			}
 			continue
 		}
-		refused, ok := errors.AsType[*store.QueryError](err)
+		refused, ok := errors.AsType[*query.QueryError](err)
 		if !ok || !strings.Contains(refused.Hint, hint) {
 			t.Errorf("%s: got %q, %v, want a refusal with %q", sql, got, err, hint)
 		}
 	}
-	if got, err := table(t.Context(), db, `select run, state from v_runs`); err != nil || len(got) != 2 || got[1] != "01run|queued" {
+	if got, err := table(t.Context(), db.Runner, `select run, state from v_runs`); err != nil || len(got) != 2 || got[1] != "01run|queued" {
 		t.Errorf("after all that: %q, %v", got, err)
 	}
 }
@@ -113,8 +114,8 @@ func TestAReaderReadsViewsAndNothingElse(t *testing.T) {
 func TestAnErrorNamesItsPlace(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	_, err := table(t.Context(), db, `select run, nothing from v_runs`)
-	refused, ok := errors.AsType[*store.QueryError](err)
+	_, err := table(t.Context(), db.Runner, `select run, nothing from v_runs`)
+	refused, ok := errors.AsType[*query.QueryError](err)
 	if !ok || refused.Position != 13 || !strings.Contains(refused.Message, "nothing") {
 		t.Errorf("got %+v", err)
 	}
@@ -123,9 +124,9 @@ func TestAnErrorNamesItsPlace(t *testing.T) {
 func TestAQueryLeavesNothingOnItsConnection(t *testing.T) {
 	t.Parallel()
 	db, dsn := storetest.New(t)
-	_, err := table(t.Context(), db, `select pg_advisory_lock(4711), set_config('search_path', 'pg_catalog', false)`)
+	_, err := table(t.Context(), db.Runner, `select pg_advisory_lock(4711), set_config('search_path', 'pg_catalog', false)`)
 	must(t, err)
-	if got, err := table(t.Context(), db, `select count(*) from v_runs`); err != nil || got[1] != "0" {
+	if got, err := table(t.Context(), db.Runner, `select count(*) from v_runs`); err != nil || got[1] != "0" {
 		t.Errorf("the next query: %q, %v", got, err)
 	}
 	// The server frees the lock when the connection ends, which is a moment after the client closed it.
@@ -141,7 +142,7 @@ func TestAQueryStopsWhenItsReaderHasEnough(t *testing.T) {
 	db, _ := storetest.New(t)
 	enough := errors.New("enough")
 	rows := 0
-	err := db.Query(t.Context(), `select n from generate_series(1, 100000) n`, func([]store.Column) error { return nil },
+	err := db.Query(t.Context(), `select n from generate_series(1, 100000) n`, func([]query.Column) error { return nil },
 		func([]*string) error {
 			if rows++; rows == 10 {
 				return enough
@@ -151,7 +152,7 @@ func TestAQueryStopsWhenItsReaderHasEnough(t *testing.T) {
 	if err != enough || rows != 10 {
 		t.Errorf("got %v after %d rows", err, rows)
 	}
-	err = db.Query(t.Context(), `select 1 where false`, func([]store.Column) error { return enough }, nil)
+	err = db.Query(t.Context(), `select 1 where false`, func([]query.Column) error { return enough }, nil)
 	if err != enough {
 		t.Errorf("an error of the head: got %v", err)
 	}
@@ -162,7 +163,7 @@ func TestManyRowsAreStreamed(t *testing.T) {
 	db, _ := storetest.New(t)
 	rows := 0
 	must(t, db.Query(t.Context(), `select n, repeat('x', 1000) from generate_series(1, 50000) n`,
-		func([]store.Column) error { return nil }, func(values []*string) error {
+		func([]query.Column) error { return nil }, func(values []*string) error {
 			if rows++; *values[0] != fmt.Sprint(rows) {
 				t.Fatalf("row %d is %s", rows, *values[0])
 			}
@@ -176,12 +177,12 @@ func TestManyRowsAreStreamed(t *testing.T) {
 func TestAQueryHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	got, err := table(t.Context(), db, `select current_setting('statement_timeout'), current_setting('transaction_read_only')`)
+	got, err := table(t.Context(), db.Runner, `select current_setting('statement_timeout'), current_setting('transaction_read_only')`)
 	if err != nil || got[1] != "30s|on" {
 		t.Errorf("limits %q, %v", got, err)
 	}
 	_, err = table(t.Context(), db.WithLimit(time.Millisecond), `select pg_sleep(60)`)
-	if refused, ok := errors.AsType[*store.QueryError](err); !ok || !strings.Contains(refused.Message, "stopped after") {
+	if refused, ok := errors.AsType[*query.QueryError](err); !ok || !strings.Contains(refused.Message, "stopped after") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -194,16 +195,16 @@ func TestAUserWithoutRolesReadsAsItself(t *testing.T) {
 	must(t, err)
 	defer db.Close()
 	must(t, db.Create(t.Context(), record("01run")))
-	role, err := db.Reader(t.Context())
+	role, err := db.Role(t.Context())
 	must(t, err)
 	if role == migrations.Reader {
 		t.Errorf("the reader is %s, which this user may not be", role)
 	}
-	if got, err := table(t.Context(), db, `select run from v_runs`); err != nil || got[1] != "01run" {
+	if got, err := table(t.Context(), db.Runner, `select run from v_runs`); err != nil || got[1] != "01run" {
 		t.Errorf("read %q, %v", got, err)
 	}
-	_, err = table(t.Context(), db, `with gone as (delete from run returning id) select * from gone`)
-	if _, ok := errors.AsType[*store.QueryError](err); !ok {
+	_, err = table(t.Context(), db.Runner, `with gone as (delete from run returning id) select * from gone`)
+	if _, ok := errors.AsType[*query.QueryError](err); !ok {
 		t.Errorf("a write: got %v", err)
 	}
 }
@@ -240,7 +241,7 @@ func TestOnlyTheCacheIsWrittenUnhurried(t *testing.T) {
 	must(t, err)
 	defer db.Close()
 	must(t, db.Save(t.Context(), "k", []byte("value")))
-	got, err := table(t.Context(), db, `select current_setting('synchronous_commit')`)
+	got, err := table(t.Context(), db.Runner, `select current_setting('synchronous_commit')`)
 	if err != nil || len(got) != 2 || got[1] != "on" {
 		t.Errorf("synchronous_commit is %q, %v", got, err)
 	}

@@ -3,20 +3,11 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// A ReviewVerdict is what a person did with a promotion.
-// The table has a check of the same words.
-type ReviewVerdict string
-
-// The verdicts of a review.
-const (
-	Accepted  ReviewVerdict = "accepted"
-	Commented ReviewVerdict = "commented"
-	Undone    ReviewVerdict = "undone"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
 )
 
 // A Review is what one person said of a promotion, once.
@@ -24,56 +15,8 @@ const (
 type Review struct {
 	Run      string
 	Reviewer string
-	Verdict  ReviewVerdict
+	Verdict  history.ReviewVerdict
 	Comment  string
-}
-
-// A ReviewFilter says which promotions to list. Empty fields do not restrict.
-// Its fields are joined by "and".
-type ReviewFilter struct {
-	Workspace string // absolute
-	Run       string // the whole name
-	All       bool   // also those that were reviewed or undone
-}
-
-// A Promoted is one promotion with its last review.
-// Verdict and Comment are of the same review as Reviewer: what earlier ones said is in the record only.
-type Promoted struct {
-	Run       string
-	Workspace string
-	At        time.Time
-	Intent    string
-	Approved  string
-	UndoneBy  string   // the run that took it back, "" for none
-	Model     string   // as the view v_reviews has it, "" when it is not known
-	Cost      *float64 // nil when it is not known
-	Reviewer  string   // of the last review, "" for none
-	Verdict   ReviewVerdict
-	Comment   string
-}
-
-// Promotions lists promotions for review, the oldest first: those that stand
-// and that nobody reviewed, unless the filter asks for all. An undo is none.
-// It gives all of them at once, since a person walks through them. No match is an empty list and no error.
-func (db *DB) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, error) {
-	var list []Promoted
-	err := db.do(ctx, "list promotions for review", func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
-			select run, workspace, promoted as at, intent, approved_by as approved, coalesce(undone_by, '') as undone_by,
-				coalesce(model, '') as model, cost::float8, coalesce(reviewer, '') as reviewer, coalesce(verdict, '') as verdict, coalesce(comment, '') as comment
-			from v_reviews v
-			where undo_of is null and (@all or verdict is null and undone_by is null)
-				and (@workspace = '' or workspace = @workspace) and (@run = '' or run = @run)
-				and review is not distinct from (select max(id) from review r where r.run = v.run)
-			order by promoted, run`,
-			pgx.NamedArgs{"workspace": clean(filter.Workspace), "run": clean(filter.Run), "all": filter.All})
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[Promoted])
-		return err
-	})
-	return list, err
 }
 
 // errNotPromoted means that there is nothing to review.
@@ -83,14 +26,14 @@ var errNotPromoted = errors.New("it promoted nothing")
 // AddReview records a review. A run may have several: the last one counts.
 // The error for a run without a promotion says so, wrapped with its name.
 func (db *DB) AddReview(ctx context.Context, r Review) error {
-	op := newOp()
-	return db.do(ctx, "record the review of run "+r.Run, func(ctx context.Context) error {
+	op := database.NewOp()
+	return db.db.Do(ctx, "record the review of run "+r.Run, func(ctx context.Context) error {
 		// The update changes nothing; it is a retry's sign that all is done.
-		tag, err := db.pool.Exec(ctx, `
+		tag, err := db.db.Pool.Exec(ctx, `
 			insert into review as v (op, run, reviewer, verdict, comment)
 			select @op, p.run, @reviewer, @verdict, @comment from promotion p where p.run = @run and p.status = 'committed'
 			on conflict (op) do update set op = v.op`,
-			pgx.NamedArgs{"op": op, "run": clean(r.Run), "reviewer": clean(r.Reviewer), "verdict": string(r.Verdict), "comment": clean(r.Comment)})
+			pgx.NamedArgs{"op": op, "run": database.Clean(r.Run), "reviewer": database.Clean(r.Reviewer), "verdict": string(r.Verdict), "comment": database.Clean(r.Comment)})
 		if err == nil && tag.RowsAffected() == 0 {
 			return errNotPromoted
 		}

@@ -10,13 +10,14 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
 // listed names the promotions that a filter finds, with who reviewed them.
-func listed(t *testing.T, db *store.DB, filter store.ReviewFilter) string {
+func listed(t *testing.T, db *store.DB, filter history.ReviewFilter) string {
 	t.Helper()
 	found, err := db.Promotions(t.Context(), filter)
 	must(t, err)
@@ -38,25 +39,25 @@ func TestAPromotionWaitsForItsReview(t *testing.T) {
 	must(t, db.SavePromotion(t.Context(), "01e", 1, run.Promotion{Status: run.RolledBack, Changeset: changes()}))
 	must(t, db.Finish(t.Context(), "01e", 1, run.Ending{State: run.Conflicted, Verdict: verify.Conflict}))
 
-	if got := listed(t, db, store.ReviewFilter{Workspace: "/home/ada/shop"}); got != "01a; 01b" {
+	if got := listed(t, db, history.ReviewFilter{Workspace: "/home/ada/shop"}); got != "01a; 01b" {
 		t.Errorf("to be reviewed are %q, want those that stand", got)
 	}
-	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "ada", Verdict: store.Commented, Comment: "why\x00?"}))
-	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "bob", Verdict: store.Accepted, Comment: "I see"}))
-	if got := listed(t, db, store.ReviewFilter{}); got != "01b" {
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "ada", Verdict: history.Commented, Comment: "why\x00?"}))
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01a", Reviewer: "bob", Verdict: history.Accepted, Comment: "I see"}))
+	if got := listed(t, db, history.ReviewFilter{}); got != "01b" {
 		t.Errorf("to be reviewed are %q", got)
 	}
-	if got := listed(t, db, store.ReviewFilter{All: true}); got != "01a accepted I see; 01b; 01c" {
+	if got := listed(t, db, history.ReviewFilter{All: true}); got != "01a accepted I see; 01b; 01c" {
 		t.Errorf("all are %q: the last review counts, and an undo is none", got)
 	}
-	if got := listed(t, db, store.ReviewFilter{Run: "01c", All: true}); got != "01c" {
+	if got := listed(t, db, history.ReviewFilter{Run: "01c", All: true}); got != "01c" {
 		t.Errorf("one run is %q", got)
 	}
-	if got := listed(t, db, store.ReviewFilter{Workspace: "/elsewhere", All: true}); got != "" {
+	if got := listed(t, db, history.ReviewFilter{Workspace: "/elsewhere", All: true}); got != "" {
 		t.Errorf("elsewhere there is %q", got)
 	}
 	for _, id := range []string{"01e", "01z"} {
-		if err := db.AddReview(t.Context(), store.Review{Run: id, Verdict: store.Accepted}); err == nil || !strings.Contains(err.Error(), "promoted nothing") {
+		if err := db.AddReview(t.Context(), store.Review{Run: id, Verdict: history.Accepted}); err == nil || !strings.Contains(err.Error(), "promoted nothing") {
 			t.Errorf("a review of %s: %v", id, err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestAReviewTellsModelAndCost(t *testing.T) {
 	must(t, db.SavePromotion(t.Context(), "01a", 1, p))
 	must(t, db.Finish(t.Context(), "01a", 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}))
 	promote(t, db, "01b", "", changes())
-	found, err := db.Promotions(t.Context(), store.ReviewFilter{})
+	found, err := db.Promotions(t.Context(), history.ReviewFilter{})
 	must(t, err)
 	if len(found) != 2 || found[0].Model != "v/big, v/small" || found[0].Cost == nil || *found[0].Cost != 1.5 {
 		t.Errorf("the run of a model is %+v", found)
@@ -117,8 +118,8 @@ func TestTheHistoryOfAFileFollowsItsNames(t *testing.T) {
 		{Op: workspace.Rename, Path: "old.py", From: "side.py", Before: []byte("s"), After: []byte("s"), Mode: 0o644},
 		{Op: workspace.Rename, Path: "side.py", From: "old.py", Before: []byte("1"), After: []byte("1"), Mode: 0o644},
 	}})
-	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: store.Commented}))
-	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: store.Accepted}))
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: history.Commented}))
+	must(t, db.AddReview(t.Context(), store.Review{Run: "01d", Verdict: history.Accepted}))
 	for name, want := range map[string]string{
 		"side.py": "01c create ->1 ; 01d rename 1->2 accepted; 01f rename 2->1 ; 01g rename 1->1 ",
 		"gone.py": "01a modify other->file ; 01b rename file->file ",

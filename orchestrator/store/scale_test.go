@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -15,7 +16,7 @@ func TestListsAndRunsAreFoundByAnIndex(t *testing.T) {
 	dsn := storetest.Past(t, 20_000)
 	const runs, least = 4000, 900
 	scanned := storetest.Scanned(t, dsn, least, func(db *store.DB) {
-		for _, filter := range []store.RunFilter{{}, {Workspace: "/w/7"}, {State: string(run.Promoted)}, {Workspace: "/w/7", State: string(run.Rejected)}} {
+		for _, filter := range []history.RunFilter{{}, {Workspace: "/w/7"}, {State: string(run.Promoted)}, {Workspace: "/w/7", State: string(run.Rejected)}} {
 			filter.Limit = 10 // a hundred of so few runs are read faster from end to end
 			list, err := db.Runs(t.Context(), filter)
 			must(t, err)

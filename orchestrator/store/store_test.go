@@ -16,6 +16,8 @@ import (
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -116,7 +118,7 @@ func TestARunEndsOnce(t *testing.T) {
 		"another state":  db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""),
 		"a candidate":    db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{Verdict: verify.Pass}),
 		"a promotion":    db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared}),
-		"going on later": db.Advance(t.Context(), "01run", 1, run.PROpen, "", ""),
+		"going on later": db.Advance(t.Context(), "01run", 1, run.Done, "", ""),
 	} {
 		if !errors.Is(err, store.ErrFinished) {
 			t.Errorf("%s: got %v, want ErrFinished", name, err)
@@ -138,7 +140,7 @@ func TestAPromotedRunMayGoOnToTheForge(t *testing.T) {
 	if err := db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""); !errors.Is(err, store.ErrFinished) {
 		t.Errorf("back to verifying: got %v, want ErrFinished", err)
 	}
-	advance(t, db, "01run", 1, run.PROpen, run.CIWatch)
+	advance(t, db, "01run", 1, run.Done)
 	if open, err := db.Unfinished(t.Context()); err != nil || len(open) != 1 {
 		t.Errorf("the run should be open again: %v, %v", open, err)
 	}
@@ -232,7 +234,7 @@ func TestWhatIsNotThereIsSaidSo(t *testing.T) {
 		"advance": db.Advance(t.Context(), "02run", 1, run.Analyzing, "", ""), "beat": db.Beat(t.Context(), "02run", 1),
 		"claim": claim, "run": detail, "no name": nothing, "promotion": promotion, "last promotion": last,
 	} {
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, database.ErrNotFound) {
 			t.Errorf("%s: got %v, want ErrNotFound", name, err)
 		}
 	}
@@ -254,14 +256,14 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 	must(t, db.Finish(t.Context(), "01aa", 1, run.Ending{State: run.Done, Verdict: verify.Pass}))
 
 	for _, c := range []struct {
-		filter store.RunFilter
+		filter history.RunFilter
 		want   string
 	}{
-		{store.RunFilter{}, "02%_ 01ab7 01ab 01aa"},
-		{store.RunFilter{Limit: 2}, "02%_ 01ab7"},
-		{store.RunFilter{Workspace: "/home/ada/shop", Limit: 2}, "01ab7 01ab"},
-		{store.RunFilter{State: "done"}, "01aa"},
-		{store.RunFilter{State: "no such state"}, ""},
+		{history.RunFilter{}, "02%_ 01ab7 01ab 01aa"},
+		{history.RunFilter{Limit: 2}, "02%_ 01ab7"},
+		{history.RunFilter{Workspace: "/home/ada/shop", Limit: 2}, "01ab7 01ab"},
+		{history.RunFilter{State: "done"}, "01aa"},
+		{history.RunFilter{State: "no such state"}, ""},
 	} {
 		list, err := db.Runs(t.Context(), c.filter)
 		must(t, err)
@@ -279,10 +281,10 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 		}
 	}
 	_, err := db.Run(t.Context(), "01")
-	if a, ok := errors.AsType[*store.AmbiguousError](err); !ok || !slices.Equal(a.IDs, []string{"01ab7", "01ab", "01aa"}) {
+	if a, ok := errors.AsType[*database.AmbiguousError](err); !ok || !slices.Equal(a.IDs, []string{"01ab7", "01ab", "01aa"}) {
 		t.Errorf("prefix 01: got %v", err)
 	}
-	if _, err := db.Run(t.Context(), "%"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Run(t.Context(), "%"); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("a wildcard is no prefix: got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/query"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -168,7 +169,7 @@ func operated(t *testing.T) past {
 // rows asks the reader, without the head; null is ∅.
 func rows(t *testing.T, db *store.DB, sql string) []string {
 	t.Helper()
-	lines, err := table(t.Context(), db, sql)
+	lines, err := table(t.Context(), db.Runner, sql)
 	must(t, err)
 	return lines[1:]
 }
@@ -263,7 +264,7 @@ var plain = strings.Fields(`run workspace state verdict intent at n note kind pa
 	undo_of tool attempt goal`)
 
 // unexplained lists the views and columns that do not say what they are.
-func unexplained(views []store.View) (bare []string) {
+func unexplained(views []query.View) (bare []string) {
 	for _, v := range views {
 		if !strings.Contains(v.Comment, "?") {
 			bare = append(bare, v.Name)

@@ -10,11 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
-
-// ErrNotFound means that the record holds no such run or promotion. Its text
-// serves the person who mistyped a name.
-var ErrNotFound = errors.New("not found; `agent runs list` shows the runs")
 
 // ErrFinished means that the run has ended and takes no more writes. The
 // holder of the token gets it; anybody else is told run.ErrFenced first.
@@ -36,15 +33,15 @@ type held struct {
 // Create records a new run in state queued with token 1; the token and state
 // of r do not count. ErrExists means that its identifier was taken.
 func (db *DB) Create(ctx context.Context, r run.Record) error {
-	op := newOp()
-	return db.transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
+	op := database.NewOp()
+	return db.db.Transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started, iteration, runtime)
 			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started, nullif(@iteration, ''), nullif(@runtime, ''))
 			on conflict (id) do nothing`,
 			pgx.NamedArgs{
-				"id": r.ID, "op": op, "workspace": clean(r.Workspace), "intent": clean(r.Intent), "patch": r.Patch,
-				"owner": clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": clean(r.Iteration), "runtime": clean(r.Runtime),
+				"id": r.ID, "op": op, "workspace": database.Clean(r.Workspace), "intent": database.Clean(r.Intent), "patch": r.Patch,
+				"owner": database.Clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": database.Clean(r.Iteration), "runtime": database.Clean(r.Runtime),
 			})
 		if err != nil {
 			return err
@@ -72,11 +69,10 @@ func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
 // final. It also renews the heartbeat.
 func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
 	return db.fenced(ctx, fmt.Sprintf("record state %s of run %s", to, id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
-		if h.Ended && !(h.State == run.Promoted && (to == run.PROpen || to == run.Done)) {
+		if h.Ended && (h.State != run.Promoted || to != run.Done) {
 			return ErrFinished
 		}
-		// A run that goes on to the forge is open again; how it was judged
-		// stays.
+		// A run that goes on is open again; how it was judged stays.
 		_, err := tx.Exec(ctx, `
 			update run set state = @to, snapshot = coalesce(nullif(@snapshot, ''), snapshot), beat = clock_timestamp(), ended = null
 			where id = @id`,
@@ -116,7 +112,7 @@ func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending
 			where id = @id`,
 			pgx.NamedArgs{
 				"id": id, "state": end.State, "verdict": end.Verdict, "exit": end.Exit,
-				"kind": clean(problem.Kind), "message": clean(problem.Message), "next": clean(problem.Next), "unproven": unproven,
+				"kind": database.Clean(problem.Kind), "message": database.Clean(problem.Message), "next": database.Clean(problem.Next), "unproven": unproven,
 			})
 		if err != nil || h.State == end.State {
 			return err // entered before, and recorded then
@@ -129,11 +125,11 @@ func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending
 // hosts whose clocks differ agree. One that comes after the end changes
 // nothing and is no error.
 func (db *DB) Beat(ctx context.Context, id string, token int64) error {
-	return db.do(ctx, "renew the heartbeat of run "+id, func(ctx context.Context) error {
+	return db.db.Do(ctx, "renew the heartbeat of run "+id, func(ctx context.Context) error {
 		var mine bool
 		// One statement: the answer tells an absent run from one that was
 		// taken over.
-		err := db.pool.QueryRow(ctx, `
+		err := db.db.Pool.QueryRow(ctx, `
 			with beaten as (
 				update run set beat = clock_timestamp() where id = @id and token = @token and ended is null
 			)
@@ -142,7 +138,7 @@ func (db *DB) Beat(ctx context.Context, id string, token int64) error {
 		if err == nil && !mine {
 			return run.ErrFenced
 		}
-		return missing(err)
+		return database.Missing(err)
 	})
 }
 
@@ -151,8 +147,8 @@ func (db *DB) Beat(ctx context.Context, id string, token int64) error {
 // has ended, get run.ErrFenced. The takeover is noted among the states of the
 // run, with the same state again: evidence of who did what.
 func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (int64, error) {
-	op, claimed := newOp(), token+1
-	err := db.transact(ctx, "take over run "+id, func(ctx context.Context, tx pgx.Tx) error {
+	op, claimed := database.NewOp(), token+1
+	err := db.db.Transact(ctx, "take over run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		h, err := hold(ctx, tx, id)
 		switch {
 		case err != nil:
@@ -167,7 +163,7 @@ func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (
 			with before as (select owner from run where id = @id)
 			update run set token = @token, owner = @owner, beat = clock_timestamp(), last_op = @op from before
 			where id = @id returning before.owner`,
-			pgx.NamedArgs{"id": id, "token": claimed, "owner": clean(owner), "op": op}).Scan(&previous)
+			pgx.NamedArgs{"id": id, "token": claimed, "owner": database.Clean(owner), "op": op}).Scan(&previous)
 		if err != nil {
 			return err
 		}
@@ -185,8 +181,8 @@ func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (
 // identifier is enough, for a run is written by one process, one write after
 // the other; whoever comes in between has raised the token.
 func (db *DB) fenced(ctx context.Context, act, id string, token int64, fn func(context.Context, pgx.Tx, held) error) error {
-	op := newOp()
-	return db.transact(ctx, act, func(ctx context.Context, tx pgx.Tx) error {
+	op := database.NewOp()
+	return db.db.Transact(ctx, act, func(ctx context.Context, tx pgx.Tx) error {
 		h, err := hold(ctx, tx, id)
 		switch {
 		case err != nil:
@@ -213,7 +209,7 @@ func hold(ctx context.Context, tx pgx.Tx, id string) (held, error) {
 		return held{}, err
 	}
 	h, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[held])
-	return h, missing(err)
+	return h, database.Missing(err)
 }
 
 // addState appends to the states of a run. Its row is locked, so no number is
@@ -222,16 +218,7 @@ func addState(ctx context.Context, tx pgx.Tx, id string, token int64, state run.
 	_, err := tx.Exec(ctx, `
 		insert into run_state (run, n, state, note, token)
 		select @id, coalesce(max(n), 0) + 1, @state, @note, @token from run_state where run = @id`,
-		pgx.NamedArgs{"id": id, "state": state, "note": clean(note), "token": token})
-	return err
-}
-
-// missing turns the absence of a row into ErrNotFound and leaves other errors,
-// and none, as they are.
-func missing(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ErrNotFound
-	}
+		pgx.NamedArgs{"id": id, "state": state, "note": database.Clean(note), "token": token})
 	return err
 }
 

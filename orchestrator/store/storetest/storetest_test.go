@@ -9,6 +9,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func TestEachTestHasASchemaOfItsOwn(t *testing.T) {
 	if err := first.Create(t.Context(), run.Record{ID: "01run"}); err != nil {
 		t.Fatal(err)
 	}
-	if runs, err := second.Runs(t.Context(), store.RunFilter{}); err != nil || len(runs) != 0 {
+	if runs, err := second.Runs(t.Context(), history.RunFilter{}); err != nil || len(runs) != 0 {
 		t.Errorf("the second sees %d runs of the first, %v", len(runs), err)
 	}
 	again, err := store.Open(t.Context(), dsn)
@@ -30,7 +31,7 @@ func TestEachTestHasASchemaOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if runs, err := again.Runs(t.Context(), store.RunFilter{}); err != nil || len(runs) != 1 {
+	if runs, err := again.Runs(t.Context(), history.RunFilter{}); err != nil || len(runs) != 1 {
 		t.Errorf("the URL leads to %d runs, want 1 (%v)", len(runs), err)
 	}
 }

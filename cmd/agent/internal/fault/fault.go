@@ -12,7 +12,8 @@ import (
 	"agent/migrations"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/query"
 	"agent/sandbox"
 )
 
@@ -72,9 +73,9 @@ func Classify(ctx context.Context, err error) (run.Problem, int) {
 	var (
 		f         *Error
 		gone      *sandbox.UnavailableError
-		lost      *store.UnavailableError
-		ambiguous *store.AmbiguousError
-		query     *store.QueryError
+		lost      *database.UnavailableError
+		ambiguous *database.AmbiguousError
+		query     *query.QueryError
 		newer     *migrations.NewerError
 		stop      *agent.StopError
 	)
@@ -101,7 +102,7 @@ func Classify(ctx context.Context, err error) (run.Problem, int) {
 		return run.Problem{Kind: "usage", Message: told(query.Hint), Next: query.Hint}, run.ExitUsage
 	case errors.As(err, &newer):
 		return run.Problem{Kind: "infra", Message: told("upgrade the agent"), Next: "upgrade the agent"}, run.ExitInfra
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, database.ErrNotFound):
 		return run.Problem{Kind: "usage", Message: err.Error(), Next: "see `agent runs list`"}, run.ExitUsage
 	case errors.As(err, &ambiguous):
 		return run.Problem{Kind: "usage", Message: err.Error(), Next: "type more of the run's name"}, run.ExitUsage

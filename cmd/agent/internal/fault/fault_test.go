@@ -8,7 +8,8 @@ import (
 
 	"agent/migrations"
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/query"
 	"agent/sandbox"
 )
 
@@ -26,10 +27,10 @@ func TestEveryKindOfErrorHasItsCodeAndItsCure(t *testing.T) {
 		{"policy", Policy("do this", "held"), "policy", run.ExitApproval, "do this"},
 		{"wrapped", fmt.Errorf("open it: %w", Usage("do this", "wrong")), "usage", run.ExitUsage, "do this"},
 		{"no engine", &sandbox.UnavailableError{Host: "unix:///x", Hint: "start one", Err: errors.New("refused")}, "infra", run.ExitInfra, "start one"},
-		{"no database", &store.UnavailableError{Address: "host:1/db", Hint: "start it", Err: errors.New("refused")}, "infra", run.ExitInfra, "start it"},
-		{"no such run", fmt.Errorf("find it: %w", store.ErrNotFound), "usage", run.ExitUsage, "see `agent runs list`"},
-		{"ambiguous run", &store.AmbiguousError{Prefix: "1k", IDs: []string{"1k3", "1k4"}}, "usage", run.ExitUsage, "type more of the run's name"},
-		{"bad query", &store.QueryError{Message: "syntax", Hint: "look", Position: 8}, "usage", run.ExitUsage, "look"},
+		{"no database", &database.UnavailableError{Address: "host:1/db", Hint: "start it", Err: errors.New("refused")}, "infra", run.ExitInfra, "start it"},
+		{"no such run", fmt.Errorf("find it: %w", database.ErrNotFound), "usage", run.ExitUsage, "see `agent runs list`"},
+		{"ambiguous run", &database.AmbiguousError{Prefix: "1k", IDs: []string{"1k3", "1k4"}}, "usage", run.ExitUsage, "type more of the run's name"},
+		{"bad query", &query.QueryError{Message: "syntax", Hint: "look", Position: 8}, "usage", run.ExitUsage, "look"},
 		{"newer schema", fmt.Errorf("open: %w", &migrations.NewerError{Have: 9, Know: 1}), "infra", run.ExitInfra, "upgrade the agent"},
 		{"anything else", errors.New("strange"), "infra", run.ExitInfra, "run `agent doctor`"},
 	} {

@@ -1,18 +1,16 @@
-package store
+package knowledge
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
 
 // symbolBatch is how many bytes of documents go to the database at once: few
@@ -22,11 +20,11 @@ const symbolBatch = 1 << 20
 
 // SymbolSums implements [run.SymbolStore]: it returns the digests of the files
 // of a workspace that scanner has read, by path.
-func (db *DB) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
+func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
 	var sums map[string]string
-	err := db.do(ctx, "read the digests of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select path, sha256 from symbol_file where workspace = @workspace and scanner = @scanner`,
-			pgx.NamedArgs{"workspace": clean(workspace), "scanner": clean(scanner)})
+	err := b.db.Do(ctx, "read the digests of "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select path, sha256 from symbol_file where workspace = @workspace and scanner = @scanner`,
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "scanner": database.Clean(scanner)})
 		if err != nil {
 			return err
 		}
@@ -43,13 +41,13 @@ func (db *DB) SymbolSums(ctx context.Context, workspace, scanner string) (map[st
 
 // Symbols implements [run.SymbolStore]: it returns what scanner found in the
 // files at paths, as far as they are known.
-func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]run.SymbolFile, error) {
+func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]run.SymbolFile, error) {
 	var files map[string]run.SymbolFile
-	err := db.do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
+	err := b.db.Do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `
 			select path, sha256, doc::text from symbol_file
 			where workspace = @workspace and scanner = @scanner and path = any(@paths::text[])`,
-			pgx.NamedArgs{"workspace": clean(workspace), "scanner": clean(scanner), "paths": cleanAll(paths)})
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "scanner": database.Clean(scanner), "paths": database.CleanAll(paths)})
 		if err != nil {
 			return err
 		}
@@ -69,12 +67,12 @@ func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []st
 // files that changed, and forgets those that are gone. Every row stands for
 // itself: when the work is cut short, the files that were not reached keep
 // their old digest and are scanned again.
-func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]run.SymbolFile, gone []string) error {
+func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]run.SymbolFile, gone []string) error {
 	act := "record the symbols of " + workspace
 	if len(gone) > 0 {
-		err := db.do(ctx, act, func(ctx context.Context) error {
-			_, err := db.pool.Exec(ctx, `delete from symbol_file where workspace = @workspace and path = any(@gone::text[])`,
-				pgx.NamedArgs{"workspace": clean(workspace), "gone": cleanAll(gone)})
+		err := b.db.Do(ctx, act, func(ctx context.Context) error {
+			_, err := b.db.Pool.Exec(ctx, `delete from symbol_file where workspace = @workspace and path = any(@gone::text[])`,
+				pgx.NamedArgs{"workspace": database.Clean(workspace), "gone": database.CleanAll(gone)})
 			return err
 		})
 		if err != nil {
@@ -87,21 +85,21 @@ func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, change
 		if len(paths) == 0 {
 			return nil
 		}
-		err := db.addSymbols(ctx, act, clean(workspace), clean(scanner), paths, sums, docs)
+		err := b.addSymbols(ctx, act, database.Clean(workspace), database.Clean(scanner), paths, sums, docs)
 		paths, sums, docs, size = nil, nil, nil, 0
 		return err
 	}
 	// In the order of their paths two writers of one workspace wait for each
 	// other instead of blocking one another.
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
-		if err := exact(path); err != nil {
+		if err := database.Exact(path); err != nil {
 			return fmt.Errorf("%s: file %q: %w", act, path, err)
 		}
-		doc, err := cleanDocument(changed[path].Doc)
+		doc, err := database.CleanDocument(changed[path].Doc)
 		if err != nil {
 			return fmt.Errorf("%s: read the document of %s: %w", act, path, err)
 		}
-		paths, sums, docs = append(paths, path), append(sums, clean(changed[path].SHA256)), append(docs, string(doc))
+		paths, sums, docs = append(paths, path), append(sums, database.Clean(changed[path].SHA256)), append(docs, string(doc))
 		if size += len(doc); size >= symbolBatch {
 			if err := flush(); err != nil {
 				return err
@@ -112,9 +110,9 @@ func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, change
 }
 
 // addSymbols records one batch of files, each in place of what was known.
-func (db *DB) addSymbols(ctx context.Context, act, workspace, scanner string, paths, sums, docs []string) error {
-	return db.do(ctx, act, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `
+func (b Base) addSymbols(ctx context.Context, act, workspace, scanner string, paths, sums, docs []string) error {
+	return b.db.Do(ctx, act, func(ctx context.Context) error {
+		_, err := b.db.Pool.Exec(ctx, `
 			insert into symbol_file (workspace, path, scanner, sha256, doc)
 			select @workspace, path, @scanner, sha256, doc::jsonb
 			from unnest(@paths::text[], @sums::text[], @docs::text[]) f(path, sha256, doc)
@@ -122,33 +120,4 @@ func (db *DB) addSymbols(ctx context.Context, act, workspace, scanner string, pa
 			pgx.NamedArgs{"workspace": workspace, "scanner": scanner, "paths": paths, "sums": sums, "docs": docs})
 		return err
 	})
-}
-
-// cleanDocument returns a JSON document that jsonb takes: without NUL, broken
-// UTF-8 or halves of surrogate pairs, which Go's decoder mends but for the
-// first. Numbers stay as they are written. One that has none of these, as
-// nearly all do, is left to the database to read.
-func cleanDocument(doc []byte) ([]byte, error) {
-	if utf8.Valid(doc) && !unkept.Match(doc) {
-		return doc, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var tree any
-	if err := decoder.Decode(&tree); err != nil {
-		return nil, err
-	}
-	return json.Marshal(cleanTree(tree))
-}
-
-// unkept finds the escapes of NUL and of surrogates, whole pairs included.
-var unkept = regexp.MustCompile(`\\u(0000|[dD])`)
-
-// cleanAll cleans every text of a list.
-func cleanAll(list []string) []string {
-	cleaned := make([]string, len(list))
-	for i, s := range list {
-		cleaned[i] = clean(s)
-	}
-	return cleaned
 }

@@ -1,4 +1,4 @@
-package store
+package calls
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/llm"
+	"agent/orchestrator/store/database"
 )
 
 // An Exchange is one request to a model with its texts: the question word for
@@ -23,14 +24,14 @@ type Exchange struct {
 // Exchanges lists the requests of a run in their order, with those of the
 // iteration whose last run it is. run is the whole name; one that asked
 // nothing has none.
-func (db *DB) Exchanges(ctx context.Context, run string) ([]Exchange, error) {
+func (j Journal) Exchanges(ctx context.Context, run string) ([]Exchange, error) {
 	var list []Exchange
-	err := db.do(ctx, "read the requests of run "+run, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
+	err := j.db.Do(ctx, "read the requests of run "+run, func(ctx context.Context) error {
+		rows, err := j.db.Pool.Query(ctx, `
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
 				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
 				cost, priced, duration, coalesce(kind, ''), detail, id, ended
-			from model_call where run = @run or run in (select i.id from iteration i where i.run = @run) order by id`, pgx.NamedArgs{"run": clean(run)})
+			from model_call where run = @run or run in (select i.id from iteration i where i.run = @run) order by id`, pgx.NamedArgs{"run": database.Clean(run)})
 		if err != nil {
 			return err
 		}

@@ -1,14 +1,14 @@
-package store
+package history
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/calls"
+	"agent/orchestrator/store/database"
 	"agent/verify"
 )
 
@@ -47,16 +47,6 @@ type StateRow struct {
 	At    time.Time
 }
 
-// A PromotionRow is a promotion without the content of its files. Its digests
-// tell what was there before and what afterwards.
-type PromotionRow struct {
-	Status   run.PromotionStatus
-	UndoOf   string // the run whose promotion it reversed, "" for none
-	Approved string // who let it pass
-	At       time.Time
-	Files    []run.DocumentFile
-}
-
 // A RunDetail is everything that the record holds of a run, but for the
 // content of files: the Changeset of its candidates is empty, and PromotionOf
 // gives that which was written.
@@ -67,20 +57,18 @@ type RunDetail struct {
 	Promotion  *PromotionRow // nil when nothing was to be written
 }
 
-// An AmbiguousError means that a prefix names several runs, or loops.
-type AmbiguousError struct {
-	Prefix string
-	IDs    []string // the newest first, ten at most
+// A Reader reads the record.
+type Reader struct {
+	db    *database.DB
+	calls calls.Journal
 }
 
-// Error lists what the prefix may mean.
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s is ambiguous: it may be %s; give more of it", e.Prefix, strings.Join(e.IDs, ", "))
-}
+// New returns a Reader of db, good for as long as db is open.
+func New(db *database.DB) Reader { return Reader{db, calls.New(db)} }
 
 // Runs lists runs, the newest first by the clock of the database. A state or
 // workspace that nobody knows gives an empty list.
-func (db *DB) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
+func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	if filter.Limit <= 0 {
 		filter.Limit = defaultLimit
 	}
@@ -94,9 +82,9 @@ func (db *DB) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	if filter.State != "" {
 		where += " and r.state = @state"
 	}
-	err := db.read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+	err := h.db.Read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
 		list, err = runRows(ctx, tx, where+` order by r.created desc, r.id desc limit @limit`,
-			pgx.NamedArgs{"workspace": clean(filter.Workspace), "state": filter.State, "limit": filter.Limit})
+			pgx.NamedArgs{"workspace": database.Clean(filter.Workspace), "state": filter.State, "limit": filter.Limit})
 		return err
 	})
 	return list, err
@@ -105,9 +93,9 @@ func (db *DB) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 // Run returns the run whose identifier begins with prefix; an identifier given
 // whole always means that run. The error is an *AmbiguousError when there are
 // several, ErrNotFound when there is none or prefix is empty.
-func (db *DB) Run(ctx context.Context, prefix string) (RunDetail, error) {
+func (h Reader) Run(ctx context.Context, prefix string) (RunDetail, error) {
 	var d RunDetail
-	err := db.read(ctx, "read run "+prefix, func(ctx context.Context, tx pgx.Tx) (err error) {
+	err := h.db.Read(ctx, "read run "+prefix, func(ctx context.Context, tx pgx.Tx) (err error) {
 		d, err = detail(ctx, tx, prefix)
 		return err
 	})
@@ -116,9 +104,9 @@ func (db *DB) Run(ctx context.Context, prefix string) (RunDetail, error) {
 
 // Unfinished lists the runs whose end is not recorded, oldest first. A run in
 // state promoted is among them when its process died before it wrote the end.
-func (db *DB) Unfinished(ctx context.Context) ([]run.Record, error) {
+func (h Reader) Unfinished(ctx context.Context) ([]run.Record, error) {
 	var list []run.Record
-	err := db.read(ctx, "list unfinished runs", func(ctx context.Context, tx pgx.Tx) (err error) {
+	err := h.db.Read(ctx, "list unfinished runs", func(ctx context.Context, tx pgx.Tx) (err error) {
 		list, err = records(ctx, tx, "where r.ended is null order by r.created, r.id", nil)
 		return err
 	})
@@ -170,20 +158,20 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 // detail reads one run whole, as of one moment.
 func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err error) {
 	if prefix == "" {
-		return d, ErrNotFound
+		return d, database.ErrNotFound
 	}
 	// No LIKE: a wildcard in the prefix is a character like any other. The
 	// range is what has an index; no character comes after its last one.
 	list, err := runRows(ctx, tx, `
 		where r.id collate "C" >= @prefix and r.id collate "C" < @prefix || @last and starts_with(r.id, @prefix)
-		order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": clean(prefix), "last": "\U0010FFFF"})
+		order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": database.Clean(prefix), "last": "\U0010FFFF"})
 	switch {
 	case err != nil:
 		return d, err
 	case len(list) == 0:
-		return d, ErrNotFound
+		return d, database.ErrNotFound
 	case len(list) > 1 && list[0].ID != prefix:
-		ambiguous := &AmbiguousError{Prefix: prefix}
+		ambiguous := &database.AmbiguousError{Prefix: prefix}
 		for _, r := range list {
 			ambiguous.IDs = append(ambiguous.IDs, r.ID)
 		}
@@ -208,28 +196,15 @@ func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err err
 	return d, err
 }
 
-// promotionRow reads a promotion as a person wants to see it, nil when there
-// is none.
-func promotionRow(ctx context.Context, tx pgx.Tx, id string) (*PromotionRow, error) {
-	args := pgx.NamedArgs{"run": id}
-	rows, err := tx.Query(ctx, `select status, coalesce(undo_of, ''), approved_by, at from promotion where run = @run`, args)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p PromotionRow, err error) {
-		err = row.Scan(&p.Status, &p.UndoOf, &p.Approved, &p.At)
-		return p, err
+// Plan returns the plan of a run as SavePlan was given it, for
+// [run.RecordedPlan]: nil for a run that made none, such as one that was given
+// its patch. asked is the name that its model calls are recorded under: that of
+// its iteration. ErrNotFound means that there is no such run.
+func (h Reader) Plan(ctx context.Context, id string) (plan []byte, asked string, err error) {
+	err = h.db.Do(ctx, "read the plan of run "+id, func(ctx context.Context) error {
+		err := h.db.Pool.QueryRow(ctx, `select plan, coalesce(iteration, id) from run where id = @id`,
+			pgx.NamedArgs{"id": database.Clean(id)}).Scan(&plan, &asked)
+		return database.Missing(err)
 	})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	p := found[0]
-	rows, err = tx.Query(ctx, `
-		select path, op, coalesce(from_path, '') as "from", mode, coalesce(before_sha256, '') as before, coalesce(after_sha256, '') as after
-		from v_promotion_files where run = @run order by path collate "C"`, args)
-	if err != nil {
-		return nil, err
-	}
-	p.Files, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.DocumentFile])
-	return &p, err
+	return plan, asked, err
 }

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"agent/orchestrator/store/database"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,6 +18,14 @@ import (
 // otherwise: long enough for any question about a history, short enough that a
 // mistake does not burden the server for an afternoon.
 const QueryLimit = 30 * time.Second
+
+const (
+	// prepareTimeout is added to the limit of a statement, for the connection and
+	// for what comes before its first row.
+	prepareTimeout = 15 * time.Second
+	// closeTimeout bounds closing a connection.
+	closeTimeout = 5 * time.Second
+)
 
 // A Column is one column of a result or of a view. Results may have several
 // columns of one name.
@@ -48,11 +58,18 @@ func (e *QueryError) Error() string {
 	return "query: " + e.Message + at + "; " + e.Hint
 }
 
-// WithLimit returns the same database, whose Query stops a statement after
-// limit. Close either of the two, not both.
-func (db *DB) WithLimit(limit time.Duration) *DB {
-	return &DB{pool: db.pool, address: db.address, limit: limit}
+// A Runner runs statements that somebody else wrote, as the reader.
+type Runner struct {
+	db    *database.DB
+	limit time.Duration // of one statement
 }
+
+// New returns a Runner with the limit QueryLimit, good for as long as db is open.
+func New(db *database.DB) Runner { return Runner{db, QueryLimit} }
+
+// WithLimit returns a Runner on the same database that stops a statement after
+// limit.
+func (r Runner) WithLimit(limit time.Duration) Runner { return Runner{r.db, limit} }
 
 // Query runs one SELECT, WITH, VALUES or TABLE as the reader, in a transaction
 // that only reads and for thirty seconds at most, or what WithLimit says. head is called once with the
@@ -66,18 +83,18 @@ func (db *DB) WithLimit(limit time.Duration) *DB {
 // afterwards. So it reads views and nothing else whatever it does: in such a
 // function the role cannot be changed, and no setting or lock outlives it. On
 // a server where the user may not make roles the function belongs to that
-// user, and the transaction alone keeps it from writing; Reader tells which.
-func (db *DB) Query(ctx context.Context, sql string, head func([]Column) error, row func([]*string) error) error {
-	ctx, cancel := context.WithTimeout(ctx, db.limit+queryTimeout)
+// user, and the transaction alone keeps it from writing; Role tells which.
+func (r Runner) Query(ctx context.Context, sql string, head func([]Column) error, row func([]*string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.limit+prepareTimeout)
 	defer cancel()
 	// A final semicolon is a habit and no second statement.
-	sql = strings.TrimRight(strings.TrimSpace(clean(sql)), "; \t\r\n")
+	sql = strings.TrimRight(strings.TrimSpace(database.Clean(sql)), "; \t\r\n")
 	var conn *pgx.Conn
 	var columns []Column
 	// Only what comes before the first row is tried again: rows cannot be
 	// taken back.
-	err := db.do(ctx, "prepare the query", func(ctx context.Context) error {
-		pooled, err := db.pool.Acquire(ctx)
+	err := r.db.Do(ctx, "prepare the query", func(ctx context.Context) error {
+		pooled, err := r.db.Pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -91,9 +108,9 @@ func (db *DB) Query(ctx context.Context, sql string, head func([]Column) error, 
 		return nil
 	})
 	if err != nil {
-		return db.refusal(err)
+		return r.refusal(err)
 	}
-	err = db.stream(ctx, conn, readerSQL(sql, len(columns)), func() error { return head(columns) }, row)
+	err = r.stream(ctx, conn, readerSQL(sql, len(columns)), func() error { return head(columns) }, row)
 	if gone := discard(ctx, conn); err == nil {
 		err = gone
 	}
@@ -103,10 +120,10 @@ func (db *DB) Query(ctx context.Context, sql string, head func([]Column) error, 
 // stream runs a wrapped statement and hands its rows on. The whole result lies
 // with the server, on its disk when it is large; here only one row at a time
 // is in memory.
-func (db *DB) stream(ctx context.Context, conn *pgx.Conn, statement string, head func() error, row func([]*string) error) error {
+func (r Runner) stream(ctx context.Context, conn *pgx.Conn, statement string, head func() error, row func([]*string) error) error {
 	var callee error // of head and row, which is not the server's
-	err := pgx.BeginTxFunc(ctx, conn, readOnly(), func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = %d", db.limit.Milliseconds())); err != nil {
+	err := pgx.BeginTxFunc(ctx, conn, database.ReadOnly(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = %d", r.limit.Milliseconds())); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `select reader_query(@statement)`, pgx.NamedArgs{"statement": statement})
@@ -145,10 +162,10 @@ func (db *DB) stream(ctx context.Context, conn *pgx.Conn, statement string, head
 		return callee
 	case ctx.Err() != nil:
 		return fmt.Errorf("run the query: %w", context.Cause(ctx))
-	case err != nil && transient(err):
-		return fmt.Errorf("run the query: %w", db.unavailable(err, false))
+	case err != nil && database.Transient(err):
+		return fmt.Errorf("run the query: %w", r.db.Unavailable(err))
 	}
-	return db.refusal(err)
+	return r.refusal(err)
 }
 
 // describe asks for the columns of sql without running it. A batch of several
@@ -199,11 +216,11 @@ const readingOnly = "use SELECT, WITH, VALUES or TABLE: the history is read here
 
 // refusal turns the server's answer to a reader's statement into a
 // *QueryError. Trouble of the server itself stays what it is.
-func (db *DB) refusal(err error) error {
+func (r Runner) refusal(err error) error {
 	if q, ok := errors.AsType[*QueryError](err); ok {
 		return q
 	}
-	if _, ok := errors.AsType[*UnavailableError](err); ok {
+	if _, ok := errors.AsType[*database.UnavailableError](err); ok {
 		return err
 	}
 	pg, ok := errors.AsType[*pgconn.PgError](err)
@@ -215,7 +232,7 @@ func (db *DB) refusal(err error) error {
 	case "42501": // insufficient privilege
 		q.Hint = "only views may be read; `agent sql` alone lists them"
 	case "57014": // cancelled by the statement's time limit
-		q.Message, q.Hint = fmt.Sprintf("stopped after %v", db.limit), "ask for less, with where and limit"
+		q.Message, q.Hint = fmt.Sprintf("stopped after %v", r.limit), "ask for less, with where and limit"
 	case "25006", "0A000": // read-only transaction; a write inside WITH
 		q.Hint = readingOnly
 	case "42601": // syntax error; inside the wrapper positions mean nothing to the reader
@@ -229,20 +246,20 @@ func (db *DB) refusal(err error) error {
 // discard closes a connection on which somebody else's statement ran, also
 // when the caller has gone. That it was dead already is no news.
 func discard(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	if err := conn.Close(ctx); err != nil && !transient(err) && ctx.Err() == nil {
+	if err := conn.Close(ctx); err != nil && !database.Transient(err) && ctx.Err() == nil {
 		return fmt.Errorf("close the reader's connection: %w", err)
 	}
 	return nil
 }
 
-// Reader names the role that Query runs as: migrations.Reader, or the user of
+// Role names the role that Query runs as: migrations.Reader, or the user of
 // the connection where that user may not make roles.
-func (db *DB) Reader(ctx context.Context) (string, error) {
+func (r Runner) Role(ctx context.Context) (string, error) {
 	var role string
-	err := db.do(ctx, "read the reader's role", func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, `select proowner::regrole::text from pg_proc
+	err := r.db.Do(ctx, "read the reader's role", func(ctx context.Context) error {
+		return r.db.Pool.QueryRow(ctx, `select proowner::regrole::text from pg_proc
 			where oid = to_regprocedure(format('%I.reader_query(text)', current_schema()))`).Scan(&role)
 	})
 	return role, err
@@ -250,9 +267,9 @@ func (db *DB) Reader(ctx context.Context) (string, error) {
 
 // Views lists the views that Query may read, by name, with what their comments
 // say: the schema itself is the manual.
-func (db *DB) Views(ctx context.Context) ([]View, error) {
+func (r Runner) Views(ctx context.Context) ([]View, error) {
 	var views []View
-	err := db.read(ctx, "list views", func(ctx context.Context, tx pgx.Tx) error {
+	err := r.db.Read(ctx, "list views", func(ctx context.Context, tx pgx.Tx) error {
 		views = nil
 		rows, err := tx.Query(ctx, `
 			select c.relname, coalesce(obj_description(c.oid, 'pg_class'), ''),

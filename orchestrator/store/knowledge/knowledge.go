@@ -1,4 +1,4 @@
-package store
+package knowledge
 
 import (
 	"context"
@@ -10,16 +10,23 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
+
+// A Base is what the runs of all workspaces left to those after them.
+type Base struct{ db *database.DB }
+
+// New returns the knowledge in db, good for as long as db is open.
+func New(db *database.DB) Base { return Base{db} }
 
 // Memory implements [run.Knowledge]: it returns the last memory of a workspace,
 // the zero one when there is none.
-func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
+func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
 	var m agent.Memory
-	err := db.do(ctx, "read the memory of "+workspace, func(ctx context.Context) error {
-		err := db.pool.QueryRow(ctx, `
+	err := b.db.Do(ctx, "read the memory of "+workspace, func(ctx context.Context) error {
+		err := b.db.Pool.QueryRow(ctx, `
 			select text, iteration, run from memory where workspace = @workspace order by iteration desc limit 1`,
-			pgx.NamedArgs{"workspace": clean(workspace)}).Scan(&m.Text, &m.Iteration, &m.Run)
+			pgx.NamedArgs{"workspace": database.Clean(workspace)}).Scan(&m.Text, &m.Iteration, &m.Run)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -31,13 +38,13 @@ func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error
 // SaveMemory implements [run.Knowledge]: it adds the memory that runID merged
 // to those before it. run.ErrFenced means that its iteration is not the next
 // one: another process has merged since.
-func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
-	op := newOp()
-	return db.do(ctx, fmt.Sprintf("record memory %d of %s", m.Iteration, workspace), func(ctx context.Context) error {
+func (b Base) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
+	op := database.NewOp()
+	return b.db.Do(ctx, fmt.Sprintf("record memory %d of %s", m.Iteration, workspace), func(ctx context.Context) error {
 		var saved bool
 		// The primary key decides between two processes that both are next; a
 		// retry whose answer was lost finds its own row.
-		err := db.pool.QueryRow(ctx, `
+		err := b.db.Pool.QueryRow(ctx, `
 			with added as (
 				insert into memory (workspace, iteration, op, run, text)
 				select @workspace, @iteration, @op, @run, @text
@@ -48,7 +55,7 @@ func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 			select exists (select from added)
 				or exists (select from memory where workspace = @workspace and iteration = @iteration and op = @op)`,
 			pgx.NamedArgs{
-				"workspace": clean(workspace), "iteration": m.Iteration, "op": op, "run": clean(runID), "text": clean(m.Text),
+				"workspace": database.Clean(workspace), "iteration": m.Iteration, "op": op, "run": database.Clean(runID), "text": database.Clean(m.Text),
 			}).Scan(&saved)
 		if err == nil && !saved {
 			return run.ErrFenced
@@ -60,13 +67,13 @@ func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 // History implements [run.Knowledge]: it returns the last n promotions of a
 // workspace that were not undone, oldest first. The path of an entry names its
 // files, three at most, and is for people.
-func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
+func (b Base) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
 	var list []agent.Entry
-	err := db.do(ctx, "read the history of "+workspace, func(ctx context.Context) error {
+	err := b.db.Do(ctx, "read the history of "+workspace, func(ctx context.Context) error {
 		// The newest n, which then are turned round.
-		rows, err := db.pool.Query(ctx, `
+		rows, err := b.db.Pool.Query(ctx, `
 			select at, path, diff from v_history where workspace = @workspace order by at desc, run desc limit @n`,
-			pgx.NamedArgs{"workspace": clean(workspace), "n": max(n, 0)})
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "n": max(n, 0)})
 		if err != nil {
 			return err
 		}
@@ -79,12 +86,12 @@ func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Ent
 
 // Queue implements [run.Knowledge]: it lists the files that wait, in the order
 // in which they began to.
-func (db *DB) Queue(ctx context.Context, workspace string) ([]run.Waiting, error) {
+func (b Base) Queue(ctx context.Context, workspace string) ([]run.Waiting, error) {
 	var list []run.Waiting
-	err := db.do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `
+	err := b.db.Do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `
 			select path, because, diff, runs as "from", queued from cascade
-			where workspace = @workspace and served is null order by id`, pgx.NamedArgs{"workspace": clean(workspace)})
+			where workspace = @workspace and served is null order by id`, pgx.NamedArgs{"workspace": database.Clean(workspace)})
 		if err != nil {
 			return err
 		}
@@ -98,21 +105,21 @@ func (db *DB) Queue(ctx context.Context, workspace string) ([]run.Waiting, error
 // promoted, in the order of the list; their From and Queued do not count. What
 // one run caused is entered once for each file, however often it is tried and
 // even when the file was served meanwhile.
-func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.Waiting) error {
+func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []run.Waiting) error {
 	act := "add to the cascade queue of " + workspace
 	var paths, because, diffs []string
 	for _, w := range list {
-		if err := exact(w.Path); err != nil {
+		if err := database.Exact(w.Path); err != nil {
 			return fmt.Errorf("%s: file %q: %w", act, w.Path, err)
 		}
-		paths, because, diffs = append(paths, w.Path), append(because, clean(w.Because)), append(diffs, clean(w.Diff))
+		paths, because, diffs = append(paths, w.Path), append(because, database.Clean(w.Because)), append(diffs, database.Clean(w.Diff))
 	}
-	return db.do(ctx, act, func(ctx context.Context) error {
+	return b.db.Do(ctx, act, func(ctx context.Context) error {
 		// A path may be on the list twice: its causes are joined first, since
 		// one statement cannot change a row twice. The first condition finds
 		// what this run entered before, served or not; the last one guards
 		// against another process that enters it at this moment.
-		_, err := db.pool.Exec(ctx, `
+		_, err := b.db.Pool.Exec(ctx, `
 			insert into cascade as c (workspace, path, because, diff, runs)
 			select @workspace, w.path, string_agg(w.because, E'\n' order by w.n), string_agg(w.diff, E'\n' order by w.n), array[@run]
 			from unnest(@paths::text[], @because::text[], @diffs::text[]) with ordinality w(path, because, diff, n)
@@ -122,7 +129,7 @@ func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 			on conflict (workspace, path) where served is null do update set
 				because = c.because || E'\n' || excluded.because, diff = c.diff || E'\n' || excluded.diff, runs = c.runs || excluded.runs
 			where not c.runs && excluded.runs`,
-			pgx.NamedArgs{"workspace": clean(workspace), "run": clean(runID), "paths": paths, "because": because, "diffs": diffs})
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "run": database.Clean(runID), "paths": paths, "because": because, "diffs": diffs})
 		return err
 	})
 }
@@ -130,14 +137,30 @@ func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 // Served implements [run.Knowledge]: runID attended to a file, which leaves the
 // queue. A run serves a file once: when it says so again, a wait that began
 // after it stays. A file that does not wait is no error.
-func (db *DB) Served(ctx context.Context, workspace, runID, path string) error {
+func (b Base) Served(ctx context.Context, workspace, runID, path string) error {
 	// Served rows stay as evidence, and are how the second time is known.
-	return db.do(ctx, "take "+path+" out of the cascade queue", func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `
+	return b.db.Do(ctx, "take "+path+" out of the cascade queue", func(ctx context.Context) error {
+		_, err := b.db.Pool.Exec(ctx, `
 			update cascade c set served = clock_timestamp(), served_by = @run
 			where c.workspace = @workspace and c.path = @path and c.served is null and not exists (
 				select from cascade d where d.workspace = @workspace and d.path = @path and d.served_by = @run)`,
-			pgx.NamedArgs{"workspace": clean(workspace), "run": clean(runID), "path": clean(path)})
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "run": database.Clean(runID), "path": database.Clean(path)})
 		return err
 	})
+}
+
+// Attended implements [run.Orders]: it lists the directives of a workspace that
+// a run attended to.
+func (b Base) Attended(ctx context.Context, workspace string) ([]string, error) {
+	var list []string
+	err := b.db.Do(ctx, "read which directives were attended to in "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select distinct directive from v_directives where workspace = @workspace and attended`,
+			pgx.NamedArgs{"workspace": database.Clean(workspace)})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return list, err
 }

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// queryTimeout bounds one attempt of an operation. Two MiB over a slow
+	// attemptTimeout bounds one attempt of an operation. Two MiB over a slow
 	// line fit in it.
-	queryTimeout = 15 * time.Second
+	attemptTimeout = 15 * time.Second
 	// idleTimeout is how long the server keeps a transaction whose client is
 	// silent.
 	idleTimeout = 30 * time.Second
@@ -51,33 +51,38 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// do runs one operation until it is done, its trouble is lasting, or patience
-// runs out. act names it in errors. Errors of fn that are no trouble of the
-// server, such as run.ErrFenced, come back wrapped.
-func (db *DB) do(ctx context.Context, act string, fn func(context.Context) error) error {
-	return db.try(ctx, act, patience, queryTimeout, fn)
+// Do runs one operation until it is done, its trouble is lasting, or patience
+// runs out. act names it in errors. fn uses the pool of db; it may be called
+// several times and must not mind that an earlier call was done: a commit whose
+// answer was lost looks like trouble. Errors of fn that are no trouble of the
+// server come back wrapped; lasting trouble is an *UnavailableError.
+func (db *DB) Do(ctx context.Context, act string, fn func(context.Context) error) error {
+	return db.try(ctx, act, patience, attemptTimeout, fn)
 }
 
-// transact is do for an operation in one transaction, begun anew for every
+// Transact is Do for an operation in one transaction, begun anew for every
 // attempt.
-func (db *DB) transact(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
-	return db.do(ctx, act, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
+func (db *DB) Transact(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
+	return db.Do(ctx, act, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }
 
-// read is do for several queries that must see one moment. Each attempt starts
+// Read is Do for several queries that must see one moment. Each attempt starts
 // over, so fn assigns its results and does not add to them.
-func (db *DB) read(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
-	return db.do(ctx, act, func(ctx context.Context) error {
-		return pgx.BeginTxFunc(ctx, db.pool, readOnly(), func(tx pgx.Tx) error { return fn(ctx, tx) })
+func (db *DB) Read(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
+	return db.ReadWithin(ctx, act, attemptTimeout, fn)
+}
+
+// ReadWithin is Read with another bound on each attempt.
+func (db *DB) ReadWithin(ctx context.Context, act string, timeout time.Duration, fn func(context.Context, pgx.Tx) error) error {
+	return db.try(ctx, act, patience, timeout, func(ctx context.Context) error {
+		return pgx.BeginTxFunc(ctx, db.Pool, ReadOnly(), func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }
 
-// try is do with its bounds: how long after the first trouble an attempt may
-// begin, and how long one attempt may take. fn may be called several times and
-// must not mind that an earlier call was done: a commit whose answer was lost
-// looks like trouble.
+// try is Do with its bounds: how long after the first trouble an attempt may
+// begin, and how long one attempt may take.
 func (db *DB) try(ctx context.Context, act string, patience, timeout time.Duration, fn func(context.Context) error) error {
 	var giveUp time.Time
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -92,7 +97,7 @@ func (db *DB) try(ctx context.Context, act string, patience, timeout time.Durati
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("%s: %w", act, context.Cause(ctx))
-		case !transient(err) && !slow:
+		case !Transient(err) && !slow:
 			return fmt.Errorf("%s: %w", act, db.explain(err))
 		}
 		if giveUp.IsZero() {
@@ -112,9 +117,9 @@ func (db *DB) try(ctx context.Context, act string, patience, timeout time.Durati
 	}
 }
 
-// transient reports whether the same operation may well succeed in a moment.
+// Transient reports whether the same operation may well succeed in a moment.
 // The codes are those of appendix A of the Postgres manual.
-func transient(err error) bool {
+func Transient(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", // serialization failure, deadlock
@@ -168,6 +173,10 @@ func serverHint(err error) string {
 	}
 	return ""
 }
+
+// Unavailable is the *UnavailableError for trouble in which an operation that
+// cannot be tried again was cut short.
+func (db *DB) Unavailable(err error) error { return db.unavailable(err, false) }
 
 // unavailable is the error for a server that did not come back in time: err is
 // the last trouble, slow whether that was an attempt's deadline.

@@ -1,4 +1,4 @@
-package store
+package query
 
 import (
 	"context"
@@ -20,19 +20,19 @@ import (
 //
 // Unlike Query this is a session of a person's own: the role, which the server
 // keeps to until then, can be given up in it.
-func (db *DB) Psql(ctx context.Context) (env []string, ok bool, err error) {
-	config := db.pool.Config().ConnConfig
+func (r Runner) Psql(ctx context.Context) (env []string, ok bool, err error) {
+	config := r.db.Pool.Config().ConnConfig
 	u, err := url.Parse(config.ConnString())
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
 		return nil, false, nil
 	}
-	role, err := db.Reader(ctx)
+	role, err := r.Role(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	settings := maps.Clone(config.RuntimeParams)
 	settings["default_transaction_read_only"] = "on"
-	settings["statement_timeout"] = fmt.Sprint(db.limit.Milliseconds())
+	settings["statement_timeout"] = fmt.Sprint(r.limit.Milliseconds())
 	if role == migrations.Reader {
 		settings["role"] = role
 	}

@@ -1,4 +1,4 @@
-package store
+package knowledge
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
 
 // ErrSettled means that there is no such proposal, or that it was settled in
@@ -20,13 +21,13 @@ const columns = `id, workspace, kind, state, path, goal, text, patch, reason, co
 // AddProposal implements [run.Proposals]: it records an open proposal and
 // returns its number; ID, State and At of p do not count. A proposal that is
 // open word for word is not recorded again.
-func (db *DB) AddProposal(ctx context.Context, p run.KeptProposal) (int64, error) {
-	op := newOp()
-	err := db.do(ctx, "record a proposal for "+p.Workspace, func(ctx context.Context) error {
+func (b Base) AddProposal(ctx context.Context, p run.KeptProposal) (int64, error) {
+	op := database.NewOp()
+	err := b.db.Do(ctx, "record a proposal for "+p.Workspace, func(ctx context.Context) error {
 		// The update changes nothing; a retry whose first answer was lost gets
 		// the row that is there. Runs of one workspace wait for one another, so
 		// no two of them can find that a proposal is not there yet.
-		return db.pool.QueryRow(ctx, `
+		return b.db.Pool.QueryRow(ctx, `
 			with same as (
 				select id from proposal
 				where state = 'open' and (workspace, kind, path, goal, text) = (@workspace, @kind, @path, @goal, @text)
@@ -41,19 +42,19 @@ func (db *DB) AddProposal(ctx context.Context, p run.KeptProposal) (int64, error
 			)
 			select id from same union all select id from added`,
 			pgx.NamedArgs{
-				"op": op, "workspace": clean(p.Workspace), "kind": string(p.Kind), "path": clean(p.Path), "goal": clean(p.Goal),
-				"text": clean(p.Text), "patch": p.Patch, "reason": clean(p.Reason), "run": clean(p.Run),
+				"op": op, "workspace": database.Clean(p.Workspace), "kind": string(p.Kind), "path": database.Clean(p.Path), "goal": database.Clean(p.Goal),
+				"text": database.Clean(p.Text), "patch": p.Patch, "reason": database.Clean(p.Reason), "run": database.Clean(p.Run),
 			}).Scan(&p.ID)
 	})
 	return p.ID, err
 }
 
 // Proposals lists the open proposals of a workspace, oldest first.
-func (db *DB) Proposals(ctx context.Context, workspace string) ([]run.KeptProposal, error) {
+func (b Base) Proposals(ctx context.Context, workspace string) ([]run.KeptProposal, error) {
 	var list []run.KeptProposal
-	err := db.do(ctx, "list the proposals for "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select `+columns+` from proposal where workspace = @workspace and state = 'open' order by id`,
-			pgx.NamedArgs{"workspace": clean(workspace)})
+	err := b.db.Do(ctx, "list the proposals for "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select `+columns+` from proposal where workspace = @workspace and state = 'open' order by id`,
+			pgx.NamedArgs{"workspace": database.Clean(workspace)})
 		if err != nil {
 			return err
 		}
@@ -65,15 +66,15 @@ func (db *DB) Proposals(ctx context.Context, workspace string) ([]run.KeptPropos
 
 // Proposal returns the proposal of that number, settled or not. ErrNotFound
 // means that there is none.
-func (db *DB) Proposal(ctx context.Context, id int64) (run.KeptProposal, error) {
+func (b Base) Proposal(ctx context.Context, id int64) (run.KeptProposal, error) {
 	var p run.KeptProposal
-	err := db.do(ctx, fmt.Sprintf("read proposal %d", id), func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select `+columns+` from proposal where id = @id`, pgx.NamedArgs{"id": id})
+	err := b.db.Do(ctx, fmt.Sprintf("read proposal %d", id), func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select `+columns+` from proposal where id = @id`, pgx.NamedArgs{"id": id})
 		if err != nil {
 			return err
 		}
 		p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[run.KeptProposal])
-		return missing(err)
+		return database.Missing(err)
 	})
 	return p, err
 }
@@ -81,10 +82,10 @@ func (db *DB) Proposal(ctx context.Context, id int64) (run.KeptProposal, error) 
 // SettleProposal implements [run.Proposals]: it records what became of an open
 // proposal, run.ProposalDone or run.ProposalDropped. Settling it in the same
 // way twice is no error, in two ways is ErrSettled.
-func (db *DB) SettleProposal(ctx context.Context, id int64, to run.ProposalState) error {
-	return db.do(ctx, fmt.Sprintf("settle proposal %d", id), func(ctx context.Context) error {
+func (b Base) SettleProposal(ctx context.Context, id int64, to run.ProposalState) error {
+	return b.db.Do(ctx, fmt.Sprintf("settle proposal %d", id), func(ctx context.Context) error {
 		// The state asked for is let through as well: a retry finds it done.
-		tag, err := db.pool.Exec(ctx, `update proposal set state = @to where id = @id and state in ('open', @to)`,
+		tag, err := b.db.Pool.Exec(ctx, `update proposal set state = @to where id = @id and state in ('open', @to)`,
 			pgx.NamedArgs{"id": id, "to": string(to)})
 		if err == nil && tag.RowsAffected() == 0 {
 			return ErrSettled

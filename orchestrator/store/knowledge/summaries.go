@@ -1,4 +1,4 @@
-package store
+package knowledge
 
 import (
 	"context"
@@ -8,15 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
 
 // Summaries implements [run.SummaryStore]: it returns what models said of the
 // files of a workspace, by path, and of the project under the empty path.
-func (db *DB) Summaries(ctx context.Context, workspace string) (map[string]run.Summary, error) {
+func (b Base) Summaries(ctx context.Context, workspace string) (map[string]run.Summary, error) {
 	var known map[string]run.Summary
-	err := db.do(ctx, "read the summaries of "+workspace, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select path, sha256, text, model from summary where workspace = @workspace`,
-			pgx.NamedArgs{"workspace": clean(workspace)})
+	err := b.db.Do(ctx, "read the summaries of "+workspace, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select path, sha256, text, model from summary where workspace = @workspace`,
+			pgx.NamedArgs{"workspace": database.Clean(workspace)})
 		if err != nil {
 			return err
 		}
@@ -36,20 +37,20 @@ func (db *DB) Summaries(ctx context.Context, workspace string) (map[string]run.S
 // SaveSummaries implements [run.SummaryStore]: it records what a model said, in
 // place of what was known of the same paths, and forgets those of gone. Doing
 // it twice is doing it once.
-func (db *DB) SaveSummaries(ctx context.Context, workspace string, said map[string]run.Summary, gone []string) error {
+func (b Base) SaveSummaries(ctx context.Context, workspace string, said map[string]run.Summary, gone []string) error {
 	// As columns, so that one statement takes any number of rows.
 	var paths, sums, texts, models []string
 	// In the order of their paths two writers wait for each other instead of
 	// blocking one another.
 	for _, path := range slices.Sorted(maps.Keys(said)) {
 		s := said[path]
-		paths, sums = append(paths, clean(path)), append(sums, clean(s.SHA256))
-		texts, models = append(texts, clean(s.Text)), append(models, clean(s.Model))
+		paths, sums = append(paths, database.Clean(path)), append(sums, database.Clean(s.SHA256))
+		texts, models = append(texts, database.Clean(s.Text)), append(models, database.Clean(s.Model))
 	}
-	return db.do(ctx, "record the summaries of "+workspace, func(ctx context.Context) error {
+	return b.db.Do(ctx, "record the summaries of "+workspace, func(ctx context.Context) error {
 		// Both parts of the statement see the table as it was: no path is in both.
 		// A path that is both gone and described is described.
-		_, err := db.pool.Exec(ctx, `
+		_, err := b.db.Pool.Exec(ctx, `
 			with gone as (delete from summary where workspace = @workspace and path = any(@gone::text[]) and path <> all(@paths::text[]))
 			insert into summary (workspace, path, sha256, text, model)
 			select @workspace, path, sha256, text, model
@@ -57,7 +58,7 @@ func (db *DB) SaveSummaries(ctx context.Context, workspace string, said map[stri
 			on conflict (workspace, path) do update set
 				sha256 = excluded.sha256, text = excluded.text, model = excluded.model, at = clock_timestamp()`,
 			pgx.NamedArgs{
-				"workspace": clean(workspace), "gone": cleanAll(gone), "paths": append([]string{}, paths...), "sums": sums,
+				"workspace": database.Clean(workspace), "gone": database.CleanAll(gone), "paths": append([]string{}, paths...), "sums": sums,
 				"texts": texts, "models": models,
 			})
 		return err

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
 )
 
@@ -31,9 +32,9 @@ type FileChange struct {
 // dir is the workspace, absolute, and name is relative to it and slash-separated. Both may be of files that are gone;
 // without any promotion the list is empty and no error. A change by hand is not in it: it shows in that Before is not
 // the After of the change above.
-func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, error) {
+func (h Reader) FileHistory(ctx context.Context, dir, name string) ([]FileChange, error) {
 	var list []FileChange
-	err := db.read(ctx, "read the history of "+name, func(ctx context.Context, tx pgx.Tx) error {
+	err := h.db.Read(ctx, "read the history of "+name, func(ctx context.Context, tx pgx.Tx) error {
 		// The transaction may be tried again; what an earlier attempt read is not the record's.
 		list = nil
 		// Each turn reads what was done under one name, the newest first.
@@ -69,7 +70,7 @@ func (db *DB) FileHistory(ctx context.Context, dir, name string) ([]FileChange, 
 //
 // Time alone does not order them: two promotions may be of one instant, and the run then decides, here and in until.
 func changesOf(ctx context.Context, tx pgx.Tx, dir, name string, until *FileChange) ([]FileChange, error) {
-	args := pgx.NamedArgs{"workspace": clean(dir), "name": clean(name), "at": nil, "run": ""}
+	args := pgx.NamedArgs{"workspace": database.Clean(dir), "name": database.Clean(name), "at": nil, "run": ""}
 	if until != nil {
 		args["at"], args["run"] = until.At, until.Run
 	}

@@ -1,4 +1,4 @@
-package store
+package calls
 
 import (
 	"context"
@@ -9,23 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/llm"
+	"agent/orchestrator/store/database"
 )
+
+// A Journal is every request that a process of this record made to a model.
+type Journal struct{ db *database.DB }
+
+// New returns the journal in db, good for as long as db is open.
+func New(db *database.DB) Journal { return Journal{db} }
 
 // Find implements [llm.Journal]: it returns the last answer to the question of
 // that digest in that step of the run, or else the last error. Times have
 // microseconds.
-func (db *DB) Find(ctx context.Context, run, step, digest string) (llm.Record, bool, error) {
+func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record, bool, error) {
 	var r llm.Record
 	var ok bool
-	err := db.do(ctx, "look for an answer in run "+run, func(ctx context.Context) error {
+	err := j.db.Do(ctx, "look for an answer in run "+run, func(ctx context.Context) error {
 		// Numbers tell which came last; the clocks of two processes may differ.
-		rows, err := db.pool.Query(ctx, `
+		rows, err := j.db.Pool.Query(ctx, `
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
 				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
 				cost, priced, duration, coalesce(kind, ''), detail
 			from model_call where run = @run and step = @step and digest = @digest and ended is not null
 			order by kind is null desc, id desc limit 1`,
-			pgx.NamedArgs{"run": clean(run), "step": clean(step), "digest": clean(digest)})
+			pgx.NamedArgs{"run": database.Clean(run), "step": database.Clean(step), "digest": database.Clean(digest)})
 		if err != nil {
 			return err
 		}
@@ -59,21 +66,21 @@ func scanCallAnd(row pgx.CollectableRow, more ...any) (r llm.Record, err error) 
 // Begin implements [llm.Journal]: it enters a request that is about to be made,
 // with what it may cost, and returns its number. A retry whose first answer was
 // lost gets the number of the row that is there.
-func (db *DB) Begin(ctx context.Context, r llm.Record) (int64, error) {
+func (j Journal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	args := outcomeArgs(r.Outcome)
 	for name, value := range map[string]any{
-		"op": newOp(), "run": clean(r.Run), "step": clean(r.Step), "attempt": r.Attempt,
-		"vendor": clean(r.Vendor), "model": clean(r.Model), "key": clean(r.Key),
-		"purpose": clean(r.Purpose), "template": clean(r.Template), "digest": clean(r.Digest),
+		"op": database.NewOp(), "run": database.Clean(r.Run), "step": database.Clean(r.Step), "attempt": r.Attempt,
+		"vendor": database.Clean(r.Vendor), "model": database.Clean(r.Model), "key": database.Clean(r.Key),
+		"purpose": database.Clean(r.Purpose), "template": database.Clean(r.Template), "digest": database.Clean(r.Digest),
 		"request": append([]byte{}, r.Request...), "begun": r.Begun, // nil would be null
 	} {
 		args[name] = value
 	}
 	var number int64
-	err := db.do(ctx, "record a request of run "+r.Run, func(ctx context.Context) error {
+	err := j.db.Do(ctx, "record a request of run "+r.Run, func(ctx context.Context) error {
 		// The update changes nothing; without it a row that is there already
 		// would not be returned.
-		return db.pool.QueryRow(ctx, `
+		return j.db.Pool.QueryRow(ctx, `
 			insert into model_call as c (op, run, step, attempt, vendor, model, key_id, purpose, template, digest, request,
 				tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason, cost, priced, duration, begun)
 			values (@op, @run, @step, @attempt, @vendor, @model, @key, @purpose, @template, @digest, @request,
@@ -87,17 +94,17 @@ func (db *DB) Begin(ctx context.Context, r llm.Record) (int64, error) {
 // End implements [llm.Journal]: it puts what became of a request in place of
 // the estimate, once. A record that has ended stays as it is, and a second end
 // is an error.
-func (db *DB) End(ctx context.Context, number int64, o llm.Outcome) error {
+func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 	args := outcomeArgs(o)
 	for name, value := range map[string]any{
-		"id": number, "op": newOp(), "answer": []byte(o.Text), "version": clean(o.Version),
-		"kind": string(o.Kind), "detail": clean(o.Detail),
+		"id": number, "op": database.NewOp(), "answer": []byte(o.Text), "version": database.Clean(o.Version),
+		"kind": string(o.Kind), "detail": database.Clean(o.Detail),
 	} {
 		args[name] = value
 	}
-	return db.do(ctx, fmt.Sprintf("record the end of request %d", number), func(ctx context.Context) error {
+	return j.db.Do(ctx, fmt.Sprintf("record the end of request %d", number), func(ctx context.Context) error {
 		// The first end counts; only a retry of the same one is let through.
-		tag, err := db.pool.Exec(ctx, `
+		tag, err := j.db.Pool.Exec(ctx, `
 			update model_call set end_op = @op, answer = @answer, version = @version,
 				tokens_in = @in, in_estimated = @in_estimated, tokens_out = @out, out_estimated = @out_estimated,
 				tokens_cached = @cached, tokens_reason = @reason, cost = @cost, priced = @priced, duration = @duration,
@@ -127,20 +134,20 @@ func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 // a moment. The iteration of a loop counts with all others of its loop, whatever
 // process did them: a loop that is resumed has spent what it spent. A request
 // that is under way counts with its estimate.
-func (db *DB) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
-	err = db.do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
+func (j Journal) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
+	err = j.db.Do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
 		// Of one statement, so that both sums see one moment, and of two
 		// subqueries, so that each has its index: a loop is a few hundred rows, a
 		// day not many more, and the table grows for years.
 		var ofRunTime, ofAllTime int64
-		err := db.pool.QueryRow(ctx, `
+		err := j.db.Pool.QueryRow(ctx, `
 			select r.*, a.* from
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
 					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where run = any(array(
 						select @run union select o.id from iteration i join iteration o on o.loop = i.loop where i.id = @run))) r,
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
 					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where begun >= @since) a`,
-			pgx.NamedArgs{"run": clean(run), "since": since},
+			pgx.NamedArgs{"run": database.Clean(run), "since": since},
 		).Scan(&ofRun.Requests, &ofRun.Tokens, &ofRun.Cost, &ofRun.Unpriced, &ofRunTime,
 			&ofAll.Requests, &ofAll.Tokens, &ofAll.Cost, &ofAll.Unpriced, &ofAllTime)
 		ofRun.Duration, ofAll.Duration = time.Duration(ofRunTime)*time.Microsecond, time.Duration(ofAllTime)*time.Microsecond

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -15,9 +15,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"agent/migrations"
-	"agent/orchestrator/llm"
-	"agent/orchestrator/run"
-	"agent/verify"
 )
 
 const (
@@ -31,24 +28,14 @@ const (
 	migrateTimeout = 2 * time.Minute
 )
 
-// The contracts that a DB fulfils.
-var (
-	_ run.Store      = (*DB)(nil)
-	_ run.Recovering = (*DB)(nil)
-	_ run.Knowledge  = (*DB)(nil)
-	_ run.Iterations = (*DB)(nil)
-	_ llm.Journal    = (*DB)(nil)
-	_ llm.KeyStates  = Keys{}
-	_ verify.Cache   = (*DB)(nil)
-)
-
-// A DB is the record in one schema of a Postgres database, the first that its
-// search_path names. It is safe for concurrent use, and several processes may
-// have the same schema open. Close it when done.
+// A DB is one schema of a Postgres database, the first that its search_path
+// names. It is safe for concurrent use, and several processes may have the same
+// schema open. Close it when done.
 type DB struct {
-	pool    *pgxpool.Pool
-	address string        // for people, without the password
-	limit   time.Duration // of one Query
+	// Pool is for the statements in what Do is given: outside of it nothing is
+	// tried again.
+	Pool    *pgxpool.Pool
+	address string // for people, without the password
 }
 
 // Open connects to the database that url names and brings its schema to the
@@ -65,7 +52,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{pool: pool, address: address(config.ConnConfig.Config), limit: QueryLimit}
+	db := &DB{Pool: pool, address: address(config.ConnConfig.Config)}
 	if err := db.migrate(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -74,18 +61,22 @@ func Open(ctx context.Context, url string) (*DB, error) {
 }
 
 // Close gives the connections back to the server.
-func (db *DB) Close() { db.pool.Close() }
+func (db *DB) Close() { db.Pool.Close() }
 
 // Address names the database for people: host, port and database, never the
 // password.
 func (db *DB) Address() string { return db.address }
 
+// Secret returns the password that the connections are made with, "" for none, so
+// that it can be kept out of what is recorded and shown.
+func (db *DB) Secret() string { return db.Pool.Config().ConnConfig.Password }
+
 // Version returns the version of the schema; after Open it is the newest that
 // this program knows.
 func (db *DB) Version(ctx context.Context) (int, error) {
 	var version int
-	err := db.do(ctx, "read the schema's version", func(ctx context.Context) error {
-		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
+	err := db.Do(ctx, "read the schema's version", func(ctx context.Context) error {
+		return db.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
 			version, err = migrations.Version(ctx, c.Conn())
 			return err
 		})
@@ -98,7 +89,7 @@ func (db *DB) Version(ctx context.Context) (int, error) {
 // given less patience here than in the middle of a run: nothing is lost yet.
 func (db *DB) migrate(ctx context.Context) error {
 	return db.try(ctx, "open the database", startPatience, migrateTimeout, func(ctx context.Context) error {
-		return db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		return db.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 			return migrations.Up(ctx, c.Conn())
 		})
 	})
@@ -143,15 +134,15 @@ func address(c pgconn.Config) string {
 	return host + "/" + c.Database
 }
 
-// newOp returns an identifier for one operation, the same for all its attempts
+// NewOp returns an identifier for one operation, the same for all its attempts
 // and for no other operation of any process.
-func newOp() (op [16]byte) {
+func NewOp() (op [16]byte) {
 	rand.Read(op[:]) // never an error: without randomness the program ends
 	return op
 }
 
-// readOnly returns the options of a transaction that only reads and sees one
+// ReadOnly returns the options of a transaction that only reads and sees one
 // moment.
-func readOnly() pgx.TxOptions {
+func ReadOnly() pgx.TxOptions {
 	return pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 }

@@ -1,4 +1,4 @@
-package store
+package knowledge
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
 )
 
 // iterationColumns are those of run.Iteration, by its fields.
@@ -17,10 +18,10 @@ const iterationColumns = `id, workspace, n, owner, "order", fence, plan, coalesc
 // LastIteration implements [run.Iterations]: it returns the iteration of a
 // workspace that is not settled, or else the newest one of a loop; false when
 // there is neither.
-func (db *DB) LastIteration(ctx context.Context, workspace string) (run.Iteration, bool, error) {
-	list, err := db.iterations(ctx, "look for the last iteration of "+workspace,
+func (b Base) LastIteration(ctx context.Context, workspace string) (run.Iteration, bool, error) {
+	list, err := b.iterations(ctx, "look for the last iteration of "+workspace,
 		`where workspace = @workspace and (phase <> 'settled' or "order" ->> 'single' is null)
-			order by phase = 'settled', n desc limit 1`, pgx.NamedArgs{"workspace": clean(workspace)})
+			order by phase = 'settled', n desc limit 1`, pgx.NamedArgs{"workspace": database.Clean(workspace)})
 	if err != nil || len(list) == 0 {
 		return run.Iteration{}, false, err
 	}
@@ -30,27 +31,27 @@ func (db *DB) LastIteration(ctx context.Context, workspace string) (run.Iteratio
 // LoopIterations implements [run.Iterations]: it returns the iterations of the
 // loop whose name begins with prefix, in their order. ErrNotFound means that
 // there is none, an *AmbiguousError that there are several.
-func (db *DB) LoopIterations(ctx context.Context, prefix string) ([]run.Iteration, error) {
-	list, err := db.iterations(ctx, "read loop "+prefix,
-		`where starts_with(loop, @prefix) and @prefix <> '' order by loop, n`, pgx.NamedArgs{"prefix": clean(prefix)})
+func (b Base) LoopIterations(ctx context.Context, prefix string) ([]run.Iteration, error) {
+	list, err := b.iterations(ctx, "read loop "+prefix,
+		`where starts_with(loop, @prefix) and @prefix <> '' order by loop, n`, pgx.NamedArgs{"prefix": database.Clean(prefix)})
 	switch {
 	case err != nil:
 		return nil, err
 	case len(list) == 0:
-		return nil, fmt.Errorf("loop %q: %w", prefix, ErrNotFound)
+		return nil, fmt.Errorf("loop %q: %w", prefix, database.ErrNotFound)
 	}
 	for _, it := range list {
 		if first := list[0].Order.Loop; it.Order.Loop != first {
-			return nil, &AmbiguousError{Prefix: prefix, IDs: []string{first, it.Order.Loop}}
+			return nil, &database.AmbiguousError{Prefix: prefix, IDs: []string{first, it.Order.Loop}}
 		}
 	}
 	return list, nil
 }
 
 // iterations reads the iterations that rest selects.
-func (db *DB) iterations(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []run.Iteration, err error) {
-	err = db.do(ctx, act, func(ctx context.Context) error {
-		rows, err := db.pool.Query(ctx, `select `+iterationColumns+` from iteration `+rest, args)
+func (b Base) iterations(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []run.Iteration, err error) {
+	err = b.db.Do(ctx, act, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select `+iterationColumns+` from iteration `+rest, args)
 		if err != nil {
 			return err
 		}
@@ -63,19 +64,19 @@ func (db *DB) iterations(ctx context.Context, act, rest string, args pgx.NamedAr
 // StartIteration implements [run.Iterations]: it records it as the next of its
 // workspace and returns it with its number. run.ErrFenced means that the
 // workspace has an iteration which is not settled, of another process.
-func (db *DB) StartIteration(ctx context.Context, it run.Iteration) (run.Iteration, error) {
+func (b Base) StartIteration(ctx context.Context, it run.Iteration) (run.Iteration, error) {
 	order, err := json.Marshal(it.Order)
 	if err != nil {
 		return run.Iteration{}, fmt.Errorf("record what the loop was told: %w", err)
 	}
 	args := progress(it)
 	for name, value := range map[string]any{
-		"workspace": clean(it.Workspace), "fence": clean(it.Fence), "loop": clean(it.Order.Loop), "goal": clean(it.Order.Goal),
+		"workspace": database.Clean(it.Workspace), "fence": database.Clean(it.Fence), "loop": database.Clean(it.Order.Loop), "goal": database.Clean(it.Order.Goal),
 		"order": order, "started": it.Started,
 	} {
 		args[name] = value
 	}
-	err = db.transact(ctx, "start an iteration of "+it.Workspace, func(ctx context.Context, tx pgx.Tx) error {
+	err = b.db.Transact(ctx, "start an iteration of "+it.Workspace, func(ctx context.Context, tx pgx.Tx) error {
 		// One at a time, so that no number is given twice: no row is there yet
 		// that could be locked.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended(@workspace, 0))`, args); err != nil {
@@ -105,11 +106,11 @@ func (db *DB) StartIteration(ctx context.Context, it run.Iteration) (run.Iterati
 
 // TakeIteration implements [run.Iterations]: it makes owner the owner of the
 // iteration, unless it has another one than it says: that is run.ErrFenced.
-func (db *DB) TakeIteration(ctx context.Context, it run.Iteration, owner string) (run.Iteration, error) {
-	err := db.do(ctx, "take over iteration "+it.ID, func(ctx context.Context) error {
+func (b Base) TakeIteration(ctx context.Context, it run.Iteration, owner string) (run.Iteration, error) {
+	err := b.db.Do(ctx, "take over iteration "+it.ID, func(ctx context.Context) error {
 		// A retry whose answer was lost finds itself to be the owner.
-		tag, err := db.pool.Exec(ctx, `update iteration set owner = @to where id = @id and owner in (@owner, @to)`,
-			pgx.NamedArgs{"id": clean(it.ID), "owner": clean(it.Owner), "to": clean(owner)})
+		tag, err := b.db.Pool.Exec(ctx, `update iteration set owner = @to where id = @id and owner in (@owner, @to)`,
+			pgx.NamedArgs{"id": database.Clean(it.ID), "owner": database.Clean(it.Owner), "to": database.Clean(owner)})
 		if err == nil && tag.RowsAffected() == 0 {
 			return run.ErrFenced
 		}
@@ -122,9 +123,9 @@ func (db *DB) TakeIteration(ctx context.Context, it run.Iteration, owner string)
 // SaveIteration implements [run.Iterations]: it records plan, run, phase and
 // outcome. A phase never goes back: run.ErrFenced means that another process
 // has taken the iteration over, or further.
-func (db *DB) SaveIteration(ctx context.Context, it run.Iteration) error {
+func (b Base) SaveIteration(ctx context.Context, it run.Iteration) error {
 	args := progress(it)
-	return db.transact(ctx, "record iteration "+it.ID, func(ctx context.Context, tx pgx.Tx) error {
+	return b.db.Transact(ctx, "record iteration "+it.ID, func(ctx context.Context, tx pgx.Tx) error {
 		var reached run.Phase
 		var owner string
 		err := tx.QueryRow(ctx, `select phase, owner from iteration where id = @id for update`, args).Scan(&reached, &owner)
@@ -133,7 +134,7 @@ func (db *DB) SaveIteration(ctx context.Context, it run.Iteration) error {
 			return errNoIteration
 		case err != nil:
 			return err
-		case owner != clean(it.Owner):
+		case owner != database.Clean(it.Owner):
 			return fmt.Errorf("%s works on it: %w", owner, run.ErrFenced)
 		case phaseOrder[it.Phase] != 0 && phaseOrder[it.Phase] < phaseOrder[reached]:
 			return fmt.Errorf("it has reached phase %s: %w", reached, run.ErrFenced)
@@ -148,10 +149,10 @@ func (db *DB) SaveIteration(ctx context.Context, it run.Iteration) error {
 
 // RunOf implements [run.Iterations]: it returns the newest run of an iteration
 // and its state, false when none was begun.
-func (db *DB) RunOf(ctx context.Context, iteration string) (id string, state run.State, ok bool, err error) {
-	err = db.do(ctx, "look for the run of iteration "+iteration, func(ctx context.Context) error {
-		err := db.pool.QueryRow(ctx, `select id, state from run where iteration = @iteration order by started desc, id desc limit 1`,
-			pgx.NamedArgs{"iteration": clean(iteration)}).Scan(&id, &state)
+func (b Base) RunOf(ctx context.Context, iteration string) (id string, state run.State, ok bool, err error) {
+	err = b.db.Do(ctx, "look for the run of iteration "+iteration, func(ctx context.Context) error {
+		err := b.db.Pool.QueryRow(ctx, `select id, state from run where iteration = @iteration order by started desc, id desc limit 1`,
+			pgx.NamedArgs{"iteration": database.Clean(iteration)}).Scan(&id, &state)
 		ok = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -171,15 +172,7 @@ var phaseOrder = map[run.Phase]int{run.Work: 1, run.Learn: 2, run.Settled: 3}
 // progress names the columns that change while an iteration goes on.
 func progress(it run.Iteration) pgx.NamedArgs {
 	return pgx.NamedArgs{
-		"id": clean(it.ID), "owner": clean(it.Owner), "plan": document(it.Plan), "run": clean(it.Run),
-		"phase": string(it.Phase), "outcome": clean(it.Outcome), "session": clean(it.Session),
+		"id": database.Clean(it.ID), "owner": database.Clean(it.Owner), "plan": database.OrNull(it.Plan), "run": database.Clean(it.Run),
+		"phase": string(it.Phase), "outcome": database.Clean(it.Outcome), "session": database.Clean(it.Session),
 	}
-}
-
-// document returns data for a column of json, null when there is none.
-func document(data []byte) any {
-	if len(data) == 0 {
-		return nil
-	}
-	return data
 }

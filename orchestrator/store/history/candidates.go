@@ -1,0 +1,75 @@
+package history
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// candidates reads every candidate of a run, without the content of its files,
+// in three queries however many gates there are.
+func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
+	rows, err := tx.Query(ctx, `
+		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
+		pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
+		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, `
+		select candidate, name, verdict, seconds, old, fixed, detail, output, tool, peak_bytes
+		from gate where run = @run order by candidate, n`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return nil, err
+	}
+	// Numbers count from 1 without a gap, in the order of the rows: they are
+	// positions in the lists.
+	var n int
+	var g verify.Gate
+	_, err = pgx.ForEachRow(rows, []any{&n, &g.Name, &g.Verdict, &g.Seconds, &g.Old, &g.Fixed, &g.Detail, &g.Output, &g.Tool, &g.Peak},
+		func() error {
+			list[n-1].Gates = append(list[n-1].Gates, g)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return list, findings(ctx, tx, id, list)
+}
+
+// findings adds the findings of a run to the gates of its candidates.
+//
+// The order is that in which they were recorded, so that a list read back is the
+// list that was judged.
+func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
+	rows, err := tx.Query(ctx, `
+		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
+		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})
+	if err != nil {
+		return err
+	}
+	var candidate, gate int
+	var f verify.Finding
+	into := []any{
+		&candidate, &gate, &f.File, &f.Line, &f.Column, &f.Rule, &f.Message, &f.Source, &f.Fixable, &f.Help, &f.Old, &f.Tool,
+	}
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		g := &list[candidate-1].Gates[gate-1]
+		if f.Old {
+			g.OldFindings = append(g.OldFindings, f)
+		} else {
+			g.Findings = append(g.Findings, f)
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,69 @@
+package history
+
+import (
+	"context"
+	"time"
+
+	"agent/orchestrator/store/database"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A ReviewVerdict is what a person did with a promotion.
+// The table has a check of the same words.
+type ReviewVerdict string
+
+// The verdicts of a review.
+const (
+	Accepted  ReviewVerdict = "accepted"
+	Commented ReviewVerdict = "commented"
+	Undone    ReviewVerdict = "undone"
+)
+
+// A ReviewFilter says which promotions to list. Empty fields do not restrict.
+// Its fields are joined by "and".
+type ReviewFilter struct {
+	Workspace string // absolute
+	Run       string // the whole name
+	All       bool   // also those that were reviewed or undone
+}
+
+// A Promoted is one promotion with its last review.
+// Verdict and Comment are of the same review as Reviewer: what earlier ones said is in the record only.
+type Promoted struct {
+	Run       string
+	Workspace string
+	At        time.Time
+	Intent    string
+	Approved  string
+	UndoneBy  string   // the run that took it back, "" for none
+	Model     string   // as the view v_reviews has it, "" when it is not known
+	Cost      *float64 // nil when it is not known
+	Reviewer  string   // of the last review, "" for none
+	Verdict   ReviewVerdict
+	Comment   string
+}
+
+// Promotions lists promotions for review, the oldest first: those that stand
+// and that nobody reviewed, unless the filter asks for all. An undo is none.
+// It gives all of them at once, since a person walks through them. No match is an empty list and no error.
+func (h Reader) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, error) {
+	var list []Promoted
+	err := h.db.Do(ctx, "list promotions for review", func(ctx context.Context) error {
+		rows, err := h.db.Pool.Query(ctx, `
+			select run, workspace, promoted as at, intent, approved_by as approved, coalesce(undone_by, '') as undone_by,
+				coalesce(model, '') as model, cost::float8, coalesce(reviewer, '') as reviewer, coalesce(verdict, '') as verdict, coalesce(comment, '') as comment
+			from v_reviews v
+			where undo_of is null and (@all or verdict is null and undone_by is null)
+				and (@workspace = '' or workspace = @workspace) and (@run = '' or run = @run)
+				and review is not distinct from (select max(id) from review r where r.run = v.run)
+			order by promoted, run`,
+			pgx.NamedArgs{"workspace": database.Clean(filter.Workspace), "run": database.Clean(filter.Run), "all": filter.All})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[Promoted])
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/calls"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
+	"agent/orchestrator/store/knowledge"
+	"agent/orchestrator/store/query"
+	"agent/verify"
+)
+
+// The contracts that a DB fulfils.
+var (
+	_ run.Store      = (*DB)(nil)
+	_ run.Recovering = (*DB)(nil)
+	_ run.Knowledge  = (*DB)(nil)
+	_ run.Iterations = (*DB)(nil)
+	_ llm.Journal    = (*DB)(nil)
+	_ llm.KeyStates  = calls.Keys{}
+	_ verify.Cache   = (*DB)(nil)
+)
+
+// A DB is the record in one schema of a Postgres database, the first that its
+// search_path names. It is safe for concurrent use, and several processes may
+// have the same schema open. Close it when done.
+type DB struct {
+	calls.Journal
+	knowledge.Base
+	history.Reader
+	query.Runner
+	db *database.DB
+}
+
+// Open connects to the database that url names and brings its schema to the
+// version that this program knows. url is a URL or a keyword string, as libpq
+// takes them; a search_path in it chooses the schema. A database that does not
+// answer, refuses the user or has no schema gives a *database.UnavailableError; a
+// schema that is newer than this program a *migrations.NewerError.
+func Open(ctx context.Context, url string) (*DB, error) {
+	db, err := database.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{calls.New(db), knowledge.New(db), history.New(db), query.New(db), db}, nil
+}
+
+// Close gives the connections back to the server.
+func (db *DB) Close() { db.db.Close() }
+
+// Address names the database for people: host, port and database, never the
+// password.
+func (db *DB) Address() string { return db.db.Address() }
+
+// Secret returns the password that the connections are made with, "" for none, so
+// that it can be kept out of what is recorded and shown.
+func (db *DB) Secret() string { return db.db.Secret() }
+
+// Version returns the version of the schema; after Open it is the newest that
+// this program knows.
+func (db *DB) Version(ctx context.Context) (int, error) { return db.db.Version(ctx) }
