@@ -26,7 +26,7 @@ func TestSightingsFindWhatNumbersFind(t *testing.T) {
 		file := rapid.SliceOfN(mixedLine(), 1, 10).Draw(t, "file")
 		search := rapid.SliceOfN(mixedLine(), 1, 3).Draw(t, "search")
 		text := []byte(strings.Join(file, "\n") + "\n")
-		for _, k := range []ViewKind{Whole, TrimmedEnd, Loose} {
+		for _, k := range []ViewKind{whole, TrimmedEnd, Loose} {
 			v, w := New("a.py", text).View(k), New("a.py", text).View(k)
 			got, ok := v.sighted(search, Most)
 			if !ok {
@@ -55,7 +55,7 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 			d := New("a.py", []byte(strings.Join(file, "\n")+"\n"))
 			d.Busy = busy
 			nowhere, codeNowhere := d.nowhere(search), d.codeNowhere(search)
-			for k := range ViewKinds {
+			for k := range viewKinds {
 				places, _ := d.View(k).build().Find(search, 1)
 				if len(places) > 0 && (codeNowhere || nowhere && k < LooseCode) {
 					t.Fatalf("view %d finds %q in %q, which is said to stand nowhere (busy %v)", k, search, file, busy)

@@ -46,7 +46,7 @@ type Document struct {
 	written   script
 	indentBy  byte           // the answer of IndentChar; 0 not known
 	steps     map[byte][]int // the widths of a level, by the character of the indentation
-	views     [ViewKinds]*view
+	views     [viewKinds]*view
 	Words     *WordView
 	parts     *lex.Scanned
 }
@@ -90,7 +90,7 @@ func New(path string, text []byte) *Document {
 // Shed gives up what can be made again from the text, so that another document
 // has room; cut makes the lines again, and the rest comes when it is asked for.
 func (d *Document) Shed() {
-	d.Off, d.views, d.Words, d.parts, d.seen = nil, [ViewKinds]*view{}, nil, nil, anchor{}
+	d.Off, d.views, d.Words, d.parts, d.seen = nil, [viewKinds]*view{}, nil, nil, anchor{}
 }
 
 // Cut fills in where the lines begin, unless it is known.
@@ -208,7 +208,7 @@ func (d *Document) FindExact(s []string, limit int) []int {
 	if len(s) == 0 {
 		return nil
 	}
-	v := d.View(Whole)
+	v := d.View(whole)
 	if d.Busy {
 		hits, _ := v.Find(s, limit)
 		return hits

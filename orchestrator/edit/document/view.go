@@ -10,12 +10,12 @@ import (
 type ViewKind int
 
 const (
-	Whole       ViewKind = iota // as they are, but for the line ends
+	whole       ViewKind = iota // as they are, but for the line ends
 	TrimmedEnd                  // trailing space aside
 	Loose                       // indentation, trailing space and Unicode punctuation aside
 	LooseFilled                 // as loose, without blank lines
 	LooseCode                   // as loose, without blank lines and comments
-	ViewKinds                   // how many there are
+	viewKinds                   // how many there are
 )
 
 // A view is the lines of a file as numbers: equal lines, in this way of
@@ -30,7 +30,7 @@ const (
 type view struct {
 	kind     ViewKind
 	d        *Document
-	sequence         // the lines that the view keeps; without keys until it is built
+	sequence         // the lines that the view keeps; without numbers until it is built
 	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
 }
 
@@ -52,7 +52,7 @@ func (d *Document) View(k ViewKind) *view {
 // build numbers the lines, at the first call.
 func (v *view) build() *view {
 	switch {
-	case v.Keys != nil:
+	case v.numbers != nil:
 	case v.kind == LooseFilled:
 		v.sieve(v.d.View(Loose).build())
 	default:
@@ -63,10 +63,10 @@ func (v *view) build() *view {
 
 // enumerate numbers the lines that the view keeps by their keys.
 func (v *view) enumerate() {
-	distinct := min(v.d.Len(), 4096) // a guess: the table grows with what is there
-	v.Keys = NewTable(distinct, func(id int32) string { return v.keyOf(v.Line(int(v.first[id]))) })
+	distinct := min(v.d.Len(), 4096) // a guess: the map grows with what is there
+	v.numbers, v.work = make(map[string]int32, distinct), v.d.Work
 	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
-	v.IDs = make([]int32, 0, v.d.Len())
+	v.ids = make([]int32, 0, v.d.Len())
 	if v.kind == LooseCode {
 		v.lines = make([]int32, 0, v.d.Len())
 	}
@@ -84,30 +84,30 @@ func (v *view) enumerate() {
 // sieve takes the numbers of all for the lines that the view keeps. A file
 // without any line to leave out is the same in both views.
 //
-// A number that only lines left out have keeps its key and has a count of 0,
-// which is what number asks for.
+// A number that only lines left out have keeps a count of 0, which is what
+// number asks for.
 func (v *view) sieve(all *view) {
 	kept := 0
-	for i := range all.IDs {
+	for i := range all.ids {
 		if !v.skips(v.d.Raw(i)) {
 			kept++
 		}
 	}
-	if kept == len(all.IDs) {
+	if kept == len(all.ids) {
 		v.sequence = all.sequence
 		return
 	}
-	v.Keys = all.Keys
+	v.numbers, v.work = all.numbers, all.work
 	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
-	v.IDs, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
-	for i, id := range all.IDs {
+	v.ids, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
+	for i, id := range all.ids {
 		if v.skips(v.d.Raw(i)) {
 			continue
 		}
 		if v.count[id]++; v.count[id] == 1 {
-			v.first[id] = int32(len(v.IDs))
+			v.first[id] = int32(len(v.ids))
 		}
-		v.IDs, v.lines = append(v.IDs, id), append(v.lines, int32(i))
+		v.ids, v.lines = append(v.ids, id), append(v.lines, int32(i))
 	}
 }
 
@@ -157,7 +157,7 @@ func (v *view) skips(s string) bool {
 // For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
 func (k ViewKind) Key(s string) string {
 	switch k {
-	case Whole:
+	case whole:
 		return s
 	case TrimmedEnd:
 		return strings.TrimRight(s, " \t\r\f\v")
@@ -167,7 +167,7 @@ func (k ViewKind) Key(s string) string {
 
 // has reports whether the view holds the line s.
 func (v *view) has(s string) bool {
-	_, ok := v.build().Number(v.kind.Key(s))
+	_, ok := v.build().number(v.kind.Key(s))
 	return ok
 }
 
@@ -186,7 +186,7 @@ func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 		if v.skips(l) {
 			continue
 		}
-		id, known := v.Number(v.kind.Key(l))
+		id, known := v.number(v.kind.Key(l))
 		if !known {
 			return nil, nil, false
 		}
@@ -205,7 +205,7 @@ func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 // stands by the loose one too, so that its few places need only be compared.
 func (v *view) Find(s []string, limit int) (places, kept []int) {
 	switch {
-	case v.Keys != nil:
+	case v.numbers != nil:
 	case v.kind <= Loose:
 		if places, ok := v.sighted(s, limit); ok {
 			return places, upTo(len(s))
@@ -216,7 +216,7 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 	if v.d.Thin {
 		return nil, nil
 	}
-	if v.kind < Loose && v.Keys == nil {
+	if v.kind < Loose && v.numbers == nil {
 		w := v.d.View(Loose)
 		ids, kept, ok := w.Numbers(s)
 		if !ok {
@@ -242,9 +242,9 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 	switch n := v.count[ids[v.rarest(ids)]]; {
 	case n > Rare:
-		v.d.Work.Add(WorkLine * len(v.IDs))
+		v.d.Work.Add(WorkLine * len(v.ids))
 	case n > 1:
-		v.d.Work.Add(len(v.IDs))
+		v.d.Work.Add(len(v.ids))
 	}
 	return v.search(ids, limit, ok)
 }

@@ -1,7 +1,5 @@
 package match
 
-import "agent/orchestrator/edit/document"
-
 // maxCells bounds the table of the exact alignment; longer middles are
 // aligned by the lines that occur once on either side.
 const maxCells = 1 << 18
@@ -102,30 +100,24 @@ func (al *aligner) table(a, b []string, i0, j0 int) {
 // without a single such line is not a sensible edit, and its lines then
 // simply count as changed.
 func pivot(a, b []string) (i, j int, ok bool) {
-	type seen struct{ inA, inB, i, j int32 }
-	var all []seen
-	t := document.NewTable(len(a), func(id int32) string { return a[all[id].i] })
+	type seen struct{ inA, inB, i int32 }
+	all := make(map[string]seen, len(a))
 	for k, s := range a {
-		if id, added := t.Add(s); added {
-			all = append(all, seen{inA: 1, i: int32(k)})
-		} else {
-			all[id].inA++
-		}
+		all[s] = seen{inA: all[s].inA + 1, i: int32(k)}
 	}
-	for k, s := range b {
-		if id, in := t.Find(s); in {
-			all[id].inB++
-			all[id].j = int32(k)
+	for _, s := range b {
+		if x, in := all[s]; in {
+			x.inB++
+			all[s] = x
 		}
 	}
 	best, mid := len(b)+1, len(b)/2
 	for k, s := range b {
-		id, in := t.Find(s)
-		if !in || all[id].inA != 1 || all[id].inB != 1 {
+		if x := all[s]; x.inA != 1 || x.inB != 1 {
 			continue
 		}
 		if far := max(k-mid, mid-k); far < best {
-			best, i, j, ok = far, int(all[id].i), k, true
+			best, i, j, ok = far, int(all[s].i), k, true
 		}
 	}
 	return i, j, ok

@@ -126,7 +126,7 @@ func locateReflowed(d *document.Document, search, replace []string) (Finding, bo
 	var lines []int
 	var p Place
 	for _, w := range reflowRegions(d, search, h) {
-		d.Work.Add(document.WorkLine * len(w.IDs))
+		d.Work.Add(document.WorkLine * w.Len())
 		for _, t := range w.WholeLines(search, h.tokens) {
 			if n := len(lines); n > 0 && lines[n-1] >= w.Line(t) {
 				continue // regions may overlap
@@ -227,7 +227,7 @@ func reflowGroups(w *document.WordView, h int, ends []int) []group {
 			continue
 		}
 		last := h + e - 1
-		if last+1 < len(w.IDs) && w.Line(last+1) == w.Line(last) {
+		if last+1 < w.Len() && w.Line(last+1) == w.Line(last) {
 			continue // the file's line goes on
 		}
 		groups = append(groups, group{s0, s + 1, w.Line(h + t0), w.Line(last) + 1})

@@ -2,7 +2,6 @@ package match
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -106,20 +105,12 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 	} {
 		d := document.New("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
 		w := d.WordView()
-		var ids []int32
-		var ends []int
-		for _, s := range bars(c.search) {
-			lex.EachToken(s, func(tok string) {
-				id, _ := w.Number(tok)
-				ids = append(ids, id)
-			})
-			ends = append(ends, len(ids))
-		}
-		hits := document.SearchKMP(w.IDs, ids, math.MaxInt, nil)
+		h := shapeOf(bars(c.search))
+		hits := w.WholeLines(bars(c.search), h.tokens)
 		if len(hits) != 1 {
 			t.Fatalf("%s: hits %v", c.name, hits)
 		}
-		if got := fmt.Sprint(reflowGroups(w, hits[0], ends)); got != c.want {
+		if got := fmt.Sprint(reflowGroups(w, hits[0], h.ends)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
