@@ -246,7 +246,7 @@ func (p *diffParser) hunk(l string) error {
 		}
 		if last != '\\' || s[0] != '\\' {
 			op.take(s, last)
-			h.LineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.Search), len(op.Replace))
+			h.lineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.Search), len(op.Replace))
 		}
 		switch last = s[0]; last {
 		case ' ':
@@ -458,9 +458,9 @@ func (p *diffParser) created(name string) error {
 	return nil
 }
 
-// LineEnds notes how the line of a hunk ends that was just taken: mark is its
+// lineEnds notes how the line of a hunk ends that was just taken: mark is its
 // first byte, and old and new are how many lines either side then has.
-func (h *Hunk) LineEnds(mark byte, cr bool, old, new int) {
+func (h *Hunk) lineEnds(mark byte, cr bool, old, new int) {
 	if !cr {
 		return
 	}
