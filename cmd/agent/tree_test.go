@@ -37,7 +37,7 @@ const (
 var allowed = map[string][]string{
 	"cmd/agent":            {"*"},
 	"cmd/guest":            {"sandbox/guest"},
-	"orchestrator/blame":   {"orchestrator/edit/match"},
+	"orchestrator/blame":   {"orchestrator/edit/align"},
 	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "orchestrator/edit/guard", "sandbox/workspace"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
@@ -56,10 +56,11 @@ var allowed = map[string][]string{
 		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
 	},
 
+	"orchestrator/edit/align":    {},
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
 	"orchestrator/edit/parse":    {"orchestrator/edit/problem", "orchestrator/edit/lex"},
-	"orchestrator/edit/match":    {"orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse"},
-	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
+	"orchestrator/edit/match":    {"orchestrator/edit/align", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse"},
+	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/align", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
 	"orchestrator/edit/guard":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain"},
 
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},

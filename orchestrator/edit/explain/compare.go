@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
@@ -80,43 +81,29 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 	return a
 }
 
-// common finds the longest common sequence of the lines of search and lines
-// [lo, hi) of the file, by the table of their lengths. A line that says
-// something counts for more than a brace, and a brace for more than nothing.
-//
-// The table is filled from the end, so that the walk from the front can choose at
-// each step. On a tie it leaves a line out rather than pair it.
+// common pairs lines of search with equal ones among lines [lo, hi) of the
+// file. A line that says something counts for more than a brace, and a brace
+// for more than nothing.
 func (a *alignment) common(d *document.Document, lo, hi int) {
-	file := make([]string, hi-lo)
+	search, file := make([]string, len(a.search)), make([]string, hi-lo)
+	for i, s := range a.search {
+		search[i] = plainKey(s)
+	}
 	for j := range file {
 		file[j] = plainKey(d.Line(lo + j))
 	}
-	n, w := len(a.search), len(file)+1
-	best := make([]int32, (n+1)*w)
-	for i := n - 1; i >= 0; i-- {
-		key := plainKey(a.search[i])
-		gain := int32(1)
-		if tells(key) {
-			gain = 8
-		} else if key != "" {
-			gain = 2
+	weight := func(key string) int {
+		switch {
+		case tells(key):
+			return 8
+		case key != "":
+			return 2
 		}
-		for j := len(file) - 1; j >= 0; j-- {
-			best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1])
-			if key == file[j] {
-				best[i*w+j] = max(best[i*w+j], gain+best[(i+1)*w+j+1])
-			}
-		}
+		return 1
 	}
-	for i, j := 0, 0; i < n && j < len(file); {
-		switch best[i*w+j] {
-		case best[(i+1)*w+j]:
-			i++
-		case best[i*w+j+1]:
-			j++
-		default:
+	for j, i := range align.Heaviest(search, file, weight) {
+		if i >= 0 {
 			a.at[i] = lo + j
-			i, j = i+1, j+1
 		}
 	}
 }
@@ -319,33 +306,15 @@ func changes(a, b string) (out [][2]string) {
 	if len(x)*len(y) > 4096 { // too long to be told piece by piece
 		return [][2]string{{strings.Join(x, ""), strings.Join(y, "")}}
 	}
-	w := len(y) + 1
-	best := make([]int, (len(x)+1)*w)
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1]); x[i] == y[j] {
-				best[i*w+j] = max(best[i*w+j], len(x[i])+best[(i+1)*w+j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(x) || j < len(y) {
-		i0, j0 := i, j
-		for i < len(x) || j < len(y) {
-			if i < len(x) && best[i*w+j] == best[(i+1)*w+j] {
-				i++
-			} else if j < len(y) && best[i*w+j] == best[i*w+j+1] {
-				j++
-			} else {
-				break
-			}
+	pairs, i0, j0 := align.Heaviest(x, y, func(s string) int { return len(s) }), 0, 0
+	for j, i := range append(pairs, len(x)) { // the ends of both are a pair too
+		if i < 0 {
+			continue
 		}
 		if i > i0 || j > j0 {
 			out = append(out, [2]string{strings.Join(x[i0:i], ""), strings.Join(y[j0:j], "")})
 		}
-		if i < len(x) {
-			i, j = i+1, j+1
-		}
+		i0, j0 = i+1, j+1
 	}
 	return out[:min(len(out), 3)]
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
@@ -39,7 +40,7 @@ func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
 		}
 	}
-	r := rewriter{d: d, p: p, groups: groups, from: Align(p.Search, p.Replace)}
+	r := rewriter{d: d, p: p, groups: groups, from: align.Lines(p.Search, p.Replace)}
 	r.to = make([]int, len(p.Search))
 	for s := range r.to {
 		r.to[s] = -1
