@@ -68,7 +68,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
 func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
-	strict := slices.DeleteFunc(slices.Clone(found), loosely)
+	strict := slices.DeleteFunc(slices.Clone(found), func(m *match.Match) bool { return !m.Places[0].Strategy.Strict() })
 	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
@@ -95,15 +95,9 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 	return found, missing, problems
 }
 
-// loosely reports whether something more than space had to be set aside.
-func loosely(m *match.Match) bool {
-	s := m.Places[0].Strategy
-	return s != match.Exact && s != match.Stripped
-}
-
 // standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
 func standsStrictly(d *document.Document, op *parse.Operation) bool {
-	f, _ := match.LocateStrict(d, op.Search, op.Replace)
+	f := match.LocateStrict(d, op.Search, op.Replace)
 	return len(f.Places)+len(f.Ambiguous) > 0
 }
 
@@ -117,7 +111,7 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match.Ma
 	if op.Every || !slices.ContainsFunc(done, func(m *match.Match) bool { return m.Op.Block < op.Block }) {
 		return nil
 	}
-	f, _ := match.LocateStrict(next, op.Search, op.Replace)
+	f := match.LocateStrict(next, op.Search, op.Replace)
 	if len(f.Places) != 1 {
 		return nil
 	}

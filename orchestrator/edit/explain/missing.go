@@ -296,7 +296,7 @@ const maxAround = 1 << 22
 // aside. A SEARCH that stands there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
 func AlreadyAround(d *document.Document, p match.Place) bool {
-	if (p.Strategy == match.Exact || p.Strategy == match.Stripped) && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
+	if p.Strategy.Strict() && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
 		return false
 	}
 	for at := max(0, p.Hi-len(p.Replace), p.Lo-maxAround/len(p.Replace)); at <= p.Lo; at++ {

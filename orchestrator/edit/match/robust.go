@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// locateElided reads lines such as "# ... existing code ..." in SEARCH and
+// findElided reads lines such as "# ... existing code ..." in SEARCH and
 // REPLACE as "these lines stay". Both must elide as often; every piece between
 // two elisions must have one place, and the places must follow in order.
 //
@@ -17,47 +17,46 @@ import (
 // indentation; an elision is no wildcard that could stretch over any text
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
-func locateElided(d *document.Document, search, replace []string) (Finding, bool) {
-	ps := Pieces(search)
+func findElided(q *query) Finding {
+	ps := Pieces(q.search)
 	if len(ps) < 2 {
-		return Finding{}, false
+		return Finding{}
 	}
-	pr := Pieces(replace)
+	pr := Pieces(q.replace)
 	if len(ps) != len(pr) {
-		return Finding{}, false
+		return Finding{}
 	}
 	f, at := Finding{Places: make([]Place, 0, len(ps))}, 0
 	for i, s := range ps {
-		if d.Work.Spent() {
-			return Finding{}, false
+		if q.d.Work.Spent() {
+			return Finding{}
 		}
 		if lex.AllBlank(s) {
 			if !lex.AllBlank(pr[i]) {
-				return Finding{}, false // nothing tells where these lines would go
+				return Finding{} // nothing tells where these lines would go
 			}
 			continue
 		}
-		g := locatePiece(d, s, pr[i])
+		g := findPiece(newQuery(q.rows, q.d, s, pr[i]))
 		if len(g.Ambiguous) > 0 {
-			return g, true
+			return g
 		}
-		if len(g.Places) == 0 || g.Places[0].Lo < at || !anchor(d.Lang, s) {
-			return Finding{}, false
+		if len(g.Places) == 0 || g.Places[0].Lo < at || !telling(q.d.Lang, s) {
+			return Finding{}
 		}
 		g.Places[0].Strategy = Robust
 		at = g.Places[0].Hi
 		f.Places = append(f.Places, g.Places[0])
 	}
-	return f, len(f.Places) > 0
+	return f
 }
 
-// locatePiece finds one piece of a block with elisions: to the letter, or
+// findPiece finds one piece of a block with elisions: to the letter, or
 // else by indentation and punctuation.
-func locatePiece(d *document.Document, search, replace []string) Finding {
-	f, done := LocateStrict(d, search, replace)
-	if lo, hi := lex.Outer(search); !done && anchor(d.Lang, search) {
-		f, _ = locateLoose(d, document.Loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
-		f = f.widen(d, search, replace)
+func findPiece(q *query) Finding {
+	f := q.find(space)
+	if !f.found() && !q.tooLittle() {
+		f = locateLoose(q.d, document.Loose, q.core, q.rep).widen(q.d, q.search, q.replace)
 	}
 	return f
 }
@@ -108,40 +107,37 @@ func shapeOf(lines []string) shape {
 	return h
 }
 
-// locateReflowed looks for the tokens of search, whatever the line breaks and
+// findReflowed looks for the tokens of search, whatever the line breaks and
 // the space between them. The match must begin and end with whole lines.
 //
 // Formatters and models break long calls and conditions at different places.
 // Equal tokens in equal order are the same code whatever the breaks, or the
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
-func locateReflowed(d *document.Document, search, replace []string) (Finding, bool) {
-	if d.Lang.Flow == lex.Fixed {
-		return Finding{}, false
-	}
-	h := shapeOf(search)
+func findReflowed(q *query) Finding {
+	h := shapeOf(q.core)
 	if h.tokens < minTokens || h.size < minBytes {
-		return Finding{}, false
+		return Finding{}
 	}
 	var lines []int
 	var p Place
-	for _, w := range reflowRegions(d, search, h) {
-		d.Work.Add(document.WorkLine * w.Len())
-		for _, t := range w.WholeLines(search, h.tokens) {
+	for _, w := range reflowRegions(q.d, q.core, h) {
+		q.d.Work.Add(document.WorkLine * w.Len())
+		for _, t := range w.WholeLines(q.core, h.tokens) {
 			if n := len(lines); n > 0 && lines[n-1] >= w.Line(t) {
 				continue // regions may overlap
 			}
 			if len(lines) == 0 {
-				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Strategy: Robust, Search: search, Replace: replace}
+				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Search: q.core, Replace: q.rep}
 				p.groups = reflowGroups(w, t, h.ends)
 			}
 			lines = append(lines, w.Line(t))
 		}
 	}
-	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
-		return Finding{}, false
+	if len(lines) == 0 || len(lines) == 1 && !flows(q.d, q.core, p.groups) {
+		return Finding{}
 	}
-	return one(lines, p), true
+	return one(lines, p).widen(q.d, q.search, q.replace)
 }
 
 // reflowRegions returns the parts of the file, as tokens, in which search can

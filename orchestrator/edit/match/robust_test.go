@@ -56,11 +56,16 @@ func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
 		{"nothing but elisions", "# ...|# ...", "# ...|# ...", "nowhere"},
 	} {
 		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
-		f, _ := locateElided(d, bars(c.search), bars(c.replace))
+		f := findElided(newQuery(strategies, d, bars(c.search), bars(c.replace)))
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
+}
+
+// reflowed looks for search by its tokens alone.
+func reflowed(d *document.Document, search, replace []string) Finding {
+	return newQuery([]row{{name: Robust, find: findReflowed}}, d, search, replace).find(more)
 }
 
 func TestReflowedLinesNeedEqualTokens(t *testing.T) {
@@ -80,14 +85,14 @@ func TestReflowedLinesNeedEqualTokens(t *testing.T) {
 		{"too little", "end|= 1", "nowhere"},
 	} {
 		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
-		f, _ := locateReflowed(d, bars(c.search), []string{"new"})
+		f := reflowed(d, bars(c.search), []string{"new"})
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 	twice := file + "|result = call(|first_argument, second_argument)"
 	d := document.New("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
-	f, _ := locateReflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
+	f := reflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
 	if got := located(f); got != "ambiguous [2 7]" {
 		t.Errorf("two places: %s", got)
 	}
@@ -133,12 +138,12 @@ func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
 		}
 		part, all := document.New("a.json", []byte(file)), document.New("a.json", []byte(file))
 		all.WordView()
-		f, _ := locateReflowed(part, search, nil)
-		g, ok := locateReflowed(all, search, nil)
+		f := reflowed(part, search, nil)
+		g := reflowed(all, search, nil)
 		if fmt.Sprint(f) != fmt.Sprint(g) {
 			t.Fatalf("%q in %q: %v, and by the whole file %v", search, file, f, g)
 		}
-		if ok && part.Words == nil {
+		if g.found() && part.Words == nil {
 			found++
 		}
 	})
