@@ -123,7 +123,7 @@ func (p *planner) guess(ops []*parse.Operation) error {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		if p.work.Open(len(text)); p.work.Spent() {
-			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
+			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and finding it takes more comparisons than one response may use", "name the file by its path")
 		}
 		if !p.mayHold(text, longest) {
 			continue

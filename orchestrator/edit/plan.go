@@ -124,7 +124,7 @@ func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem
 		if err != nil {
 			return nil, &problem.Problem{
 				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.Lo + 1},
-				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "copy the lines exactly into SEARCH, with their indentation and comments",
 			}
 		}
 		m.Splices = append(m.Splices, s...)
@@ -213,7 +213,7 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 // those that were not looked at are not sound.
 func overworked(path string) []problem.Problem {
 	return []problem.Problem{{
-		Path: path, Kind: problem.KindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
-		Advice: "send fewer and smaller blocks at a time, each with a line that stands seldom in the file",
+		Path: path, Kind: problem.KindRefused, Reason: "finding the blocks takes more comparisons than one response may use: too many of their lines occur too often",
+		Advice: "send fewer and smaller blocks at a time, each with a line that is rare in the file",
 	}}
 }

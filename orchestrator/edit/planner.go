@@ -204,7 +204,7 @@ func (p *planner) edge(s *fileState, op *parse.Operation) {
 		from, to = 0, lo+1
 	}
 	if to-from > maxEdge {
-		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines from that place")
 		op.Path = ""
 		return
 	}
@@ -289,7 +289,7 @@ func (p *planner) clash(s *fileState, op *parse.Operation) bool {
 func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	if op.Kind == parse.OpCreate {
 		if s.exists {
-			p.fault(op.Block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
+			p.fault(op.Block, s.path, problem.KindExists, "the file already exists", "send an edit of it, or choose another path")
 		}
 		return s.exists
 	}
@@ -458,7 +458,7 @@ func (p *planner) checkTree(changes []workspace.Change) {
 		}
 		if c.Op == workspace.Rename {
 			if _, err := p.files.Read(c.Path); err == nil {
-				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file is there already", "choose another path, or delete it first")
+				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file already exists", "choose another path, or delete it first")
 			}
 		}
 		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {

@@ -9,6 +9,7 @@ import (
 	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -126,7 +127,7 @@ const maxDiffering = 3
 //
 // Space and look-alike characters are shown by signs, but only where they are
 // the difference: elsewhere they would only be in the way.
-func (a *alignment) differences(d *document.Document) string {
+func (a *alignment) differences(d *document.Document, op *parse.Operation) string {
 	var b strings.Builder
 	told, more := 0, 0
 	tell := func(mine, line int) {
@@ -137,9 +138,9 @@ func (a *alignment) differences(d *document.Document) string {
 		case mine < 0:
 			fmt.Fprintf(&b, "  line %d is not in yours: %s\n", line+1, printable(cutAround(d.Line(line), 0, 200)))
 		case line < 0:
-			fmt.Fprintf(&b, "  your line %d is not there: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
+			fmt.Fprintf(&b, "  your line %d is not in the file: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
 		default:
-			writePair(&b, a.first+mine+1, a.search[mine], line+1, d.Line(line))
+			writePair(&b, op, a.first+mine+1, a.search[mine], line+1, d.Line(line))
 		}
 		told++
 	}
@@ -239,11 +240,15 @@ func akin(a, b string) bool {
 
 // writePair shows a line of SEARCH beside the line of the file that it
 // probably stands for, and the tokens that differ.
-func writePair(b *strings.Builder, mine int, s string, line int, f string) {
+func writePair(b *strings.Builder, op *parse.Operation, mine int, s string, line int, f string) {
 	at := differAt(s, f)
 	name := fmt.Sprintf("your line %d", mine)
 	fmt.Fprintf(b, "  %s: %s\n", name, printable(cutAround(s, at, 200)))
 	fmt.Fprintf(b, "  %*s: %s\n", len(name), fmt.Sprintf("line %d", line), printable(cutAround(f, at, 200)))
+	yours := "your SEARCH"
+	if op.Hunk != nil {
+		yours = "your old lines"
+	}
 	var parts []string
 	for _, h := range changes(s, f) {
 		mine, theirs := h[0], h[1]
@@ -253,9 +258,9 @@ func writePair(b *strings.Builder, mine int, s string, line int, f string) {
 		mine, theirs = printable(cutAround(mine, 0, 80)), printable(cutAround(theirs, 0, 80))
 		switch {
 		case mine == "":
-			parts = append(parts, fmt.Sprintf("the file has `%s` more", theirs))
+			parts = append(parts, fmt.Sprintf("missing in %s: `%s`", yours, theirs))
 		case theirs == "":
-			parts = append(parts, fmt.Sprintf("yours has `%s` more", mine))
+			parts = append(parts, fmt.Sprintf("not in the file: `%s`", mine))
 		default:
 			parts = append(parts, fmt.Sprintf("yours has `%s`, the file `%s`", mine, theirs))
 		}

@@ -95,9 +95,10 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
 func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
+	reason, pronoun := absent(op)
 	p := problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
-		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", OldStands(op), Pronoun(op), n),
+		Reason: fmt.Sprintf("%s as it is; %s may be in the result of block %d", reason, pronoun, n),
 	}
 	if refused {
 		p.Reason += ", which was refused"
@@ -107,8 +108,9 @@ func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) pro
 
 // nowhere is the problem of a block for which nothing in the file can be shown.
 func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
+	reason, _ := absent(op)
 	return problem.Problem{
-		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: OldStands(op) + " nowhere in the file",
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
 	}
 }
@@ -155,7 +157,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		p.Advice = "none of these is like it: " + p.Advice
 		return p
 	}
-	p.Differs, p.Advice = a.differences(d), copyAdvice(op, d, q, a.shifted(d))
+	p.Differs, p.Advice = a.differences(d, op), copyAdvice(op, d, q, a.shifted(d))
 	if piece(d, places[0], op.Search) {
 		p.Advice = pieceAdvice + p.Advice
 	}
@@ -198,9 +200,9 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	}
 	old, new := bodies(op)
 	lines := span(q.from, q.to)
-	advice := fmt.Sprintf("send %s as %s in the file", old, stand(lines))
+	advice := fmt.Sprintf("copy %s exactly into %s", lines, old)
 	if !legible(d, shown, q.from, q.to) {
-		advice = fmt.Sprintf("read the file, then send %s as %s there", old, stand(lines))
+		advice = "read the file, then " + advice
 	}
 	if !q.alone {
 		advice += ", in a unified diff with their true line number"
@@ -232,14 +234,6 @@ func bodies(op *parse.Operation) (old, new string) {
 		return "the hunk's old lines", "its new lines"
 	}
 	return "SEARCH", "REPLACE"
-}
-
-// stand adds the verb to a span of lines.
-func stand(lines string) string {
-	if strings.HasPrefix(lines, "lines") {
-		return lines + " stand"
-	}
-	return lines + " stands"
 }
 
 // standing returns where the lines of a replacement already stand, when they

@@ -56,7 +56,7 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 	}
 	p := &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
-		Reason: fmt.Sprintf("%s at %d%s places, lines %s", OldStands(op), len(lines), more, numbers(lines)),
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", matches(op), len(lines), more, numbers(lines)),
 	}
 	search, out := op.Search, writeOut(op)
 	if !explains(d) {
@@ -164,7 +164,7 @@ func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem
 	lo, hi := lex.Outer(op.Replace)
 	return &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
-		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", NewStands(op), at+1),
+		Reason:  fmt.Sprintf("already applied at line %d", at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
 }
@@ -185,26 +185,19 @@ func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
 	}
 }
 
-// OldStands begins a sentence about where the lines to replace are.
-func OldStands(op *parse.Operation) string {
+// matches begins a sentence about where the lines to replace are.
+func matches(op *parse.Operation) string {
 	if op.Hunk != nil {
-		return "the hunk's old lines stand"
+		return "the hunk's old lines match"
 	}
-	return "SEARCH stands"
+	return "SEARCH matches"
 }
 
-// Pronoun stands for the lines to replace in such a sentence.
-func Pronoun(op *parse.Operation) string {
+// absent begins a sentence about lines to replace that are nowhere in the file,
+// and returns the pronoun that goes on from it.
+func absent(op *parse.Operation) (sentence, pronoun string) {
 	if op.Hunk != nil {
-		return "they"
+		return "the hunk's old lines were not found in the file", "they"
 	}
-	return "it"
-}
-
-// NewStands is OldStands for the lines that would replace them.
-func NewStands(op *parse.Operation) string {
-	if op.Hunk != nil {
-		return "the hunk's new lines stand"
-	}
-	return "REPLACE stands"
+	return "SEARCH text not found in the file", "it"
 }

@@ -33,7 +33,7 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	p := &problem.Problem{Block: op.Block, Path: d.Path, Kind: problem.KindRefused}
 	if lo, hi := lex.Outer(op.Search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
-		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
+		p.Advice = "send SEARCH, or the hunk's context, with lines from that place"
 		if d.Len() == 0 {
 			return nil
 		}

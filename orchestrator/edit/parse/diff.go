@@ -446,7 +446,7 @@ func (p *diffParser) created(name string) error {
 	noEOL := false
 	for _, h := range p.f.hunks {
 		if len(h.Search) > 0 {
-			return p.fault(problem.KindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
+			return p.fault(problem.KindParse, "the diff creates a file and has lines of it that already exist", "begin every line of a new file with +")
 		}
 		lines, noEOL = append(lines, h.Replace...), h.Hunk.NewNoEOL
 	}

@@ -40,7 +40,7 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 			continue // a value without any change
 		case err == nil && named != "":
 			return nil, problem.Refuse(problem.Problem{
-				Path: named, Kind: problem.KindParse, Reason: "a JSON patch stands under the name of a file: whether it is the content of this file cannot be told",
+				Path: named, Kind: problem.KindParse, Reason: "a JSON patch follows the name of a file: whether it is the content of this file cannot be told",
 				Advice: `put the path into the JSON as "path", or send the file with CREATE_FILE`,
 			}), true
 		case err == nil:

@@ -129,7 +129,7 @@ func (p *patchParser) patch() error {
 // unmarked refuses a line that is no part of a patch: to read over it would
 // lose a line of context or of a new file.
 func (p *patchParser) unmarked() error {
-	return p.fault(problem.KindParse, fmt.Sprintf("line %s is no part of the patch where it stands", problem.Quote(p.lines[p.i])),
+	return p.fault(problem.KindParse, fmt.Sprintf("line %s is not valid at this place of the patch", problem.Quote(p.lines[p.i])),
 		"begin every line of a chunk with space, + or -, and every line of a new file with +")
 }
 

@@ -103,7 +103,7 @@ func parseForm(text string) ([]*Operation, error) {
 	}
 	if name := quotedIn(text, at); name != "" {
 		return nil, problem.Refuse(problem.Problem{
-			Path: name, Kind: problem.KindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
+			Path: name, Kind: problem.KindParse, Reason: "the edits are inside a fence under the name of a file, after other text: whether they are its content cannot be told",
 			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",
 		})
 	}
@@ -166,7 +166,7 @@ func beginning(line, rest string) string {
 // which is worth telling apart: asking again in the same way would end the
 // same.
 func noForm(text string) error {
-	p := problem.Problem{Kind: problem.KindParse, Reason: "the response holds no edit", Advice: formAdvice}
+	p := problem.Problem{Kind: problem.KindParse, Reason: "no edit found in the patch", Advice: formAdvice}
 	switch tags := scanTags(text); {
 	case strings.TrimSpace(text) == "":
 		p.Reason = "the response is empty"

@@ -112,7 +112,7 @@ func (r *Refusal) rest() string {
 // text renders one problem: block, file, reason, the nearest lines and what
 // differs in them, advice. In short it leaves the lines out.
 //
-// "\nblock 2, a.py: not found: SEARCH stands nowhere in the file" comes first,
+// "\nblock 2, a.py: not found: SEARCH text not found in the file" comes first,
 // then the lines and differences as they are, then the advice behind an arrow.
 func (p Problem) text(whole bool) string {
 	var b strings.Builder
@@ -126,7 +126,10 @@ func (p Problem) text(whole bool) string {
 	default:
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s: %s", strings.ReplaceAll(p.Kind, "_", " "), p.Reason)
+	if kind := strings.ReplaceAll(p.Kind, "_", " "); !strings.HasPrefix(p.Reason, kind) {
+		b.WriteString(kind + ": ")
+	}
+	b.WriteString(p.Reason)
 	if whole {
 		for _, part := range []string{p.Nearest, p.Differs} {
 			if part != "" {
