@@ -14,15 +14,6 @@ const (
 	maxCompared = 1 << 20 // lines that are compared to find them
 )
 
-// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
-// 0, that SEARCH stands for, and [from, to) around them, which stand nowhere
-// else in the file when alone is set.
-type spot struct {
-	lo, hi   int
-	from, to int
-	alone    bool
-}
-
 // tellApart adds lines before or after lines [lo, hi) until they stand only
 // once in the file. The fewest lines win, those before on a tie.
 //

@@ -276,9 +276,6 @@ func differAt(a, b string) (at int) {
 	return at
 }
 
-// printable returns text without bytes that are not UTF-8.
-func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
 // lookAlike reports whether two differing pieces look the same or nearly so:
 // they differ in space or punctuation of other kinds, or one is ASCII and the
 // other has as many characters that are not.

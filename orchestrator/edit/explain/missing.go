@@ -13,20 +13,10 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxPlaces bounds the places that one problem quotes: more would not be read.
-const maxPlaces = 3
-
 // staleScore is the resemblance from which on the file is taken to have
 // changed since its author read it, rather than never to have held the lines.
 // It only names the refusal.
 const staleScore = 0.8
-
-// explains reports whether one more problem of the file is to be explained
-// with its lines: the first few are, the others only named.
-func explains(d *document.Document) bool {
-	d.Told++
-	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
-}
 
 // NotFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
@@ -95,7 +85,7 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
 func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
-	reason, pronoun := absent(op)
+	reason, pronoun := notInFile(op)
 	p := problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
 		Reason: fmt.Sprintf("%s as it is; %s may be in the result of block %d", reason, pronoun, n),
@@ -104,15 +94,6 @@ func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) pro
 		p.Reason += ", which was refused"
 	}
 	return p
-}
-
-// nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
-	reason, _ := absent(op)
-	return problem.Problem{
-		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,
-		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
-	}
 }
 
 // notFound explains a block whose SEARCH is nowhere: already applied, stale,
@@ -219,23 +200,6 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	return advice + writeOut(op)
 }
 
-// writeOut asks for the lines that a REPLACE only promises.
-func writeOut(op *parse.Operation) string {
-	_, new := bodies(op)
-	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
-		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
-	}
-	return ""
-}
-
-// bodies names the lines to replace and the new ones in the form of the operation.
-func bodies(op *parse.Operation) (old, new string) {
-	if op.Hunk != nil {
-		return "the hunk's old lines", "its new lines"
-	}
-	return "SEARCH", "REPLACE"
-}
-
 // standing returns where the lines of a replacement already stand, when they
 // say enough not to stand there by chance.
 //
@@ -307,4 +271,19 @@ func AlreadyAround(d *document.Document, p match.Place) bool {
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
 		return v.Line(h) <= p.Lo && p.Hi <= v.Line(h+len(kept)-1)+1
 	})
+}
+
+// Unplaced explains a block that has no one place.
+//
+// Several places are told before any likeness: all of them are right, so that
+// a nearest one would only mislead.
+func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
+	if len(f.Ambiguous) > 0 {
+		return Ambiguous(d, op, f.Ambiguous)
+	}
+	p := nowhere(op, d)
+	if explains(d) {
+		p = notFound(d, op)
+	}
+	return &p
 }

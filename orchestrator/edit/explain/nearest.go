@@ -10,17 +10,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Bounds on the search for similar places. They keep it cheap on any input:
-// one pass over the lines of the file, a few scans of its text, a few windows.
-const (
-	voters   = 500     // lines of SEARCH that are asked where it may belong
-	mostHits = 32      // places of one line or token that count; a more frequent one says little
-	probes   = 8       // tokens that are looked for in the text
-	windows  = 16      // best-voted places that are compared token by token
-	compared = 100     // lines of SEARCH that are compared with each
-	longLine = 4 << 10 // bytes of a line that are compared
-)
-
 // A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0.
 // Lines [from, to) hold it and other windows of a like standing that overlap it.
 type near struct {
@@ -286,3 +275,14 @@ func trimASCII(s string) string {
 	}
 	return s
 }
+
+// Bounds on the search for similar places. They keep it cheap on any input:
+// one pass over the lines of the file, a few scans of its text, a few windows.
+const (
+	voters   = 500     // lines of SEARCH that are asked where it may belong
+	mostHits = 32      // places of one line or token that count; a more frequent one says little
+	probes   = 8       // tokens that are looked for in the text
+	windows  = 16      // best-voted places that are compared token by token
+	compared = 100     // lines of SEARCH that are compared with each
+	longLine = 4 << 10 // bytes of a line that are compared
+)

@@ -53,7 +53,7 @@ func TestTheSubjectOfASentence(t *testing.T) {
 		{"a block", parse.Operation{}, []string{"SEARCH matches", "SEARCH text not found in the file", "it", "missing in your SEARCH: ` + two`"}},
 		{"a hunk", parse.Operation{Hunk: &parse.Hunk{}}, []string{"the hunk's old lines match", "the hunk's old lines were not found in the file", "they", "missing in your old lines: ` + two`"}},
 	} {
-		sentence, pronoun := absent(&c.op)
+		sentence, pronoun := notInFile(&c.op)
 		got := []string{matches(&c.op), sentence, pronoun}
 		if !slices.Equal(got, c.want[:3]) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

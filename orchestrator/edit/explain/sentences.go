@@ -11,21 +11,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Unplaced explains a block that has no one place.
-//
-// Several places are told before any likeness: all of them are right, so that
-// a nearest one would only mislead.
-func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
-	if len(f.Ambiguous) > 0 {
-		return Ambiguous(d, op, f.Ambiguous)
-	}
-	p := nowhere(op, d)
-	if explains(d) {
-		p = notFound(d, op)
-	}
-	return &p
-}
-
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
 func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
@@ -63,8 +48,8 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 		p.Advice = numberedAdvice + out
 		return p
 	}
-	if piece := pieceAt(d, search, lines[0]-1); piece != nil {
-		search, out, p.Advice = piece, "", "send each piece between the elisions as a block of its own; "
+	if part := pieceAt(d, search, lines[0]-1); part != nil {
+		search, out, p.Advice = part, "", "send each piece between the elisions as a block of its own; "
 	}
 	var b strings.Builder
 	alone := 0
@@ -193,11 +178,47 @@ func matches(op *parse.Operation) string {
 	return "SEARCH matches"
 }
 
-// absent begins a sentence about lines to replace that are nowhere in the file,
+// notInFile begins a sentence about lines to replace that are nowhere in the file,
 // and returns the pronoun that goes on from it.
-func absent(op *parse.Operation) (sentence, pronoun string) {
+func notInFile(op *parse.Operation) (sentence, pronoun string) {
 	if op.Hunk != nil {
 		return "the hunk's old lines were not found in the file", "they"
 	}
 	return "SEARCH text not found in the file", "it"
+}
+
+// bodies names the lines to replace and the new ones in the form of the operation.
+func bodies(op *parse.Operation) (old, new string) {
+	if op.Hunk != nil {
+		return "the hunk's old lines", "its new lines"
+	}
+	return "SEARCH", "REPLACE"
+}
+
+// explains reports whether one more problem of the file is to be explained
+// with its lines: the first few are, the others only named.
+func explains(d *document.Document) bool {
+	d.Told++
+	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
+}
+
+// maxPlaces bounds the places that one problem quotes: more would not be read.
+const maxPlaces = 3
+
+// nowhere is the problem of a block for which nothing in the file can be shown.
+func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
+	reason, _ := notInFile(op)
+	return problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,
+		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
+	}
+}
+
+// writeOut asks for the lines that a REPLACE only promises.
+func writeOut(op *parse.Operation) string {
+	_, new := bodies(op)
+	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
+		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
+	}
+	return ""
 }

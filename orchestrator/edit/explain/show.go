@@ -165,3 +165,15 @@ func visible(s string) string {
 	}
 	return b.String()
 }
+
+// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
+// 0, that SEARCH stands for, and [from, to) around them, which stand nowhere
+// else in the file when alone is set.
+type spot struct {
+	lo, hi   int
+	from, to int
+	alone    bool
+}
+
+// printable returns text without bytes that are not UTF-8.
+func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

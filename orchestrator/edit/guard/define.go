@@ -184,9 +184,6 @@ func (l *listing) scriptDefinitions() (list []definition) {
 	return list
 }
 
-// declaring are the words before a name that a script declares.
-var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}
-
 // goDefinitions lists functions, methods and types, by Go's own parser.
 //
 // The parser resolves the names of one file. What it leaves open may be defined

@@ -16,11 +16,6 @@ type imported struct {
 	lo, hi int    // the lines of the whole statement, from 0
 }
 
-// maxDropped bounds the names whose uses are looked for, and so the imports that
-// are put back: for each the file is read through. An edit that drops more is no
-// slip, and is left to the gates.
-const maxDropped = 64
-
 // KeepImports puts back the imports that an edit drops while the file still
 // uses their names, and returns them with the text.
 //
@@ -92,18 +87,6 @@ func (l *listing) alone(m imported, all []imported) imported {
 		m.text = d.Line(m.lo)
 	}
 	return m
-}
-
-// insert returns the text with one line more, before line at.
-//
-// Behind a last line without a line end the new line gets one before it and
-// none after it: whether the file ends in one is not for this edit to change.
-func insert(d *document.Document, at int, line string) string {
-	cut := d.Off[at]
-	if at > 0 && at == d.Len() && d.End(at-1) == "" {
-		return d.Text + d.EOL + line
-	}
-	return d.Text[:cut] + line + d.EndNear(at, at) + d.Text[cut:]
 }
 
 // placeOf returns the line before which a dropped import goes: behind what is

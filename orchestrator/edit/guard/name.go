@@ -324,3 +324,6 @@ func mayDropDefinition(before, after string) bool {
 	}
 	return false
 }
+
+// declaring are the words before a name that a script declares.
+var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}

@@ -3,7 +3,6 @@ package parse
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"agent/orchestrator/edit/lex"
@@ -365,21 +364,6 @@ func (p *diffParser) unmarked(promised bool) error {
 // listItem is a line of prose that looks like one of a hunk.
 var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
 
-// number reads a decimal, absent for none.
-//
-// One too large for an int gives 0, by which the header only loses its say: a
-// hunk is found by its lines anyway.
-func number(s string, absent int) int {
-	if s == "" {
-		return absent
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // finish turns the file that was read into operations.
 //
 // A rename and a change of mode become operations of their own, beside the
@@ -472,4 +456,14 @@ func (h *Hunk) lineEnds(mark byte, cr bool, old, new int) {
 		h.NewCR = append(h.NewCR, make([]bool, new-len(h.NewCR))...)
 		h.NewCR[new-1] = true
 	}
+}
+
+// prefixed reports whether the names of a diff carry git's prefixes.
+//
+// Git writes the same name twice where it writes no prefixes. In a plain diff
+// one name alone proves nothing: a folder may well be called "a".
+func prefixed(f *diffFile) bool {
+	a, b := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null", strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
+	old, name := stripped(f.old, true), stripped(f.new, true)
+	return f.git && f.bare == "" || !f.git && (a && b || old == name && f.old != old && f.new != name && f.old != f.new)
 }

@@ -171,10 +171,3 @@ func quotedIn(text string, at int) string {
 	}
 	return name
 }
-
-// nameAbove returns the path that the line directly above the offset names,
-// "" for none. With a blank line between, the name belongs to the prose.
-func nameAbove(text string, at int) string {
-	above := strings.TrimSuffix(text[:at], "\n")
-	return pathLine(above[strings.LastIndexByte(above, '\n')+1:])
-}

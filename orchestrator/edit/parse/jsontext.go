@@ -338,3 +338,6 @@ func hex4(s string) (rune, bool) {
 	}
 	return c, true
 }
+
+// jsonAdvice shows the form.
+const jsonAdvice = `send [{"path":"PATH","oldText":"whole lines of the file","newText":"new lines"}], or {"path":"PATH","action":"create|modify|delete|rename","content":"whole content","from":"old path of a rename"}`

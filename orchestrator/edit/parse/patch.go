@@ -8,33 +8,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// The lines that begin and end a patch, and those that name a file in it.
-const (
-	patchBegin  = "*** Begin Patch"
-	patchEnd    = "*** End Patch"
-	patchUpdate = "*** Update File:"
-	patchMove   = "*** Move to:"
-	patchAdd    = "*** Add File:"
-	patchDelete = "*** Delete File:"
-	patchEOF    = "*** End of File"
-)
-
-// patchLine returns which of those lines l is, and the path on it; "" for
-// any other line. A patch may begin with the name of a file.
-func patchLine(l string) (kind, path string) {
-	l = strings.TrimRight(l, " \t\r\n")
-	switch l {
-	case patchBegin, patchEnd, patchEOF:
-		return l, ""
-	}
-	for _, k := range []string{patchUpdate, patchMove, patchAdd, patchDelete} {
-		if rest, ok := strings.CutPrefix(l, k); ok {
-			return k, strings.TrimSpace(rest)
-		}
-	}
-	return "", ""
-}
-
 // parsePatch reads patches of the form that the apply_patch tool takes:
 //
 //	*** Begin Patch

@@ -107,14 +107,6 @@ func (p *tagParser) stray(lo, hi int) error {
 	return nil
 }
 
-// mixed refuses a response with edits in two forms.
-//
-// It is a fault of the response as a whole: the blocks of two forms have no
-// common count, so that no number would lead to the one at fault.
-func mixed() error {
-	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
-}
-
 // bad refuses the response for the block that is being read. There is no
 // reading on behind it: where a block is not what it seems, neither are the
 // blocks after it.
