@@ -5,27 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
-
-	"golang.org/x/text/unicode/norm"
 )
-
-// An anchor is where a block may stand, told by one of its lines: the longest,
-// which is the likeliest to be missing from the file, and seldom stands in it
-// twice.
-//
-// It is how most blocks are settled without an index: one search for a
-// substring finds the few lines of the file that equal that one, and only
-// around them is anything compared. An index costs as much as many such
-// searches; it pays for many blocks, and it is needed where one text has
-// several forms or the line is frequent.
-type anchor struct {
-	first *string // where the block's lines are kept, and how many they are: the question
-	n     int
-	known bool  // line and at are set, and at is complete
-	plain bool  // the line has one form only
-	line  int   // the line of the block that was looked for
-	at    []int // the lines of the file that equal it, space around it aside
-}
 
 // anchorOf looks for lines without blank ones around them. Each strategy asks
 // of the same lines, so the last answer is kept.
@@ -234,29 +214,4 @@ func (d *Document) Holds(s string) bool {
 		}
 		at = int(d.Off[l+1])
 	}
-}
-
-// A script is what characters a file is written in, as far as matching cares.
-type script int8
-
-const (
-	scriptUnread script = iota
-	scriptASCII
-	scriptPlain // others too, but none that the loose views take for another
-	scriptForms // one line may be written in several forms
-)
-
-// script returns the file's script, reading it at the first call only.
-func (d *Document) script() script {
-	if d.written == scriptUnread {
-		switch {
-		case lex.ASCII(d.Text):
-			d.written = scriptASCII
-		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
-			d.written = scriptForms
-		default:
-			d.written = scriptPlain
-		}
-	}
-	return d.written
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Document is the text of one file, cut into lines without copying them.
@@ -198,40 +200,68 @@ func (d *Document) Plain() string {
 	return d.body
 }
 
-// FindExact returns up to limit first lines at which the lines s stand, byte
-// for byte but for the line ends.
+// An anchor is where a block may stand, told by one of its lines: the longest,
+// which is the likeliest to be missing from the file, and seldom stands in it
+// twice.
 //
-// Each hit is a run of whole lines, since the needle begins and ends with a
-// newline. More than limit places need not be known: two are already too
-// many.
-func (d *Document) FindExact(s []string, limit int) []int {
-	if len(s) == 0 {
-		return nil
-	}
-	v := d.View(whole)
-	if d.Busy {
-		hits, _ := v.Find(s, limit)
-		return hits
-	}
-	if hits, ok := v.sighted(s, limit); ok {
-		return hits
-	}
-	body, needle := d.Plain(), "\n"+strings.Join(s, "\n")+"\n"
-	var hits []int
-	at, line := 0, 0
-	for len(hits) < limit {
-		i := strings.Index(body[at:], needle)
-		if i < 0 {
-			d.Work.Add(len(body) - at)
-			break
-		}
-		d.Work.Add(i)
-		line += strings.Count(body[at:at+i], "\n")
-		hits = append(hits, line)
-		at, line = at+i+1, line+1 // the next hit may overlap this one
-	}
-	return hits
+// It is how most blocks are settled without an index: one search for a
+// substring finds the few lines of the file that equal that one, and only
+// around them is anything compared. An index costs as much as many such
+// searches; it pays for many blocks, and it is needed where one text has
+// several forms or the line is frequent.
+type anchor struct {
+	first *string // where the block's lines are kept, and how many they are: the question
+	n     int
+	known bool  // line and at are set, and at is complete
+	plain bool  // the line has one form only
+	line  int   // the line of the block that was looked for
+	at    []int // the lines of the file that equal it, space around it aside
 }
+
+// A script is what characters a file is written in, as far as matching cares.
+type script int8
+
+const (
+	scriptUnread script = iota
+	scriptASCII
+	scriptPlain // others too, but none that the loose views take for another
+	scriptForms // one line may be written in several forms
+)
+
+// script returns the file's script, reading it at the first call only.
+func (d *Document) script() script {
+	if d.written == scriptUnread {
+		switch {
+		case lex.ASCII(d.Text):
+			d.written = scriptASCII
+		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
+			d.written = scriptForms
+		default:
+			d.written = scriptPlain
+		}
+	}
+	return d.written
+}
+
+// Index returns where s stands first in the text, from byte at on, or -1.
+func (d *Document) Index(at int, s string) int {
+	if s == "" {
+		return at
+	}
+	if d.frequency == nil {
+		d.frequency = newByteFrequency(d.Text)
+	}
+	i := d.frequency.index(d.Text, at, s, d.Work)
+	end := i
+	if i < 0 {
+		end = len(d.Text)
+	}
+	d.Work.Add((end - at) / workSwift)
+	return i
+}
+
+// contains reports whether s stands anywhere in the text.
+func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }
 
 // ManyBlocks is how many blocks a file takes before an index of its lines
 // is cheaper than reading it through for each.

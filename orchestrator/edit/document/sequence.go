@@ -130,3 +130,7 @@ func asBytes(ids []int32) string {
 
 // Most bounds how many ambiguous places are looked for and named.
 const Most = 5
+
+// Rare bounds the places that are tried for one line. A line more frequent
+// than that is no help in finding its block; see search.
+const Rare = 32

@@ -34,10 +34,6 @@ type view struct {
 	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
 }
 
-// Rare bounds the places that are tried for one line. A line more frequent
-// than that is no help in finding its block; see search.
-const Rare = 32
-
 // View returns the view of that kind.
 //
 // It costs nothing until build: a strategy may ask for a view and be answered
@@ -193,101 +189,4 @@ func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 		ids, kept = append(ids, id), append(kept, i)
 	}
 	return ids, kept, len(ids) > 0
-}
-
-// Find returns up to limit places in the view at which s stands, and which
-// lines of s the view kept. A place is an index into ids; where the view keeps
-// every line that is a line of the file.
-//
-// The cheap answers come first. An anchor tells of most blocks where they are;
-// for the views that set lines aside it can only tell that they are nowhere.
-// Then the loose view serves the stricter ones: what stands by a strict view
-// stands by the loose one too, so that its few places need only be compared.
-func (v *view) Find(s []string, limit int) (places, kept []int) {
-	switch {
-	case v.numbers != nil:
-	case v.kind <= Loose:
-		if places, ok := v.sighted(s, limit); ok {
-			return places, upTo(len(s))
-		}
-	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeNowhere(s):
-		return nil, nil
-	}
-	if v.d.Thin {
-		return nil, nil
-	}
-	if v.kind < Loose && v.numbers == nil {
-		w := v.d.View(Loose)
-		ids, kept, ok := w.Numbers(s)
-		if !ok {
-			return nil, nil
-		}
-		if w.count[ids[w.rarest(ids)]] <= Rare {
-			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
-		}
-		if w.seek(ids, 1, nil) == nil {
-			return nil, nil // looser is nothing, so stricter is nothing
-		}
-	}
-	ids, kept, ok := v.Numbers(s)
-	if !ok {
-		return nil, nil
-	}
-	return v.seek(ids, limit, nil), kept
-}
-
-// seek is search, counted. The place of a line that stands once is known; for
-// the others of a rare one all of the file may be read, and lines without any
-// rare one are compared with all of it.
-func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
-	switch n := v.count[ids[v.rarest(ids)]]; {
-	case n > Rare:
-		v.d.Work.Add(WorkLine * len(v.ids))
-	case n > 1:
-		v.d.Work.Add(len(v.ids))
-	}
-	return v.search(ids, limit, ok)
-}
-
-// sighted returns up to limit lines of the file at which s stands, when the
-// file can be searched without numbers.
-//
-// s may have blank lines at its ends, which the anchor leaves out: they count
-// when the lines are compared.
-func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
-	lo, hi := lex.Outer(s)
-	if lo == hi {
-		return nil, false
-	}
-	q := v.d.anchorOf(s[lo:hi])
-	if !q.suits(v.d, v.kind) {
-		return nil, false
-	}
-	for _, at := range q.at {
-		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.stands(s, at) {
-			if places = append(places, at); len(places) == limit {
-				break
-			}
-		}
-	}
-	return places, true
-}
-
-// upTo returns the numbers below n.
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-// stands reports whether s stands at line lo, which has as many lines after it.
-func (v *view) stands(s []string, lo int) bool {
-	for i, l := range s {
-		if v.keyOf(lo+i) != v.kind.Key(l) {
-			return false
-		}
-	}
-	return true
 }
