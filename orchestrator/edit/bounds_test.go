@@ -63,7 +63,7 @@ func TestWorkIsBounded(t *testing.T) {
 		if used := all - left(*w); used > all+16*len(c.file) {
 			t.Errorf("%s: %d is compared, of %d allowed", name, used, all)
 		}
-		if spent := len(problems) == 1 && problems[0].Reason == overworked("a.py")[0].Reason; spent != c.spent {
+		if spent := len(problems) == 1 && problems[0].Reason == tooMuchWork("a.py")[0].Reason; spent != c.spent {
 			t.Errorf("%s: refused for its work is %v, want %v: %.200v", name, spent, c.spent, problems)
 		}
 	}

@@ -28,7 +28,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 	var applied []Applied
 	done, before := slices.Clone(found), match.Sorted(found)
 	for range maxRounds {
-		d.Shed()
+		d.FreeIndexes()
 		next := document.New(d.Path, text)
 		next.Work = d.Work
 		var now []*match.Match
@@ -40,7 +40,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 				later = append(later, op)
 			}
 			if d.Work.Spent() {
-				return nil, nil, overworked(d.Path)
+				return nil, nil, tooMuchWork(d.Path)
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
@@ -69,7 +69,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 // line are the usual case: but for its indentation the line is in the original too.
 func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), func(m *match.Match) bool { return !m.Places[0].Strategy.Strict() })
-	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+	if d.Unindexed || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
 	var next *document.Document
@@ -78,7 +78,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 			break
 		}
 		matched := func(m *match.Match) bool { return m.Op == op }
-		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || foundStrictly(d, op) {
 			continue
 		}
 		if next == nil {
@@ -86,7 +86,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 			next.Work = d.Work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match.Match) bool { return m.Op.Block < op.Block })
-		if earlier && standsStrictly(next, op) {
+		if earlier && foundStrictly(next, op) {
 			found = slices.DeleteFunc(found, matched)
 			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.Block })
 			missing = append(missing, op)
@@ -95,8 +95,8 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 	return found, missing, problems
 }
 
-// standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
-func standsStrictly(d *document.Document, op *parse.Operation) bool {
+// foundStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
+func foundStrictly(d *document.Document, op *parse.Operation) bool {
 	f := match.LocateStrict(d, op.Search, op.Replace)
 	return len(f.Places)+len(f.Ambiguous) > 0
 }

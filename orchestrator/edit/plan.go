@@ -46,12 +46,12 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 	}
 	d := document.New(path, before)
 	d.Work = w
-	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
+	d.PreferIndex = len(ops) > document.ManyBlocks && !d.Unindexed
 	ops = match.AssignEqualBlocks(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	if d.Work.Spent() {
-		return nil, nil, overworked(path)
+		return nil, nil, tooMuchWork(path)
 	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
@@ -207,11 +207,11 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	return out
 }
 
-// overworked refuses the blocks for a file that would have too much compared.
+// tooMuchWork refuses the blocks for a file that would have too much compared.
 //
 // It is a problem of them all: which of them is to blame nobody can say, and
 // those that were not looked at are not sound.
-func overworked(path string) []problem.Problem {
+func tooMuchWork(path string) []problem.Problem {
 	return []problem.Problem{{
 		Path: path, Kind: problem.KindRefused, Reason: "finding the blocks takes more comparisons than one response may use: too many of their lines occur too often",
 		Advice: "send fewer and smaller blocks at a time, each with a line that is rare in the file",

@@ -178,7 +178,7 @@ func (p *planner) write(s *fileState, op *parse.Operation) {
 	op.Kind = parse.OpCreate
 	if s.exists {
 		op.Kind = parse.OpWhole
-	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
+	} else if names := p.similarNames(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
 		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
 		op.Path = ""
 	}
@@ -295,7 +295,7 @@ func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	}
 	if !s.exists {
 		advice := "name a file of the workspace; to create this one, send CREATE_FILE with its whole content"
-		if names := p.alike(s.path); len(names) > 0 {
+		if names := p.similarNames(s.path); len(names) > 0 {
 			advice = "did you mean " + strings.Join(names, " or ") + "?"
 		}
 		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", advice)
@@ -303,19 +303,19 @@ func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	return !s.exists
 }
 
-// alike returns up to three files with the same base name, whatever the case:
+// similarNames returns up to three files with the same base name, whatever the case:
 // those that a wrong path most often stands for.
 //
 // For "stock.py" and for "src/Stock.py" shop/stock.py is one: a folder that
 // was forgotten or invented leaves the name itself right.
-func (p *planner) alike(name string) []string {
-	all := p.namesakes(name)
+func (p *planner) similarNames(name string) []string {
+	all := p.sameBaseName(name)
 	return all[:min(len(all), 3)]
 }
 
-// namesakes returns the files with the base name of name, whatever the case
+// sameBaseName returns the files with the base name of name, whatever the case
 // of its letters. The files are sorted by it at the first call only.
-func (p *planner) namesakes(name string) []string {
+func (p *planner) sameBaseName(name string) []string {
 	base := func(f string) string { return strings.ToLower(path.Base(f)) }
 	if p.bases == nil {
 		p.bases = map[string][]string{}

@@ -15,10 +15,10 @@ func (d *Document) anchorOf(core []string) *anchor {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
 		*q = anchor{first: &core[0], n: len(core)}
-		if d.asks++; d.asks > ManyBlocks && !d.Thin {
-			d.Busy = true
+		if d.lookups++; d.lookups > ManyBlocks && !d.Unindexed {
+			d.PreferIndex = true
 		}
-		if !d.Busy {
+		if !d.PreferIndex {
 			q.look(d, core)
 		}
 	}
@@ -102,15 +102,15 @@ func (d *Document) surrounded(core []string, i, at int) bool {
 // block: for a longer block a scan is cheaper.
 const maxReads = 8
 
-// codeNowhere reports whether s certainly stands nowhere even without comments:
+// codeAbsent reports whether s certainly stands nowhere even without comments:
 // the code of some line is not in the file at all, or nowhere among that of the
 // others. To look for it costs far less than to scan the file for its comments.
 //
 // The code of a line is where the line begins, whatever a scan makes of the
 // rest. Only a comment of several lines could hide a line between two others,
 // so that a file that may have one is not asked further.
-func (d *Document) codeNowhere(s []string) bool {
-	if d.Busy || d.script() == scriptForms {
+func (d *Document) codeAbsent(s []string) bool {
+	if d.PreferIndex || d.script() == scriptForms {
 		return false
 	}
 	var code []string
@@ -181,10 +181,10 @@ func (d *Document) CodeOnce(s []string) bool {
 	return longest != "" && i >= 0 && d.Index(i+1, longest) < 0
 }
 
-// Foreign reports whether a file of ASCII does not hold the longest line of s,
+// LacksLongestLine reports whether a file of ASCII does not hold the longest line of s,
 // be it a comment: then s is about another text, and what is left of it
 // without comments says nothing.
-func (d *Document) Foreign(s []string) bool {
+func (d *Document) LacksLongestLine(s []string) bool {
 	longest := ""
 	for _, l := range s {
 		if len(l) > len(longest) {
@@ -194,14 +194,14 @@ func (d *Document) Foreign(s []string) bool {
 	return d.script() == scriptASCII && !d.contains(Loose.Key(longest))
 }
 
-// Holds reports whether the file has the line s, which is not blank, the
+// HasLine reports whether the file has the line s, which is not blank, the
 // space around it and Unicode punctuation aside.
 //
 // A line that is only part of a longer one is not held: "x = 1" is no line of a
 // file that has "x = 10".
-func (d *Document) Holds(s string) bool {
+func (d *Document) HasLine(s string) bool {
 	key := Loose.Key(s)
-	if !d.Thin && (d.Busy || d.script() == scriptForms) {
+	if !d.Unindexed && (d.PreferIndex || d.script() == scriptForms) {
 		return d.View(Loose).has(s)
 	}
 	for at := 0; ; {

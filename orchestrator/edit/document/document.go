@@ -29,20 +29,20 @@ import (
 // only of what the one before left open: a substring of the text, which needs
 // no preparation; a line by its number in a view; a run of tokens.
 type Document struct {
-	Path string
-	Text string // without the byte order mark
-	Mark string // the byte order mark, or ""
-	Sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
-	Off  []int32
-	EOL  string // the most frequent line end, for lines that are added
-	Lang *lex.Language
-	body string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
-	Busy bool   // many blocks: one index of all lines is cheaper than a search for each
-	Work *Work  // what may still be compared; nil for a text that no block is looked for in
-	Thin bool   // too many short lines for any index: only what a search of the text finds is found
-	seen anchor // the last block that was looked for
-	Told int    // problems that were explained
-	asks int    // how many were: a block of many pieces is as many blocks
+	Path        string
+	Text        string // without the byte order mark
+	Mark        string // the byte order mark, or ""
+	Sep         byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	Off         []int32
+	EOL         string // the most frequent line end, for lines that are added
+	Lang        *lex.Language
+	body        string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	PreferIndex bool   // many blocks: one index of all lines is cheaper than a search for each
+	Work        *Work  // what may still be compared; nil for a text that no block is looked for in
+	Unindexed   bool   // too many short lines for any index: only what a search of the text finds is found
+	seen        anchor // the last block that was looked for
+	Explained   int    // problems that were explained
+	lookups     int    // blocks that were looked for: one of many pieces is as many
 
 	frequency *byteFrequency // which bytes it has seldom; nil until a text is looked for
 	written   script
@@ -85,13 +85,13 @@ func New(path string, text []byte) *Document {
 		d.body = framed
 	}
 	d.Cut()
-	d.Thin = lex.Crowded(d.Len(), len(d.Text))
+	d.Unindexed = lex.Crowded(d.Len(), len(d.Text))
 	return d
 }
 
-// Shed gives up what can be made again from the text, so that another document
+// FreeIndexes gives up what can be made again from the text, so that another document
 // has room; cut makes the lines again, and the rest comes when it is asked for.
-func (d *Document) Shed() {
+func (d *Document) FreeIndexes() {
 	d.Off, d.views, d.Words, d.parts, d.seen = nil, [viewKinds]*view{}, nil, nil, anchor{}
 }
 

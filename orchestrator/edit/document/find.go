@@ -17,13 +17,13 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 	switch {
 	case v.numbers != nil:
 	case v.kind <= Loose:
-		if places, ok := v.sighted(s, limit); ok {
+		if places, ok := v.byAnchor(s, limit); ok {
 			return places, upTo(len(s))
 		}
-	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeNowhere(s):
+	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeAbsent(s):
 		return nil, nil
 	}
-	if v.d.Thin {
+	if v.d.Unindexed {
 		return nil, nil
 	}
 	if v.kind < Loose && v.numbers == nil {
@@ -33,7 +33,7 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 			return nil, nil
 		}
 		if w.count[ids[w.rarest(ids)]] <= Rare {
-			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
+			return w.seek(ids, limit, func(lo int) bool { return v.matchesAt(s, lo) }), kept
 		}
 		if w.seek(ids, 1, nil) == nil {
 			return nil, nil // looser is nothing, so stricter is nothing
@@ -59,12 +59,12 @@ func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 	return v.search(ids, limit, ok)
 }
 
-// sighted returns up to limit lines of the file at which s stands, when the
+// byAnchor returns up to limit lines of the file at which s stands, when the
 // file can be searched without numbers.
 //
 // s may have blank lines at its ends, which the anchor leaves out: they count
 // when the lines are compared.
-func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
+func (v *view) byAnchor(s []string, limit int) (places []int, ok bool) {
 	lo, hi := lex.Outer(s)
 	if lo == hi {
 		return nil, false
@@ -74,7 +74,7 @@ func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
 		return nil, false
 	}
 	for _, at := range q.at {
-		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.stands(s, at) {
+		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.matchesAt(s, at) {
 			if places = append(places, at); len(places) == limit {
 				break
 			}
@@ -92,8 +92,8 @@ func upTo(n int) []int {
 	return out
 }
 
-// stands reports whether s stands at line lo, which has as many lines after it.
-func (v *view) stands(s []string, lo int) bool {
+// matchesAt reports whether s stands at line lo, which has as many lines after it.
+func (v *view) matchesAt(s []string, lo int) bool {
 	for i, l := range s {
 		if v.keyOf(lo+i) != v.kind.Key(l) {
 			return false
@@ -113,11 +113,11 @@ func (d *Document) FindExact(s []string, limit int) []int {
 		return nil
 	}
 	v := d.View(whole)
-	if d.Busy {
+	if d.PreferIndex {
 		hits, _ := v.Find(s, limit)
 		return hits
 	}
-	if hits, ok := v.sighted(s, limit); ok {
+	if hits, ok := v.byAnchor(s, limit); ok {
 		return hits
 	}
 	body, needle := d.Plain(), "\n"+strings.Join(s, "\n")+"\n"

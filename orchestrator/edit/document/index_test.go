@@ -197,7 +197,7 @@ func TestWhatASightingTells(t *testing.T) {
 		if got := d.CodeOnce(s); got != c.codeOnce {
 			t.Errorf("%s: once: %v", c.name, got)
 		}
-		if got := d.Foreign(s); got != c.foreign {
+		if got := d.LacksLongestLine(s); got != c.foreign {
 			t.Errorf("%s: foreign: %v", c.name, got)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAFileHoldsWholeLines(t *testing.T) {
 	} {
 		for _, busy := range []bool{false, true} {
 			d := linesOf("a.py", c.file)
-			if d.Busy = busy; d.Holds(c.line) != c.want {
+			if d.PreferIndex = busy; d.HasLine(c.line) != c.want {
 				t.Errorf("%q holds %q, busy %v: want %v", c.file, c.line, busy, c.want)
 			}
 		}

@@ -50,7 +50,7 @@ func (v *view) build() *view {
 	switch {
 	case v.numbers != nil:
 	case v.kind == LooseFilled:
-		v.sieve(v.d.View(Loose).build())
+		v.keepNonBlank(v.d.View(Loose).build())
 	default:
 		v.enumerate()
 	}
@@ -68,7 +68,7 @@ func (v *view) enumerate() {
 	}
 	for i := range v.d.Len() {
 		if v.kind == LooseCode {
-			if lex.Blank(v.d.Bare()[i]) {
+			if lex.Blank(v.d.CodeLines()[i]) {
 				continue
 			}
 			v.lines = append(v.lines, int32(i))
@@ -77,12 +77,12 @@ func (v *view) enumerate() {
 	}
 }
 
-// sieve takes the numbers of all for the lines that the view keeps. A file
+// keepNonBlank takes the numbers of all for the lines that the view keeps. A file
 // without any line to leave out is the same in both views.
 //
 // A number that only lines left out have keeps a count of 0, which is what
 // number asks for.
-func (v *view) sieve(all *view) {
+func (v *view) keepNonBlank(all *view) {
 	kept := 0
 	for i := range all.ids {
 		if !v.skips(v.d.Raw(i)) {
@@ -111,7 +111,7 @@ func (v *view) sieve(all *view) {
 func (v *view) keyOf(i int) string {
 	switch v.kind {
 	case LooseCode:
-		return Loose.Key(v.d.Bare()[i])
+		return Loose.Key(v.d.CodeLines()[i])
 	case Loose, LooseFilled:
 		return Loose.Key(v.d.Raw(i)) // the line's end is space too
 	}

@@ -39,8 +39,8 @@ func (w *Work) Add(n int) {
 	}
 }
 
-// Tries reports whether nothing is to be explained.
-func (w *Work) Tries() bool { return w != nil && w.Trial }
+// TrialOnly reports whether nothing is to be explained.
+func (w *Work) TrialOnly() bool { return w != nil && w.Trial }
 
 // Spent reports whether nothing is left.
 func (w *Work) Spent() bool { return w != nil && w.left < 0 }

@@ -94,7 +94,7 @@ func repeats(d *document.Document, lo, hi int) (others []int, all bool) {
 func extent(d *document.Document, lo int, search []string) int {
 	from, to := lex.Outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
-		if standsAt(d, lo, s) {
+		if matchesAt(d, lo, s) {
 			return lo + len(s)
 		}
 	}
@@ -115,9 +115,9 @@ func extent(d *document.Document, lo int, search []string) int {
 	return max(at, lo+1)
 }
 
-// standsAt reports whether the lines s stand from line at on, the space around
+// matchesAt reports whether the lines s stand from line at on, the space around
 // them and Unicode punctuation aside.
-func standsAt(d *document.Document, at int, s []string) bool {
+func matchesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}

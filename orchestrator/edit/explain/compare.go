@@ -64,7 +64,7 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 	// end.
 	from, to := -1, -1
 	for i, l := range a.at {
-		if l >= 0 && tells(a.search[i]) {
+		if l >= 0 && hasWord(a.search[i]) {
 			if from < 0 {
 				from = max(n.lo-pad, l-i)
 			}
@@ -95,7 +95,7 @@ func (a *alignment) common(d *document.Document, lo, hi int) {
 	}
 	weight := func(key string) int {
 		switch {
-		case tells(key):
+		case hasWord(key):
 			return 8
 		case key != "":
 			return 2
@@ -112,9 +112,9 @@ func (a *alignment) common(d *document.Document, lo, hi int) {
 // plainKey is what lines are compared by where space and punctuation do not count.
 func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
 
-// tells reports whether a line holds a letter or digit: most others, such as
+// hasWord reports whether a line holds a letter or digit: most others, such as
 // braces, stand everywhere.
-func tells(s string) bool {
+func hasWord(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
@@ -180,7 +180,7 @@ func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, li
 			i++
 		case f < g && lex.Blank(d.Line(f)):
 			f++
-		case i < j && f < g && (even || akin(a.search[i], d.Line(f))):
+		case i < j && f < g && (even || similar(a.search[i], d.Line(f))):
 			tell(i, f)
 			i, f = i+1, f+1
 		case i < j && (f >= g || j-i >= g-f):
@@ -217,18 +217,18 @@ func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 	}
 }
 
-// akin reports whether two lines share a third of the bytes of their words,
+// similar reports whether two lines share a third of the bytes of their words,
 // so that one is likely to be the other, changed.
 //
 // The third is of the second line's words, so that a short line is not akin to
 // every long one that has its words.
-func akin(a, b string) bool {
+func similar(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
-		have[w] = have[w] || tells(w)
+		have[w] = have[w] || hasWord(w)
 	}
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(b), 2000)) {
-		if tells(w) {
+		if hasWord(w) {
 			size += len(w)
 			if have[w] {
 				shared += len(w)

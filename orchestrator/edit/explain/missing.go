@@ -22,9 +22,9 @@ const staleScore = 0.8
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
 func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
-	if d.Work.Tries() {
+	if d.Work.TrialOnly() {
 		for _, op := range missing {
-			problems = append(problems, nowhere(op, d))
+			problems = append(problems, notFoundAtAll(op, d))
 		}
 		return problems
 	}
@@ -38,7 +38,7 @@ func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems
 	}
 	makers := newMakers(ops)
 	for _, op := range missing {
-		p := nowhere(op, d)
+		p := notFoundAtAll(op, d)
 		if len(problems) < problem.MaxQuoted && explains(d) {
 			p = notFound(d, op)
 		}
@@ -59,7 +59,7 @@ func newMakers(ops []*parse.Operation) makers {
 	m := makers{}
 	for _, op := range ops {
 		for _, s := range op.Replace {
-			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.Block < m[key]) {
+			if key := lex.TrimSpace(s); hasWord(key) && (m[key] == 0 || op.Block < m[key]) {
 				m[key] = op.Block
 			}
 		}
@@ -74,7 +74,7 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 		if d.Work.Spent() {
 			break // nobody looks any further
 		}
-		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.Holds(s) {
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.HasLine(s) {
 			return n
 		}
 	}
@@ -105,10 +105,10 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
 	}
-	if at, ok := standing(d, op.Replace); ok {
+	if at, ok := alreadyAt(d, op.Replace); ok {
 		return *Already(d, op, at)
 	}
-	p := nowhere(op, d)
+	p := notFoundAtAll(op, d)
 	if d.Len() == 0 {
 		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
 		return p
@@ -118,7 +118,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		return p
 	}
 	a := newAlignment(d, places[0], op.Search)
-	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.Replace[lo:hi]) {
+	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && sameLinesAt(d, a.lo, op.Replace[lo:hi]) {
 		return *Already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
@@ -164,7 +164,7 @@ func piece(d *document.Document, n near, search []string) bool {
 // REPLACE probably is too.
 func (a *alignment) shifted(d *document.Document) bool {
 	for i, l := range a.at {
-		if l >= 0 && tells(a.search[i]) {
+		if l >= 0 && hasWord(a.search[i]) {
 			return lex.Indent(a.search[i]) != lex.Indent(d.Line(l))
 		}
 	}
@@ -200,13 +200,13 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	return advice + writeOut(op)
 }
 
-// standing returns where the lines of a replacement already stand, when they
+// alreadyAt returns where the lines of a replacement already stand, when they
 // say enough not to stand there by chance.
 //
 // A replacement of a brace and a return stands in every file. Twelve bytes
 // without the space around them are about two words of code. Indentation and
 // punctuation count: a block that corrects nothing else has not been applied.
-func standing(d *document.Document, replace []string) (int, bool) {
+func alreadyAt(d *document.Document, replace []string) (int, bool) {
 	lo, hi := lex.Outer(replace)
 	core, size, longest := replace[lo:hi], 0, 0
 	for i, s := range core {
@@ -224,7 +224,7 @@ func standing(d *document.Document, replace []string) (int, bool) {
 			break
 		}
 		l := d.LineAt(at)
-		if standsAsIs(d, l-longest, core) {
+		if sameLinesAt(d, l-longest, core) {
 			return l - longest, true
 		}
 		at = int(d.Off[l+1])
@@ -232,9 +232,9 @@ func standing(d *document.Document, replace []string) (int, bool) {
 	return 0, false
 }
 
-// standsAsIs reports whether the lines s stand from line at on, only the space
+// sameLinesAt reports whether the lines s stand from line at on, only the space
 // at their ends aside.
-func standsAsIs(d *document.Document, at int, s []string) bool {
+func sameLinesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}
@@ -258,7 +258,7 @@ func AlreadyAround(d *document.Document, p match.Place) bool {
 		return false
 	}
 	for at := max(0, p.Hi-len(p.Replace), p.Lo-maxAround/len(p.Replace)); at <= p.Lo; at++ {
-		if standsAt(d, at, p.Replace) {
+		if matchesAt(d, at, p.Replace) {
 			return true
 		}
 	}
@@ -281,7 +281,7 @@ func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *probl
 	if len(f.Ambiguous) > 0 {
 		return Ambiguous(d, op, f.Ambiguous)
 	}
-	p := nowhere(op, d)
+	p := notFoundAtAll(op, d)
 	if explains(d) {
 		p = notFound(d, op)
 	}

@@ -161,7 +161,7 @@ func TestWhereAReplacementStands(t *testing.T) {
 		{"before the start", "first_line_0|head", -1},
 		{"nothing", "", -1},
 	} {
-		at, ok := standing(d, bars(c.replace))
+		at, ok := alreadyAt(d, bars(c.replace))
 		if ok != (c.at >= 0) || ok && at != c.at {
 			t.Errorf("%s: at %d, %v, want %d", c.name, at, ok, c.at)
 		}
@@ -187,10 +187,10 @@ func TestStandingStrictlyAndLoosely(t *testing.T) {
 		{-1, "a", false, false},
 		{3, "c", false, false},
 	} {
-		if got := standsAt(d, c.at, bars(c.lines)); got != c.loose {
+		if got := matchesAt(d, c.at, bars(c.lines)); got != c.loose {
 			t.Errorf("%q at %d: %v, want %v", c.lines, c.at, got, c.loose)
 		}
-		if got := standsAsIs(d, c.at, bars(c.lines)); got != c.strict {
+		if got := sameLinesAt(d, c.at, bars(c.lines)); got != c.strict {
 			t.Errorf("%q as is at %d: %v, want %v", c.lines, c.at, got, c.strict)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAkinLinesShareTheirWords(t *testing.T) {
 		{"anything", "}", true},
 		{"say \u2018hello\u2019", "say 'hello'", true},
 	} {
-		if got := akin(c.mine, c.file); got != c.want {
+		if got := similar(c.mine, c.file); got != c.want {
 			t.Errorf("%q and %q: %v, want %v", c.mine, c.file, got, c.want)
 		}
 	}

@@ -107,7 +107,7 @@ func (q spot) header() string {
 func pieceAt(d *document.Document, search []string, at int) []string {
 	all := match.Pieces(search)
 	for _, s := range all {
-		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
+		if len(all) > 1 && len(s) > 0 && matchesAt(d, at, s) {
 			return s
 		}
 	}
@@ -198,15 +198,15 @@ func bodies(op *parse.Operation) (old, new string) {
 // explains reports whether one more problem of the file is to be explained
 // with its lines: the first few are, the others only named.
 func explains(d *document.Document) bool {
-	d.Told++
-	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
+	d.Explained++
+	return !d.Work.TrialOnly() && d.Explained <= problem.MaxQuoted
 }
 
 // maxPlaces bounds the places that one problem quotes: more would not be read.
 const maxPlaces = 3
 
-// nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
+// notFoundAtAll is the problem of a block for which nothing in the file can be shown.
+func notFoundAtAll(op *parse.Operation, d *document.Document) problem.Problem {
 	reason, _ := notInFile(op)
 	return problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,

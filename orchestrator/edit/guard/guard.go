@@ -41,7 +41,7 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	}
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
-	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.Holds(line) {
+	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.HasLine(line) {
 		if f := match.Find(d, op); len(f.Places) == 0 { // both faults are told at once
 			return explain.Unplaced(d, op, f)
 		}

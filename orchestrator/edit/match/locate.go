@@ -26,7 +26,7 @@ var strategies = []row{
 	{name: Stripped, trust: 5, aside: space, find: findStripped},
 	{name: Indentation, trust: 3, aside: more, find: byView(document.Loose), refuse: (*query).tooLittle},
 	{name: Normalised, trust: 4, aside: more, find: byView(document.LooseFilled), refuse: (*query).tooLittle},
-	{name: Normalised, trust: 4, aside: more, find: byView(document.LooseCode), refuse: func(q *query) bool { return q.tooLittle() || q.d.Foreign(q.core) }},
+	{name: Normalised, trust: 4, aside: more, find: byView(document.LooseCode), refuse: func(q *query) bool { return q.tooLittle() || q.d.LacksLongestLine(q.core) }},
 	{name: Robust, trust: 2, aside: more, find: findElided, refuse: (*query).tooLittle},
 	{name: Robust, trust: 2, aside: more, find: findReflowed, refuse: func(q *query) bool { return q.tooLittle() || q.d.Lang.Flow == lex.Fixed }},
 	{name: Chained, trust: 1},

@@ -73,7 +73,7 @@ func pair(d *document.Document, search []string, kept []int, at []int32) ([]grou
 		s, f = k+1, f+1
 	}
 	end := f
-	for s < len(search) && end < d.Len() && lex.Blank(d.Bare()[end]) {
+	for s < len(search) && end < d.Len() && lex.Blank(d.CodeLines()[end]) {
 		end++
 	}
 	for ; s < len(search) && ok; s++ {
@@ -139,11 +139,11 @@ func pairHead(d *document.Document, head []string, f int) ([]group, bool) {
 			continue
 		}
 		for f--; f >= 0 && document.Loose.Key(d.Line(f)) != document.Loose.Key(head[s]); f-- {
-			if !lex.Blank(d.Bare()[f]) {
+			if !lex.Blank(d.CodeLines()[f]) {
 				return nil, false
 			}
 		}
-		if f < 0 || !lex.Blank(d.Bare()[f]) {
+		if f < 0 || !lex.Blank(d.CodeLines()[f]) {
 			return nil, false
 		}
 		groups[s] = group{s, s + 1, f, f + 1}

@@ -153,7 +153,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 // What merely looks like a comment counts here as one.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
-		return i >= 0 && i < r.d.Len() && (r.d.Remark(i) || r.d.Lang.Comment(r.d.Line(i)))
+		return i >= 0 && i < r.d.Len() && (r.d.IsComment(i) || r.d.Lang.Comment(r.d.Line(i)))
 	}
 	return r.p.Headless && lo == r.p.Lo && remark(lo-1) || r.p.Tailless && hi == r.p.Hi && remark(hi)
 }
@@ -161,7 +161,7 @@ func (r *rewriter) severed(lo, hi int) bool {
 // gap reports a comment in lines [lo, hi), which no group accounts for.
 func (r *rewriter) gap(lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		if r.d.Remark(i) {
+		if r.d.IsComment(i) {
 			return errComment
 		}
 	}
@@ -179,7 +179,7 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
-		tail, search := r.d.Tail(g.f0), r.p.Search[g.s0]
+		tail, search := r.d.TrailingComment(g.f0), r.p.Search[g.s0]
 		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
 			continue
 		}

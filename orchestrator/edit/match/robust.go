@@ -150,7 +150,7 @@ func findReflowed(q *query) Finding {
 // because the name is frequent and SEARCH long, and for many blocks, the file
 // is cut once.
 func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
-	if d.Busy || d.Words != nil || h.longest == "" {
+	if d.PreferIndex || d.Words != nil || h.longest == "" {
 		return []*document.WordView{d.WordView()}
 	}
 	text := strings.Join(search, "\n")
@@ -165,8 +165,8 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 			return []*document.WordView{d.WordView()}
 		}
 		d.Work.Add(len(text)) // at most: mostly the first byte differs
-		if end, ok := goesOn(d.Text[at:], after); ok {
-			if start, ok := leadsUp(d.Text[:at], before); ok {
+		if end, ok := continuesWith(d.Text[at:], after); ok {
+			if start, ok := precededBy(d.Text[:at], before); ok {
 				out = append(out, d.CutWords(d.LineAt(start), d.LineAt(at+end-1)+1))
 			}
 		}
@@ -174,12 +174,12 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 	}
 }
 
-// goesOn reports whether text begins with want, space aside, and where want
+// continuesWith reports whether text begins with want, space aside, and where want
 // ends in it.
 //
 // "f(a,\n  b)" goes on as "f( a, b )": space between any two bytes is passed
 // over here, also inside a string. The tokens that are compared after it decide.
-func goesOn(text, want string) (end int, ok bool) {
+func continuesWith(text, want string) (end int, ok bool) {
 	rest := text
 	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
 		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
@@ -191,9 +191,9 @@ func goesOn(text, want string) (end int, ok bool) {
 	return len(text) - len(rest), true
 }
 
-// leadsUp reports whether text ends with want, space aside, and where want
+// precededBy reports whether text ends with want, space aside, and where want
 // begins in it.
-func leadsUp(text, want string) (start int, ok bool) {
+func precededBy(text, want string) (start int, ok bool) {
 	start = len(text)
 	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)

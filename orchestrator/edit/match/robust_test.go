@@ -166,11 +166,11 @@ func TestTextAgreesSpaceAside(t *testing.T) {
 		{"xa", "b", -1, -1},
 		{"a", " ", 0, 1},
 	} {
-		end, ok := goesOn(c.text, c.want)
+		end, ok := continuesWith(c.text, c.want)
 		if !ok {
 			end = -1
 		}
-		start, ok := leadsUp(c.text, c.want)
+		start, ok := precededBy(c.text, c.want)
 		if !ok {
 			start = -1
 		}

@@ -92,7 +92,7 @@ func (q *query) find(upTo aside) Finding {
 // too little, or the file has no index.
 func (q *query) tooLittle() bool {
 	if !q.known {
-		q.known, q.tells = true, !q.d.Thin && telling(q.d.Lang, q.core)
+		q.known, q.tells = true, !q.d.Unindexed && telling(q.d.Lang, q.core)
 	}
 	return !q.tells
 }

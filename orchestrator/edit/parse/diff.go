@@ -35,7 +35,7 @@ func parseDiff(text string) ([]*Operation, error) {
 		return nil, err
 	}
 	if prose := strings.Join(p.prose, "\n"); holdsPatch(prose, 0, len(prose), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return p.ops, nil
 }
@@ -107,7 +107,7 @@ func (p *diffParser) step() error {
 		}
 	}
 	if otherThan(diffForm, []string{l}, 0) {
-		return mixed()
+		return mixedForms()
 	}
 	p.prose = append(p.prose, l)
 	p.i++

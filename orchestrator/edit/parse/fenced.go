@@ -45,7 +45,7 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 			}), true
 		case err == nil:
 			if len(ops) > 0 && begins(text, end, start, tags) {
-				return nil, mixed(), true
+				return nil, mixedForms(), true
 			}
 			ops, end = p.ops, stop
 		case cutOff(err) || len(ops) > 0 || at > start && at < closing(text, text[start:start+3], loc[1]):
@@ -58,7 +58,7 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 	case len(ops) == 0:
 		return nil, refusal(fault), false
 	case begins(text, end, len(text), tags):
-		return nil, mixed(), true
+		return nil, mixedForms(), true
 	}
 	return ops, nil, true
 }
@@ -134,8 +134,8 @@ func holdsPatch(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// unthought returns the text behind the thoughts that it begins with.
-func unthought(text string, tags []tag) string {
+// afterThoughts returns the text behind the thoughts that it begins with.
+func afterThoughts(text string, tags []tag) string {
 	at := 0
 	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && lex.Blank(text[at:tags[i].start]); i++ {
 		name := tags[i].name

@@ -99,10 +99,10 @@ func otherThan(form string, lines []string, i int) bool {
 // formAdvice shows the form to a model that used none.
 const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>, or a unified diff`
 
-// mixed refuses a response with edits in two forms.
+// mixedForms refuses a response with edits in two forms.
 //
 // It is a fault of the response as a whole: the blocks of two forms have no
 // common count, so that no number would lead to the one at fault.
-func mixed() error {
+func mixedForms() error {
 	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }

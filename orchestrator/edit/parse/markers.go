@@ -37,7 +37,7 @@ func parseMarkers(text string) ([]*Operation, error) {
 		width, ok := marker(lines[i], '<', " SEARCH")
 		if !ok {
 			if otherThan(markersForm, lines, i) {
-				return nil, mixed()
+				return nil, mixedForms()
 			}
 			prose = append(prose, lines[i])
 			continue
@@ -55,7 +55,7 @@ func parseMarkers(text string) ([]*Operation, error) {
 		i, above = end, end+1
 	}
 	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return ops, nil
 }

@@ -35,13 +35,13 @@ func parsePatch(text string) ([]*Operation, error) {
 				return nil, err
 			}
 		case otherThan(patchForm, p.lines, p.i):
-			return nil, mixed()
+			return nil, mixedForms()
 		default:
 			p.prose = append(p.prose, p.lines[p.i])
 		}
 	}
 	if prose := strings.Join(p.prose, "\n"); holdsPatch(prose, 0, len(prose), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return p.ops, nil
 }

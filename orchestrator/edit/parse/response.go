@@ -78,7 +78,7 @@ func answer(text string, tags []tag) string {
 // something.
 func parseForm(text string) ([]*Operation, error) {
 	tags := scanTags(text)
-	if body := unthought(text, tags); jsonStart.MatchString(body) {
+	if body := afterThoughts(text, tags); jsonStart.MatchString(body) {
 		return parseJSON(body)
 	}
 	form, at := otherForm(text, 0, len(text), tags)

@@ -102,7 +102,7 @@ func endsLine(text string, at int) bool {
 // An author who sends one file in tags and the next as a diff means both.
 func (p *tagParser) stray(lo, hi int) error {
 	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 || holdsPatch(p.text, lo, hi, p.tags) {
-		return mixed()
+		return mixedForms()
 	}
 	return nil
 }
