@@ -63,7 +63,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 // preferChained leaves for chain the blocks that only some strategy with
 // something set aside found in the original, at one place or several, when they
 // stand to the letter in what the blocks before them make of it. Where they
-// stand there twice, chain refuses them: the original is not meant then either.
+// are there twice, chain refuses them: the original is not meant then either.
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
@@ -95,7 +95,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 	return found, missing, problems
 }
 
-// foundStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
+// foundStrictly reports whether SEARCH is in the document to the letter, at any number of places.
 func foundStrictly(d *document.Document, op *parse.Operation) bool {
 	f := match.LocateStrict(d, op.Search, op.Replace)
 	return len(f.Places)+len(f.Ambiguous) > 0

@@ -61,7 +61,7 @@ func newPlanner(files Files, target string) *planner {
 // run plans all operations. The changeset is complete or the error is set.
 //
 // First every operation gets its file, then all that is asked of one file is
-// gathered, and only then is a file changed: a block may stand before the
+// gathered, and only then is a file changed: a block may be before the
 // rename or the deletion that it goes with or contradicts. What concerns
 // several files is looked at last, when all changes are known.
 func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, error) {
@@ -239,7 +239,7 @@ func (s *fileState) content() (d *document.Document, lo, hi int) {
 // fillWhole turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
 //
-// An empty SEARCH in a file with lines has no such meaning: it stands between
+// An empty SEARCH in a file with lines has no such meaning: it is between
 // any two of them, and is refused when the block is matched.
 func fillWhole(op *parse.Operation, exists bool) {
 	op.Kind = parse.OpCreate
@@ -254,7 +254,7 @@ func fillWhole(op *parse.Operation, exists bool) {
 
 // clash notes operations on one file that exclude each other.
 //
-// Edits may stand beside edits, a rename and a change of mode. Creating,
+// Edits may be beside edits, a rename and a change of mode. Creating,
 // replacing or removing a file settles all of it, so that any second
 // operation contradicts it or comes too late.
 func (p *planner) clash(s *fileState, op *parse.Operation) bool {
@@ -430,7 +430,7 @@ func bits(exec bool) fs.FileMode {
 	return 0o644
 }
 
-// checkTree notes new files that would stand where a folder is, below a file,
+// checkTree notes new files that would be where a folder is, below a file,
 // or where another new file is.
 //
 // Such a changeset could not be written to a disk, and on the way to finding

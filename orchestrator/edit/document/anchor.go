@@ -59,7 +59,7 @@ func (q *anchor) look(d *Document, core []string) {
 	}
 }
 
-// nowhere reports whether s certainly stands nowhere, however its space and
+// nowhere reports whether s is certainly nowhere, however its space and
 // blank lines are taken: so it is for most blocks that are refused, and it
 // spares them the numbering of the file.
 func (d *Document) nowhere(s []string) bool {
@@ -72,11 +72,11 @@ func (d *Document) nowhere(s []string) bool {
 	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
 }
 
-// surrounded reports whether the lines around line i of core stand in this
+// surrounded reports whether the lines around line i of core are in this
 // order around line at of the file, which equals it, blank lines aside.
 //
 // It walks from line i both ways and skips blank lines on either side, so that
-// "a", "b" stand around each other in "a", "", "b" as well.
+// "a", "b" are around each other in "a", "", "b" as well.
 func (d *Document) surrounded(core []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
@@ -102,7 +102,7 @@ func (d *Document) surrounded(core []string, i, at int) bool {
 // block: for a longer block a scan is cheaper.
 const maxReads = 8
 
-// codeAbsent reports whether s certainly stands nowhere even without comments:
+// codeAbsent reports whether s is certainly nowhere even without comments:
 // the code of some line is not in the file at all, or nowhere among that of the
 // others. To look for it costs far less than to scan the file for its comments.
 //
@@ -164,7 +164,7 @@ func (d *Document) codeAround(code []string, i, at int) bool {
 	return true
 }
 
-// CodeOnce reports whether s certainly stands at one place at most, comments
+// CodeOnce reports whether s certainly is at one place at most, comments
 // set aside: its longest line of code is in the file only once. That one place
 // was found needs no scan of the file for another then.
 func (d *Document) CodeOnce(s []string) bool {

@@ -1,5 +1,5 @@
 // Package document holds the text of one file cut into lines, and answers where
-// lines stand in it.
+// lines are in it.
 //
 // It owns the ways in which lines are compared, called views, from the line to
 // the letter to its code alone; the indexes that make this cheap, each built when
@@ -44,7 +44,7 @@ type Document struct {
 	Explained   int    // problems that were explained
 	lookups     int    // blocks that were looked for: one of many pieces is as many
 
-	frequency *byteFrequency // which bytes it has seldom; nil until a text is looked for
+	frequency *byteFrequency // which bytes it has rarely; nil until a text is looked for
 	written   script
 	indentBy  byte           // the answer of IndentChar; 0 not known
 	steps     map[byte][]int // the widths of a level, by the character of the indentation
@@ -201,7 +201,7 @@ func (d *Document) Plain() string {
 }
 
 // An anchor is where a block may stand, told by one of its lines: the longest,
-// which is the likeliest to be missing from the file, and seldom stands in it
+// which is the likeliest to be missing from the file, and rarely is in it
 // twice.
 //
 // It is how most blocks are settled without an index: one search for a
@@ -243,7 +243,7 @@ func (d *Document) script() script {
 	return d.written
 }
 
-// Index returns where s stands first in the text, from byte at on, or -1.
+// Index returns where s is first in the text, from byte at on, or -1.
 func (d *Document) Index(at int, s string) int {
 	if s == "" {
 		return at
@@ -260,7 +260,7 @@ func (d *Document) Index(at int, s string) int {
 	return i
 }
 
-// contains reports whether s stands anywhere in the text.
+// contains reports whether s is anywhere in the text.
 func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }
 
 // ManyBlocks is how many blocks a file takes before an index of its lines

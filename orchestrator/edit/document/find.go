@@ -11,8 +11,8 @@ import (
 //
 // The cheap answers come first. An anchor tells of most blocks where they are;
 // for the views that set lines aside it can only tell that they are nowhere.
-// Then the loose view serves the stricter ones: what stands by a strict view
-// stands by the loose one too, so that its few places need only be compared.
+// Then the loose view serves the stricter ones: what matches by a strict view
+// matches by the loose one too, so that its few places need only be compared.
 func (v *view) Find(s []string, limit int) (places, kept []int) {
 	switch {
 	case v.numbers != nil:
@@ -46,7 +46,7 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 	return v.seek(ids, limit, nil), kept
 }
 
-// seek is search, counted. The place of a line that stands once is known; for
+// seek is search, counted. The place of a line that occurs once is known; for
 // the others of a rare one all of the file may be read, and lines without any
 // rare one are compared with all of it.
 func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
@@ -92,7 +92,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// matchesAt reports whether s stands at line lo, which has as many lines after it.
+// matchesAt reports whether s is at line lo, which has as many lines after it.
 func (v *view) matchesAt(s []string, lo int) bool {
 	for i, l := range s {
 		if v.keyOf(lo+i) != v.kind.Key(l) {

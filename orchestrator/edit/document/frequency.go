@@ -2,13 +2,13 @@ package document
 
 import "strings"
 
-// sampled is how many bytes of a file are read to learn which are seldom there.
+// sampled is how many bytes of a file are read to learn which are rarely there.
 const sampled = 1024
 
-// A byteFrequency tells how often each byte value stands in a sample of a file.
+// A byteFrequency tells how often each byte value is in a sample of a file.
 //
 // It only says where a search is best begun, never what it finds, so that a
-// sample will do: a value that is not in it stands in the file seldom or never.
+// sample will do: a value that is not in it is in the file rarely or never.
 type byteFrequency [256]uint16
 
 // newByteFrequency samples the text evenly, all of it when it is short.
@@ -33,7 +33,7 @@ func (r *byteFrequency) least(s string) int {
 	return best
 }
 
-// index returns where s stands first in the text of which r is the sample, from
+// index returns where s is first in the text of which r is the sample, from
 // byte at on, or -1. It counts what costs more than reading.
 //
 // The standard library's search stops at each byte that is the first of s, and

@@ -34,7 +34,7 @@ func (q *sequence) push(key string) {
 // number returns the number of key, and whether it is in the text.
 //
 // One sequence may share its numbers with another and leave out some of the text:
-// then a key can have a number and stand nowhere.
+// then a key can have a number and be nowhere.
 func (q *sequence) number(key string) (int32, bool) {
 	id, ok := q.numbers[key]
 	return id, ok && q.count[id] > 0

@@ -75,7 +75,7 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 		a.lo, a.hi = max(0, from), min(d.Len(), to)
 	}
 	for i, l := range a.at {
-		if l < a.lo || l >= a.hi { // a brace that stands outside
+		if l < a.lo || l >= a.hi { // a brace that is outside
 			a.at[i] = -1
 		}
 	}
@@ -113,7 +113,7 @@ func (a *alignment) common(d *document.Document, lo, hi int) {
 func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
 
 // hasWord reports whether a line holds a letter or digit: most others, such as
-// braces, stand everywhere.
+// braces, are everywhere.
 func hasWord(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
@@ -146,7 +146,7 @@ func (a *alignment) differences(d *document.Document, op *parse.Operation) strin
 	}
 	f := a.lo
 	for i := 0; i <= len(a.search); {
-		j := i // lines i to j of search stand nowhere; lines f to g of the file in no line of search
+		j := i // lines i to j of search are nowhere; lines f to g of the file in no line of search
 		for j < len(a.search) && a.at[j] < 0 {
 			j++
 		}
@@ -291,7 +291,7 @@ func lookAlike(a, b string) bool {
 }
 
 // changes returns up to three pairs of pieces that differ between two lines:
-// what stands in a, what stands in its place in b.
+// what is in a, what is in its place in b.
 //
 // Of long lines only what follows their first difference is told.
 func changes(a, b string) (out [][2]string) {

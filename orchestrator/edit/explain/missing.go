@@ -201,9 +201,9 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 }
 
 // alreadyAt returns where the lines of a replacement already stand, when they
-// say enough not to stand there by chance.
+// say enough not to be there by accident.
 //
-// A replacement of a brace and a return stands in every file. Twelve bytes
+// A replacement of a brace and a return is in every file. Twelve bytes
 // without the space around them are about two words of code. Indentation and
 // punctuation count: a block that corrects nothing else has not been applied.
 func alreadyAt(d *document.Document, replace []string) (int, bool) {
@@ -249,9 +249,9 @@ func sameLinesAt(d *document.Document, at int, s []string) bool {
 // maxAround bounds the lines that are compared to find a REPLACE around a place.
 const maxAround = 1 << 22
 
-// AlreadyAround reports whether REPLACE, longer than SEARCH, stands around
+// AlreadyAround reports whether REPLACE, longer than SEARCH, is around
 // the place already, for a SEARCH that was found only by setting something
-// aside. A SEARCH that stands there to the letter is taken at its word:
+// aside. A SEARCH that is there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
 func AlreadyAround(d *document.Document, p match.Place) bool {
 	if p.Strategy.Strict() && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {

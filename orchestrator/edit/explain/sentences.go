@@ -99,7 +99,7 @@ func (q spot) header() string {
 	return s + ":"
 }
 
-// pieceAt returns the piece of an elided SEARCH that stands at line at, nil
+// pieceAt returns the piece of an elided SEARCH that is at line at, nil
 // when SEARCH elides nothing.
 //
 // Each piece is looked for by itself, so that one may be ambiguous and the

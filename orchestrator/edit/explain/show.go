@@ -19,7 +19,7 @@ const (
 	shownWidth = 1000    // bytes of one line
 )
 
-// Excerpt shows lines [lo, hi) with their numbers, exactly as they stand
+// Excerpt shows lines [lo, hi) with their numbers, exactly as they are
 // after the bar, so that they can be copied.
 func Excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
@@ -121,7 +121,7 @@ func span(lo, hi int) string {
 }
 
 // cutAround shortens a line to about width bytes around byte at, so that what
-// stands there stays in sight.
+// is there stays in sight.
 //
 // A third of the width goes before at: what comes after a difference tells
 // more about it than what leads up to it, which both lines have in common.
@@ -167,7 +167,7 @@ func visible(s string) string {
 }
 
 // A spot is a place of the file as a refusal shows it: lines [lo, hi), from
-// 0, that SEARCH stands for, and [from, to) around them, which stand nowhere
+// 0, that SEARCH stands for, and [from, to) around them, which are nowhere
 // else in the file when alone is set.
 type spot struct {
 	lo, hi   int

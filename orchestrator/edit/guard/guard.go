@@ -76,7 +76,7 @@ func CheckSize(d *document.Document, block, left int) *problem.Problem {
 	}
 }
 
-// CheckInterpreter refuses a result in which something stands above the line
+// CheckInterpreter refuses a result in which something is above the line
 // that names the interpreter of a script: there it is but a comment.
 func CheckInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")

@@ -186,13 +186,13 @@ func (l *listing) target(i int) bool {
 	return false
 }
 
-// assignsAt reports whether "=" stands at a byte of the text.
+// assignsAt reports whether "=" is at a byte of the text.
 func (l *listing) assignsAt(at int) bool { return at < len(l.text) && l.text[at] == '=' }
 
 // called reports whether the bracket at token i follows a name, as in a call.
 func (l *listing) called(i int) bool { return i > 0 && l.toks[i-1].Kind == lex.TokenWord }
 
-// between reports whether the punctuation c stands between tokens lo and hi,
+// between reports whether the punctuation c is between tokens lo and hi,
 // in the brackets that lo is in.
 func (l *listing) between(lo, hi int, c byte) bool {
 	for j := lo + 1; j < hi; j++ {
@@ -203,7 +203,7 @@ func (l *listing) between(lo, hi int, c byte) bool {
 	return false
 }
 
-// word reports whether the word w stands between tokens lo and hi.
+// word reports whether the word w is between tokens lo and hi.
 func (l *listing) word(lo, hi int, w string) bool {
 	for j := lo + 1; j < hi; j++ {
 		if l.is(j) == w {

@@ -63,7 +63,7 @@ func CheckSyntax(d *document.Document, ops []*parse.Operation, after string) *pr
 		Nearest: explain.Around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
-	if len(ops) == 1 { // which of several is at fault nobody can tell
+	if len(ops) == 1 { // which of several is at fault cannot be told
 		p.Block = ops[0].Block
 	}
 	return p
@@ -148,7 +148,7 @@ func commentedJSON(name, base string) bool {
 }
 
 // jsonObjection parses one JSON value. The offset of its error counts the bytes
-// read, the one that cannot stand there included.
+// read, the one that cannot be there included.
 func jsonObjection(text string) *lex.Fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
@@ -252,7 +252,7 @@ func offsetOf(text string, line int) (at int) {
 
 // balanceFault reads a text to its end for its brackets, strings and comments.
 //
-// Elements are told from comparisons by what stands before them. Where the two
+// Elements are told from comparisons by what is before them. Where the two
 // readings disagree, a text that is sound in one of them is taken as sound:
 // "f(a < b, c > d)" need not be an element that is never closed.
 func balanceFault(text string, lang lex.Grammar) *lex.Fault {

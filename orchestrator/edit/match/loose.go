@@ -8,7 +8,7 @@ import (
 // byView returns the search in a view. What the two stricter views find at one
 // place is ambiguous all the same when, comments set aside too, there are
 // others: some place differs in depth, some in comments, and which is nearer
-// nobody can tell.
+// cannot be told.
 func byView(k document.ViewKind) func(*query) Finding {
 	return func(q *query) Finding {
 		f := locateLoose(q.d, k, q.core, q.rep)
@@ -50,7 +50,7 @@ func locateLoose(d *document.Document, k document.ViewKind, search, replace []st
 	return Finding{Places: found}
 }
 
-// pair makes the groups of a loose match: line kept[i] of search stands at
+// pair makes the groups of a loose match: line kept[i] of search is at
 // at[i]. Any other line of search must be blank, or a comment that the file
 // has in the same gap: a comment that is not there is a different text. So is
 // a comment after code that is another than the file's.

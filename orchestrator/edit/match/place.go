@@ -26,7 +26,7 @@ type Place struct {
 	Strategy Strategy
 	Search   []string // SEARCH as it was matched, without what was set aside
 	Replace  []string // REPLACE without the same
-	groups   []group  // nil when line i of search stands at lo+i
+	groups   []group  // nil when line i of search is at lo+i
 
 	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
 	Headless, Tailless bool

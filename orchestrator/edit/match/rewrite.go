@@ -111,7 +111,7 @@ func (r *rewriter) kept(g group) bool {
 //
 // Blank lines of the file among them go: REPLACE says how the changed lines
 // are spaced. Comments do not go unless SEARCH names them; where they would
-// have to, nobody can tell whether they still apply, and the block is
+// have to, it cannot be told whether they still apply, and the block is
 // refused.
 func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	changed := len(dropped) > 0
@@ -148,7 +148,7 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 
 // severed reports whether lines that come or go in place of lines [lo, hi)
 // would do so between a comment and the blank line that SEARCH has there: it
-// leaves the comment out, and on which side of it they belong nobody can tell.
+// leaves the comment out, and on which side of it they belong cannot be told.
 //
 // What merely looks like a comment counts here as one.
 func (r *rewriter) severed(lo, hi int) bool {
@@ -168,11 +168,11 @@ func (r *rewriter) gap(lo, hi int) error {
 	return nil
 }
 
-// tails returns the comments after code that stand in the dropped lines and
+// tails returns the comments after code that are in the dropped lines and
 // that SEARCH leaves out, for the lines [j0, j1) of REPLACE that take their
 // place: each new line keeps the comment of the line that it replaces, unless
 // it has one of its own. Where lines do not replace one another one for one,
-// nobody can tell where the comment belongs.
+// it cannot be told where the comment belongs.
 func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 	var out []string
 	for i, g := range dropped {

@@ -78,7 +78,7 @@ func Pieces(lines []string) [][]string {
 }
 
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
-// together by chance.
+// together by accident.
 const (
 	minTokens = 6
 	minBytes  = 20
@@ -144,7 +144,7 @@ func findReflowed(q *query) Finding {
 // stand reflowed, in order.
 //
 // To cut a whole file into tokens takes longer than all else together, and
-// most SEARCHes that come this far stand nowhere. So its longest name is looked
+// most SEARCHes that come this far are nowhere. So its longest name is looked
 // for as text, and only where the text around it agrees too, space aside, are
 // there tokens to compare. Where that could take longer than to cut the file,
 // because the name is frequent and SEARCH long, and for many blocks, the file

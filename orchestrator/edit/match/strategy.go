@@ -101,7 +101,7 @@ func (q *query) tooLittle() bool {
 // that sets something aside: a letter or digit outside comments, or a comment
 // as long as a reflowed text must be.
 //
-// Lines of braces, or of a short remark alone, stand everywhere in one guise or
+// Lines of braces, or of a short remark alone, are everywhere in one guise or
 // another. To the letter they may be unique, and Exact takes them then.
 func telling(lang *lex.Language, lines []string) bool {
 	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

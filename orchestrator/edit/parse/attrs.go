@@ -60,7 +60,7 @@ func pathLine(s string) string {
 	return ""
 }
 
-// Undressed returns a line that may name a file without what stands around the name.
+// Undressed returns a line that may name a file without what is around the name.
 func Undressed(l string) string {
 	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
 	for _, head := range []string{"file:", "path:", "filename:", "// "} {

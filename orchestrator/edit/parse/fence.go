@@ -13,7 +13,7 @@ func nameAbove(text string, at int) string {
 }
 
 // fenceLine returns the mark of a line that begins or ends a fence and what
-// stands after it, "" for any other line. A fence that is indented belongs to
+// is after it, "" for any other line. A fence that is indented belongs to
 // a list, and is never the content of a file.
 func fenceLine(l string) (mark, info string) {
 	if !strings.HasPrefix(l, "```") && !strings.HasPrefix(l, "~~~") {

@@ -100,7 +100,7 @@ func closing(text, mark string, from int) int {
 }
 
 // begins reports whether an edit in a form other than JSON begins in
-// text[lo:hi], thoughts aside. What stands in the JSON itself, outside that
+// text[lo:hi], thoughts aside. What is in the JSON itself, outside that
 // range, is text.
 func begins(text string, lo, hi int, tags []tag) bool {
 	if _, at := otherForm(text, lo, hi, tags); at >= 0 {
@@ -115,7 +115,7 @@ func begins(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// holdsPatch reports whether a fence with a JSON patch stands in text[lo:hi],
+// holdsPatch reports whether a fence with a JSON patch is in text[lo:hi],
 // prose around edits in another form, thoughts aside.
 //
 // A patch that is not complete counts: half of a change would be left out

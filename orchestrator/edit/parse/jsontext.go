@@ -105,7 +105,7 @@ func readJSON(text string, at int) (v jsonValue, end int, err error) {
 	return v, r.at, err
 }
 
-// fault names what stands at the offset.
+// fault names what is at the offset.
 func (r *jsonReader) fault(at int, reason string) error {
 	return &jsonFault{r.text, at, reason}
 }
@@ -174,7 +174,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 
 // list reads an object or an array, which open begins.
 //
-// A name that stands twice in an object is refused: which of the two counts
+// A name that occurs twice in an object is refused: which of the two counts
 // is for each reader to say, so nobody knows what the author meant.
 func (r *jsonReader) list(open byte) (jsonValue, error) {
 	v := jsonValue{kind: open}
@@ -240,7 +240,7 @@ func (r *jsonReader) word() (jsonValue, error) {
 }
 
 // quoted reads a string; after it, space aside, one of the bytes of then must
-// stand. A quotation mark without that after it stands inside the string, and
+// stand. A quotation mark without that after it is inside the string, and
 // so may one with a comment after it that holds another: "//" begins comments
 // in JSON, and paths in strings that were not escaped.
 //

@@ -20,7 +20,7 @@ import (
 // A block without a file name above it means the file of the block before,
 // unless the text above it turns out to speak of another: see pathFromProse in the package above.
 //
-// The number of the first old line may stand above the old lines, as in
+// The number of the first old line may be above the old lines, as in
 // ":start_line:12", with or without a line of dashes after it.
 //
 // The markers may be five to nine characters wide, the same width within a

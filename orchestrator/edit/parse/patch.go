@@ -52,7 +52,7 @@ type patchParser struct {
 	lines   []string
 	i       int
 	ops     []*Operation
-	prose   []string // what stands outside the patches
+	prose   []string // what is outside the patches
 	endless thoughts
 }
 

@@ -49,7 +49,7 @@ func Parse(response []byte) ([]*Operation, error) {
 }
 
 // answer returns the text behind a thought that is closed but never opened, as
-// of models whose prompt ends with the opening tag, when edits stand in it.
+// of models whose prompt ends with the opening tag, when edits are in it.
 //
 // They were weighed there, not sent. Where that text is not whole edits, the
 // tag is more likely content of a block, or spoken of, and the text stays as it is.
@@ -71,10 +71,10 @@ func answer(text string, tags []tag) string {
 // parseForm tells the form and hands the text to its parser.
 //
 // JSON without a fence is told by its first character, since nothing may
-// stand around it. The other forms are told by the first line or tag that
+// be around it. The other forms are told by the first line or tag that
 // begins one outside the author's thoughts: a diff may hold tags, and a block
 // may hold a diff, and in both cases the outer form begins first. Files under
-// their names come last: such fences stand beside edits in any form, to show
+// their names come last: such fences are beside edits in any form, to show
 // something.
 func parseForm(text string) ([]*Operation, error) {
 	tags := scanTags(text)

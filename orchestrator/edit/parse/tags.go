@@ -272,7 +272,7 @@ func uncharacter(body string) (string, bool) {
 	return inner, true
 }
 
-// trivial reports whether only space and fences stand between two tags.
+// trivial reports whether only space and fences are between two tags.
 //
 // Some authors fence the pair within its EDIT; the fence then closes between
 // </REPLACE> and </EDIT> and says nothing.

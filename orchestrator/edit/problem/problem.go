@@ -32,8 +32,8 @@ const (
 	KindTruncated = "truncated"       // the response was cut off
 	KindNotFound  = "not_found"       // SEARCH, or the file, is nowhere
 	KindAmbiguous = "ambiguous"       // SEARCH is in several places
-	KindStale     = "stale"           // most of SEARCH stands there, but the file has changed
-	KindAlready   = "already_applied" // REPLACE stands there and SEARCH does not
+	KindStale     = "stale"           // most of SEARCH is there, but the file has changed
+	KindAlready   = "already_applied" // REPLACE is there and SEARCH is not
 	KindNoop      = "noop"            // no change is asked for
 	KindOverlap   = "overlap"         // two operations change the same lines or file
 	KindPath      = "path"            // the path may not be written
