@@ -127,9 +127,6 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match.Ma
 // originalLine returns the line of the original, from 1, that line at, from
 // 0, of the result came from, or the one at which it was put in. splices are
 // those that made the result, in order.
-//
-// It is for the report alone. Positions that the splices do not touch are
-// exact; a line that was put in has the line it was put at.
 func originalLine(d *document.Document, splices []match.Splice, at int) int {
 	shift := 0
 	for _, s := range splices {

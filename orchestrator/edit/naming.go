@@ -72,8 +72,6 @@ func (p *planner) settle(op *parse.Operation) {
 
 // has reports whether the workspace holds the file.
 // An error of reading counts as no here; add meets it again and tells it.
-//
-// A file is asked for once, however many blocks name it: to read it may cost a copy.
 func (p *planner) has(name string) bool {
 	there, known := p.there[name]
 	if !known {

@@ -153,8 +153,6 @@ func report(path string, found []*match.Match) []Applied {
 // insert lines inside that range. B says that those lines follow one another
 // and, where it repeats them, that they stay. Two insertions before one line
 // have no order.
-//
-// The work is linear in the lines that the blocks cover.
 func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
@@ -208,9 +206,6 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 }
 
 // tooMuchWork refuses the blocks for a file that would have too much compared.
-//
-// It is a problem of them all: which of them is to blame nobody can say, and
-// those that were not looked at are not sound.
 func tooMuchWork(path string) []problem.Problem {
 	return []problem.Problem{{
 		Path: path, Kind: problem.KindRefused, Reason: "finding the blocks takes more comparisons than one response may use: too many of their lines occur too often",

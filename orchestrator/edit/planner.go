@@ -100,8 +100,6 @@ func (p *planner) fault(block int, path, kind, reason, advice string) {
 }
 
 // add files one operation under the file that it means.
-//
-// The content is read once a file, and only for files that are named.
 func (p *planner) add(op *parse.Operation) error {
 	key := op.Path
 	if op.Kind == parse.OpRename {
@@ -153,8 +151,6 @@ func edits(k parse.OpKind) bool {
 // resolve gives an operation the meaning that depends on what the file is:
 // absent, empty, or with lines at its ends. It empties the path of one that
 // it refuses.
-//
-// No parser can do this, since it sees the response and not the workspace.
 func (p *planner) resolve(s *fileState, op *parse.Operation) {
 	switch op.Kind {
 	case parse.OpEdit:
@@ -191,9 +187,6 @@ const maxEdge = 1000
 // edge turns lines for an end of the file into an edit of the line there:
 // its number says which of several equal lines is meant. In a file without
 // any text there is no such line, and the lines are its content.
-//
-// For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
-// REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
 func (p *planner) edge(s *fileState, op *parse.Operation) {
 	d, lo, hi := s.content()
 	from, to, before := hi-1, d.Len(), op.Kind == parse.OpPrepend
@@ -305,9 +298,6 @@ func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 
 // similarNames returns up to three files with the same base name, whatever the case:
 // those that a wrong path most often stands for.
-//
-// For "stock.py" and for "src/Stock.py" shop/stock.py is one: a folder that
-// was forgotten or invented leaves the name itself right.
 func (p *planner) similarNames(name string) []string {
 	all := p.sameBaseName(name)
 	return all[:min(len(all), 3)]
@@ -435,10 +425,6 @@ func bits(exec bool) fs.FileMode {
 //
 // Such a changeset could not be written to a disk, and on the way to finding
 // out it might be written in part.
-//
-// With lib/c.py in the workspace, a new file "lib" is refused, and so is a new
-// "lib/c.py/d". That a file of that place is removed by the same response
-// changes nothing: the order of the two would decide whether it works.
 func (p *planner) checkTree(changes []workspace.Change) {
 	taken, made := p.files.Paths(), map[string]bool{}
 	for _, c := range changes {

@@ -196,9 +196,6 @@ func (d *Document) LacksLongestLine(s []string) bool {
 
 // HasLine reports whether the file has the line s, which is not blank, the
 // space around it and Unicode punctuation aside.
-//
-// A line that is only part of a longer one is not held: "x = 1" is no line of a
-// file that has "x = 10".
 func (d *Document) HasLine(s string) bool {
 	key := Loose.Key(s)
 	if !d.Unindexed && (d.PreferIndex || d.script() == scriptForms) {

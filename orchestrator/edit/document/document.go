@@ -59,9 +59,6 @@ type Document struct {
 // The text is never decoded: bytes that are not UTF-8 are compared and
 // copied like all others. A "\r" before a "\n" is part of the line's end; a
 // "\r" elsewhere is part of the line.
-//
-// The text is copied once, with a newline before and after it: in a file
-// with plain ends that copy is what Exact searches as well.
 func New(path string, text []byte) *Document {
 	d := &Document{Path: path, Sep: '\n', Lang: lex.LanguageOf(path)}
 	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {

@@ -17,9 +17,6 @@ type sequence struct {
 }
 
 // push adds key to the end of the text.
-//
-// A new key gets the next number, so that numbers are also indexes into first
-// and count.
 func (q *sequence) push(key string) {
 	id, known := q.numbers[key]
 	if !known {
@@ -69,9 +66,6 @@ func (q *sequence) rarest(needle []int32) int {
 // search returns up to limit places of needle, of those that ok accepts; a nil
 // ok accepts all. It starts from needle's rarest number; see repeated for when
 // even that one is frequent.
-//
-// Nearly always the rarest line of a block stands a few times in the file,
-// so that a few comparisons settle it.
 func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int {
 	best := q.rarest(needle)
 	if q.count[needle[best]] > Rare {

@@ -35,9 +35,6 @@ type view struct {
 }
 
 // View returns the view of that kind.
-//
-// It costs nothing until build: a strategy may ask for a view and be answered
-// by an anchor.
 func (d *Document) View(k ViewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
@@ -119,8 +116,6 @@ func (v *view) keyOf(i int) string {
 }
 
 // Line returns the line of the file that place i of the view stands for.
-//
-// In the file "a", "", "b" place 1 of the view without blank lines is line 2.
 func (v *view) Line(i int) int {
 	if v.lines == nil {
 		return i
@@ -129,9 +124,6 @@ func (v *view) Line(i int) int {
 }
 
 // Window returns the lines of the file that n places from lo on stand for.
-//
-// The lines need not follow one another: between two of them there may be some
-// that the view leaves out.
 func (v *view) Window(lo, n int) []int32 {
 	if v.lines != nil {
 		return v.lines[lo : lo+n]
@@ -149,8 +141,6 @@ func (v *view) skips(s string) bool {
 }
 
 // Key returns what views of kind k compare of the line s.
-//
-// For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
 func (k ViewKind) Key(s string) string {
 	switch k {
 	case whole:
@@ -169,9 +159,6 @@ func (v *view) has(s string) bool {
 
 // Numbers returns the lines of s that the view keeps, as numbers and as
 // indexes into s; ok is false when one of them is not in the file at all.
-//
-// That a line is not in the file at all is the most frequent answer for a
-// block that does not match, and it ends the search before it begins.
 func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 	v.build()
 	if v.kind == LooseCode {

@@ -15,9 +15,6 @@ import (
 
 // maxAligned bounds the lines of SEARCH that are aligned by content; longer
 // ones are compared line by line from the start.
-//
-// The table of an alignment has lines of SEARCH times lines of the window; at
-// this length it is some 50,000 cells, which takes no time to notice.
 const maxAligned = 200
 
 // An alignment pairs the lines of SEARCH with lines of the file that are equal
@@ -124,9 +121,6 @@ const maxDiffering = 3
 // differences tells how SEARCH differs from the lines of the file that it
 // probably stands for: for the first differing lines yours, the file's and
 // what is different in them, one a line.
-//
-// Space and look-alike characters are shown by signs, but only where they are
-// the difference: elsewhere they would only be in the way.
 func (a *alignment) differences(d *document.Document, op *parse.Operation) string {
 	var b strings.Builder
 	told, more := 0, 0
@@ -169,9 +163,6 @@ func (a *alignment) differences(d *document.Document, op *parse.Operation) strin
 // gap tells lines [i, j) of search and lines [f, g) of the file, between two
 // that are paired: in pairs when they are as many or as far as they resemble
 // one another, else singly.
-//
-// Blank lines are passed over on either side: they are no difference that a
-// person would name.
 func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, line int)) {
 	even := j-i == g-f
 	for i < j || f < g {
@@ -219,9 +210,6 @@ func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 
 // similar reports whether two lines share a third of the bytes of their words,
 // so that one is likely to be the other, changed.
-//
-// The third is of the second line's words, so that a short line is not akin to
-// every long one that has its words.
 func similar(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
@@ -292,8 +280,6 @@ func lookAlike(a, b string) bool {
 
 // changes returns up to three pairs of pieces that differ between two lines:
 // what is in a, what is in its place in b.
-//
-// Of long lines only what follows their first difference is told.
 func changes(a, b string) (out [][2]string) {
 	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
 		a, b = problem.Clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), problem.Clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)

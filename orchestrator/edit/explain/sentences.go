@@ -82,8 +82,6 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 const numberedAdvice = "send the change as a unified diff with the true line number of the place that is meant"
 
 // header names a place and the lines that tell it apart.
-//
-// It reads "lines 8 to 9, told apart by line 7:".
 func (q spot) header() string {
 	s := span(q.lo, q.hi)
 	switch {
@@ -101,9 +99,6 @@ func (q spot) header() string {
 
 // pieceAt returns the piece of an elided SEARCH that is at line at, nil
 // when SEARCH elides nothing.
-//
-// Each piece is looked for by itself, so that one may be ambiguous and the
-// others not: the advice must speak of that piece and not of all SEARCH.
 func pieceAt(d *document.Document, search []string, at int) []string {
 	all := match.Pieces(search)
 	for _, s := range all {

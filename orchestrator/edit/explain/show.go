@@ -111,8 +111,6 @@ func legible(d *document.Document, most, lo, hi int) bool {
 }
 
 // span names lines [lo, hi), from 0, to a reader who counts from 1.
-//
-// Lines [4, 5) are "line 5", and lines [4, 7) "lines 5 to 7".
 func span(lo, hi int) string {
 	if hi-lo < 2 {
 		return fmt.Sprintf("line %d", lo+1)

@@ -22,10 +22,6 @@ type imported struct {
 // An import whose name is no longer used goes as asked; one that moved is not
 // dropped. Where anything else in the file binds the name, or the file cannot
 // be read with certainty, nothing is put back.
-//
-// "import os, re" cut to "import re" above a line with os.sep gets "import os"
-// back. The edit is not refused: what was there is known to the byte, so there
-// is nothing to ask its author.
 func KeepImports(name, before, after string) (text string, kept []string) {
 	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil

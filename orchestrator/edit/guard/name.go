@@ -9,9 +9,6 @@ import (
 
 // A listing is a text as tokens, with what belongs to each: the brackets around
 // it. It is what the guards for imports and definitions look names up in.
-//
-// In "f(a[0])" the bracket around a is the first one, the bracket around 0 the
-// second. A bracket, opening or closing, lies in what is around it.
 type listing struct {
 	text  string
 	lang  lex.Grammar

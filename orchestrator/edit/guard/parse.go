@@ -159,9 +159,6 @@ func jsonObjection(text string) *lex.Fault {
 }
 
 // tomlFault parses TOML; a key given twice is an error too.
-//
-// Its place comes as a line and a column, both from 1. An error that is not of
-// the text's syntax has none, and is told at the start.
 func tomlFault(text string) *lex.Fault {
 	var value map[string]any
 	err := toml.Unmarshal([]byte(text), &value)
@@ -316,9 +313,6 @@ func pythonFault(text string) *lex.Fault {
 
 // settle takes a line that is indented by n into the levels of the open
 // blocks; opened tells that the line before it ended in a colon.
-//
-// Levels 0 and 4 become 0, 4 and 8 for a line at 8 behind a colon, and 0 for
-// one at 0. A line at 2 fits no block, and one at 8 without a colon none yet.
 func settle(levels []int, n int, opened bool) (now []int, why string) {
 	top := levels[len(levels)-1]
 	switch {

@@ -184,9 +184,6 @@ func (in *indenter) indent(j int, s string) (string, bool) {
 
 // apply maps one indentation. What follows the run of the expected character,
 // such as one space before a "*", stays.
-//
-// When a tab stands for four spaces, six spaces become a tab and two spaces:
-// that is how alignment below an indentation is written.
 func (t *shift) apply(x string) (string, bool) {
 	if t.num == 0 {
 		rest, ok := strings.CutPrefix(x, t.cut)

@@ -24,9 +24,6 @@ func byView(k document.ViewKind) func(*query) Finding {
 // locateLoose looks for search in a view that sets indentation and Unicode
 // punctuation aside, and for the looser views blank lines or comments too.
 // What was in fact set aside decides the strategy's name.
-//
-// The three views that it is called with see ever fewer lines: all of them,
-// all but the blank ones, and all but blank lines and comments.
 func locateLoose(d *document.Document, k document.ViewKind, search, replace []string) Finding {
 	v := d.View(k)
 	hits, kept := v.Find(search, document.Most)

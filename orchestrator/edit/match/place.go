@@ -99,9 +99,6 @@ func widenGroups(p Place, before, after int) []group {
 
 // trimOuter removes up to before blank lines at the start and after at the
 // end: those that SEARCH had there and that were set aside.
-//
-// If SEARCH lost one blank line at its start and REPLACE has two there, one
-// of them is new and stays.
 func trimOuter(lines []string, before, after int) []string {
 	for before > 0 && len(lines) > 0 && lex.Blank(lines[0]) {
 		lines, before = lines[1:], before-1

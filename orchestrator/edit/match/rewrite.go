@@ -11,8 +11,6 @@ import (
 
 // A Splice replaces the lines [lo, hi) of the file by text, which is whole
 // lines with their ends, or empty.
-//
-// An insertion has lo == hi, a removal has no text.
 type Splice struct {
 	Lo, Hi int
 	Text   string
@@ -149,8 +147,6 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 // severed reports whether lines that come or go in place of lines [lo, hi)
 // would do so between a comment and the blank line that SEARCH has there: it
 // leaves the comment out, and on which side of it they belong cannot be told.
-//
-// What merely looks like a comment counts here as one.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
 		return i >= 0 && i < r.d.Len() && (r.d.IsComment(i) || r.d.Lang.Comment(r.d.Line(i)))
@@ -199,8 +195,6 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 // text returns lines [j0, j1) of REPLACE as the file would have them in
 // place of its lines [lo, hi). When as many lines come as go, each takes the
 // place of one, and with equal indentation in the block also that in the file.
-//
-// tails, when there are any, are the comments that the lines keep.
 func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
 	var b strings.Builder
 	end := r.d.EndNear(lo, hi)

@@ -208,9 +208,6 @@ func precededBy(text, want string) (start int, ok bool) {
 // reflowGroups pairs the lines of search, of which line i ends before token
 // ends[i], with the lines of the file from token h on: a group closes
 // wherever both have a line end.
-//
-// For SEARCH "f(a,\nb)\nc" and the file's "f(a, b)\nc" the groups are two
-// lines for one, then one for one.
 func reflowGroups(w *document.WordView, h int, ends []int) []group {
 	var groups []group
 	s0, f0, t0 := 0, w.Line(h), 0

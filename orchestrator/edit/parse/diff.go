@@ -175,9 +175,6 @@ func (p *diffParser) header(l string) error {
 }
 
 // mode takes a file mode after the change.
-//
-// Of its bits only the execute bit is read: "100755" sets it and "100644" takes
-// it away. Git keeps no other.
 func (p *diffParser) mode(v string) error {
 	exec := strings.HasSuffix(v, "755")
 	p.f.exec = &exec
@@ -285,8 +282,6 @@ func (p *diffParser) hunk(l string) error {
 //
 // "\ No newline at end of file" speaks of the line before it: a removed line
 // belongs to the old file, an added one to the new, a context line to both.
-//
-// The lines " a", "-b" and "+c" make SEARCH "a", "b" and REPLACE "a", "c".
 func (op *Operation) take(s string, last byte) {
 	switch s[0] {
 	case ' ':
@@ -336,8 +331,6 @@ var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 // though more marked lines follow: the line may be context that lost its space,
 // and to stop there would drop the rest. Where the header promises more lines
 // they may even be those of a file's name.
-//
-// Of " a", "-b", "c", "+d" only the removal of b would be applied, and d lost.
 //
 // A dash or plus, one space and a word is an item of a list in the prose: as a
 // line of a hunk it would stand for text that is indented by one space.
@@ -422,8 +415,6 @@ func (p *diffParser) emit(op *Operation) {
 }
 
 // created makes a new file of the hunks, which may only add.
-//
-// A diff without hunks creates an empty file.
 func (p *diffParser) created(name string) error {
 	op := &Operation{Kind: OpCreate, Path: name, Exec: p.f.exec}
 	var lines []string

@@ -187,9 +187,6 @@ func (item jsonItem) aim(path string) string {
 
 // item translates one object: it finds the form, checks that all of its
 // fields are there and no other, and lets the form make the operation.
-//
-// The fields are looked through in order of their names, so that of several
-// faults the same one is always told.
 func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	name, known := item.form()
 	form, ok := jsonForms[name]

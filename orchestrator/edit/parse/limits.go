@@ -15,8 +15,6 @@ const (
 )
 
 // TooMany refuses a response of n operations.
-//
-// None of them is applied: the first few of many are a part of a change.
 func TooMany(n int) problem.Problem {
 	return problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
 }

@@ -117,8 +117,6 @@ func Unfence(lines []string) ([]string, bool) {
 }
 
 // JoinLines makes a text of lines, each ended by a newline.
-//
-// No lines are the empty text; one empty line is "\n".
 func JoinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""

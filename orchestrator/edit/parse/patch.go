@@ -126,9 +126,6 @@ func (p *patchParser) add(path string) error {
 }
 
 // update reads the chunks of a file, and its new name before them.
-//
-// The chunks name the file by its path before the patch, as hunks do beside
-// the rename of a diff.
 func (p *patchParser) update(path string) error {
 	first := len(p.ops)
 	p.i++

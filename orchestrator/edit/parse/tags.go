@@ -313,8 +313,6 @@ func (p *tagParser) create(name string, kind OpKind) error {
 //
 // Text in it other than the path may be the content that the author means to
 // see gone, or of a file that was to be created: it is refused.
-//
-// <DELETE_FILE path="x"/> and <DELETE_FILE>x</DELETE_FILE> both remove x.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &Operation{Kind: OpDelete, Path: attrPath(t.attrs)}

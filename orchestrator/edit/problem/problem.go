@@ -111,9 +111,6 @@ func (r *Refusal) rest() string {
 
 // text renders one problem: block, file, reason, the nearest lines and what
 // differs in them, advice. In short it leaves the lines out.
-//
-// "\nblock 2, a.py: not found: SEARCH text not found in the file" comes first,
-// then the lines and differences as they are, then the advice behind an arrow.
 func (p Problem) text(whole bool) string {
 	var b strings.Builder
 	switch {
@@ -211,8 +208,6 @@ func Clip(s string, n int) string {
 }
 
 // Quote shows a line with its space visible.
-//
-// It is for a sentence, hence quotation marks and escapes: a tab reads \t.
 func Quote(s string) string {
 	if len(s) > 100 {
 		s = Clip(s, 100) + "…"
