@@ -20,6 +20,7 @@
 //	orchestrator/edit/problem     what is wrong with a block, and the refusal that says so
 //	orchestrator/edit/lex         lines, tokens, comments and strings of each language
 //	orchestrator/edit/document    one file in lines, and where lines stand in it
+//	orchestrator/edit/align       which elements of two sequences are the same, as in a diff
 //	orchestrator/edit/parse       the forms of a response, read into operations
 //	orchestrator/edit/match       the one place that a block means, and its rewriting
 //	orchestrator/edit/explain     why a block has no one place, and what to send instead

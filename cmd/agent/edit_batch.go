@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -187,7 +186,7 @@ func (q batchQuestion) apply(blocks []edit.Block) batchAnswer {
 		}
 		return a
 	}
-	a.strategy = loosest(applied)
+	a.strategy = edit.Loosest(applied)
 	return a
 }
 
@@ -262,28 +261,4 @@ func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
 		after = c.After
 	}
 	return after, applied, nil
-}
-
-// trust lists the strategies, the surest first, in the order of package
-// edit.
-var trust = []match.Strategy{
-	match.Creation, match.Deletion, match.Renaming, match.ModeBits, match.Content, match.Hunk,
-	match.Exact, match.Stripped, match.Normalised, match.Indentation, match.Robust, match.Chained,
-}
-
-// loosest is the strategy among those of applied that asks for the most
-// trust, "" for none. One that is not in the list counts as looser than all.
-func loosest(applied []edit.Applied) match.Strategy {
-	var worst match.Strategy
-	at := -1
-	for _, a := range applied {
-		rank := slices.Index(trust, a.Strategy)
-		if rank < 0 {
-			rank = len(trust)
-		}
-		if rank > at {
-			worst, at = a.Strategy, rank
-		}
-	}
-	return worst
 }

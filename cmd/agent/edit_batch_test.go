@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"agent/cmd/agent/internal/term"
-	"agent/orchestrator/edit"
-	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 )
 
@@ -149,28 +147,5 @@ func TestALineThatIsNotUTF8IsNotGuessedAt(t *testing.T) {
 	got := batch(t, strings.NewReader("{\"id\":1,\"path\":\"a\",\"before\":\"\xff x\\n\",\"blocks\":[[\"x\",\"y\"]]}\n"))
 	if len(got) != 1 || got[0].OK || got[0].Kind != "parse" {
 		t.Errorf("it is answered by %+v", got)
-	}
-}
-
-func TestTheLoosestStrategyIsNamed(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		in   []match.Strategy
-		want match.Strategy
-	}{
-		{nil, ""},
-		{[]match.Strategy{match.Exact}, match.Exact},
-		{[]match.Strategy{match.Exact, match.Indentation, match.Stripped}, match.Indentation},
-		{[]match.Strategy{match.Creation, match.Exact}, match.Exact},
-		{[]match.Strategy{match.Robust, match.Normalised}, match.Robust},
-		{[]match.Strategy{match.Robust, "quite new", match.Exact}, "quite new"},
-	} {
-		var applied []edit.Applied
-		for _, s := range c.in {
-			applied = append(applied, edit.Applied{Strategy: s})
-		}
-		if got := loosest(applied); got != c.want {
-			t.Errorf("of %q the loosest is %q, want %q", c.in, got, c.want)
-		}
 	}
 }

@@ -96,8 +96,7 @@ func (e *editing) show() error {
 // eye.
 func (e *editing) trust(pal term.Palette, s match.Strategy) string {
 	// Colour is an aid only: the word is there in any case.
-	switch s {
-	case match.Stripped, match.Normalised, match.Indentation, match.Robust:
+	if !s.Verbatim() {
 		return pal.Warn(string(s))
 	}
 	return string(s)

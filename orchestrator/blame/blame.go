@@ -10,7 +10,7 @@ package blame
 import (
 	"strings"
 
-	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/align"
 )
 
 // A Version is one state of a file.
@@ -64,7 +64,7 @@ func Origins(versions []Version) []int {
 // inherit gives the lines that repeat those of an earlier version their
 // origins.
 func inherit(origins []int, lines, earlier []string, known []int) {
-	for j, k := range match.Align(earlier, lines) {
+	for j, k := range align.Lines(earlier, lines) {
 		if k >= 0 {
 			origins[j] = known[k]
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/orchestrator/edit/match"
+	"agent/orchestrator/edit/align"
 )
 
 // A Clash is a place where two changes of one text touch. First and Last are
@@ -72,9 +72,9 @@ func (h hunk) same(o hunk) bool {
 }
 
 // hunks returns what makes lines of base, in order.
-// Which lines are the same is as edit.Align pairs them: for each of lines the index in base, or -1.
+// Which lines are the same is as align.Lines pairs them: for each of lines the index in base, or -1.
 func hunks(base, lines []string) (list []hunk) {
-	pairs := append(match.Align(base, lines), len(base)) // the ends of both are a pair too
+	pairs := append(align.Lines(base, lines), len(base)) // the ends of both are a pair too
 	first, at := 0, 0
 	for j, i := range pairs {
 		if i < 0 {

@@ -41,9 +41,9 @@ func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
 		}
 		w := document.NewWork()
 		w.Open(len(c.Before))
-		all := w.Left
+		all := left(*w)
 		editFile(c.Path, []byte(c.Before), ops, w)
-		if share := float64(all-w.Left) / float64(all); share > most {
+		if share := float64(all-left(*w)) / float64(all); share > most {
 			most, dearest = share, c.ID
 		}
 		n++

@@ -3,6 +3,7 @@ package edit
 import (
 	"fmt"
 	"math/rand/v2"
+	"sort"
 	"strings"
 	"testing"
 
@@ -57,15 +58,26 @@ func TestWorkIsBounded(t *testing.T) {
 	} {
 		w := document.NewWork()
 		w.Open(len(c.file))
-		all := w.Left
+		all := left(*w)
 		_, _, problems := editFile("a.py", []byte(c.file), blocksOf(c.n, c.search, c.replace), w)
-		if used := all - w.Left; used > all+16*len(c.file) {
+		if used := all - left(*w); used > all+16*len(c.file) {
 			t.Errorf("%s: %d is compared, of %d allowed", name, used, all)
 		}
-		if spent := len(problems) == 1 && problems[0].Reason == overworked("a.py")[0].Reason; spent != c.spent {
+		if spent := len(problems) == 1 && problems[0].Reason == tooMuchWork("a.py")[0].Reason; spent != c.spent {
 			t.Errorf("%s: refused for its work is %v, want %v: %.200v", name, spent, c.spent, problems)
 		}
 	}
+}
+
+// left returns what may still be compared, negative when more was.
+func left(w document.Work) int {
+	const most = 1 << 40
+	w.Add(-most)
+	return sort.Search(2*most, func(n int) bool {
+		c := w
+		c.Add(n + 1)
+		return c.Spent()
+	}) - most
 }
 
 // many returns n lines that each name their number.
@@ -104,38 +116,23 @@ func TestAThinFile(t *testing.T) {
 			t.Errorf("%q: %.300v, ends in %q", c.search, err, after[max(0, len(after)-30):])
 		}
 	}
-	d := document.New("a.py", []byte(file))
-	for k := document.Whole; k < document.ViewKinds; k++ {
-		if d.View(k).Find([]string{"1", "2"}, document.Most); d.View(k).Keys != nil {
-			t.Errorf("view %d is built", k)
-		}
-	}
 }
 
-// Crowded is what has both many lines and short ones.
-func TestCrowded(t *testing.T) {
+// What is crowded is refused before it is indexed.
+func TestCrowdedInputIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		lines, size int
-		want        bool
-	}{
-		{lex.LightLines, lex.LightLines, false},
-		{lex.LightLines + 1, lex.LightLines + 1, true},
-		{2 * lex.LightLines, 2*lex.LightLines*lex.LightLine - 1, true},
-		{2 * lex.LightLines, 2 * lex.LightLines * lex.LightLine, false},
-	} {
-		if got := lex.Crowded(c.lines, c.size); got != c.want {
-			t.Errorf("%d lines of %d bytes: %v", c.lines, c.size, got)
-		}
+	const lines = 50_000
+	if !lex.Crowded(lines, lines) {
+		t.Fatalf("%d lines of a byte are not crowded", lines)
 	}
-	short := strings.Repeat("\n", lex.LightLines+2)
+	short := strings.Repeat("\n", lines)
 	_, _, err := ApplyBlocks("a.py", []byte("x\n"), []Block{{Search: "x\n", Replace: short}})
 	if err == nil || !strings.Contains(err.Error(), "send the change in several responses") {
 		t.Errorf("blocks: %v", err)
 	}
 	for _, response := range []string{
 		"<CREATE_FILE path='a'>" + short + "</CREATE_FILE>",
-		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lex.LightLines+2) + `"}`,
+		`{"path":"a","old":"x","new":"` + strings.Repeat(`\n`, lines) + `"}`,
 	} {
 		if _, err := parse.Parse([]byte(response)); err == nil || !strings.Contains(err.Error(), " bytes on average") {
 			t.Errorf("response: %.200v", err)

@@ -28,7 +28,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 	var applied []Applied
 	done, before := slices.Clone(found), match.Sorted(found)
 	for range maxRounds {
-		d.Shed()
+		d.FreeIndexes()
 		next := document.New(d.Path, text)
 		next.Work = d.Work
 		var now []*match.Match
@@ -40,7 +40,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 				later = append(later, op)
 			}
 			if d.Work.Spent() {
-				return nil, nil, overworked(d.Path)
+				return nil, nil, tooMuchWork(d.Path)
 			}
 		}
 		if p := overlaps(next, now); len(p) > 0 {
@@ -63,13 +63,13 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 // preferChained leaves for chain the blocks that only some strategy with
 // something set aside found in the original, at one place or several, when they
 // stand to the letter in what the blocks before them make of it. Where they
-// stand there twice, chain refuses them: the original is not meant then either.
+// are there twice, chain refuses them: the original is not meant then either.
 //
 // A block that wraps lines in a condition and one that then changes a wrapped
 // line are the usual case: but for its indentation the line is in the original too.
 func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
-	strict := slices.DeleteFunc(slices.Clone(found), loosely)
-	if d.Thin || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
+	strict := slices.DeleteFunc(slices.Clone(found), func(m *match.Match) bool { return !m.Places[0].Strategy.Strict() })
+	if d.Unindexed || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
 		return found, missing, problems
 	}
 	var next *document.Document
@@ -78,7 +78,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 			break
 		}
 		matched := func(m *match.Match) bool { return m.Op == op }
-		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || standsStrictly(d, op) {
+		if op.Hunk != nil || slices.ContainsFunc(strict, matched) || slices.Contains(missing, op) || foundStrictly(d, op) {
 			continue
 		}
 		if next == nil {
@@ -86,7 +86,7 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 			next.Work = d.Work
 		}
 		earlier := slices.ContainsFunc(strict, func(m *match.Match) bool { return m.Op.Block < op.Block })
-		if earlier && standsStrictly(next, op) {
+		if earlier && foundStrictly(next, op) {
 			found = slices.DeleteFunc(found, matched)
 			problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Block == op.Block })
 			missing = append(missing, op)
@@ -95,15 +95,9 @@ func preferChained(d *document.Document, ops []*parse.Operation, found []*match.
 	return found, missing, problems
 }
 
-// loosely reports whether something more than space had to be set aside.
-func loosely(m *match.Match) bool {
-	s := m.Places[0].Strategy
-	return s != match.Exact && s != match.Stripped
-}
-
-// standsStrictly reports whether SEARCH stands in the document to the letter, at any number of places.
-func standsStrictly(d *document.Document, op *parse.Operation) bool {
-	f, _ := match.LocateStrict(d, op.Search, op.Replace)
+// foundStrictly reports whether SEARCH is in the document to the letter, at any number of places.
+func foundStrictly(d *document.Document, op *parse.Operation) bool {
+	f := match.LocateStrict(d, op.Search, op.Replace)
 	return len(f.Places)+len(f.Ambiguous) > 0
 }
 
@@ -117,7 +111,7 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match.Ma
 	if op.Every || !slices.ContainsFunc(done, func(m *match.Match) bool { return m.Op.Block < op.Block }) {
 		return nil
 	}
-	f, _ := match.LocateStrict(next, op.Search, op.Replace)
+	f := match.LocateStrict(next, op.Search, op.Replace)
 	if len(f.Places) != 1 {
 		return nil
 	}
@@ -133,9 +127,6 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match.Ma
 // originalLine returns the line of the original, from 1, that line at, from
 // 0, of the result came from, or the one at which it was put in. splices are
 // those that made the result, in order.
-//
-// It is for the report alone. Positions that the splices do not touch are
-// exact; a line that was put in has the line it was put at.
 func originalLine(d *document.Document, splices []match.Splice, at int) int {
 	shift := 0
 	for _, s := range splices {

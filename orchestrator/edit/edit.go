@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 
 	"agent/orchestrator/edit/match"
@@ -75,4 +76,13 @@ type Applied struct {
 	Strategy match.Strategy `json:"strategy"`
 	Line     int            `json:"line"`           // first line replaced, from 1, in the file before
 	Kept     []string       `json:"kept,omitempty"` // imports that the block dropped and that were put back, since the file still uses them
+}
+
+// Loosest returns the strategy among those of applied that asks for the most
+// trust, "" for none. One that is not known asks for more than all others.
+func Loosest(applied []Applied) match.Strategy {
+	if len(applied) == 0 {
+		return ""
+	}
+	return slices.MinFunc(applied, func(a, b Applied) int { return a.Strategy.Trust() - b.Strategy.Trust() }).Strategy
 }

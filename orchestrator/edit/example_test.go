@@ -55,11 +55,11 @@ func ExampleRefusal() {
 	}
 	// Output:
 	// nothing was applied
-	// block 1, shop/stock.py: stale: SEARCH stands nowhere in the file; nearest lines 2 to 3
+	// block 1, shop/stock.py: stale: SEARCH text not found in the file; nearest lines 2 to 3
 	//      2 |     total = 0
 	//      3 |     return total
 	//   your line 1:     total = 1
 	//        line 2:     total = 0
 	//                yours has `1`, the file `0`
-	//   → send SEARCH as lines 2 to 3 stand in the file
+	//   → copy lines 2 to 3 exactly into SEARCH
 }

@@ -37,7 +37,7 @@ func TestRefusalsReadAsAWhole(t *testing.T) {
 	for _, c := range []struct{ name, response, want string }{
 		{"one of two is stale", tagged("shop/stock.py", "import math", "import cmath") +
 			tagged("shop/stock.py", "    total = 0\n    for item in items:\n        total -= item.count\n    return total", "    return 0"), `
-block 2, shop/stock.py: stale: SEARCH stands nowhere in the file; nearest lines 5 to 8
+block 2, shop/stock.py: stale: SEARCH text not found in the file; nearest lines 5 to 8
      5 |     total = 0
      6 |     for item in items:
      7 |         total += item.count
@@ -45,10 +45,10 @@ block 2, shop/stock.py: stale: SEARCH stands nowhere in the file; nearest lines 
   your line 3:         total -= item.count
        line 7:         total += item.count
                yours has ` + "`-=`, the file `+=`" + `
-  → send SEARCH as lines 5 to 8 stand in the file
+  → copy lines 5 to 8 exactly into SEARCH
 block 1 matches as sent and would apply: repeat it unchanged with the corrected ones`},
 		{"applied already", tagged("shop/stock.py", "    total = 1\n", "    total = 0\n    for item in items:"), `
-block 1, shop/stock.py: already applied: REPLACE stands already at line 5: this change has been made
+block 1, shop/stock.py: already applied at line 5
      5 |     total = 0
      6 |     for item in items:
   → leave this block out
@@ -77,7 +77,7 @@ noop: the response changes nothing
 block 3, shop/stock.py: overlap: it touches lines that block 2 changes
      1 | import first_of_all
   → send blocks 2 and 3 as one block, with line 1 above as SEARCH
-block 4, shop/stock.py: not found: SEARCH stands nowhere in the file
+block 4, shop/stock.py: not found: SEARCH text not found in the file
   → read the file and copy the lines to replace from it, or leave this block out
 block 1 matches as sent and would apply: repeat it unchanged with the corrected ones`},
 	} {
@@ -95,12 +95,12 @@ func TestAmbiguousPlacesAreCountedAndShown(t *testing.T) {
 			fmt.Fprintf(&b, "def f_%d():\n    pass\n    x = 1\n\n\n\n\n\n", i)
 		}
 		got := refused(t, tree{"a.py": b.String()}, tagged("a.py", "    x = 1", "    x = 2"))
-		want := fmt.Sprintf("SEARCH stands at %d places, lines 3, 11", n)
+		want := fmt.Sprintf("SEARCH matches at %d places, lines 3, 11", n)
 		switch {
 		case n == 2:
-			want = "SEARCH stands at 2 places, lines 3 and 11\n"
+			want = "SEARCH matches at 2 places, lines 3 and 11\n"
 		case n >= document.Most:
-			want = "SEARCH stands at 5 or more places, lines 3, 11, 19, 27 and 35\n"
+			want = "SEARCH matches at 5 or more places, lines 3, 11, 19, 27 and 35\n"
 		}
 		if !strings.Contains(got, want) {
 			t.Errorf("%d places: %q is not in\n%s", n, want, got)

@@ -24,7 +24,7 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 		var kept []string
 		after, kept = guard.KeepImports(s.path, string(s.before), after)
 		for i := range applied {
-			if applied[i].Block == dropper(ops, kept) {
+			if applied[i].Block == blockThatDropped(ops, kept) {
 				applied[i].Kept = kept
 			}
 		}
@@ -48,9 +48,9 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 	return []byte(after)
 }
 
-// dropper returns the block that named the first of the kept imports, else the
+// blockThatDropped returns the block that named the first of the kept imports, else the
 // first of all; 0 when nothing was kept.
-func dropper(ops []*parse.Operation, kept []string) int {
+func blockThatDropped(ops []*parse.Operation, kept []string) int {
 	if len(kept) == 0 {
 		return 0
 	}

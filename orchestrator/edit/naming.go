@@ -72,8 +72,6 @@ func (p *planner) settle(op *parse.Operation) {
 
 // has reports whether the workspace holds the file.
 // An error of reading counts as no here; add meets it again and tells it.
-//
-// A file is asked for once, however many blocks name it: to read it may cost a copy.
 func (p *planner) has(name string) bool {
 	there, known := p.there[name]
 	if !known {
@@ -123,7 +121,7 @@ func (p *planner) guess(ops []*parse.Operation) error {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		if p.work.Open(len(text)); p.work.Spent() {
-			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and to find the one that is meant takes more comparing than is done", "name the file by its path")
+			return p.unnamed(ops, problem.KindNotFound, "the blocks name no file, and finding it takes more comparisons than one response may use", "name the file by its path")
 		}
 		if !p.mayHold(text, longest) {
 			continue

@@ -46,12 +46,12 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 	}
 	d := document.New(path, before)
 	d.Work = w
-	d.Busy = len(ops) > document.ManyBlocks && !d.Thin
+	d.PreferIndex = len(ops) > document.ManyBlocks && !d.Unindexed
 	ops = match.AssignEqualBlocks(d, ops)
 	found, missing, problems := matchAll(d, ops)
 	found, missing, problems = preferChained(d, ops, found, missing, problems)
 	if d.Work.Spent() {
-		return nil, nil, overworked(path)
+		return nil, nil, tooMuchWork(path)
 	}
 	problems = append(problems, overlaps(d, found)...)
 	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
@@ -124,7 +124,7 @@ func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem
 		if err != nil {
 			return nil, &problem.Problem{
 				Block: op.Block, Path: d.Path, Kind: problem.KindRefused, Reason: err.Error(), Lines: []int{p.Lo + 1},
-				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "send SEARCH as the lines stand in the file, with their indentation and comments",
+				Nearest: explain.Excerpt(d, p.Lo, p.Hi), Advice: "copy the lines exactly into SEARCH, with their indentation and comments",
 			}
 		}
 		m.Splices = append(m.Splices, s...)
@@ -153,8 +153,6 @@ func report(path string, found []*match.Match) []Applied {
 // insert lines inside that range. B says that those lines follow one another
 // and, where it repeats them, that they stay. Two insertions before one line
 // have no order.
-//
-// The work is linear in the lines that the blocks cover.
 func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
@@ -207,13 +205,10 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	return out
 }
 
-// overworked refuses the blocks for a file that would have too much compared.
-//
-// It is a problem of them all: which of them is to blame nobody can say, and
-// those that were not looked at are not sound.
-func overworked(path string) []problem.Problem {
+// tooMuchWork refuses the blocks for a file that would have too much compared.
+func tooMuchWork(path string) []problem.Problem {
 	return []problem.Problem{{
-		Path: path, Kind: problem.KindRefused, Reason: "to find the blocks takes more comparing than is done for one response: too many of their lines stand too often",
-		Advice: "send fewer and smaller blocks at a time, each with a line that stands seldom in the file",
+		Path: path, Kind: problem.KindRefused, Reason: "finding the blocks takes more comparisons than one response may use: too many of their lines occur too often",
+		Advice: "send fewer and smaller blocks at a time, each with a line that is rare in the file",
 	}}
 }

@@ -61,7 +61,7 @@ func newPlanner(files Files, target string) *planner {
 // run plans all operations. The changeset is complete or the error is set.
 //
 // First every operation gets its file, then all that is asked of one file is
-// gathered, and only then is a file changed: a block may stand before the
+// gathered, and only then is a file changed: a block may be before the
 // rename or the deletion that it goes with or contradicts. What concerns
 // several files is looked at last, when all changes are known.
 func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, error) {
@@ -100,8 +100,6 @@ func (p *planner) fault(block int, path, kind, reason, advice string) {
 }
 
 // add files one operation under the file that it means.
-//
-// The content is read once a file, and only for files that are named.
 func (p *planner) add(op *parse.Operation) error {
 	key := op.Path
 	if op.Kind == parse.OpRename {
@@ -153,8 +151,6 @@ func edits(k parse.OpKind) bool {
 // resolve gives an operation the meaning that depends on what the file is:
 // absent, empty, or with lines at its ends. It empties the path of one that
 // it refuses.
-//
-// No parser can do this, since it sees the response and not the workspace.
 func (p *planner) resolve(s *fileState, op *parse.Operation) {
 	switch op.Kind {
 	case parse.OpEdit:
@@ -178,7 +174,7 @@ func (p *planner) write(s *fileState, op *parse.Operation) {
 	op.Kind = parse.OpCreate
 	if s.exists {
 		op.Kind = parse.OpWhole
-	} else if names := p.alike(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
+	} else if names := p.similarNames(s.path); len(names) > 0 && !strings.Contains(s.path, "/") {
 		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", "did you mean "+strings.Join(names, " or ")+"? To create this one, send CREATE_FILE with its whole content")
 		op.Path = ""
 	}
@@ -191,9 +187,6 @@ const maxEdge = 1000
 // edge turns lines for an end of the file into an edit of the line there:
 // its number says which of several equal lines is meant. In a file without
 // any text there is no such line, and the lines are its content.
-//
-// For a file "a", "" the block that appends "c" becomes SEARCH "a", "" and
-// REPLACE "a", "", "c": blank lines at the end are kept, and c comes after them.
 func (p *planner) edge(s *fileState, op *parse.Operation) {
 	d, lo, hi := s.content()
 	from, to, before := hi-1, d.Len(), op.Kind == parse.OpPrepend
@@ -204,7 +197,7 @@ func (p *planner) edge(s *fileState, op *parse.Operation) {
 		from, to = 0, lo+1
 	}
 	if to-from > maxEdge {
-		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines that stand at that place")
+		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("%d lines of the file there are blank, more than are repeated to put lines behind them", to-from-1), "send SEARCH, or the hunk's context, with lines from that place")
 		op.Path = ""
 		return
 	}
@@ -239,7 +232,7 @@ func (s *fileState) content() (d *document.Document, lo, hi int) {
 // fillWhole turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
 //
-// An empty SEARCH in a file with lines has no such meaning: it stands between
+// An empty SEARCH in a file with lines has no such meaning: it is between
 // any two of them, and is refused when the block is matched.
 func fillWhole(op *parse.Operation, exists bool) {
 	op.Kind = parse.OpCreate
@@ -254,7 +247,7 @@ func fillWhole(op *parse.Operation, exists bool) {
 
 // clash notes operations on one file that exclude each other.
 //
-// Edits may stand beside edits, a rename and a change of mode. Creating,
+// Edits may be beside edits, a rename and a change of mode. Creating,
 // replacing or removing a file settles all of it, so that any second
 // operation contradicts it or comes too late.
 func (p *planner) clash(s *fileState, op *parse.Operation) bool {
@@ -289,13 +282,13 @@ func (p *planner) clash(s *fileState, op *parse.Operation) bool {
 func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	if op.Kind == parse.OpCreate {
 		if s.exists {
-			p.fault(op.Block, s.path, problem.KindExists, "the file is there already", "send an edit of it, or choose another path")
+			p.fault(op.Block, s.path, problem.KindExists, "the file already exists", "send an edit of it, or choose another path")
 		}
 		return s.exists
 	}
 	if !s.exists {
 		advice := "name a file of the workspace; to create this one, send CREATE_FILE with its whole content"
-		if names := p.alike(s.path); len(names) > 0 {
+		if names := p.similarNames(s.path); len(names) > 0 {
 			advice = "did you mean " + strings.Join(names, " or ") + "?"
 		}
 		p.fault(op.Block, s.path, problem.KindNotFound, "there is no such file", advice)
@@ -303,19 +296,16 @@ func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	return !s.exists
 }
 
-// alike returns up to three files with the same base name, whatever the case:
+// similarNames returns up to three files with the same base name, whatever the case:
 // those that a wrong path most often stands for.
-//
-// For "stock.py" and for "src/Stock.py" shop/stock.py is one: a folder that
-// was forgotten or invented leaves the name itself right.
-func (p *planner) alike(name string) []string {
-	all := p.namesakes(name)
+func (p *planner) similarNames(name string) []string {
+	all := p.sameBaseName(name)
 	return all[:min(len(all), 3)]
 }
 
-// namesakes returns the files with the base name of name, whatever the case
+// sameBaseName returns the files with the base name of name, whatever the case
 // of its letters. The files are sorted by it at the first call only.
-func (p *planner) namesakes(name string) []string {
+func (p *planner) sameBaseName(name string) []string {
 	base := func(f string) string { return strings.ToLower(path.Base(f)) }
 	if p.bases == nil {
 		p.bases = map[string][]string{}
@@ -430,15 +420,11 @@ func bits(exec bool) fs.FileMode {
 	return 0o644
 }
 
-// checkTree notes new files that would stand where a folder is, below a file,
+// checkTree notes new files that would be where a folder is, below a file,
 // or where another new file is.
 //
 // Such a changeset could not be written to a disk, and on the way to finding
 // out it might be written in part.
-//
-// With lib/c.py in the workspace, a new file "lib" is refused, and so is a new
-// "lib/c.py/d". That a file of that place is removed by the same response
-// changes nothing: the order of the two would decide whether it works.
 func (p *planner) checkTree(changes []workspace.Change) {
 	taken, made := p.files.Paths(), map[string]bool{}
 	for _, c := range changes {
@@ -458,7 +444,7 @@ func (p *planner) checkTree(changes []workspace.Change) {
 		}
 		if c.Op == workspace.Rename {
 			if _, err := p.files.Read(c.Path); err == nil {
-				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file is there already", "choose another path, or delete it first")
+				p.fault(p.blockOf(c), c.Path, problem.KindExists, "the file already exists", "choose another path, or delete it first")
 			}
 		}
 		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {

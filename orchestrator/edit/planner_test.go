@@ -94,7 +94,7 @@ func TestWhatStandsInTheWayIsNotClearedByTheResponse(t *testing.T) {
 		{"a folder emptied", removeC + create("lib"), "path 2 this path is a folder"},
 		{"a file made a folder", removeA + create("a.py/b"), "path 2 a.py is a file, not a folder"},
 		{"a file removed and made again", removeA + create("a.py"), "overlap 2 block 1 already creates, replaces or removes this file"},
-		{"a rename onto a removed file", removeA + "<RENAME_FILE from=\"lib/c.py\" to=\"a.py\"/>", "exists 2 the file is there already"},
+		{"a rename onto a removed file", removeA + "<RENAME_FILE from=\"lib/c.py\" to=\"a.py\"/>", "exists 2 the file already exists"},
 		{"a file made twice", create("n") + create("n"), "overlap 2 block 1 already creates, replaces or removes this file"},
 		{"a name that begins like a folder's", create("li") + create("lib.py"), "create li \"n\\n\"\ncreate lib.py \"n\\n\""},
 	} {
@@ -190,7 +190,7 @@ func TestAGuessThatDoesNotFitIsTold(t *testing.T) {
 	w := tree{"a.py": "def only_here():\n    return 1\n", "b.py": "shared = 1\nb = 1\n", "c.py": "shared = 1\nc = 1\n"}
 	none := "the block names no file, and no file holds all the blocks that name none"
 	for _, c := range []struct{ name, response, want string }{
-		{"one that is almost it", tagged("", "def only_here():\n    return 2", "x"), "stale 1 SEARCH stands nowhere in the file; nearest lines 1 to 2"},
+		{"one that is almost it", tagged("", "def only_here():\n    return 2", "x"), "stale 1 SEARCH text not found in the file; nearest lines 1 to 2"},
 		{"two that are almost it", tagged("", "shared = 1\nd = 1", "x"), "not_found 1 " + none},
 		{"two that are it", tagged("", "shared = 1", "x"), "ambiguous 1 the block names no file, and 2 files would do: b.py, c.py"},
 		{"two blocks that only one file has", tagged("", "shared = 1", "x = 1") + tagged("", "c = 1", "y = 1"), `modify c.py "x = 1\ny = 1\n"`},

@@ -34,7 +34,7 @@ func (p *planner) pathFromProse(op *parse.Operation) (reason string) {
 	if op.Path == "" {
 		return ""
 	}
-	for _, name := range p.spoken(op) {
+	for _, name := range p.filesMentioned(op) {
 		text, err := p.files.Read(name)
 		if err != nil || !p.mayHold(text, longestLines([]*parse.Operation{op})) {
 			continue
@@ -46,14 +46,14 @@ func (p *planner) pathFromProse(op *parse.Operation) (reason string) {
 	return ""
 }
 
-// spoken lists the files that a word of the text above op names, by path or
+// filesMentioned lists the files that a word of the text above op names, by path or
 // by base name. A word that can mean the file which op has names no other.
-func (p *planner) spoken(op *parse.Operation) []string {
+func (p *planner) filesMentioned(op *parse.Operation) []string {
 	own := strings.TrimPrefix(op.Path, "./")
 	var out []string
 	for _, w := range strings.FieldsFunc(op.Above, func(r rune) bool { return strings.ContainsRune(" \t\r\n`*:,;()[]<>\"'", r) }) {
 		w = strings.TrimPrefix(strings.TrimRight(w, "."), "./")
-		names := slices.DeleteFunc(slices.Clone(p.namesakes(w)), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
+		names := slices.DeleteFunc(slices.Clone(p.sameBaseName(w)), func(f string) bool { return f != w && !strings.HasSuffix(f, "/"+w) })
 		if len(names) > 0 && !slices.Contains(names, own) && !slices.Contains(out, names[0]) {
 			out = append(out, names...)
 		}

@@ -45,7 +45,7 @@ type told struct {
 }
 
 var (
-	toldHead  = regexp.MustCompile(`^(?:block (\d+)(?:, (?:\S+))?: |\S+: )?(parse|truncated|not found|ambiguous|stale|already applied|noop|overlap|path|exists|refused): (.*)$`)
+	toldHead  = regexp.MustCompile(`^(?:block (\d+)(?:, (?:\S+))?: |\S+: )?(parse|truncated|not found|ambiguous|stale|already applied|noop|overlap|path|exists|refused):? (.*)$`)
 	toldLine  = regexp.MustCompile(`^ {0,5}(\d+) [|:] (.*)$`)
 	toldPlace = regexp.MustCompile(`^  lines? (\d+)(?: to (\d+))?(?:, told apart by (?:lines? (\d+)(?: to (\d+))?|its space)|(, not told apart by the lines around))?:$`)
 )

@@ -15,7 +15,7 @@ var sentences = []struct {
 	says *regexp.Regexp
 	do   func(r *reader, p *told, m []string) error
 }{
-	{regexp.MustCompile(`^(?:write REPLACE as whole lines too; )?(read the file, then )?send (?:SEARCH|the hunk's old lines) as lines? (\d+)(?: to (\d+))? stands? (?:in the file|there)(, in a unified diff with their true line number)?(?:; (begin|end) (?:REPLACE|its new lines) with lines? (\d+)(?: to (\d+))?)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).copyLines},
+	{regexp.MustCompile(`^(?:write REPLACE as whole lines too; )?(read the file, then )?copy lines? (\d+)(?: to (\d+))? exactly into (?:SEARCH|the hunk's old lines)(, in a unified diff with their true line number)?(?:; (begin|end) (?:REPLACE|its new lines) with lines? (\d+)(?: to (\d+))?)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).copyLines},
 	{regexp.MustCompile(`^(send each piece between the elisions as a block of its own; )?choose the place that is meant: send (?:SEARCH|the hunk's old lines) as its lines above, and repeat the lines that tell it apart in (?:REPLACE|its new lines)(; for a place that is not told apart, send a unified diff with its true line number)?(?:; indent .* alike)?(?:; write .* out in full, without .*)?$`), (*reader).choosePlace},
 	{regexp.MustCompile(`^send the change as a unified diff with the true line number of the place that is meant`), (*reader).numberedDiff},
 	{regexp.MustCompile(`^send blocks (\d+) and (\d+) as one block, with lines? (\d+)(?: to (\d+))? above as SEARCH$`), (*reader).mergeBlocks},
@@ -41,8 +41,8 @@ var sentences = []struct {
 	{regexp.MustCompile(`^(send the whole content|send the whole text of the lines to replace, or a smaller block)$`), (*reader).writeOut},
 	{regexp.MustCompile(`^(read the file again, or delete it whole)$`), (*reader).deleteWhole},
 	{regexp.MustCompile(`^(leave it, or replace the whole file)$`), (*reader).replaceWhole},
-	{regexp.MustCompile(`^send SEARCH, or the hunk's context, with lines that stand at that place$`), (*reader).anchorLines},
-	{regexp.MustCompile(`^send SEARCH as the lines stand in the file, with their indentation and comments$`), (*reader).copyShown},
+	{regexp.MustCompile(`^send SEARCH, or the hunk's context, with lines from that place$`), (*reader).anchorLines},
+	{regexp.MustCompile(`^copy the lines exactly into SEARCH, with their indentation and comments$`), (*reader).copyShown},
 }
 
 // copyLines sends the lines that the advice names as SEARCH.

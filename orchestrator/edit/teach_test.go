@@ -98,11 +98,11 @@ func TestFollowingTheAdviceSucceedsInOddFiles(t *testing.T) {
 		name, file, search string
 		text               string // what the refusal must hold
 	}{
-		{"CRLF", strings.ReplaceAll(code, "\n", "\r\n"), "    total = 1\n    for item in items:\n", "send SEARCH as lines 2 to 3"},
-		{"lone carriage returns", strings.ReplaceAll(code, "\n", "\r"), "    total = 1\n    for item in items:\n", "send SEARCH as lines 2 to 3"},
-		{"byte order mark", "\ufeff" + code, "def level(things):\n    total = 0\n", "send SEARCH as lines 1 to 2"},
+		{"CRLF", strings.ReplaceAll(code, "\n", "\r\n"), "    total = 1\n    for item in items:\n", "copy lines 2 to 3"},
+		{"lone carriage returns", strings.ReplaceAll(code, "\n", "\r"), "    total = 1\n    for item in items:\n", "copy lines 2 to 3"},
+		{"byte order mark", "\ufeff" + code, "def level(things):\n    total = 0\n", "copy lines 1 to 2"},
 		{"tabs", strings.ReplaceAll(code, "    ", "\t"), "\ttotal = 1\n\tfor item in items:\n", "\n     2 | \ttotal = 0\n"},
-		{"no newline at the end", strings.TrimSuffix(code, "\n"), "        total += item.number\n    return total\n", "send SEARCH as lines 4 to 5"},
+		{"no newline at the end", strings.TrimSuffix(code, "\n"), "        total += item.number\n    return total\n", "copy lines 4 to 5"},
 		{"a line too long to be shown", "x = f(" + long + "one, " + long + ")\ny = 1\n", "x = f(" + long + "two, " + long + ")\ny = 1\n", "yours has `two`, the file `one`"},
 		{"bytes that are not UTF-8", "name = 'caf\xe9'\n" + code, "name = 'cafe'\ndef level(items):\n    total = 0\n", "line 1 holds bytes that are not UTF-8"},
 		{"lines that stand often", strings.Repeat("# part\n"+code, 9), "    total = 1\n    for item in items:\n", "in a unified diff with their true line number"},
@@ -162,9 +162,9 @@ func TestARefusalAsJSON(t *testing.T) {
 	t.Parallel()
 	_, _, err := edit.ApplyBlocks("a.py", []byte("one = 1\nlevel = 2\n"), []edit.Block{{Search: "one = 1\n", Replace: "one = 3\n"}, {Search: "level = 9\n", Replace: "level = 3\n"}})
 	got, err := json.Marshal(err)
-	want := `{"problems":[{"block":2,"path":"a.py","kind":"not_found","reason":"SEARCH stands nowhere in the file; nearest line 2","lines":[2],` +
+	want := `{"problems":[{"block":2,"path":"a.py","kind":"not_found","reason":"SEARCH text not found in the file; nearest line 2","lines":[2],` +
 		`"nearest":"     2 | level = 2\n","differs":"  your line 1: level = 9\n       line 2: level = 2\n               yours has ` + "`9`, the file `2`" + `\n",` +
-		`"advice":"send SEARCH as line 2 stands in the file"}],"staged":[1]}`
+		`"advice":"copy line 2 exactly into SEARCH"}],"staged":[1]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}

@@ -139,7 +139,7 @@ func TestAFailureIsRepairedOnTheBrokenCode(t *testing.T) {
 			t.Errorf("repair %d does not show the code as it is, %q:\n%s", i+1, want, q.Text)
 		}
 	}
-	if !strings.Contains(m.asked[1].Text, "stands nowhere in the file") || !strings.Contains(m.asked[2].Text, "not as wanted") {
+	if !strings.Contains(m.asked[1].Text, "text not found in the file") || !strings.Contains(m.asked[2].Text, "not as wanted") {
 		t.Error("a repair does not say what was wrong")
 	}
 	if diff := doc.Promotion.Diff; !strings.Contains(diff, "-x = 1\n+x = 2") {

@@ -5,27 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
-
-	"golang.org/x/text/unicode/norm"
 )
-
-// An anchor is where a block may stand, told by one of its lines: the longest,
-// which is the likeliest to be missing from the file, and seldom stands in it
-// twice.
-//
-// It is how most blocks are settled without an index: one search for a
-// substring finds the few lines of the file that equal that one, and only
-// around them is anything compared. An index costs as much as many such
-// searches; it pays for many blocks, and it is needed where one text has
-// several forms or the line is frequent.
-type anchor struct {
-	first *string // where the block's lines are kept, and how many they are: the question
-	n     int
-	known bool  // line and at are set, and at is complete
-	plain bool  // the line has one form only
-	line  int   // the line of the block that was looked for
-	at    []int // the lines of the file that equal it, space around it aside
-}
 
 // anchorOf looks for lines without blank ones around them. Each strategy asks
 // of the same lines, so the last answer is kept.
@@ -35,10 +15,10 @@ func (d *Document) anchorOf(core []string) *anchor {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
 		*q = anchor{first: &core[0], n: len(core)}
-		if d.asks++; d.asks > ManyBlocks && !d.Thin {
-			d.Busy = true
+		if d.lookups++; d.lookups > ManyBlocks && !d.Unindexed {
+			d.PreferIndex = true
 		}
-		if !d.Busy {
+		if !d.PreferIndex {
 			q.look(d, core)
 		}
 	}
@@ -79,7 +59,7 @@ func (q *anchor) look(d *Document, core []string) {
 	}
 }
 
-// nowhere reports whether s certainly stands nowhere, however its space and
+// nowhere reports whether s is certainly nowhere, however its space and
 // blank lines are taken: so it is for most blocks that are refused, and it
 // spares them the numbering of the file.
 func (d *Document) nowhere(s []string) bool {
@@ -92,11 +72,11 @@ func (d *Document) nowhere(s []string) bool {
 	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
 }
 
-// surrounded reports whether the lines around line i of core stand in this
+// surrounded reports whether the lines around line i of core are in this
 // order around line at of the file, which equals it, blank lines aside.
 //
 // It walks from line i both ways and skips blank lines on either side, so that
-// "a", "b" stand around each other in "a", "", "b" as well.
+// "a", "b" are around each other in "a", "", "b" as well.
 func (d *Document) surrounded(core []string, i, at int) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
@@ -122,15 +102,15 @@ func (d *Document) surrounded(core []string, i, at int) bool {
 // block: for a longer block a scan is cheaper.
 const maxReads = 8
 
-// codeNowhere reports whether s certainly stands nowhere even without comments:
+// codeAbsent reports whether s is certainly nowhere even without comments:
 // the code of some line is not in the file at all, or nowhere among that of the
 // others. To look for it costs far less than to scan the file for its comments.
 //
 // The code of a line is where the line begins, whatever a scan makes of the
 // rest. Only a comment of several lines could hide a line between two others,
 // so that a file that may have one is not asked further.
-func (d *Document) codeNowhere(s []string) bool {
-	if d.Busy || d.script() == scriptForms {
+func (d *Document) codeAbsent(s []string) bool {
+	if d.PreferIndex || d.script() == scriptForms {
 		return false
 	}
 	var code []string
@@ -184,7 +164,7 @@ func (d *Document) codeAround(code []string, i, at int) bool {
 	return true
 }
 
-// CodeOnce reports whether s certainly stands at one place at most, comments
+// CodeOnce reports whether s certainly is at one place at most, comments
 // set aside: its longest line of code is in the file only once. That one place
 // was found needs no scan of the file for another then.
 func (d *Document) CodeOnce(s []string) bool {
@@ -201,10 +181,10 @@ func (d *Document) CodeOnce(s []string) bool {
 	return longest != "" && i >= 0 && d.Index(i+1, longest) < 0
 }
 
-// Foreign reports whether a file of ASCII does not hold the longest line of s,
+// LacksLongestLine reports whether a file of ASCII does not hold the longest line of s,
 // be it a comment: then s is about another text, and what is left of it
 // without comments says nothing.
-func (d *Document) Foreign(s []string) bool {
+func (d *Document) LacksLongestLine(s []string) bool {
 	longest := ""
 	for _, l := range s {
 		if len(l) > len(longest) {
@@ -214,14 +194,11 @@ func (d *Document) Foreign(s []string) bool {
 	return d.script() == scriptASCII && !d.contains(Loose.Key(longest))
 }
 
-// Holds reports whether the file has the line s, which is not blank, the
+// HasLine reports whether the file has the line s, which is not blank, the
 // space around it and Unicode punctuation aside.
-//
-// A line that is only part of a longer one is not held: "x = 1" is no line of a
-// file that has "x = 10".
-func (d *Document) Holds(s string) bool {
+func (d *Document) HasLine(s string) bool {
 	key := Loose.Key(s)
-	if !d.Thin && (d.Busy || d.script() == scriptForms) {
+	if !d.Unindexed && (d.PreferIndex || d.script() == scriptForms) {
 		return d.View(Loose).has(s)
 	}
 	for at := 0; ; {
@@ -234,29 +211,4 @@ func (d *Document) Holds(s string) bool {
 		}
 		at = int(d.Off[l+1])
 	}
-}
-
-// A script is what characters a file is written in, as far as matching cares.
-type script int8
-
-const (
-	scriptUnread script = iota
-	scriptASCII
-	scriptPlain // others too, but none that the loose views take for another
-	scriptForms // one line may be written in several forms
-)
-
-// script returns the file's script, reading it at the first call only.
-func (d *Document) script() script {
-	if d.written == scriptUnread {
-		switch {
-		case lex.ASCII(d.Text):
-			d.written = scriptASCII
-		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
-			d.written = scriptForms
-		default:
-			d.written = scriptPlain
-		}
-	}
-	return d.written
 }

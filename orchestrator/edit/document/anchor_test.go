@@ -21,24 +21,24 @@ func mixedLine() *rapid.Generator[string] {
 // What one line tells of a block's place is what the numbers of all lines tell.
 func TestSightingsFindWhatNumbersFind(t *testing.T) {
 	t.Parallel()
-	sighted := 0
+	byAnchor := 0
 	rapid.Check(t, func(t *rapid.T) {
 		file := rapid.SliceOfN(mixedLine(), 1, 10).Draw(t, "file")
 		search := rapid.SliceOfN(mixedLine(), 1, 3).Draw(t, "search")
 		text := []byte(strings.Join(file, "\n") + "\n")
-		for _, k := range []ViewKind{Whole, TrimmedEnd, Loose} {
+		for _, k := range []ViewKind{whole, TrimmedEnd, Loose} {
 			v, w := New("a.py", text).View(k), New("a.py", text).View(k)
-			got, ok := v.sighted(search, Most)
+			got, ok := v.byAnchor(search, Most)
 			if !ok {
 				continue
 			}
-			sighted++
+			byAnchor++
 			if want, _ := w.build().Find(search, Most); !slices.Equal(got, want) {
 				t.Fatalf("%q in %q by view %d: %v, and by numbers %v", search, file, k, got, want)
 			}
 		}
 	})
-	if sighted == 0 {
+	if byAnchor == 0 {
 		t.Error("no draw was settled by one line")
 	}
 }
@@ -53,21 +53,21 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 		search := rapid.SliceOfN(mixedLine(), 1, 4).Draw(t, "search")
 		for _, busy := range []bool{false, true} {
 			d := New("a.py", []byte(strings.Join(file, "\n")+"\n"))
-			d.Busy = busy
-			nowhere, codeNowhere := d.nowhere(search), d.codeNowhere(search)
-			for k := range ViewKinds {
+			d.PreferIndex = busy
+			nowhere, codeAbsent := d.nowhere(search), d.codeAbsent(search)
+			for k := range viewKinds {
 				places, _ := d.View(k).build().Find(search, 1)
-				if len(places) > 0 && (codeNowhere || nowhere && k < LooseCode) {
+				if len(places) > 0 && (codeAbsent || nowhere && k < LooseCode) {
 					t.Fatalf("view %d finds %q in %q, which is said to stand nowhere (busy %v)", k, search, file, busy)
 				}
 			}
 			if lex.Blank(search[0]) {
 				continue
 			}
-			if got, want := d.Holds(search[0]), d.View(Loose).has(search[0]); got != want {
+			if got, want := d.HasLine(search[0]), d.View(Loose).has(search[0]); got != want {
 				t.Fatalf("%q holds %q: %v, want %v (busy %v)", file, search[0], got, want, busy)
 			}
-			if nowhere && codeNowhere {
+			if nowhere && codeAbsent {
 				told++
 			}
 		}
@@ -99,7 +99,7 @@ func TestCodeStandsNowhere(t *testing.T) {
 		{"only comments", "a.py", "a = 1", "# c", false},
 	} {
 		d := New(c.path, []byte(strings.ReplaceAll(c.file, "|", "\n")+"\n"))
-		if got := d.codeNowhere(strings.Split(c.search, "|")); got != c.want {
+		if got := d.codeAbsent(strings.Split(c.search, "|")); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -127,10 +127,10 @@ func TestManyQuestionsMakeADocumentBusy(t *testing.T) {
 	for range ManyBlocks {
 		d.anchorOf([]string{"alpha = 1"})
 	}
-	if d.Busy {
+	if d.PreferIndex {
 		t.Errorf("busy after %d blocks", ManyBlocks)
 	}
-	if d.anchorOf([]string{"alpha = 1"}); !d.Busy {
+	if d.anchorOf([]string{"alpha = 1"}); !d.PreferIndex {
 		t.Errorf("not busy after %d blocks", ManyBlocks+1)
 	}
 }

@@ -20,8 +20,8 @@ func (d *Document) Scanned() *lex.Scanned {
 	return d.parts
 }
 
-// Bare returns the lines of the file without comments.
-func (d *Document) Bare() []string { return d.Scanned().Code }
+// CodeLines returns the lines of the file without comments.
+func (d *Document) CodeLines() []string { return d.Scanned().Code }
 
 // Outside reports whether line i begins and ends outside of strings and longer comments.
 func (d *Document) Outside(i int) bool {
@@ -29,21 +29,21 @@ func (d *Document) Outside(i int) bool {
 	return w[i] == lex.InCode && w[i+1] == lex.InCode
 }
 
-// Remark reports whether line i of the file is a comment and nothing else.
+// IsComment reports whether line i of the file is a comment and nothing else.
 // In a file that is not indexed what looks like one is taken for it.
-func (d *Document) Remark(i int) bool {
-	if d.Thin {
+func (d *Document) IsComment(i int) bool {
+	if d.Unindexed {
 		return d.Lang.Comment(d.Line(i))
 	}
-	return !lex.Blank(d.Line(i)) && lex.Blank(d.Bare()[i])
+	return !lex.Blank(d.Line(i)) && lex.Blank(d.CodeLines()[i])
 }
 
-// Tail returns the comment that follows the code of line i, with the space before it, or "".
-func (d *Document) Tail(i int) string {
+// TrailingComment returns the comment that follows the code of line i, with the space before it, or "".
+func (d *Document) TrailingComment(i int) string {
 	if !d.Lang.Marks(d.Line(i)) {
 		return "" // spares the file its scan
 	}
-	code, s := strings.TrimRight(d.Bare()[i], " \t"), d.Line(i)
+	code, s := strings.TrimRight(d.CodeLines()[i], " \t"), d.Line(i)
 	if code == "" || lex.Blank(s[len(code):]) {
 		return ""
 	}

@@ -6,7 +6,7 @@ import "fmt"
 func Example_remark() {
 	d := New("a.py", []byte("# a\nx = 1 # b\n\"\"\"\n# c\n\"\"\"\n"))
 	for i := range d.Len() {
-		fmt.Printf("%t %q\n", d.Remark(i), d.Tail(i))
+		fmt.Printf("%t %q\n", d.IsComment(i), d.TrailingComment(i))
 	}
 	// Output:
 	// true ""

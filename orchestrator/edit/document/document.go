@@ -1,5 +1,5 @@
 // Package document holds the text of one file cut into lines, and answers where
-// lines stand in it.
+// lines are in it.
 //
 // It owns the ways in which lines are compared, called views, from the line to
 // the letter to its code alone; the indexes that make this cheap, each built when
@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/lex"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Document is the text of one file, cut into lines without copying them.
@@ -27,26 +29,26 @@ import (
 // only of what the one before left open: a substring of the text, which needs
 // no preparation; a line by its number in a view; a run of tokens.
 type Document struct {
-	Path string
-	Text string // without the byte order mark
-	Mark string // the byte order mark, or ""
-	Sep  byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
-	Off  []int32
-	EOL  string // the most frequent line end, for lines that are added
-	Lang *lex.Language
-	body string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
-	Busy bool   // many blocks: one index of all lines is cheaper than a search for each
-	Work *Work  // what may still be compared; nil for a text that no block is looked for in
-	Thin bool   // too many short lines for any index: only what a search of the text finds is found
-	seen anchor // the last block that was looked for
-	Told int    // problems that were explained
-	asks int    // how many were: a block of many pieces is as many blocks
+	Path        string
+	Text        string // without the byte order mark
+	Mark        string // the byte order mark, or ""
+	Sep         byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	Off         []int32
+	EOL         string // the most frequent line end, for lines that are added
+	Lang        *lex.Language
+	body        string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	PreferIndex bool   // many blocks: one index of all lines is cheaper than a search for each
+	Work        *Work  // what may still be compared; nil for a text that no block is looked for in
+	Unindexed   bool   // too many short lines for any index: only what a search of the text finds is found
+	seen        anchor // the last block that was looked for
+	Explained   int    // problems that were explained
+	lookups     int    // blocks that were looked for: one of many pieces is as many
 
-	frequency *byteFrequency // which bytes it has seldom; nil until a text is looked for
+	frequency *byteFrequency // which bytes it has rarely; nil until a text is looked for
 	written   script
 	indentBy  byte           // the answer of IndentChar; 0 not known
 	steps     map[byte][]int // the widths of a level, by the character of the indentation
-	views     [ViewKinds]*view
+	views     [viewKinds]*view
 	Words     *WordView
 	parts     *lex.Scanned
 }
@@ -57,9 +59,6 @@ type Document struct {
 // The text is never decoded: bytes that are not UTF-8 are compared and
 // copied like all others. A "\r" before a "\n" is part of the line's end; a
 // "\r" elsewhere is part of the line.
-//
-// The text is copied once, with a newline before and after it: in a file
-// with plain ends that copy is what Exact searches as well.
 func New(path string, text []byte) *Document {
 	d := &Document{Path: path, Sep: '\n', Lang: lex.LanguageOf(path)}
 	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {
@@ -83,14 +82,14 @@ func New(path string, text []byte) *Document {
 		d.body = framed
 	}
 	d.Cut()
-	d.Thin = lex.Crowded(d.Len(), len(d.Text))
+	d.Unindexed = lex.Crowded(d.Len(), len(d.Text))
 	return d
 }
 
-// Shed gives up what can be made again from the text, so that another document
+// FreeIndexes gives up what can be made again from the text, so that another document
 // has room; cut makes the lines again, and the rest comes when it is asked for.
-func (d *Document) Shed() {
-	d.Off, d.views, d.Words, d.parts, d.seen = nil, [ViewKinds]*view{}, nil, nil, anchor{}
+func (d *Document) FreeIndexes() {
+	d.Off, d.views, d.Words, d.parts, d.seen = nil, [viewKinds]*view{}, nil, nil, anchor{}
 }
 
 // Cut fills in where the lines begin, unless it is known.
@@ -198,40 +197,68 @@ func (d *Document) Plain() string {
 	return d.body
 }
 
-// FindExact returns up to limit first lines at which the lines s stand, byte
-// for byte but for the line ends.
+// An anchor is where a block may stand, told by one of its lines: the longest,
+// which is the likeliest to be missing from the file, and rarely is in it
+// twice.
 //
-// Each hit is a run of whole lines, since the needle begins and ends with a
-// newline. More than limit places need not be known: two are already too
-// many.
-func (d *Document) FindExact(s []string, limit int) []int {
-	if len(s) == 0 {
-		return nil
-	}
-	v := d.View(Whole)
-	if d.Busy {
-		hits, _ := v.Find(s, limit)
-		return hits
-	}
-	if hits, ok := v.sighted(s, limit); ok {
-		return hits
-	}
-	body, needle := d.Plain(), "\n"+strings.Join(s, "\n")+"\n"
-	var hits []int
-	at, line := 0, 0
-	for len(hits) < limit {
-		i := strings.Index(body[at:], needle)
-		if i < 0 {
-			d.Work.Add(len(body) - at)
-			break
-		}
-		d.Work.Add(i)
-		line += strings.Count(body[at:at+i], "\n")
-		hits = append(hits, line)
-		at, line = at+i+1, line+1 // the next hit may overlap this one
-	}
-	return hits
+// It is how most blocks are settled without an index: one search for a
+// substring finds the few lines of the file that equal that one, and only
+// around them is anything compared. An index costs as much as many such
+// searches; it pays for many blocks, and it is needed where one text has
+// several forms or the line is frequent.
+type anchor struct {
+	first *string // where the block's lines are kept, and how many they are: the question
+	n     int
+	known bool  // line and at are set, and at is complete
+	plain bool  // the line has one form only
+	line  int   // the line of the block that was looked for
+	at    []int // the lines of the file that equal it, space around it aside
 }
+
+// A script is what characters a file is written in, as far as matching cares.
+type script int8
+
+const (
+	scriptUnread script = iota
+	scriptASCII
+	scriptPlain // others too, but none that the loose views take for another
+	scriptForms // one line may be written in several forms
+)
+
+// script returns the file's script, reading it at the first call only.
+func (d *Document) script() script {
+	if d.written == scriptUnread {
+		switch {
+		case lex.ASCII(d.Text):
+			d.written = scriptASCII
+		case !norm.NFC.IsNormalString(d.Text), strings.ContainsFunc(d.Text, func(r rune) bool { return lex.PlainForm(r) != "" }):
+			d.written = scriptForms
+		default:
+			d.written = scriptPlain
+		}
+	}
+	return d.written
+}
+
+// Index returns where s is first in the text, from byte at on, or -1.
+func (d *Document) Index(at int, s string) int {
+	if s == "" {
+		return at
+	}
+	if d.frequency == nil {
+		d.frequency = newByteFrequency(d.Text)
+	}
+	i := d.frequency.index(d.Text, at, s, d.Work)
+	end := i
+	if i < 0 {
+		end = len(d.Text)
+	}
+	d.Work.Add((end - at) / workSwift)
+	return i
+}
+
+// contains reports whether s is anywhere in the text.
+func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }
 
 // ManyBlocks is how many blocks a file takes before an index of its lines
 // is cheaper than reading it through for each.

@@ -77,7 +77,7 @@ func TestExactFindsWholeLinesOnly(t *testing.T) {
 	} {
 		d := New("", []byte(text))
 		for _, busy := range []bool{false, true} {
-			d.Busy = busy
+			d.PreferIndex = busy
 			if got := d.FindExact(strings.Fields(c.search), Most); !slices.Equal(got, c.want) {
 				t.Errorf("%q with an index %v: %v, want %v", c.search, busy, got, c.want)
 			}

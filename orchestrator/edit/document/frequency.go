@@ -2,13 +2,13 @@ package document
 
 import "strings"
 
-// sampled is how many bytes of a file are read to learn which are seldom there.
+// sampled is how many bytes of a file are read to learn which are rarely there.
 const sampled = 1024
 
-// A byteFrequency tells how often each byte value stands in a sample of a file.
+// A byteFrequency tells how often each byte value is in a sample of a file.
 //
 // It only says where a search is best begun, never what it finds, so that a
-// sample will do: a value that is not in it stands in the file seldom or never.
+// sample will do: a value that is not in it is in the file rarely or never.
 type byteFrequency [256]uint16
 
 // newByteFrequency samples the text evenly, all of it when it is short.
@@ -33,54 +33,35 @@ func (r *byteFrequency) least(s string) int {
 	return best
 }
 
-// Index returns where s stands first in the text, from byte at on, or -1.
-func (d *Document) Index(at int, s string) int {
-	i := d.seek(at, s)
-	end := i
-	if i < 0 {
-		end = len(d.Text)
-	}
-	d.Work.Add((end - at) / workSwift)
-	return i
-}
-
-// seek is index, uncounted.
+// index returns where s is first in the text of which r is the sample, from
+// byte at on, or -1. It counts what costs more than reading.
 //
 // The standard library's search stops at each byte that is the first of s, and
 // that is mostly a common letter. This one stops at the byte of s that the file
 // has least often, which takes less than half the time for the long names and lines
 // that are looked for here. Where it stops too often after all, the standard
 // library takes over: no text costs more than a constant factor.
-func (d *Document) seek(at int, s string) int {
-	if s == "" {
-		return at
-	}
-	if d.frequency == nil {
-		d.frequency = newByteFrequency(d.Text)
-	}
-	k := d.frequency.least(s)
+func (r *byteFrequency) index(text string, at int, s string, work *Work) int {
+	k := r.least(s)
 	key, lo := s[k], at
-	for stops := 0; at+len(s) <= len(d.Text); at++ {
-		i := strings.IndexByte(d.Text[at+k:], key)
+	for stops := 0; at+len(s) <= len(text); at++ {
+		i := strings.IndexByte(text[at+k:], key)
 		if i < 0 {
 			return -1
 		}
-		if at += i; strings.HasPrefix(d.Text[at:], s) {
+		if at += i; strings.HasPrefix(text[at:], s) {
 			return at
 		}
-		d.Work.Add(WorkPair)
+		work.Add(WorkPair)
 		if stops++; stops > 8+(at-lo)/16 {
-			i = strings.Index(d.Text[at+1:], s)
+			i = strings.Index(text[at+1:], s)
 			if i < 0 {
-				d.Work.Add(len(d.Text) - at)
+				work.Add(len(text) - at)
 				return i
 			}
-			d.Work.Add(i)
+			work.Add(i)
 			return i + at + 1
 		}
 	}
 	return -1
 }
-
-// contains reports whether s stands anywhere in the text.
-func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }

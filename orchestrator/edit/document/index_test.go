@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -64,8 +63,8 @@ func TestIndexFromAByteOn(t *testing.T) {
 func TestASequenceCountsItsKeys(t *testing.T) {
 	t.Parallel()
 	q := numbered([]int{7, 8, 7, 9, 8, 7})
-	if want := []int32{0, 1, 0, 2, 1, 0}; !slices.Equal(q.IDs, want) {
-		t.Errorf("numbers %v, want %v", q.IDs, want)
+	if want := []int32{0, 1, 0, 2, 1, 0}; !slices.Equal(q.ids, want) {
+		t.Errorf("numbers %v, want %v", q.ids, want)
 	}
 	if want := []int32{0, 1, 3}; !slices.Equal(q.first, want) {
 		t.Errorf("first at %v, want %v", q.first, want)
@@ -105,8 +104,8 @@ func TestASequenceIsSearchedFromItsRarestNumber(t *testing.T) {
 		if got := q.search(c.needle, c.limit, c.ok); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if got := SearchKMP(q.IDs, c.needle, c.limit, c.ok); !slices.Equal(got, c.want) {
-			t.Errorf("%s by KMP: %v, want %v", c.name, got, c.want)
+		if got := q.repeated(c.needle, c.limit, c.ok); !slices.Equal(got, c.want) {
+			t.Errorf("%s as bytes: %v, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -116,30 +115,6 @@ func TestNumbersAsBytes(t *testing.T) {
 	t.Parallel()
 	if got, want := asBytes([]int32{0, 1, 255, 256, 257}), "\x00\x01\xff\x00\x01"; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// A table always has a free slot, and as many slots as a power of two.
-func TestATableKeepsAFreeSlot(t *testing.T) {
-	t.Parallel()
-	key := func(id int32) string { return fmt.Sprint(id) }
-	for _, n := range []int{0, 1, 8, 9, 1000} {
-		tab := NewTable(n, key)
-		if size := len(tab.slots); size < 2*n || size&(size-1) != 0 {
-			t.Errorf("%d slots for %d keys", size, n)
-		}
-		for i := range int32(100) {
-			tab.Add(key(i))
-			if !slices.Contains(tab.slots, 0) {
-				t.Fatalf("no slot is free after %d keys", i+1)
-			}
-		}
-		if _, added := tab.Add("42"); added {
-			t.Errorf("a key is new the second time, in a table for %d", n)
-		}
-		if _, ok := tab.Find("100"); ok {
-			t.Errorf("a key that was never added is found, in a table for %d", n)
-		}
 	}
 }
 
@@ -155,7 +130,7 @@ func TestTheKeysOfALine(t *testing.T) {
 		{"cafe\u0301", "cafe\u0301", "cafe\u0301", "caf\u00e9"},
 		{"x\u200b", "x\u200b", "x\u200b", "x\u200b"},
 	} {
-		got := []string{Whole.Key(c.line), TrimmedEnd.Key(c.line), Loose.Key(c.line), LooseFilled.Key(c.line)}
+		got := []string{whole.Key(c.line), TrimmedEnd.Key(c.line), Loose.Key(c.line), LooseFilled.Key(c.line)}
 		if want := []string{c.whole, c.trimmed, c.loose, c.loose}; !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", c.line, got, want)
 		}
@@ -173,12 +148,12 @@ func TestAViewLeavesLinesOut(t *testing.T) {
 		kept    []int // the lines of search that it keeps, nil when one is not in the file
 		has, no string
 	}{
-		{Whole, []int32{0, 1}, "a = 1||# c", []int{0, 1, 2}, "# c", "a = 1 "},
+		{whole, []int32{0, 1}, "a = 1||# c", []int{0, 1, 2}, "# c", "a = 1 "},
 		{TrimmedEnd, []int32{0, 1}, "a = 1 ||# c", []int{0, 1, 2}, "a = 1 ", "  # c"},
 		{Loose, []int32{0, 1}, "  a = 1||# c", []int{0, 1, 2}, "  # c", "a"},
 		{LooseFilled, []int32{0, 2}, "a = 1|| |# c", []int{0, 3}, "# c", ""},
 		{LooseCode, []int32{0, 4}, "a = 1|# other||b = 2", []int{0, 3}, "b = 2", "# c"},
-		{Whole, []int32{0, 1}, "a = 1|b = 3", nil, "", "b = 3"},
+		{whole, []int32{0, 1}, "a = 1|b = 3", nil, "", "b = 3"},
 	} {
 		v := linesOf("a.py", "a = 1||# c||b = 2").View(c.kind).build()
 		if got := v.Window(0, 2); !slices.Equal(got, c.window) {
@@ -222,7 +197,7 @@ func TestWhatASightingTells(t *testing.T) {
 		if got := d.CodeOnce(s); got != c.codeOnce {
 			t.Errorf("%s: once: %v", c.name, got)
 		}
-		if got := d.Foreign(s); got != c.foreign {
+		if got := d.LacksLongestLine(s); got != c.foreign {
 			t.Errorf("%s: foreign: %v", c.name, got)
 		}
 	}
@@ -249,7 +224,7 @@ func TestAFileHoldsWholeLines(t *testing.T) {
 	} {
 		for _, busy := range []bool{false, true} {
 			d := linesOf("a.py", c.file)
-			if d.Busy = busy; d.Holds(c.line) != c.want {
+			if d.PreferIndex = busy; d.HasLine(c.line) != c.want {
 				t.Errorf("%q holds %q, busy %v: want %v", c.file, c.line, busy, c.want)
 			}
 		}

@@ -21,7 +21,7 @@ func TestTheTailOfALine(t *testing.T) {
 		{"a.rb", "x = 1 # why", ""},
 	} {
 		d := New(c.path, []byte(c.line+"\n"))
-		if got := d.Tail(0); got != c.want {
+		if got := d.TrailingComment(0); got != c.want {
 			t.Errorf("%q in %s: %q, want %q", c.line, c.path, got, c.want)
 		}
 	}

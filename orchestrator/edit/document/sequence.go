@@ -8,32 +8,32 @@ import (
 // A sequence is a text as numbers, those of its lines or of its tokens: equal
 // ones have equal numbers, so that searching it reads no text.
 type sequence struct {
-	Keys  *table  // from a line or token to its number
-	IDs   []int32 // the text
-	first []int32 // where each number occurs first
-	count []int32 // how often each number occurs
-	bytes string  // the text as bytes; "" until repeated asks for it
+	numbers map[string]int32 // of each line or token
+	ids     []int32          // the text
+	first   []int32          // where each number occurs first
+	count   []int32          // how often each number occurs
+	bytes   string           // the text as bytes; "" until repeated asks for it
+	work    *Work            // what may still be compared
 }
 
 // push adds key to the end of the text.
-//
-// A new key gets the next number, so that numbers are also indexes into first
-// and count.
 func (q *sequence) push(key string) {
-	id, added := q.Keys.Add(key)
-	if added {
-		q.first, q.count = append(q.first, int32(len(q.IDs))), append(q.count, 0)
+	id, known := q.numbers[key]
+	if !known {
+		id = int32(len(q.count))
+		q.numbers[key] = id
+		q.first, q.count = append(q.first, int32(len(q.ids))), append(q.count, 0)
 	}
-	q.IDs = append(q.IDs, id)
+	q.ids = append(q.ids, id)
 	q.count[id]++
 }
 
-// Number returns the number of key, and whether it is in the text.
+// number returns the number of key, and whether it is in the text.
 //
-// One sequence may share its keys with another and leave out some of the text:
-// then a key can have a number and stand nowhere.
-func (q *sequence) Number(key string) (int32, bool) {
-	id, ok := q.Keys.Find(key)
+// One sequence may share its numbers with another and leave out some of the text:
+// then a key can have a number and be nowhere.
+func (q *sequence) number(key string) (int32, bool) {
+	id, ok := q.numbers[key]
 	return id, ok && q.count[id] > 0
 }
 
@@ -45,7 +45,7 @@ func (q *sequence) places(id int32) []int32 {
 	n := min(q.count[id], Rare)
 	out := make([]int32, 0, n)
 	for p := q.first[id]; len(out) < int(n); p++ {
-		if q.IDs[p] == id {
+		if q.ids[p] == id {
 			out = append(out, p)
 		}
 	}
@@ -66,9 +66,6 @@ func (q *sequence) rarest(needle []int32) int {
 // search returns up to limit places of needle, of those that ok accepts; a nil
 // ok accepts all. It starts from needle's rarest number; see repeated for when
 // even that one is frequent.
-//
-// Nearly always the rarest line of a block stands a few times in the file,
-// so that a few comparisons settle it.
 func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int {
 	best := q.rarest(needle)
 	if q.count[needle[best]] > Rare {
@@ -77,7 +74,7 @@ func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int
 	var hits []int
 	for _, p := range q.places(needle[best]) {
 		lo := int(p) - best
-		if lo < 0 || lo+len(needle) > len(q.IDs) || !slices.Equal(q.IDs[lo:lo+len(needle)], needle) || ok != nil && !ok(lo) {
+		if lo < 0 || lo+len(needle) > len(q.ids) || !slices.Equal(q.ids[lo:lo+len(needle)], needle) || ok != nil && !ok(lo) {
 			continue
 		}
 		if hits = append(hits, lo); len(hits) == limit {
@@ -90,28 +87,29 @@ func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int
 // repeated is search for text so repetitive that no number of needle is rare.
 //
 // There the standard library's substring search is by far the fastest, over
-// one byte for each number. Such a byte may stand for several numbers, so what
-// it finds is compared; and when it finds much that is not accepted,
-// Knuth-Morris-Pratt takes over, so that no text costs more than linear time.
+// one byte for each number. Such a byte may stand for several numbers, so each
+// hit is compared, and counted as that: a text made to have many that differ
+// late, or are not accepted, spends the response's work and ends the search.
 func (q *sequence) repeated(needle []int32, limit int, ok func(lo int) bool) []int {
 	if q.bytes == "" {
-		q.bytes = asBytes(q.IDs)
+		q.bytes = asBytes(q.ids)
 	}
 	var hits []int
-	text, at := asBytes(needle), 0
-	for range 2 * Most {
-		i := strings.Index(q.bytes[at:], text)
+	text := asBytes(needle)
+	for lo := 0; !q.work.Spent(); lo++ {
+		i := strings.Index(q.bytes[lo:], text)
 		if i < 0 {
-			return hits
+			break
 		}
-		lo := at + i
-		if at = lo + 1; slices.Equal(q.IDs[lo:lo+len(needle)], needle) && (ok == nil || ok(lo)) {
+		lo += i
+		q.work.Add(len(needle))
+		if slices.Equal(q.ids[lo:lo+len(needle)], needle) && (ok == nil || ok(lo)) {
 			if hits = append(hits, lo); len(hits) == limit {
-				return hits
+				break
 			}
 		}
 	}
-	return SearchKMP(q.IDs, needle, limit, ok)
+	return hits
 }
 
 // asBytes makes a byte of each number, the same for the same.
@@ -124,43 +122,9 @@ func asBytes(ids []int32) string {
 	return b.String()
 }
 
-// SearchKMP is the Knuth-Morris-Pratt search over numbers, for the places that
-// ok accepts.
-//
-// fail[i] is how long a beginning of needle the first i of its numbers end
-// with: where a match breaks off, so much of it still holds.
-func SearchKMP(hay, needle []int32, limit int, ok func(lo int) bool) []int {
-	fail := make([]int32, len(needle)+1)
-	for i, k := 1, int32(0); i < len(needle); i++ {
-		for k > 0 && needle[i] != needle[k] {
-			k = fail[k]
-		}
-		if needle[i] == needle[k] {
-			k++
-		}
-		fail[i+1] = k
-	}
-	var hits []int
-	k := int32(0)
-	for i, id := range hay {
-		for k > 0 && id != needle[k] {
-			k = fail[k]
-		}
-		if id == needle[k] {
-			k++
-		}
-		if int(k) < len(needle) {
-			continue
-		}
-		if lo := i + 1 - len(needle); ok == nil || ok(lo) {
-			if hits = append(hits, lo); len(hits) == limit {
-				break
-			}
-		}
-		k = fail[k]
-	}
-	return hits
-}
-
 // Most bounds how many ambiguous places are looked for and named.
 const Most = 5
+
+// Rare bounds the places that are tried for one line. A line more frequent
+// than that is no help in finding its block; see search.
+const Rare = 32

@@ -11,12 +11,9 @@ import (
 
 // numbered makes a sequence of small numbers, each standing for its own text.
 func numbered(ids []int) *sequence {
-	var keys []string
-	q := &sequence{Keys: NewTable(4, func(id int32) string { return keys[id] })}
+	q := &sequence{numbers: map[string]int32{}}
 	for _, n := range ids {
-		if q.push(fmt.Sprint(n)); len(keys) < len(q.count) {
-			keys = append(keys, fmt.Sprint(n))
-		}
+		q.push(fmt.Sprint(n))
 	}
 	return q
 }
@@ -37,19 +34,19 @@ func TestRepetitiveSequencesAreSearchedAlike(t *testing.T) {
 		}
 		q := numbered(text)
 		lo := rapid.IntRange(0, len(text)-1).Draw(t, "from")
-		needle := slices.Clone(q.IDs[lo:min(len(text), lo+rapid.IntRange(1, 9).Draw(t, "length"))])
+		needle := slices.Clone(q.ids[lo:min(len(text), lo+rapid.IntRange(1, 9).Draw(t, "length"))])
 		needle[0] = (needle[0] + int32(rapid.SampledFrom([]int{0, 0, 256}).Draw(t, "other"))) % int32(len(q.count))
 		even := func(lo int) bool { return lo%2 == 0 }
-		all := naive(q.IDs, needle)
+		all := naive(q.ids, needle)
 		want := slices.DeleteFunc(slices.Clone(all), func(lo int) bool { return !even(lo) })
 		if got := q.search(needle, math.MaxInt, nil); !slices.Equal(got, all) {
-			t.Fatalf("%v in %v: %v, want %v", needle, q.IDs, got, all)
+			t.Fatalf("%v in %v: %v, want %v", needle, q.ids, got, all)
 		}
 		if got := q.repeated(needle, math.MaxInt, nil); !slices.Equal(got, all) {
-			t.Fatalf("%v in %v as bytes: %v, want %v", needle, q.IDs, got, all)
+			t.Fatalf("%v in %v as bytes: %v, want %v", needle, q.ids, got, all)
 		}
 		if got := q.search(needle, 3, even); !slices.Equal(got, want[:min(3, len(want))]) {
-			t.Fatalf("three even places of %v in %v: %v, want the first of %v", needle, q.IDs, got, want)
+			t.Fatalf("three even places of %v in %v: %v, want the first of %v", needle, q.ids, got, want)
 		}
 	})
 }
@@ -57,15 +54,28 @@ func TestRepetitiveSequencesAreSearchedAlike(t *testing.T) {
 func TestPlacesAreInOrderAndFew(t *testing.T) {
 	t.Parallel()
 	q := numbered([]int{1, 2, 1, 3, 1})
-	id, ok := q.Number("1")
+	id, ok := q.number("1")
 	if got := q.places(id); !ok || !slices.Equal(got, []int32{0, 2, 4}) {
 		t.Errorf("the places of 1 are %v, known: %v", got, ok)
 	}
-	if _, ok := q.Number("4"); ok {
+	if _, ok := q.number("4"); ok {
 		t.Error("4 is known and stands nowhere")
 	}
 	q = numbered(make([]int, 3*Rare))
 	if got := q.places(0); len(got) != Rare {
 		t.Errorf("%d places of a frequent number, want %d", len(got), Rare)
+	}
+}
+
+// A text made to have many hits that are not accepted spends the work of the
+// response, and the search ends.
+func TestTheSearchOfRepetitiveTextIsBounded(t *testing.T) {
+	t.Parallel()
+	q := numbered(make([]int, 100_000))
+	q.work = &Work{left: 1 << 20}
+	asked := 0
+	q.repeated(q.ids[:50_000], math.MaxInt, func(int) bool { asked++; return false })
+	if !q.work.Spent() || asked > 30 {
+		t.Errorf("%d hits are compared, spent %v", asked, q.work.Spent())
 	}
 }

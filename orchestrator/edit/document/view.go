@@ -10,12 +10,12 @@ import (
 type ViewKind int
 
 const (
-	Whole       ViewKind = iota // as they are, but for the line ends
+	whole       ViewKind = iota // as they are, but for the line ends
 	TrimmedEnd                  // trailing space aside
 	Loose                       // indentation, trailing space and Unicode punctuation aside
 	LooseFilled                 // as loose, without blank lines
 	LooseCode                   // as loose, without blank lines and comments
-	ViewKinds                   // how many there are
+	viewKinds                   // how many there are
 )
 
 // A view is the lines of a file as numbers: equal lines, in this way of
@@ -30,18 +30,11 @@ const (
 type view struct {
 	kind     ViewKind
 	d        *Document
-	sequence         // the lines that the view keeps; without keys until it is built
+	sequence         // the lines that the view keeps; without numbers until it is built
 	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
 }
 
-// Rare bounds the places that are tried for one line. A line more frequent
-// than that is no help in finding its block; see search.
-const Rare = 32
-
 // View returns the view of that kind.
-//
-// It costs nothing until build: a strategy may ask for a view and be answered
-// by an anchor.
 func (d *Document) View(k ViewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
@@ -52,9 +45,9 @@ func (d *Document) View(k ViewKind) *view {
 // build numbers the lines, at the first call.
 func (v *view) build() *view {
 	switch {
-	case v.Keys != nil:
+	case v.numbers != nil:
 	case v.kind == LooseFilled:
-		v.sieve(v.d.View(Loose).build())
+		v.keepNonBlank(v.d.View(Loose).build())
 	default:
 		v.enumerate()
 	}
@@ -63,16 +56,16 @@ func (v *view) build() *view {
 
 // enumerate numbers the lines that the view keeps by their keys.
 func (v *view) enumerate() {
-	distinct := min(v.d.Len(), 4096) // a guess: the table grows with what is there
-	v.Keys = NewTable(distinct, func(id int32) string { return v.keyOf(v.Line(int(v.first[id]))) })
+	distinct := min(v.d.Len(), 4096) // a guess: the map grows with what is there
+	v.numbers, v.work = make(map[string]int32, distinct), v.d.Work
 	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
-	v.IDs = make([]int32, 0, v.d.Len())
+	v.ids = make([]int32, 0, v.d.Len())
 	if v.kind == LooseCode {
 		v.lines = make([]int32, 0, v.d.Len())
 	}
 	for i := range v.d.Len() {
 		if v.kind == LooseCode {
-			if lex.Blank(v.d.Bare()[i]) {
+			if lex.Blank(v.d.CodeLines()[i]) {
 				continue
 			}
 			v.lines = append(v.lines, int32(i))
@@ -81,33 +74,33 @@ func (v *view) enumerate() {
 	}
 }
 
-// sieve takes the numbers of all for the lines that the view keeps. A file
+// keepNonBlank takes the numbers of all for the lines that the view keeps. A file
 // without any line to leave out is the same in both views.
 //
-// A number that only lines left out have keeps its key and has a count of 0,
-// which is what number asks for.
-func (v *view) sieve(all *view) {
+// A number that only lines left out have keeps a count of 0, which is what
+// number asks for.
+func (v *view) keepNonBlank(all *view) {
 	kept := 0
-	for i := range all.IDs {
+	for i := range all.ids {
 		if !v.skips(v.d.Raw(i)) {
 			kept++
 		}
 	}
-	if kept == len(all.IDs) {
+	if kept == len(all.ids) {
 		v.sequence = all.sequence
 		return
 	}
-	v.Keys = all.Keys
+	v.numbers, v.work = all.numbers, all.work
 	v.first, v.count = make([]int32, len(all.count)), make([]int32, len(all.count))
-	v.IDs, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
-	for i, id := range all.IDs {
+	v.ids, v.lines = make([]int32, 0, kept), make([]int32, 0, kept)
+	for i, id := range all.ids {
 		if v.skips(v.d.Raw(i)) {
 			continue
 		}
 		if v.count[id]++; v.count[id] == 1 {
-			v.first[id] = int32(len(v.IDs))
+			v.first[id] = int32(len(v.ids))
 		}
-		v.IDs, v.lines = append(v.IDs, id), append(v.lines, int32(i))
+		v.ids, v.lines = append(v.ids, id), append(v.lines, int32(i))
 	}
 }
 
@@ -115,7 +108,7 @@ func (v *view) sieve(all *view) {
 func (v *view) keyOf(i int) string {
 	switch v.kind {
 	case LooseCode:
-		return Loose.Key(v.d.Bare()[i])
+		return Loose.Key(v.d.CodeLines()[i])
 	case Loose, LooseFilled:
 		return Loose.Key(v.d.Raw(i)) // the line's end is space too
 	}
@@ -123,8 +116,6 @@ func (v *view) keyOf(i int) string {
 }
 
 // Line returns the line of the file that place i of the view stands for.
-//
-// In the file "a", "", "b" place 1 of the view without blank lines is line 2.
 func (v *view) Line(i int) int {
 	if v.lines == nil {
 		return i
@@ -133,9 +124,6 @@ func (v *view) Line(i int) int {
 }
 
 // Window returns the lines of the file that n places from lo on stand for.
-//
-// The lines need not follow one another: between two of them there may be some
-// that the view leaves out.
 func (v *view) Window(lo, n int) []int32 {
 	if v.lines != nil {
 		return v.lines[lo : lo+n]
@@ -153,11 +141,9 @@ func (v *view) skips(s string) bool {
 }
 
 // Key returns what views of kind k compare of the line s.
-//
-// For "\tx = “a” " the keys are the line itself, "\tx = “a”" and `x = "a"`.
 func (k ViewKind) Key(s string) string {
 	switch k {
-	case Whole:
+	case whole:
 		return s
 	case TrimmedEnd:
 		return strings.TrimRight(s, " \t\r\f\v")
@@ -167,15 +153,12 @@ func (k ViewKind) Key(s string) string {
 
 // has reports whether the view holds the line s.
 func (v *view) has(s string) bool {
-	_, ok := v.build().Number(v.kind.Key(s))
+	_, ok := v.build().number(v.kind.Key(s))
 	return ok
 }
 
 // Numbers returns the lines of s that the view keeps, as numbers and as
 // indexes into s; ok is false when one of them is not in the file at all.
-//
-// That a line is not in the file at all is the most frequent answer for a
-// block that does not match, and it ends the search before it begins.
 func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 	v.build()
 	if v.kind == LooseCode {
@@ -186,108 +169,11 @@ func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 		if v.skips(l) {
 			continue
 		}
-		id, known := v.Number(v.kind.Key(l))
+		id, known := v.number(v.kind.Key(l))
 		if !known {
 			return nil, nil, false
 		}
 		ids, kept = append(ids, id), append(kept, i)
 	}
 	return ids, kept, len(ids) > 0
-}
-
-// Find returns up to limit places in the view at which s stands, and which
-// lines of s the view kept. A place is an index into ids; where the view keeps
-// every line that is a line of the file.
-//
-// The cheap answers come first. An anchor tells of most blocks where they are;
-// for the views that set lines aside it can only tell that they are nowhere.
-// Then the loose view serves the stricter ones: what stands by a strict view
-// stands by the loose one too, so that its few places need only be compared.
-func (v *view) Find(s []string, limit int) (places, kept []int) {
-	switch {
-	case v.Keys != nil:
-	case v.kind <= Loose:
-		if places, ok := v.sighted(s, limit); ok {
-			return places, upTo(len(s))
-		}
-	case v.kind == LooseFilled && v.d.nowhere(s), v.kind == LooseCode && v.d.codeNowhere(s):
-		return nil, nil
-	}
-	if v.d.Thin {
-		return nil, nil
-	}
-	if v.kind < Loose && v.Keys == nil {
-		w := v.d.View(Loose)
-		ids, kept, ok := w.Numbers(s)
-		if !ok {
-			return nil, nil
-		}
-		if w.count[ids[w.rarest(ids)]] <= Rare {
-			return w.seek(ids, limit, func(lo int) bool { return v.stands(s, lo) }), kept
-		}
-		if w.seek(ids, 1, nil) == nil {
-			return nil, nil // looser is nothing, so stricter is nothing
-		}
-	}
-	ids, kept, ok := v.Numbers(s)
-	if !ok {
-		return nil, nil
-	}
-	return v.seek(ids, limit, nil), kept
-}
-
-// seek is search, counted. The place of a line that stands once is known; for
-// the others of a rare one all of the file may be read, and lines without any
-// rare one are compared with all of it.
-func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
-	switch n := v.count[ids[v.rarest(ids)]]; {
-	case n > Rare:
-		v.d.Work.Add(WorkLine * len(v.IDs))
-	case n > 1:
-		v.d.Work.Add(len(v.IDs))
-	}
-	return v.search(ids, limit, ok)
-}
-
-// sighted returns up to limit lines of the file at which s stands, when the
-// file can be searched without numbers.
-//
-// s may have blank lines at its ends, which the anchor leaves out: they count
-// when the lines are compared.
-func (v *view) sighted(s []string, limit int) (places []int, ok bool) {
-	lo, hi := lex.Outer(s)
-	if lo == hi {
-		return nil, false
-	}
-	q := v.d.anchorOf(s[lo:hi])
-	if !q.suits(v.d, v.kind) {
-		return nil, false
-	}
-	for _, at := range q.at {
-		if at -= q.line + lo; at >= 0 && at+len(s) <= v.d.Len() && v.stands(s, at) {
-			if places = append(places, at); len(places) == limit {
-				break
-			}
-		}
-	}
-	return places, true
-}
-
-// upTo returns the numbers below n.
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-// stands reports whether s stands at line lo, which has as many lines after it.
-func (v *view) stands(s []string, lo int) bool {
-	for i, l := range s {
-		if v.keyOf(lo+i) != v.kind.Key(l) {
-			return false
-		}
-	}
-	return true
 }

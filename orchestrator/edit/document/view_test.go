@@ -34,7 +34,7 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 		}
 		hay, needle := draw(1, 200, "hay"), draw(1, 5, "needle")
 		d := New("", []byte(strings.Join(hay, "\n")+"\n"))
-		v := d.View(Whole)
+		v := d.View(whole)
 		v.build()
 		got, kept := v.Find(needle, math.MaxInt)
 		ids, _, ok := v.Numbers(needle)
@@ -44,12 +44,12 @@ func TestSearchFindsWhatANaiveSearchFinds(t *testing.T) {
 			}
 			return
 		}
-		want := naive(v.IDs, ids)
+		want := naive(v.ids, ids)
 		if !slices.Equal(got, want) || len(kept) != len(needle) {
 			t.Fatalf("%v in %v: %v, want %v", needle, hay, got, want)
 		}
-		if kmp := SearchKMP(v.IDs, ids, math.MaxInt, nil); !slices.Equal(kmp, want) {
-			t.Fatalf("%v in %v by KMP: %v, want %v", needle, hay, kmp, want)
+		if again := v.repeated(ids, math.MaxInt, nil); !slices.Equal(again, want) {
+			t.Fatalf("%v in %v as bytes: %v, want %v", needle, hay, again, want)
 		}
 		if few, _ := v.Find(needle, 2); len(few) != min(2, len(want)) {
 			t.Fatalf("limited to two: %v of %v", few, want)
@@ -68,7 +68,7 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 		search []string
 		found  []ViewKind
 	}{
-		{"as it stands", []string{"x = 1  ", "", "    # why", "\ty = \u201ca\u201d"}, []ViewKind{Whole, TrimmedEnd, Loose, LooseFilled, LooseCode}},
+		{"as it stands", []string{"x = 1  ", "", "    # why", "\ty = \u201ca\u201d"}, []ViewKind{whole, TrimmedEnd, Loose, LooseFilled, LooseCode}},
 		{"without trailing space", []string{"x = 1", "", "    # why"}, []ViewKind{TrimmedEnd, Loose, LooseFilled, LooseCode}},
 		{"other indentation", []string{"  x = 1", "", "# why"}, []ViewKind{Loose, LooseFilled, LooseCode}},
 		{"plain quotes", []string{"    # why", "\ty = \"a\""}, []ViewKind{Loose, LooseFilled, LooseCode}},
@@ -77,7 +77,7 @@ func TestViewsSetMoreAndMoreAside(t *testing.T) {
 		{"another token", []string{"x = 2"}, nil},
 	} {
 		d := New("a.py", []byte(text))
-		for k := range ViewKinds {
+		for k := range viewKinds {
 			places, _ := d.View(k).Find(c.search, Most)
 			if want := slices.Contains(c.found, k); (len(places) == 1) != want {
 				t.Errorf("%s in view %d: places %v, want it found: %v", c.name, k, places, want)
@@ -98,5 +98,16 @@ func TestViewsNameTheLinesOfTheFile(t *testing.T) {
 	first := d.View(Loose)
 	if again := d.View(Loose); again != first {
 		t.Error("a view is built twice")
+	}
+}
+
+// A file of too many short lines is not numbered by any view.
+func TestAThinFileHasNoIndex(t *testing.T) {
+	t.Parallel()
+	d := New("a.py", []byte(strings.Repeat("1\n2\n", 40000)+"one = 1\n  two = 2  \n"))
+	for k := range viewKinds {
+		if d.View(k).Find([]string{"1", "2"}, Most); d.View(k).numbers != nil {
+			t.Errorf("view %d is built", k)
+		}
 	}
 }

@@ -11,10 +11,12 @@ import (
 // were joined or broken differently.
 type WordView struct {
 	sequence
-	words []string // the token of each number
-	lo    int      // the first line
-	ends  []int32  // tokens up to and with each line
+	lo   int     // the first line
+	ends []int32 // tokens up to and with each line
 }
+
+// Len returns the number of tokens.
+func (w *WordView) Len() int { return len(w.ids) }
 
 // Line returns the line of the file that token t is on.
 func (w *WordView) Line(t int) int {
@@ -42,15 +44,10 @@ func (d *Document) CutWords(lo, hi int) *WordView {
 		lex.EachToken(d.Line(i), func(string) { n++ })
 	}
 	w := &WordView{lo: lo, ends: make([]int32, 0, hi-lo)}
-	w.IDs = make([]int32, 0, n)
-	w.Keys = NewTable(min(n, 1024), func(id int32) string { return w.words[id] })
+	w.ids, w.numbers, w.work = make([]int32, 0, n), make(map[string]int32, min(n, 1024)), d.Work
 	for i := lo; i < hi; i++ {
-		lex.EachToken(d.Line(i), func(t string) {
-			if w.push(t); len(w.words) < len(w.count) {
-				w.words = append(w.words, t)
-			}
-		})
-		w.ends = append(w.ends, int32(len(w.IDs)))
+		lex.EachToken(d.Line(i), w.push)
+		w.ends = append(w.ends, int32(len(w.ids)))
 	}
 	return w
 }
@@ -61,7 +58,7 @@ func (w *WordView) WholeLines(search []string, n int) []int {
 	ids, known := make([]int32, 0, n), true
 	for _, s := range search {
 		lex.EachToken(s, func(t string) {
-			id, ok := w.Number(t)
+			id, ok := w.number(t)
 			known = known && ok
 			ids = append(ids, id)
 		})
@@ -71,7 +68,7 @@ func (w *WordView) WholeLines(search []string, n int) []int {
 	}
 	return w.search(ids, math.MaxInt, func(t int) bool {
 		starts := t == 0 || w.Line(t-1) != w.Line(t)
-		stops := t+n == len(w.IDs) || w.Line(t+n-1) != w.Line(t+n)
+		stops := t+n == len(w.ids) || w.Line(t+n-1) != w.Line(t+n)
 		return starts && stops
 	})
 }

@@ -14,7 +14,7 @@ package document
 // many blocks, pieces or files looks whether anything is left. What is found
 // after that is thrown away, so that a search may stop anywhere.
 type Work struct {
-	Left  int
+	left  int
 	Trial bool // whether the blocks fit is all that is asked: nothing is explained
 }
 
@@ -27,23 +27,23 @@ const (
 )
 
 // NewWork returns the work that one response may take.
-func NewWork() *Work { return &Work{Left: workFree} }
+func NewWork() *Work { return &Work{left: workFree} }
 
 // Open adds what a file of size bytes allows.
-func (w *Work) Open(size int) { w.Left += workPerByte * size }
+func (w *Work) Open(size int) { w.left += workPerByte * size }
 
 // Add counts n bytes as compared; a nil work counts nothing.
 func (w *Work) Add(n int) {
 	if w != nil {
-		w.Left -= n
+		w.left -= n
 	}
 }
 
-// Tries reports whether nothing is to be explained.
-func (w *Work) Tries() bool { return w != nil && w.Trial }
+// TrialOnly reports whether nothing is to be explained.
+func (w *Work) TrialOnly() bool { return w != nil && w.Trial }
 
 // Spent reports whether nothing is left.
-func (w *Work) Spent() bool { return w != nil && w.Left < 0 }
+func (w *Work) Spent() bool { return w != nil && w.left < 0 }
 
 // What other steps count as, about a nanosecond each: so much of a search that
 // reads many bytes a nanosecond, and a line by its number, with what is kept of

@@ -14,15 +14,6 @@ const (
 	maxCompared = 1 << 20 // lines that are compared to find them
 )
 
-// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
-// 0, that SEARCH stands for, and [from, to) around them, which stand nowhere
-// else in the file when alone is set.
-type spot struct {
-	lo, hi   int
-	from, to int
-	alone    bool
-}
-
 // tellApart adds lines before or after lines [lo, hi) until they stand only
 // once in the file. The fewest lines win, those before on a tie.
 //
@@ -103,7 +94,7 @@ func repeats(d *document.Document, lo, hi int) (others []int, all bool) {
 func extent(d *document.Document, lo int, search []string) int {
 	from, to := lex.Outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
-		if standsAt(d, lo, s) {
+		if matchesAt(d, lo, s) {
 			return lo + len(s)
 		}
 	}
@@ -124,9 +115,9 @@ func extent(d *document.Document, lo int, search []string) int {
 	return max(at, lo+1)
 }
 
-// standsAt reports whether the lines s stand from line at on, the space around
+// matchesAt reports whether the lines s stand from line at on, the space around
 // them and Unicode punctuation aside.
-func standsAt(d *document.Document, at int, s []string) bool {
+func matchesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}

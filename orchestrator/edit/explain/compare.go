@@ -6,16 +6,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
 
 // maxAligned bounds the lines of SEARCH that are aligned by content; longer
 // ones are compared line by line from the start.
-//
-// The table of an alignment has lines of SEARCH times lines of the window; at
-// this length it is some 50,000 cells, which takes no time to notice.
 const maxAligned = 200
 
 // An alignment pairs the lines of SEARCH with lines of the file that are equal
@@ -62,7 +61,7 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 	// end.
 	from, to := -1, -1
 	for i, l := range a.at {
-		if l >= 0 && tells(a.search[i]) {
+		if l >= 0 && hasWord(a.search[i]) {
 			if from < 0 {
 				from = max(n.lo-pad, l-i)
 			}
@@ -73,50 +72,36 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 		a.lo, a.hi = max(0, from), min(d.Len(), to)
 	}
 	for i, l := range a.at {
-		if l < a.lo || l >= a.hi { // a brace that stands outside
+		if l < a.lo || l >= a.hi { // a brace that is outside
 			a.at[i] = -1
 		}
 	}
 	return a
 }
 
-// common finds the longest common sequence of the lines of search and lines
-// [lo, hi) of the file, by the table of their lengths. A line that says
-// something counts for more than a brace, and a brace for more than nothing.
-//
-// The table is filled from the end, so that the walk from the front can choose at
-// each step. On a tie it leaves a line out rather than pair it.
+// common pairs lines of search with equal ones among lines [lo, hi) of the
+// file. A line that says something counts for more than a brace, and a brace
+// for more than nothing.
 func (a *alignment) common(d *document.Document, lo, hi int) {
-	file := make([]string, hi-lo)
+	search, file := make([]string, len(a.search)), make([]string, hi-lo)
+	for i, s := range a.search {
+		search[i] = plainKey(s)
+	}
 	for j := range file {
 		file[j] = plainKey(d.Line(lo + j))
 	}
-	n, w := len(a.search), len(file)+1
-	best := make([]int32, (n+1)*w)
-	for i := n - 1; i >= 0; i-- {
-		key := plainKey(a.search[i])
-		gain := int32(1)
-		if tells(key) {
-			gain = 8
-		} else if key != "" {
-			gain = 2
+	weight := func(key string) int {
+		switch {
+		case hasWord(key):
+			return 8
+		case key != "":
+			return 2
 		}
-		for j := len(file) - 1; j >= 0; j-- {
-			best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1])
-			if key == file[j] {
-				best[i*w+j] = max(best[i*w+j], gain+best[(i+1)*w+j+1])
-			}
-		}
+		return 1
 	}
-	for i, j := 0, 0; i < n && j < len(file); {
-		switch best[i*w+j] {
-		case best[(i+1)*w+j]:
-			i++
-		case best[i*w+j+1]:
-			j++
-		default:
+	for j, i := range align.Heaviest(search, file, weight) {
+		if i >= 0 {
 			a.at[i] = lo + j
-			i, j = i+1, j+1
 		}
 	}
 }
@@ -124,9 +109,9 @@ func (a *alignment) common(d *document.Document, lo, hi int) {
 // plainKey is what lines are compared by where space and punctuation do not count.
 func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
 
-// tells reports whether a line holds a letter or digit: most others, such as
-// braces, stand everywhere.
-func tells(s string) bool {
+// hasWord reports whether a line holds a letter or digit: most others, such as
+// braces, are everywhere.
+func hasWord(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
@@ -136,10 +121,7 @@ const maxDiffering = 3
 // differences tells how SEARCH differs from the lines of the file that it
 // probably stands for: for the first differing lines yours, the file's and
 // what is different in them, one a line.
-//
-// Space and look-alike characters are shown by signs, but only where they are
-// the difference: elsewhere they would only be in the way.
-func (a *alignment) differences(d *document.Document) string {
+func (a *alignment) differences(d *document.Document, op *parse.Operation) string {
 	var b strings.Builder
 	told, more := 0, 0
 	tell := func(mine, line int) {
@@ -150,15 +132,15 @@ func (a *alignment) differences(d *document.Document) string {
 		case mine < 0:
 			fmt.Fprintf(&b, "  line %d is not in yours: %s\n", line+1, printable(cutAround(d.Line(line), 0, 200)))
 		case line < 0:
-			fmt.Fprintf(&b, "  your line %d is not there: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
+			fmt.Fprintf(&b, "  your line %d is not in the file: %s\n", a.first+mine+1, printable(cutAround(a.search[mine], 0, 200)))
 		default:
-			writePair(&b, a.first+mine+1, a.search[mine], line+1, d.Line(line))
+			writePair(&b, op, a.first+mine+1, a.search[mine], line+1, d.Line(line))
 		}
 		told++
 	}
 	f := a.lo
 	for i := 0; i <= len(a.search); {
-		j := i // lines i to j of search stand nowhere; lines f to g of the file in no line of search
+		j := i // lines i to j of search are nowhere; lines f to g of the file in no line of search
 		for j < len(a.search) && a.at[j] < 0 {
 			j++
 		}
@@ -181,9 +163,6 @@ func (a *alignment) differences(d *document.Document) string {
 // gap tells lines [i, j) of search and lines [f, g) of the file, between two
 // that are paired: in pairs when they are as many or as far as they resemble
 // one another, else singly.
-//
-// Blank lines are passed over on either side: they are no difference that a
-// person would name.
 func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, line int)) {
 	even := j-i == g-f
 	for i < j || f < g {
@@ -192,7 +171,7 @@ func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, li
 			i++
 		case f < g && lex.Blank(d.Line(f)):
 			f++
-		case i < j && f < g && (even || akin(a.search[i], d.Line(f))):
+		case i < j && f < g && (even || similar(a.search[i], d.Line(f))):
 			tell(i, f)
 			i, f = i+1, f+1
 		case i < j && (f >= g || j-i >= g-f):
@@ -229,18 +208,15 @@ func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 	}
 }
 
-// akin reports whether two lines share a third of the bytes of their words,
+// similar reports whether two lines share a third of the bytes of their words,
 // so that one is likely to be the other, changed.
-//
-// The third is of the second line's words, so that a short line is not akin to
-// every long one that has its words.
-func akin(a, b string) bool {
+func similar(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
-		have[w] = have[w] || tells(w)
+		have[w] = have[w] || hasWord(w)
 	}
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(b), 2000)) {
-		if tells(w) {
+		if hasWord(w) {
 			size += len(w)
 			if have[w] {
 				shared += len(w)
@@ -252,11 +228,15 @@ func akin(a, b string) bool {
 
 // writePair shows a line of SEARCH beside the line of the file that it
 // probably stands for, and the tokens that differ.
-func writePair(b *strings.Builder, mine int, s string, line int, f string) {
+func writePair(b *strings.Builder, op *parse.Operation, mine int, s string, line int, f string) {
 	at := differAt(s, f)
 	name := fmt.Sprintf("your line %d", mine)
 	fmt.Fprintf(b, "  %s: %s\n", name, printable(cutAround(s, at, 200)))
 	fmt.Fprintf(b, "  %*s: %s\n", len(name), fmt.Sprintf("line %d", line), printable(cutAround(f, at, 200)))
+	yours := "your SEARCH"
+	if op.Hunk != nil {
+		yours = "your old lines"
+	}
 	var parts []string
 	for _, h := range changes(s, f) {
 		mine, theirs := h[0], h[1]
@@ -266,9 +246,9 @@ func writePair(b *strings.Builder, mine int, s string, line int, f string) {
 		mine, theirs = printable(cutAround(mine, 0, 80)), printable(cutAround(theirs, 0, 80))
 		switch {
 		case mine == "":
-			parts = append(parts, fmt.Sprintf("the file has `%s` more", theirs))
+			parts = append(parts, fmt.Sprintf("missing in %s: `%s`", yours, theirs))
 		case theirs == "":
-			parts = append(parts, fmt.Sprintf("yours has `%s` more", mine))
+			parts = append(parts, fmt.Sprintf("not in the file: `%s`", mine))
 		default:
 			parts = append(parts, fmt.Sprintf("yours has `%s`, the file `%s`", mine, theirs))
 		}
@@ -283,9 +263,6 @@ func differAt(a, b string) (at int) {
 	}
 	return at
 }
-
-// printable returns text without bytes that are not UTF-8.
-func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // lookAlike reports whether two differing pieces look the same or nearly so:
 // they differ in space or punctuation of other kinds, or one is ASCII and the
@@ -302,9 +279,7 @@ func lookAlike(a, b string) bool {
 }
 
 // changes returns up to three pairs of pieces that differ between two lines:
-// what stands in a, what stands in its place in b.
-//
-// Of long lines only what follows their first difference is told.
+// what is in a, what is in its place in b.
 func changes(a, b string) (out [][2]string) {
 	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
 		a, b = problem.Clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), problem.Clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
@@ -319,33 +294,15 @@ func changes(a, b string) (out [][2]string) {
 	if len(x)*len(y) > 4096 { // too long to be told piece by piece
 		return [][2]string{{strings.Join(x, ""), strings.Join(y, "")}}
 	}
-	w := len(y) + 1
-	best := make([]int, (len(x)+1)*w)
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if best[i*w+j] = max(best[(i+1)*w+j], best[i*w+j+1]); x[i] == y[j] {
-				best[i*w+j] = max(best[i*w+j], len(x[i])+best[(i+1)*w+j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(x) || j < len(y) {
-		i0, j0 := i, j
-		for i < len(x) || j < len(y) {
-			if i < len(x) && best[i*w+j] == best[(i+1)*w+j] {
-				i++
-			} else if j < len(y) && best[i*w+j] == best[i*w+j+1] {
-				j++
-			} else {
-				break
-			}
+	pairs, i0, j0 := align.Heaviest(x, y, func(s string) int { return len(s) }), 0, 0
+	for j, i := range append(pairs, len(x)) { // the ends of both are a pair too
+		if i < 0 {
+			continue
 		}
 		if i > i0 || j > j0 {
 			out = append(out, [2]string{strings.Join(x[i0:i], ""), strings.Join(y[j0:j], "")})
 		}
-		if i < len(x) {
-			i, j = i+1, j+1
-		}
+		i0, j0 = i+1, j+1
 	}
 	return out[:min(len(out), 3)]
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 // fileOf aligns search with a file whose every line is in question.
@@ -24,25 +25,25 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 	}{
 		{"a word", "a = 1\nb = two\n", "a = 1|b = three", "yours has `three`, the file `two`"},
 		{"an operator", "a += 1\n", "a -= 1", "yours has `-=`, the file `+=`"},
-		{"a word more in the file", "def f(a, b):\n", "def f(a):", "the file has `, b` more"},
-		{"a word more in the block", "def f(a):\n", "def f(a, b):", "yours has `, b` more"},
+		{"a word more in the file", "def f(a, b):\n", "def f(a):", "missing in your SEARCH: `, b`"},
+		{"a word more in the block", "def f(a):\n", "def f(a, b):", "not in the file: `, b`"},
 		{"two places", "f(one, x, two)\n", "f(1, x, 2)", "yours has `1`, the file `one`; yours has `2`, the file `two`"},
 		{"space in a string", "say('a  b')\n", "say('a b')", "yours has `·`, the file `··`"},
 		{"a tab for spaces", "if x:\n\ty = 1\n", "if x:|    y = 1", "yours has `····`, the file `⇥`"},
 		{"another depth", "if x:\n        y = 1\n", "if x:|    y = 1", "yours has `····`, the file `········`"},
-		{"trailing space alone", "x = 1  \n", "x = 1", "the file has `··` more"},
+		{"trailing space alone", "x = 1  \n", "x = 1", "missing in your SEARCH: `··`"},
 		{"a carriage return within", "x = 'a\rb'\nc\n", "x = 'a b'|c", "yours has `·`, the file `␍`"},
 		{"a space that does not break", "x = 'a\u00a0b'\n", "x = 'a b'", "yours has `·`, the file `(U+00A0)`"},
 		{"quotation marks", "say(\u2018a\u2019)\n", "say('a')", "yours has `'`, the file `\u2018 (U+2018)`; yours has `'`, the file `\u2019 (U+2019)`"},
 		{"a letter of another alphabet", "n\u0430me = 1\n", "name = 1", "yours has `name`, the file `n\u0430 (U+0430)me`"},
-		{"a line that is not there", "a = 1\nb = 2\n", "a = 1|other(thing)|b = 2", "your line 2 is not there: other(thing)"},
+		{"a line that is not there", "a = 1\nb = 2\n", "a = 1|other(thing)|b = 2", "your line 2 is not in the file: other(thing)"},
 		{"a line more in the file", "a = 1\nother(thing)\nb = 2\n", "a = 1|b = 2", "line 2 is not in yours: other(thing)"},
 		{"numbered with outer blank lines", "a = 1\nb = 2\n", "||a = 1|b = 3", "your line 4: b = 3"},
 		{"many", "a1\nb1\nc1\nd1\ne1\nsame = 1\n", "a2|b2|c2|d2|e2|same = 1", "  2 more lines differ"},
 		{"bytes that are no text", "a = 'x\xff'\nb\n", "a = 'y'|b", "the file `x\ufffd`"},
 	} {
 		d, a := fileOf(c.file, c.search)
-		got := a.differences(d)
+		got := a.differences(d, &parse.Operation{})
 		if !strings.Contains(got, c.want+"\n") {
 			t.Errorf("%s: %q is not in\n%s", c.name, c.want, got)
 		}
@@ -52,7 +53,7 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 func TestSpaceIsNotShownBesideOtherDifferences(t *testing.T) {
 	t.Parallel()
 	d, a := fileOf("if x:\n\ty = 1\n\tz = 2 \n", "if x:|    y = 9|    z = 2")
-	got := a.differences(d)
+	got := a.differences(d, &parse.Operation{})
 	if !strings.Contains(got, "yours has `····`, the file `⇥`; yours has `9`, the file `1`") {
 		t.Errorf("the line that differs:\n%s", got)
 	}
@@ -98,7 +99,7 @@ func TestALongSearchIsComparedLineByLine(t *testing.T) {
 	d := document.New("a.py", []byte(strings.Join(lines, "\n")+"\n"))
 	lines[100] = "x = 2"
 	a := newAlignment(d, near{lo: 0, hi: d.Len()}, lines)
-	if got := a.differences(d); !strings.HasPrefix(got, "  your line 101: x = 2\n       line 101: x = 1\n") {
+	if got := a.differences(d, &parse.Operation{}); !strings.HasPrefix(got, "  your line 101: x = 2\n       line 101: x = 1\n") {
 		t.Errorf("%s", got)
 	}
 }

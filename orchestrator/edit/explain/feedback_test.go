@@ -51,7 +51,7 @@ func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
 		"def f():|    return 2":    -1,
 		"    return 1|total = 100": -1, // the file has a blank line between
 	} {
-		at, ok := standing(d, bars(replace))
+		at, ok := alreadyAt(d, bars(replace))
 		if ok != (want >= 0) || ok && at != want {
 			t.Errorf("%q stands at %d, %v; want %d", replace, at, ok, want)
 		}

@@ -13,28 +13,18 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxPlaces bounds the places that one problem quotes: more would not be read.
-const maxPlaces = 3
-
 // staleScore is the resemblance from which on the file is taken to have
 // changed since its author read it, rather than never to have held the lines.
 // It only names the refusal.
 const staleScore = 0.8
 
-// explains reports whether one more problem of the file is to be explained
-// with its lines: the first few are, the others only named.
-func explains(d *document.Document) bool {
-	d.Told++
-	return !d.Work.Tries() && d.Told <= problem.MaxQuoted
-}
-
 // NotFoundAll adds a problem for each missing operation, the first of them
 // with what comes nearest. Of those whose lines only the result of one of
 // the blocks ops may hold, no more is said than that.
 func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
-	if d.Work.Tries() {
+	if d.Work.TrialOnly() {
 		for _, op := range missing {
-			problems = append(problems, nowhere(op, d))
+			problems = append(problems, notFoundAtAll(op, d))
 		}
 		return problems
 	}
@@ -48,7 +38,7 @@ func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems
 	}
 	makers := newMakers(ops)
 	for _, op := range missing {
-		p := nowhere(op, d)
+		p := notFoundAtAll(op, d)
 		if len(problems) < problem.MaxQuoted && explains(d) {
 			p = notFound(d, op)
 		}
@@ -69,7 +59,7 @@ func newMakers(ops []*parse.Operation) makers {
 	m := makers{}
 	for _, op := range ops {
 		for _, s := range op.Replace {
-			if key := lex.TrimSpace(s); tells(key) && (m[key] == 0 || op.Block < m[key]) {
+			if key := lex.TrimSpace(s); hasWord(key) && (m[key] == 0 || op.Block < m[key]) {
 				m[key] = op.Block
 			}
 		}
@@ -84,7 +74,7 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 		if d.Work.Spent() {
 			break // nobody looks any further
 		}
-		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.Holds(s) {
+		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.HasLine(s) {
 			return n
 		}
 	}
@@ -95,22 +85,15 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 // result of block n, which there is not: what is nearest in the file would
 // mislead its author.
 func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
+	reason, pronoun := notInFile(op)
 	p := problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Advice: "send it again with the corrected blocks" + writeOut(op),
-		Reason: fmt.Sprintf("%s nowhere in the file as it is; %s may stand in the result of block %d", OldStands(op), Pronoun(op), n),
+		Reason: fmt.Sprintf("%s as it is; %s may be in the result of block %d", reason, pronoun, n),
 	}
 	if refused {
 		p.Reason += ", which was refused"
 	}
 	return p
-}
-
-// nowhere is the problem of a block for which nothing in the file can be shown.
-func nowhere(op *parse.Operation, d *document.Document) problem.Problem {
-	return problem.Problem{
-		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: OldStands(op) + " nowhere in the file",
-		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
-	}
 }
 
 // notFound explains a block whose SEARCH is nowhere: already applied, stale,
@@ -122,10 +105,10 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
 	}
-	if at, ok := standing(d, op.Replace); ok {
+	if at, ok := alreadyAt(d, op.Replace); ok {
 		return *Already(d, op, at)
 	}
-	p := nowhere(op, d)
+	p := notFoundAtAll(op, d)
 	if d.Len() == 0 {
 		p.Reason, p.Advice = "the file is empty", "send an empty SEARCH, and the whole content as REPLACE"
 		return p
@@ -135,7 +118,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		return p
 	}
 	a := newAlignment(d, places[0], op.Search)
-	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && standsAsIs(d, a.lo, op.Replace[lo:hi]) {
+	if lo, hi := lex.Outer(op.Replace); lo < hi && hi-lo == a.hi-a.lo && sameLinesAt(d, a.lo, op.Replace[lo:hi]) {
 		return *Already(d, op, a.lo)
 	}
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
@@ -155,7 +138,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		p.Advice = "none of these is like it: " + p.Advice
 		return p
 	}
-	p.Differs, p.Advice = a.differences(d), copyAdvice(op, d, q, a.shifted(d))
+	p.Differs, p.Advice = a.differences(d, op), copyAdvice(op, d, q, a.shifted(d))
 	if piece(d, places[0], op.Search) {
 		p.Advice = pieceAdvice + p.Advice
 	}
@@ -181,7 +164,7 @@ func piece(d *document.Document, n near, search []string) bool {
 // REPLACE probably is too.
 func (a *alignment) shifted(d *document.Document) bool {
 	for i, l := range a.at {
-		if l >= 0 && tells(a.search[i]) {
+		if l >= 0 && hasWord(a.search[i]) {
 			return lex.Indent(a.search[i]) != lex.Indent(d.Line(l))
 		}
 	}
@@ -198,9 +181,9 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	}
 	old, new := bodies(op)
 	lines := span(q.from, q.to)
-	advice := fmt.Sprintf("send %s as %s in the file", old, stand(lines))
+	advice := fmt.Sprintf("copy %s exactly into %s", lines, old)
 	if !legible(d, shown, q.from, q.to) {
-		advice = fmt.Sprintf("read the file, then send %s as %s there", old, stand(lines))
+		advice = "read the file, then " + advice
 	}
 	if !q.alone {
 		advice += ", in a unified diff with their true line number"
@@ -217,38 +200,13 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	return advice + writeOut(op)
 }
 
-// writeOut asks for the lines that a REPLACE only promises.
-func writeOut(op *parse.Operation) string {
-	_, new := bodies(op)
-	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
-		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
-	}
-	return ""
-}
-
-// bodies names the lines to replace and the new ones in the form of the operation.
-func bodies(op *parse.Operation) (old, new string) {
-	if op.Hunk != nil {
-		return "the hunk's old lines", "its new lines"
-	}
-	return "SEARCH", "REPLACE"
-}
-
-// stand adds the verb to a span of lines.
-func stand(lines string) string {
-	if strings.HasPrefix(lines, "lines") {
-		return lines + " stand"
-	}
-	return lines + " stands"
-}
-
-// standing returns where the lines of a replacement already stand, when they
-// say enough not to stand there by chance.
+// alreadyAt returns where the lines of a replacement already stand, when they
+// say enough not to be there by accident.
 //
-// A replacement of a brace and a return stands in every file. Twelve bytes
+// A replacement of a brace and a return is in every file. Twelve bytes
 // without the space around them are about two words of code. Indentation and
 // punctuation count: a block that corrects nothing else has not been applied.
-func standing(d *document.Document, replace []string) (int, bool) {
+func alreadyAt(d *document.Document, replace []string) (int, bool) {
 	lo, hi := lex.Outer(replace)
 	core, size, longest := replace[lo:hi], 0, 0
 	for i, s := range core {
@@ -266,7 +224,7 @@ func standing(d *document.Document, replace []string) (int, bool) {
 			break
 		}
 		l := d.LineAt(at)
-		if standsAsIs(d, l-longest, core) {
+		if sameLinesAt(d, l-longest, core) {
 			return l - longest, true
 		}
 		at = int(d.Off[l+1])
@@ -274,9 +232,9 @@ func standing(d *document.Document, replace []string) (int, bool) {
 	return 0, false
 }
 
-// standsAsIs reports whether the lines s stand from line at on, only the space
+// sameLinesAt reports whether the lines s stand from line at on, only the space
 // at their ends aside.
-func standsAsIs(d *document.Document, at int, s []string) bool {
+func sameLinesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false
 	}
@@ -291,16 +249,16 @@ func standsAsIs(d *document.Document, at int, s []string) bool {
 // maxAround bounds the lines that are compared to find a REPLACE around a place.
 const maxAround = 1 << 22
 
-// AlreadyAround reports whether REPLACE, longer than SEARCH, stands around
+// AlreadyAround reports whether REPLACE, longer than SEARCH, is around
 // the place already, for a SEARCH that was found only by setting something
-// aside. A SEARCH that stands there to the letter is taken at its word:
+// aside. A SEARCH that is there to the letter is taken at its word:
 // adding the same lines once more may be what is meant.
 func AlreadyAround(d *document.Document, p match.Place) bool {
-	if (p.Strategy == match.Exact || p.Strategy == match.Stripped) && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
+	if p.Strategy.Strict() && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
 		return false
 	}
 	for at := max(0, p.Hi-len(p.Replace), p.Lo-maxAround/len(p.Replace)); at <= p.Lo; at++ {
-		if standsAt(d, at, p.Replace) {
+		if matchesAt(d, at, p.Replace) {
 			return true
 		}
 	}
@@ -313,4 +271,19 @@ func AlreadyAround(d *document.Document, p match.Place) bool {
 	return len(kept) > len(named) && slices.ContainsFunc(hits, func(h int) bool {
 		return v.Line(h) <= p.Lo && p.Hi <= v.Line(h+len(kept)-1)+1
 	})
+}
+
+// Unplaced explains a block that has no one place.
+//
+// Several places are told before any likeness: all of them are right, so that
+// a nearest one would only mislead.
+func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
+	if len(f.Ambiguous) > 0 {
+		return Ambiguous(d, op, f.Ambiguous)
+	}
+	p := notFoundAtAll(op, d)
+	if explains(d) {
+		p = notFound(d, op)
+	}
+	return &p
 }

@@ -10,28 +10,17 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Bounds on the search for similar places. They keep it cheap on any input:
-// one pass over the lines of the file, a few scans of its text, a few windows.
-const (
-	voters   = 500     // lines of SEARCH that are asked where it may belong
-	mostHits = 32      // places of one line or token that count; a more frequent one says little
-	probes   = 8       // tokens that are looked for in the text
-	windows  = 16      // best-voted places that are compared token by token
-	compared = 100     // lines of SEARCH that are compared with each
-	longLine = 4 << 10 // bytes of a line that are compared
-)
-
 // A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0.
 // Lines [from, to) hold it and other windows of a like standing that overlap it.
 type near struct {
 	lo, hi   int
 	from, to int
 	score    float64 // what it and SEARCH have in common, 0 to 1
-	lines    int     // how many lines of SEARCH stand at their place in it
+	lines    int     // how many lines of SEARCH are at their place in it
 }
 
 // A vote says that SEARCH would begin at a line of the file, with how much
-// weight; lines counts the lines of SEARCH that stand where they would then.
+// weight; lines counts the lines of SEARCH that are where they would then.
 type vote struct {
 	start  int
 	weight float64
@@ -40,12 +29,12 @@ type vote struct {
 
 // nearest returns some windows of the file that resemble search, best first,
 // each as long as search without its outer blank lines. Lines that
-// stand in the file vote for where SEARCH would begin; the longest words of
+// are in the file vote for where SEARCH would begin; the longest words of
 // lines that do not vote weakly. No similarity is ever enough to edit there:
 // it only helps the author to find the text.
 //
 // A line that stands often votes for many windows with little weight each; a
-// line that stands once has one whole vote.
+// line that occurs once has one whole vote.
 func nearest(d *document.Document, search []string) []near {
 	lo, hi := lex.Outer(search)
 	search = search[lo:hi]
@@ -76,14 +65,14 @@ func (f *lineFilter) may(s string) bool {
 	return f.lengths[n>>6]&(1<<(n&63)) != 0 && f.firsts[s[0]>>6]&(1<<(s[0]&63)) != 0
 }
 
-// lineVotes lets the lines of search that stand in the file vote, the space
-// around them aside, and returns the indexes of those that do not stand there.
+// lineVotes lets the lines of search that are in the file vote, the space
+// around them aside, and returns the indexes of those that are not there.
 //
 // It reads the file once, whatever the number of lines: a filter and a small
 // table of SEARCH's lines are cheaper than an index of the file's.
 func lineVotes(d *document.Document, search []string) (votes []vote, absent []int) {
 	var filter lineFilter
-	asked := map[string][]int{} // from a line to where it stands in search
+	asked := map[string][]int{} // from a line to where it is in search
 	step := 1 + len(search)/voters
 	for i := 0; i < len(search); i += step {
 		if s := trimASCII(search[i]); s != "" && len(asked[s]) < 4 {
@@ -154,7 +143,7 @@ func wordVotes(d *document.Document, search []string, absent []int) (votes []vot
 }
 
 // linesWith returns the lines, from 0, that hold the text s, none when it
-// stands more than mostHits times.
+// occurs more than mostHits times.
 func linesWith(d *document.Document, s string) (lines []int) {
 	for at := d.Index(0, s); at >= 0; at = d.Index(at+len(s), s) {
 		if len(lines) == mostHits {
@@ -286,3 +275,14 @@ func trimASCII(s string) string {
 	}
 	return s
 }
+
+// Bounds on the search for similar places. They keep it cheap on any input:
+// one pass over the lines of the file, a few scans of its text, a few windows.
+const (
+	voters   = 500     // lines of SEARCH that are asked where it may belong
+	mostHits = 32      // places of one line or token that count; a more frequent one says little
+	probes   = 8       // tokens that are looked for in the text
+	windows  = 16      // best-voted places that are compared token by token
+	compared = 100     // lines of SEARCH that are compared with each
+	longLine = 4 << 10 // bytes of a line that are compared
+)

@@ -1,9 +1,12 @@
 package explain
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/parse"
 )
 
 func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
@@ -33,6 +36,31 @@ func TestTheLinesAroundOne(t *testing.T) {
 	} {
 		if got := Around(d, line); got != want {
 			t.Errorf("line %d:\n%swant\n%s", line, got, want)
+		}
+	}
+}
+
+// A sentence about a hunk speaks of its lines: it has no SEARCH that its author
+// could look at.
+func TestTheSubjectOfASentence(t *testing.T) {
+	t.Parallel()
+	d := document.New("a.py", []byte("first = 1\ntotal = one + two\nlast = 9\n"))
+	for _, c := range []struct {
+		name string
+		op   parse.Operation
+		want []string // matched, absent, its pronoun, one more word in the file
+	}{
+		{"a block", parse.Operation{}, []string{"SEARCH matches", "SEARCH text not found in the file", "it", "missing in your SEARCH: ` + two`"}},
+		{"a hunk", parse.Operation{Hunk: &parse.Hunk{}}, []string{"the hunk's old lines match", "the hunk's old lines were not found in the file", "they", "missing in your old lines: ` + two`"}},
+	} {
+		sentence, pronoun := notInFile(&c.op)
+		got := []string{matches(&c.op), sentence, pronoun}
+		if !slices.Equal(got, c.want[:3]) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		a := newAlignment(d, near{lo: 1, hi: 2}, []string{"total = one"})
+		if told := a.differences(d, &c.op); !strings.Contains(told, c.want[3]) {
+			t.Errorf("%s: %q is not in %s", c.name, c.want[3], told)
 		}
 	}
 }

@@ -29,32 +29,32 @@ func TestWhyABlockHasNoPlace(t *testing.T) {
 		{
 			"applied already", file, "    total = 0>    count = 0|    for item in items:", problem.KindAlready,
 			[]int{2},
-			"REPLACE stands already at line 2: this change has been made", "leave this block out",
+			"already applied at line 2", "leave this block out",
 		},
 		{
 			"nothing like it", file, "interface Stock {>x", problem.KindNotFound, nil,
-			"SEARCH stands nowhere in the file", "read the file and copy the lines to replace from it, or leave this block out",
+			"SEARCH text not found in the file", "read the file and copy the lines to replace from it, or leave this block out",
 		},
 		{
 			"one word differs", file, "def total(things):|    count = 0|    for item in items:>x = 1", problem.KindStale,
 			[]int{1},
-			"SEARCH stands nowhere in the file; nearest lines 1 to 3", "send SEARCH as lines 1 to 3 stand in the file",
+			"SEARCH text not found in the file; nearest lines 1 to 3", "copy lines 1 to 3 exactly into SEARCH",
 		},
 		{
 			"one line is never stale", file, "def total(item):>x = 1", problem.KindNotFound,
 			[]int{1},
-			"SEARCH stands nowhere in the file; nearest line 1", "send SEARCH as line 1 stands in the file",
+			"SEARCH text not found in the file; nearest line 1", "copy line 1 exactly into SEARCH",
 		},
 		{
 			"a piece of a line", file, "total(items)>sum(items)", problem.KindNotFound,
 			[]int{1},
-			"SEARCH stands nowhere in the file; nearest line 1",
-			"write REPLACE as whole lines too; send SEARCH as line 1 stands in the file",
+			"SEARCH text not found in the file; nearest line 1",
+			"write REPLACE as whole lines too; copy line 1 exactly into SEARCH",
 		},
 		{
 			"other indentation", file, "def total(things):|  count = 0|  for item in items:>x = 1", problem.KindStale,
 			[]int{1},
-			"SEARCH stands nowhere in the file; nearest lines 1 to 3", "send SEARCH as lines 1 to 3 stand in the file; indent REPLACE alike",
+			"SEARCH text not found in the file; nearest lines 1 to 3", "copy lines 1 to 3 exactly into SEARCH; indent REPLACE alike",
 		},
 	} {
 		op := pairs(c.block)[0]
@@ -97,7 +97,7 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 		}
 	}
 	d, op := linesOf("a.py", "a = 1"), pairs("b = 2>c = 3")[0]
-	want := "SEARCH stands nowhere in the file as it is; it may stand in the result of block 4"
+	want := "SEARCH text not found in the file as it is; it may be in the result of block 4"
 	if p := builtOn(op, d, 4, false); p.Reason != want || p.Kind != problem.KindNotFound || p.Nearest != "" {
 		t.Errorf("%+v", p)
 	}
@@ -117,19 +117,19 @@ func TestTheAdviceToCopyLines(t *testing.T) {
 		shifted bool
 		want    string
 	}{
-		{"alone", spot{1, 3, 1, 3, true}, false, "send SEARCH as lines 2 to 3 stand in the file"},
-		{"one line", spot{1, 2, 1, 2, true}, false, "send SEARCH as line 2 stands in the file"},
-		{"a line before", spot{1, 3, 0, 3, true}, false, "send SEARCH as lines 1 to 3 stand in the file; begin REPLACE with line 1"},
-		{"two lines after", spot{0, 1, 0, 3, true}, false, "send SEARCH as lines 1 to 3 stand in the file; end REPLACE with lines 2 to 3"},
-		{"indented otherwise", spot{1, 2, 1, 2, true}, true, "send SEARCH as line 2 stands in the file; indent REPLACE alike"},
+		{"alone", spot{1, 3, 1, 3, true}, false, "copy lines 2 to 3 exactly into SEARCH"},
+		{"one line", spot{1, 2, 1, 2, true}, false, "copy line 2 exactly into SEARCH"},
+		{"a line before", spot{1, 3, 0, 3, true}, false, "copy lines 1 to 3 exactly into SEARCH; begin REPLACE with line 1"},
+		{"two lines after", spot{0, 1, 0, 3, true}, false, "copy lines 1 to 3 exactly into SEARCH; end REPLACE with lines 2 to 3"},
+		{"indented otherwise", spot{1, 2, 1, 2, true}, true, "copy line 2 exactly into SEARCH; indent REPLACE alike"},
 		{
 			"not told apart",
 			spot{1, 2, 1, 2, false},
 			false,
-			"send SEARCH as line 2 stands in the file, in a unified diff with their true line number",
+			"copy line 2 exactly into SEARCH, in a unified diff with their true line number",
 		},
 		{"no text", spot{3, 5, 3, 5, true}, false, "line 5 holds bytes that are not UTF-8 and cannot be sent: leave it out of the lines to replace"},
-		{"too wide to be shown", spot{5, 6, 5, 6, true}, false, "read the file, then send SEARCH as line 6 stands there"},
+		{"too wide to be shown", spot{5, 6, 5, 6, true}, false, "read the file, then copy line 6 exactly into SEARCH"},
 	} {
 		if got := copyAdvice(pairs("x>y")[0], d, c.q, c.shifted); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -137,7 +137,7 @@ func TestTheAdviceToCopyLines(t *testing.T) {
 	}
 	hunked := pairs("x>y")[0]
 	hunked.Hunk = &parse.Hunk{}
-	if got, want := copyAdvice(hunked, d, spot{1, 2, 0, 2, true}, true), "send the hunk's old lines as lines 1 to 2 stand in the file; begin its new lines with line 1; indent its new lines alike"; got != want {
+	if got, want := copyAdvice(hunked, d, spot{1, 2, 0, 2, true}, true), "copy lines 1 to 2 exactly into the hunk's old lines; begin its new lines with line 1; indent its new lines alike"; got != want {
 		t.Errorf("a hunk: %q, want %q", got, want)
 	}
 }
@@ -161,7 +161,7 @@ func TestWhereAReplacementStands(t *testing.T) {
 		{"before the start", "first_line_0|head", -1},
 		{"nothing", "", -1},
 	} {
-		at, ok := standing(d, bars(c.replace))
+		at, ok := alreadyAt(d, bars(c.replace))
 		if ok != (c.at >= 0) || ok && at != c.at {
 			t.Errorf("%s: at %d, %v, want %d", c.name, at, ok, c.at)
 		}
@@ -187,10 +187,10 @@ func TestStandingStrictlyAndLoosely(t *testing.T) {
 		{-1, "a", false, false},
 		{3, "c", false, false},
 	} {
-		if got := standsAt(d, c.at, bars(c.lines)); got != c.loose {
+		if got := matchesAt(d, c.at, bars(c.lines)); got != c.loose {
 			t.Errorf("%q at %d: %v, want %v", c.lines, c.at, got, c.loose)
 		}
-		if got := standsAsIs(d, c.at, bars(c.lines)); got != c.strict {
+		if got := sameLinesAt(d, c.at, bars(c.lines)); got != c.strict {
 			t.Errorf("%q as is at %d: %v, want %v", c.lines, c.at, got, c.strict)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAkinLinesShareTheirWords(t *testing.T) {
 		{"anything", "}", true},
 		{"say \u2018hello\u2019", "say 'hello'", true},
 	} {
-		if got := akin(c.mine, c.file); got != c.want {
+		if got := similar(c.mine, c.file); got != c.want {
 			t.Errorf("%q and %q: %v, want %v", c.mine, c.file, got, c.want)
 		}
 	}
@@ -392,11 +392,11 @@ func TestAReplacementAroundItsPlace(t *testing.T) {
 	}
 }
 
-// Spans agree with their verb.
-func TestSpansTakeTheirVerb(t *testing.T) {
+// One line is a line, and several are named by the first and the last.
+func TestSpansOfLines(t *testing.T) {
 	t.Parallel()
-	for want, in := range map[string][2]int{"line 3 stands": {2, 3}, "lines 3 to 5 stand": {2, 5}} {
-		if got := stand(span(in[0], in[1])); got != want {
+	for want, in := range map[string][2]int{"line 3": {2, 3}, "lines 3 to 5": {2, 5}} {
+		if got := span(in[0], in[1]); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

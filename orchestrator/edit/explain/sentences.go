@@ -11,21 +11,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Unplaced explains a block that has no one place.
-//
-// Several places are told before any likeness: all of them are right, so that
-// a nearest one would only mislead.
-func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
-	if len(f.Ambiguous) > 0 {
-		return Ambiguous(d, op, f.Ambiguous)
-	}
-	p := nowhere(op, d)
-	if explains(d) {
-		p = notFound(d, op)
-	}
-	return &p
-}
-
 // asksNothing is the problem of a block that asks for no change and has no
 // one place either, nil when it asks for one. Where it stands does not matter then.
 func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
@@ -56,15 +41,15 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 	}
 	p := &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAmbiguous, Lines: lines,
-		Reason: fmt.Sprintf("%s at %d%s places, lines %s", OldStands(op), len(lines), more, numbers(lines)),
+		Reason: fmt.Sprintf("%s at %d%s places, lines %s", matches(op), len(lines), more, numbers(lines)),
 	}
 	search, out := op.Search, writeOut(op)
 	if !explains(d) {
 		p.Advice = numberedAdvice + out
 		return p
 	}
-	if piece := pieceAt(d, search, lines[0]-1); piece != nil {
-		search, out, p.Advice = piece, "", "send each piece between the elisions as a block of its own; "
+	if part := pieceAt(d, search, lines[0]-1); part != nil {
+		search, out, p.Advice = part, "", "send each piece between the elisions as a block of its own; "
 	}
 	var b strings.Builder
 	alone := 0
@@ -97,8 +82,6 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 const numberedAdvice = "send the change as a unified diff with the true line number of the place that is meant"
 
 // header names a place and the lines that tell it apart.
-//
-// It reads "lines 8 to 9, told apart by line 7:".
 func (q spot) header() string {
 	s := span(q.lo, q.hi)
 	switch {
@@ -114,15 +97,12 @@ func (q spot) header() string {
 	return s + ":"
 }
 
-// pieceAt returns the piece of an elided SEARCH that stands at line at, nil
+// pieceAt returns the piece of an elided SEARCH that is at line at, nil
 // when SEARCH elides nothing.
-//
-// Each piece is looked for by itself, so that one may be ambiguous and the
-// others not: the advice must speak of that piece and not of all SEARCH.
 func pieceAt(d *document.Document, search []string, at int) []string {
 	all := match.Pieces(search)
 	for _, s := range all {
-		if len(all) > 1 && len(s) > 0 && standsAt(d, at, s) {
+		if len(all) > 1 && len(s) > 0 && matchesAt(d, at, s) {
 			return s
 		}
 	}
@@ -164,7 +144,7 @@ func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem
 	lo, hi := lex.Outer(op.Replace)
 	return &problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindAlready, Lines: []int{at + 1},
-		Reason:  fmt.Sprintf("%s already at line %d: this change has been made", NewStands(op), at+1),
+		Reason:  fmt.Sprintf("already applied at line %d", at+1),
 		Nearest: excerptUpTo(d, shownOther, at, at+hi-lo), Advice: "leave this block out",
 	}
 }
@@ -185,26 +165,55 @@ func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
 	}
 }
 
-// OldStands begins a sentence about where the lines to replace are.
-func OldStands(op *parse.Operation) string {
+// matches begins a sentence about where the lines to replace are.
+func matches(op *parse.Operation) string {
 	if op.Hunk != nil {
-		return "the hunk's old lines stand"
+		return "the hunk's old lines match"
 	}
-	return "SEARCH stands"
+	return "SEARCH matches"
 }
 
-// Pronoun stands for the lines to replace in such a sentence.
-func Pronoun(op *parse.Operation) string {
+// notInFile begins a sentence about lines to replace that are nowhere in the file,
+// and returns the pronoun that goes on from it.
+func notInFile(op *parse.Operation) (sentence, pronoun string) {
 	if op.Hunk != nil {
-		return "they"
+		return "the hunk's old lines were not found in the file", "they"
 	}
-	return "it"
+	return "SEARCH text not found in the file", "it"
 }
 
-// NewStands is OldStands for the lines that would replace them.
-func NewStands(op *parse.Operation) string {
+// bodies names the lines to replace and the new ones in the form of the operation.
+func bodies(op *parse.Operation) (old, new string) {
 	if op.Hunk != nil {
-		return "the hunk's new lines stand"
+		return "the hunk's old lines", "its new lines"
 	}
-	return "REPLACE stands"
+	return "SEARCH", "REPLACE"
+}
+
+// explains reports whether one more problem of the file is to be explained
+// with its lines: the first few are, the others only named.
+func explains(d *document.Document) bool {
+	d.Explained++
+	return !d.Work.TrialOnly() && d.Explained <= problem.MaxQuoted
+}
+
+// maxPlaces bounds the places that one problem quotes: more would not be read.
+const maxPlaces = 3
+
+// notFoundAtAll is the problem of a block for which nothing in the file can be shown.
+func notFoundAtAll(op *parse.Operation, d *document.Document) problem.Problem {
+	reason, _ := notInFile(op)
+	return problem.Problem{
+		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,
+		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),
+	}
+}
+
+// writeOut asks for the lines that a REPLACE only promises.
+func writeOut(op *parse.Operation) string {
+	_, new := bodies(op)
+	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {
+		return fmt.Sprintf("; write %s out in full, without %s", new, problem.Quote(line))
+	}
+	return ""
 }

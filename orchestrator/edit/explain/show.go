@@ -19,7 +19,7 @@ const (
 	shownWidth = 1000    // bytes of one line
 )
 
-// Excerpt shows lines [lo, hi) with their numbers, exactly as they stand
+// Excerpt shows lines [lo, hi) with their numbers, exactly as they are
 // after the bar, so that they can be copied.
 func Excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
@@ -111,8 +111,6 @@ func legible(d *document.Document, most, lo, hi int) bool {
 }
 
 // span names lines [lo, hi), from 0, to a reader who counts from 1.
-//
-// Lines [4, 5) are "line 5", and lines [4, 7) "lines 5 to 7".
 func span(lo, hi int) string {
 	if hi-lo < 2 {
 		return fmt.Sprintf("line %d", lo+1)
@@ -121,7 +119,7 @@ func span(lo, hi int) string {
 }
 
 // cutAround shortens a line to about width bytes around byte at, so that what
-// stands there stays in sight.
+// is there stays in sight.
 //
 // A third of the width goes before at: what comes after a difference tells
 // more about it than what leads up to it, which both lines have in common.
@@ -165,3 +163,15 @@ func visible(s string) string {
 	}
 	return b.String()
 }
+
+// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
+// 0, that SEARCH stands for, and [from, to) around them, which are nowhere
+// else in the file when alone is set.
+type spot struct {
+	lo, hi   int
+	from, to int
+	alone    bool
+}
+
+// printable returns text without bytes that are not UTF-8.
+func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

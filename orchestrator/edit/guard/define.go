@@ -121,7 +121,7 @@ func definitions(name, text string) (list []definition, users func(string) int) 
 // pythonDefinitions lists functions and classes, methods by their class: "Cart"
 // and "Cart.total" for a class with one method.
 //
-// The columns of the statements tell what stands in what, as in the language
+// The columns of the statements tell what is in what, as in the language
 // itself. A function under "if" or "try" is listed, but not plain: another
 // branch may define the same name.
 func (l *listing) pythonDefinitions() (list []definition) {
@@ -164,7 +164,7 @@ func (l *listing) pythonDefinitions() (list []definition) {
 // scriptDefinitions lists what the top level declares: the first name behind
 // each declaring word, so that "const enum F" and "function* g" give F and g.
 //
-// What stands in brackets is local or a member. Of "let a, b" only a is listed,
+// What is in brackets is local or a member. Of "let a, b" only a is listed,
 // and nothing of "const { a } = b"; what is not listed is not guarded, which
 // lets an edit through and refuses none.
 func (l *listing) scriptDefinitions() (list []definition) {
@@ -183,9 +183,6 @@ func (l *listing) scriptDefinitions() (list []definition) {
 	}
 	return list
 }
-
-// declaring are the words before a name that a script declares.
-var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}
 
 // goDefinitions lists functions, methods and types, by Go's own parser.
 //

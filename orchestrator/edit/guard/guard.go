@@ -33,7 +33,7 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	p := &problem.Problem{Block: op.Block, Path: d.Path, Kind: problem.KindRefused}
 	if lo, hi := lex.Outer(op.Search); lo == hi {
 		p.Reason = "there are no lines to replace, and the file is not empty: nothing says where the new ones would go"
-		p.Advice = "send SEARCH, or the hunk's context, with lines that stand at that place"
+		p.Advice = "send SEARCH, or the hunk's context, with lines from that place"
 		if d.Len() == 0 {
 			return nil
 		}
@@ -41,7 +41,7 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	}
 	// A placeholder that the file holds already is the file's own text: a
 	// template, or documentation about placeholders.
-	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.Holds(line) {
+	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.HasLine(line) {
 		if f := match.Find(d, op); len(f.Places) == 0 { // both faults are told at once
 			return explain.Unplaced(d, op, f)
 		}
@@ -76,7 +76,7 @@ func CheckSize(d *document.Document, block, left int) *problem.Problem {
 	}
 }
 
-// CheckInterpreter refuses a result in which something stands above the line
+// CheckInterpreter refuses a result in which something is above the line
 // that names the interpreter of a script: there it is but a comment.
 func CheckInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")

@@ -16,21 +16,12 @@ type imported struct {
 	lo, hi int    // the lines of the whole statement, from 0
 }
 
-// maxDropped bounds the names whose uses are looked for, and so the imports that
-// are put back: for each the file is read through. An edit that drops more is no
-// slip, and is left to the gates.
-const maxDropped = 64
-
 // KeepImports puts back the imports that an edit drops while the file still
 // uses their names, and returns them with the text.
 //
 // An import whose name is no longer used goes as asked; one that moved is not
 // dropped. Where anything else in the file binds the name, or the file cannot
 // be read with certainty, nothing is put back.
-//
-// "import os, re" cut to "import re" above a line with os.sep gets "import os"
-// back. The edit is not refused: what was there is known to the byte, so there
-// is nothing to ask its author.
 func KeepImports(name, before, after string) (text string, kept []string) {
 	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil
@@ -92,18 +83,6 @@ func (l *listing) alone(m imported, all []imported) imported {
 		m.text = d.Line(m.lo)
 	}
 	return m
-}
-
-// insert returns the text with one line more, before line at.
-//
-// Behind a last line without a line end the new line gets one before it and
-// none after it: whether the file ends in one is not for this edit to change.
-func insert(d *document.Document, at int, line string) string {
-	cut := d.Off[at]
-	if at > 0 && at == d.Len() && d.End(at-1) == "" {
-		return d.Text + d.EOL + line
-	}
-	return d.Text[:cut] + line + d.EndNear(at, at) + d.Text[cut:]
 }
 
 // placeOf returns the line before which a dropped import goes: behind what is

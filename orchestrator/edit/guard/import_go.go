@@ -141,3 +141,20 @@ func addGoImport(text, line string) string {
 	}
 	return d.Mark + insert(d, at, add)
 }
+
+// insert returns the text with one line more, before line at.
+//
+// Behind a last line without a line end the new line gets one before it and
+// none after it: whether the file ends in one is not for this edit to change.
+func insert(d *document.Document, at int, line string) string {
+	cut := d.Off[at]
+	if at > 0 && at == d.Len() && d.End(at-1) == "" {
+		return d.Text + d.EOL + line
+	}
+	return d.Text[:cut] + line + d.EndNear(at, at) + d.Text[cut:]
+}
+
+// maxDropped bounds the names whose uses are looked for, and so the imports that
+// are put back: for each the file is read through. An edit that drops more is no
+// slip, and is left to the gates.
+const maxDropped = 64

@@ -9,9 +9,6 @@ import (
 
 // A listing is a text as tokens, with what belongs to each: the brackets around
 // it. It is what the guards for imports and definitions look names up in.
-//
-// In "f(a[0])" the bracket around a is the first one, the bracket around 0 the
-// second. A bracket, opening or closing, lies in what is around it.
 type listing struct {
 	text  string
 	lang  lex.Grammar
@@ -186,13 +183,13 @@ func (l *listing) target(i int) bool {
 	return false
 }
 
-// assignsAt reports whether "=" stands at a byte of the text.
+// assignsAt reports whether "=" is at a byte of the text.
 func (l *listing) assignsAt(at int) bool { return at < len(l.text) && l.text[at] == '=' }
 
 // called reports whether the bracket at token i follows a name, as in a call.
 func (l *listing) called(i int) bool { return i > 0 && l.toks[i-1].Kind == lex.TokenWord }
 
-// between reports whether the punctuation c stands between tokens lo and hi,
+// between reports whether the punctuation c is between tokens lo and hi,
 // in the brackets that lo is in.
 func (l *listing) between(lo, hi int, c byte) bool {
 	for j := lo + 1; j < hi; j++ {
@@ -203,7 +200,7 @@ func (l *listing) between(lo, hi int, c byte) bool {
 	return false
 }
 
-// word reports whether the word w stands between tokens lo and hi.
+// word reports whether the word w is between tokens lo and hi.
 func (l *listing) word(lo, hi int, w string) bool {
 	for j := lo + 1; j < hi; j++ {
 		if l.is(j) == w {
@@ -324,3 +321,6 @@ func mayDropDefinition(before, after string) bool {
 	}
 	return false
 }
+
+// declaring are the words before a name that a script declares.
+var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}

@@ -63,7 +63,7 @@ func CheckSyntax(d *document.Document, ops []*parse.Operation, after string) *pr
 		Nearest: explain.Around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
-	if len(ops) == 1 { // which of several is at fault nobody can tell
+	if len(ops) == 1 { // which of several is at fault cannot be told
 		p.Block = ops[0].Block
 	}
 	return p
@@ -148,7 +148,7 @@ func commentedJSON(name, base string) bool {
 }
 
 // jsonObjection parses one JSON value. The offset of its error counts the bytes
-// read, the one that cannot stand there included.
+// read, the one that cannot be there included.
 func jsonObjection(text string) *lex.Fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
@@ -159,9 +159,6 @@ func jsonObjection(text string) *lex.Fault {
 }
 
 // tomlFault parses TOML; a key given twice is an error too.
-//
-// Its place comes as a line and a column, both from 1. An error that is not of
-// the text's syntax has none, and is told at the start.
 func tomlFault(text string) *lex.Fault {
 	var value map[string]any
 	err := toml.Unmarshal([]byte(text), &value)
@@ -252,7 +249,7 @@ func offsetOf(text string, line int) (at int) {
 
 // balanceFault reads a text to its end for its brackets, strings and comments.
 //
-// Elements are told from comparisons by what stands before them. Where the two
+// Elements are told from comparisons by what is before them. Where the two
 // readings disagree, a text that is sound in one of them is taken as sound:
 // "f(a < b, c > d)" need not be an element that is never closed.
 func balanceFault(text string, lang lex.Grammar) *lex.Fault {
@@ -316,9 +313,6 @@ func pythonFault(text string) *lex.Fault {
 
 // settle takes a line that is indented by n into the levels of the open
 // blocks; opened tells that the line before it ended in a colon.
-//
-// Levels 0 and 4 become 0, 4 and 8 for a line at 8 behind a colon, and 0 for
-// one at 0. A line at 2 fits no block, and one at 8 without a colon none yet.
 func settle(levels []int, n int, opened bool) (now []int, why string) {
 	top := levels[len(levels)-1]
 	switch {

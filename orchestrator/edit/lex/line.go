@@ -56,12 +56,12 @@ func AllBlank(lines []string) bool {
 
 // Each line costs the engine some hundred bytes where it is indexed and
 // paired, and a line of text pays for that with its own length. A text of
-// more lines than LightLines that are shorter than LightLine on average does not.
+// more lines than lightLines that are shorter than lightLine on average does not.
 const (
-	LightLines = 3 << 14
-	LightLine  = 16 // bytes, the line end included
+	lightLines = 3 << 14
+	lightLine  = 16 // bytes, the line end included
 )
 
 // Crowded reports whether a text of that size has too many short lines for
 // an index.
-func Crowded(lines, size int) bool { return lines > LightLines && lines > size/LightLine }
+func Crowded(lines, size int) bool { return lines > lightLines && lines > size/lightLine }

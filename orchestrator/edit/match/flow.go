@@ -26,7 +26,7 @@ func flows(d *document.Document, search []string, groups []group) bool {
 			continue
 		}
 		for i, s := range file {
-			if !d.Outside(g.f0+i) || d.Bare()[g.f0+i] != s || peculiar(d.Lang, s) {
+			if !d.Outside(g.f0+i) || d.CodeLines()[g.f0+i] != s || spaceMatters(d.Lang, s) {
 				return false
 			}
 		}
@@ -40,10 +40,10 @@ func flows(d *document.Document, search []string, groups []group) bool {
 // sameLoosely reports whether two lines differ in indentation and punctuation at most.
 func sameLoosely(a, b string) bool { return document.Loose.Key(a) == document.Loose.Key(b) }
 
-// peculiar reports whether space means something in the line s though it
+// spaceMatters reports whether space means something in the line s though it
 // does not in the language as a whole: a directive of the C preprocessor, a
 // line of JavaScript that may hold a regular expression.
-func peculiar(l *lex.Language, s string) bool {
+func spaceMatters(l *lex.Language, s string) bool {
 	switch l {
 	case lex.CLanguage:
 		return strings.HasPrefix(lex.TrimSpace(s), "#") || lex.LastByte(s) == `\`

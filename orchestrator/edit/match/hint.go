@@ -42,7 +42,7 @@ func choose(op *parse.Operation, d *document.Document, replace []string, f Findi
 	return f
 }
 
-// byLine returns the line that the form names, when search stands there.
+// byLine returns the line that the form names, when search is there.
 //
 // The number of a hunk counts only when its header proved right in its
 // counts. Programs that make diffs write true numbers, and repetitive files
@@ -65,7 +65,7 @@ func byLine(op *parse.Operation, d *document.Document) []int {
 }
 
 // byEnding returns the place at the end of the file, when the form says so
-// and search stands there.
+// and search is there.
 func byEnding(op *parse.Operation, d *document.Document) []int {
 	if !op.Ending {
 		return nil
@@ -94,7 +94,7 @@ func bySection(op *parse.Operation, d *document.Document) []int {
 // brackets aside. Where a heading has no such lines, as one in prose, all
 // lines after it are its section.
 //
-// A heading must stand once in the section of the one before it. Of two, only
+// A heading must occur once in the section of the one before it. Of two, only
 // the author knows which was meant.
 func section(d *document.Document, headings []string) (lo, hi int, ok bool) {
 	hi = d.Len()
@@ -144,8 +144,8 @@ func bodyEnd(d *document.Document, at int) (end int, ok bool) {
 }
 
 // everywhere returns the first lines, from 0, of all places of a replacement
-// that is meant for every one of them: lines that stand there to the letter,
-// and stand nowhere within a longer line.
+// that is meant for every one of them: lines that are there to the letter,
+// and are nowhere within a longer line.
 //
 // Where the text is part of a longer line as well, the author meant those
 // too, or did not know of them; to change some of the places would leave half
@@ -188,7 +188,7 @@ func within(d *document.Document, text string) []int {
 }
 
 // AssignEqualBlocks gives each of several equal blocks the line of a place of its own,
-// when their lines stand at just as many places: whichever block means which,
+// when their lines are at just as many places: whichever block means which,
 // the result is one. The operations that get a line are copies, since the same
 // ones may be tried on other files.
 func AssignEqualBlocks(d *document.Document, ops []*parse.Operation) []*parse.Operation {

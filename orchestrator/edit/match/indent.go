@@ -112,7 +112,7 @@ func mixedUp(pairs []depth) bool {
 // a body begins right after its tag.
 //
 // The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author
-// wrote the first line right after the tag and all others as they stand.
+// wrote the first line right after the tag and all others as they are.
 func swallowed(pairs []depth) bool {
 	if pairs[0].search != "" || pairs[0].file == "" {
 		return false
@@ -138,7 +138,7 @@ func swallowed(pairs []depth) bool {
 // stand, or it is nested below it. In Python only a line that opens a block
 // can have deeper lines after it, which decides between them; after an
 // opening line, a line deeper than the file's own depth can only have been
-// meant as it stands. In other languages continuation lines are deeper too,
+// meant as it is. In other languages continuation lines are deeper too,
 // so that nothing is known and the relative reading, that of all other
 // blocks, holds.
 func absolute(lang *lex.Language, pairs []depth, replace []string) bool {
@@ -184,9 +184,6 @@ func (in *indenter) indent(j int, s string) (string, bool) {
 
 // apply maps one indentation. What follows the run of the expected character,
 // such as one space before a "*", stays.
-//
-// When a tab stands for four spaces, six spaces become a tab and two spaces:
-// that is how alignment below an indentation is written.
 func (t *shift) apply(x string) (string, bool) {
 	if t.num == 0 {
 		rest, ok := strings.CutPrefix(x, t.cut)

@@ -24,7 +24,7 @@ func TestAnAnchorSaysSomethingBeyondComments(t *testing.T) {
 		{"a.txt", []string{"---", "==="}, false},
 		{"a.txt", nil, false},
 	} {
-		if got := anchor(lex.LanguageOf(c.file), c.lines); got != c.want {
+		if got := telling(lex.LanguageOf(c.file), c.lines); got != c.want {
 			t.Errorf("%s %q: %v, want %v", c.file, c.lines, got, c.want)
 		}
 	}

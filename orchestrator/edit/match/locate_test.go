@@ -118,8 +118,8 @@ func TestNoStrategyAcceptsAnotherToken(t *testing.T) {
 func TestABlockWhoseOnlyChangeIsInOuterBlankLinesIsNotGuessed(t *testing.T) {
 	t.Parallel()
 	d := document.New("a.py", []byte("a = 1\nb = 2\n"))
-	f, done := LocateStrict(d, []string{"", "b = 2"}, []string{"b = 2"})
-	if done || len(f.Places) > 0 {
+	f := LocateStrict(d, []string{"", "b = 2"}, []string{"b = 2"})
+	if f.found() {
 		t.Errorf("a blank line to remove that is not there was found: %s", located(f))
 	}
 }

@@ -58,40 +58,23 @@ func TestWhereABlockEnds(t *testing.T) {
 // "\r" where it ends in one, into an operation.
 func taken(lines string) *parse.Operation {
 	op := &parse.Operation{Kind: parse.OpEdit, Hunk: &parse.Hunk{}}
+	var old, new []bool // which lines of either side end in "\r\n"
 	for _, l := range strings.Split(lines, "|") {
 		text, cr := strings.CutSuffix(l[1:], "\r")
 		if l[0] != '+' {
-			op.Search = append(op.Search, text)
+			op.Search, old = append(op.Search, text), append(old, cr)
 		}
 		if l[0] != '-' {
-			op.Replace = append(op.Replace, text)
+			op.Replace, new = append(op.Replace, text), append(new, cr)
 		}
-		op.Hunk.LineEnds(l[0], cr, len(op.Search), len(op.Replace))
+	}
+	if slices.Contains(old, true) {
+		op.Hunk.OldCR = old
+	}
+	if slices.Contains(new, true) {
+		op.Hunk.NewCR = new
 	}
 	return op
-}
-
-func TestTheEndsOfTheLinesOfAHunk(t *testing.T) {
-	t.Parallel()
-	for lines, want := range map[string]struct{ old, new string }{
-		" a|-b|+c":             {"nn", "nn"},
-		" a\r|-b\r|+c\r":       {"rr", "rr"},
-		" a|-b\r|+b":           {"nr", "nn"},
-		" a|-b|+b\r":           {"nn", "nr"},
-		"-a|-b\r|+c|+d\r| e\r": {"nrr", "nrr"},
-		"+a\r| b|+c\r":         {"n", "rnr"},
-	} {
-		op := taken(lines)
-		ends := func(cr []bool, n int) (s string) {
-			for i := range n {
-				s += map[string]string{"\n": "n", "\r\n": "r"}[endsIn(cr, i)]
-			}
-			return s
-		}
-		if old, new := ends(op.Hunk.OldCR, len(op.Search)), ends(op.Hunk.NewCR, len(op.Replace)); old != want.old || new != want.new {
-			t.Errorf("%q: old %s, new %s, want %+v", lines, old, new, want)
-		}
-	}
 }
 
 // Only a hunk that spells out its line ends, and agrees with those of the

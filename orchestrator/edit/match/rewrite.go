@@ -4,14 +4,13 @@ import (
 	"errors"
 	"strings"
 
+	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
 )
 
 // A Splice replaces the lines [lo, hi) of the file by text, which is whole
 // lines with their ends, or empty.
-//
-// An insertion has lo == hi, a removal has no text.
 type Splice struct {
 	Lo, Hi int
 	Text   string
@@ -39,7 +38,7 @@ func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
 		}
 	}
-	r := rewriter{d: d, p: p, groups: groups, from: Align(p.Search, p.Replace)}
+	r := rewriter{d: d, p: p, groups: groups, from: align.Lines(p.Search, p.Replace)}
 	r.to = make([]int, len(p.Search))
 	for s := range r.to {
 		r.to[s] = -1
@@ -110,7 +109,7 @@ func (r *rewriter) kept(g group) bool {
 //
 // Blank lines of the file among them go: REPLACE says how the changed lines
 // are spaced. Comments do not go unless SEARCH names them; where they would
-// have to, nobody can tell whether they still apply, and the block is
+// have to, it cannot be told whether they still apply, and the block is
 // refused.
 func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	changed := len(dropped) > 0
@@ -147,12 +146,10 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 
 // severed reports whether lines that come or go in place of lines [lo, hi)
 // would do so between a comment and the blank line that SEARCH has there: it
-// leaves the comment out, and on which side of it they belong nobody can tell.
-//
-// What merely looks like a comment counts here as one.
+// leaves the comment out, and on which side of it they belong cannot be told.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
-		return i >= 0 && i < r.d.Len() && (r.d.Remark(i) || r.d.Lang.Comment(r.d.Line(i)))
+		return i >= 0 && i < r.d.Len() && (r.d.IsComment(i) || r.d.Lang.Comment(r.d.Line(i)))
 	}
 	return r.p.Headless && lo == r.p.Lo && remark(lo-1) || r.p.Tailless && hi == r.p.Hi && remark(hi)
 }
@@ -160,25 +157,25 @@ func (r *rewriter) severed(lo, hi int) bool {
 // gap reports a comment in lines [lo, hi), which no group accounts for.
 func (r *rewriter) gap(lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		if r.d.Remark(i) {
+		if r.d.IsComment(i) {
 			return errComment
 		}
 	}
 	return nil
 }
 
-// tails returns the comments after code that stand in the dropped lines and
+// tails returns the comments after code that are in the dropped lines and
 // that SEARCH leaves out, for the lines [j0, j1) of REPLACE that take their
 // place: each new line keeps the comment of the line that it replaces, unless
 // it has one of its own. Where lines do not replace one another one for one,
-// nobody can tell where the comment belongs.
+// it cannot be told where the comment belongs.
 func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 	var out []string
 	for i, g := range dropped {
 		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
 			continue // found to the letter, or by its tokens: comments are among them
 		}
-		tail, search := r.d.Tail(g.f0), r.p.Search[g.s0]
+		tail, search := r.d.TrailingComment(g.f0), r.p.Search[g.s0]
 		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
 			continue
 		}
@@ -198,8 +195,6 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 // text returns lines [j0, j1) of REPLACE as the file would have them in
 // place of its lines [lo, hi). When as many lines come as go, each takes the
 // place of one, and with equal indentation in the block also that in the file.
-//
-// tails, when there are any, are the comments that the lines keep.
 func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
 	var b strings.Builder
 	end := r.d.EndNear(lo, hi)

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// locateElided reads lines such as "# ... existing code ..." in SEARCH and
+// findElided reads lines such as "# ... existing code ..." in SEARCH and
 // REPLACE as "these lines stay". Both must elide as often; every piece between
 // two elisions must have one place, and the places must follow in order.
 //
@@ -17,47 +17,46 @@ import (
 // indentation; an elision is no wildcard that could stretch over any text
 // until something fits. REPLACE gives new pieces in the same order, and the
 // elided lines are not touched at all.
-func locateElided(d *document.Document, search, replace []string) (Finding, bool) {
-	ps := Pieces(search)
+func findElided(q *query) Finding {
+	ps := Pieces(q.search)
 	if len(ps) < 2 {
-		return Finding{}, false
+		return Finding{}
 	}
-	pr := Pieces(replace)
+	pr := Pieces(q.replace)
 	if len(ps) != len(pr) {
-		return Finding{}, false
+		return Finding{}
 	}
 	f, at := Finding{Places: make([]Place, 0, len(ps))}, 0
 	for i, s := range ps {
-		if d.Work.Spent() {
-			return Finding{}, false
+		if q.d.Work.Spent() {
+			return Finding{}
 		}
 		if lex.AllBlank(s) {
 			if !lex.AllBlank(pr[i]) {
-				return Finding{}, false // nothing tells where these lines would go
+				return Finding{} // nothing tells where these lines would go
 			}
 			continue
 		}
-		g := locatePiece(d, s, pr[i])
+		g := findPiece(newQuery(q.rows, q.d, s, pr[i]))
 		if len(g.Ambiguous) > 0 {
-			return g, true
+			return g
 		}
-		if len(g.Places) == 0 || g.Places[0].Lo < at || !anchor(d.Lang, s) {
-			return Finding{}, false
+		if len(g.Places) == 0 || g.Places[0].Lo < at || !telling(q.d.Lang, s) {
+			return Finding{}
 		}
 		g.Places[0].Strategy = Robust
 		at = g.Places[0].Hi
 		f.Places = append(f.Places, g.Places[0])
 	}
-	return f, len(f.Places) > 0
+	return f
 }
 
-// locatePiece finds one piece of a block with elisions: to the letter, or
+// findPiece finds one piece of a block with elisions: to the letter, or
 // else by indentation and punctuation.
-func locatePiece(d *document.Document, search, replace []string) Finding {
-	f, done := LocateStrict(d, search, replace)
-	if lo, hi := lex.Outer(search); !done && anchor(d.Lang, search) {
-		f, _ = locateLoose(d, document.Loose, search[lo:hi], trimOuter(replace, lo, len(search)-hi))
-		f = f.widen(d, search, replace)
+func findPiece(q *query) Finding {
+	f := q.find(space)
+	if !f.found() && !q.tooLittle() {
+		f = locateLoose(q.d, document.Loose, q.core, q.rep).widen(q.d, q.search, q.replace)
 	}
 	return f
 }
@@ -79,7 +78,7 @@ func Pieces(lines []string) [][]string {
 }
 
 // The least that a reflowed SEARCH must hold: fewer tokens could stand
-// together by chance.
+// together by accident.
 const (
 	minTokens = 6
 	minBytes  = 20
@@ -108,53 +107,50 @@ func shapeOf(lines []string) shape {
 	return h
 }
 
-// locateReflowed looks for the tokens of search, whatever the line breaks and
+// findReflowed looks for the tokens of search, whatever the line breaks and
 // the space between them. The match must begin and end with whole lines.
 //
 // Formatters and models break long calls and conditions at different places.
 // Equal tokens in equal order are the same code whatever the breaks, or the
 // same prose. That the match begins and ends with whole lines keeps half
 // statements out.
-func locateReflowed(d *document.Document, search, replace []string) (Finding, bool) {
-	if d.Lang.Flow == lex.Fixed {
-		return Finding{}, false
-	}
-	h := shapeOf(search)
+func findReflowed(q *query) Finding {
+	h := shapeOf(q.core)
 	if h.tokens < minTokens || h.size < minBytes {
-		return Finding{}, false
+		return Finding{}
 	}
 	var lines []int
 	var p Place
-	for _, w := range reflowRegions(d, search, h) {
-		d.Work.Add(document.WorkLine * len(w.IDs))
-		for _, t := range w.WholeLines(search, h.tokens) {
+	for _, w := range reflowRegions(q.d, q.core, h) {
+		q.d.Work.Add(document.WorkLine * w.Len())
+		for _, t := range w.WholeLines(q.core, h.tokens) {
 			if n := len(lines); n > 0 && lines[n-1] >= w.Line(t) {
 				continue // regions may overlap
 			}
 			if len(lines) == 0 {
-				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Strategy: Robust, Search: search, Replace: replace}
+				p = Place{Lo: w.Line(t), Hi: w.Line(t+h.tokens-1) + 1, Search: q.core, Replace: q.rep}
 				p.groups = reflowGroups(w, t, h.ends)
 			}
 			lines = append(lines, w.Line(t))
 		}
 	}
-	if len(lines) == 0 || len(lines) == 1 && !flows(d, search, p.groups) {
-		return Finding{}, false
+	if len(lines) == 0 || len(lines) == 1 && !flows(q.d, q.core, p.groups) {
+		return Finding{}
 	}
-	return one(lines, p), true
+	return one(lines, p).widen(q.d, q.search, q.replace)
 }
 
 // reflowRegions returns the parts of the file, as tokens, in which search can
 // stand reflowed, in order.
 //
 // To cut a whole file into tokens takes longer than all else together, and
-// most SEARCHes that come this far stand nowhere. So its longest name is looked
+// most SEARCHes that come this far are nowhere. So its longest name is looked
 // for as text, and only where the text around it agrees too, space aside, are
 // there tokens to compare. Where that could take longer than to cut the file,
 // because the name is frequent and SEARCH long, and for many blocks, the file
 // is cut once.
 func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
-	if d.Busy || d.Words != nil || h.longest == "" {
+	if d.PreferIndex || d.Words != nil || h.longest == "" {
 		return []*document.WordView{d.WordView()}
 	}
 	text := strings.Join(search, "\n")
@@ -169,8 +165,8 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 			return []*document.WordView{d.WordView()}
 		}
 		d.Work.Add(len(text)) // at most: mostly the first byte differs
-		if end, ok := goesOn(d.Text[at:], after); ok {
-			if start, ok := leadsUp(d.Text[:at], before); ok {
+		if end, ok := continuesWith(d.Text[at:], after); ok {
+			if start, ok := precededBy(d.Text[:at], before); ok {
 				out = append(out, d.CutWords(d.LineAt(start), d.LineAt(at+end-1)+1))
 			}
 		}
@@ -178,12 +174,12 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 	}
 }
 
-// goesOn reports whether text begins with want, space aside, and where want
+// continuesWith reports whether text begins with want, space aside, and where want
 // ends in it.
 //
 // "f(a,\n  b)" goes on as "f( a, b )": space between any two bytes is passed
 // over here, also inside a string. The tokens that are compared after it decide.
-func goesOn(text, want string) (end int, ok bool) {
+func continuesWith(text, want string) (end int, ok bool) {
 	rest := text
 	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
 		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
@@ -195,9 +191,9 @@ func goesOn(text, want string) (end int, ok bool) {
 	return len(text) - len(rest), true
 }
 
-// leadsUp reports whether text ends with want, space aside, and where want
+// precededBy reports whether text ends with want, space aside, and where want
 // begins in it.
-func leadsUp(text, want string) (start int, ok bool) {
+func precededBy(text, want string) (start int, ok bool) {
 	start = len(text)
 	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
@@ -212,9 +208,6 @@ func leadsUp(text, want string) (start int, ok bool) {
 // reflowGroups pairs the lines of search, of which line i ends before token
 // ends[i], with the lines of the file from token h on: a group closes
 // wherever both have a line end.
-//
-// For SEARCH "f(a,\nb)\nc" and the file's "f(a, b)\nc" the groups are two
-// lines for one, then one for one.
 func reflowGroups(w *document.WordView, h int, ends []int) []group {
 	var groups []group
 	s0, f0, t0 := 0, w.Line(h), 0
@@ -227,7 +220,7 @@ func reflowGroups(w *document.WordView, h int, ends []int) []group {
 			continue
 		}
 		last := h + e - 1
-		if last+1 < len(w.IDs) && w.Line(last+1) == w.Line(last) {
+		if last+1 < w.Len() && w.Line(last+1) == w.Line(last) {
 			continue // the file's line goes on
 		}
 		groups = append(groups, group{s0, s + 1, w.Line(h + t0), w.Line(last) + 1})

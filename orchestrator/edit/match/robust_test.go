@@ -2,7 +2,6 @@ package match
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -57,11 +56,16 @@ func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
 		{"nothing but elisions", "# ...|# ...", "# ...|# ...", "nowhere"},
 	} {
 		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
-		f, _ := locateElided(d, bars(c.search), bars(c.replace))
+		f := findElided(newQuery(strategies, d, bars(c.search), bars(c.replace)))
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
+}
+
+// reflowed looks for search by its tokens alone.
+func reflowed(d *document.Document, search, replace []string) Finding {
+	return newQuery([]row{{name: Robust, find: findReflowed}}, d, search, replace).find(more)
 }
 
 func TestReflowedLinesNeedEqualTokens(t *testing.T) {
@@ -81,14 +85,14 @@ func TestReflowedLinesNeedEqualTokens(t *testing.T) {
 		{"too little", "end|= 1", "nowhere"},
 	} {
 		d := document.New("a.py", []byte(strings.Join(bars(file), "\n")+"\n"))
-		f, _ := locateReflowed(d, bars(c.search), []string{"new"})
+		f := reflowed(d, bars(c.search), []string{"new"})
 		if got := located(f); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 	twice := file + "|result = call(|first_argument, second_argument)"
 	d := document.New("a.py", []byte(strings.Join(bars(twice), "\n")+"\n"))
-	f, _ := locateReflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
+	f := reflowed(d, []string{"result = call(first_argument, second_argument)"}, nil)
 	if got := located(f); got != "ambiguous [2 7]" {
 		t.Errorf("two places: %s", got)
 	}
@@ -106,20 +110,12 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 	} {
 		d := document.New("", []byte(strings.Join(bars(c.file), "\n")+"\n"))
 		w := d.WordView()
-		var ids []int32
-		var ends []int
-		for _, s := range bars(c.search) {
-			lex.EachToken(s, func(tok string) {
-				id, _ := w.Number(tok)
-				ids = append(ids, id)
-			})
-			ends = append(ends, len(ids))
-		}
-		hits := document.SearchKMP(w.IDs, ids, math.MaxInt, nil)
+		h := shapeOf(bars(c.search))
+		hits := w.WholeLines(bars(c.search), h.tokens)
 		if len(hits) != 1 {
 			t.Fatalf("%s: hits %v", c.name, hits)
 		}
-		if got := fmt.Sprint(reflowGroups(w, hits[0], ends)); got != c.want {
+		if got := fmt.Sprint(reflowGroups(w, hits[0], h.ends)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -142,12 +138,12 @@ func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
 		}
 		part, all := document.New("a.json", []byte(file)), document.New("a.json", []byte(file))
 		all.WordView()
-		f, _ := locateReflowed(part, search, nil)
-		g, ok := locateReflowed(all, search, nil)
+		f := reflowed(part, search, nil)
+		g := reflowed(all, search, nil)
 		if fmt.Sprint(f) != fmt.Sprint(g) {
 			t.Fatalf("%q in %q: %v, and by the whole file %v", search, file, f, g)
 		}
-		if ok && part.Words == nil {
+		if g.found() && part.Words == nil {
 			found++
 		}
 	})
@@ -170,11 +166,11 @@ func TestTextAgreesSpaceAside(t *testing.T) {
 		{"xa", "b", -1, -1},
 		{"a", " ", 0, 1},
 	} {
-		end, ok := goesOn(c.text, c.want)
+		end, ok := continuesWith(c.text, c.want)
 		if !ok {
 			end = -1
 		}
-		start, ok := leadsUp(c.text, c.want)
+		start, ok := precededBy(c.text, c.want)
 		if !ok {
 			start = -1
 		}

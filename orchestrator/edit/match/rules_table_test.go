@@ -87,7 +87,7 @@ func TestLinesThatArePeculiar(t *testing.T) {
 		{"a.go", "a / b \\", false},
 		{"a.py", "# a", false},
 	} {
-		if got := peculiar(lex.LanguageOf(c.path), c.line); got != c.want {
+		if got := spaceMatters(lex.LanguageOf(c.path), c.line); got != c.want {
 			t.Errorf("%q in %s: %v, want %v", c.line, c.path, got, c.want)
 		}
 	}

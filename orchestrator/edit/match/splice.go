@@ -32,7 +32,7 @@ func (m *Match) Strategy() Strategy {
 // when SEARCH is not found with it.
 //
 // Fences are set aside only where they cannot be text: in a REPLACE for a
-// language without fences, and on both bodies when SEARCH stands nowhere
+// language without fences, and on both bodies when SEARCH is nowhere
 // with them.
 func Find(d *document.Document, op *parse.Operation) Finding {
 	search, replace := op.Search, op.Replace

@@ -156,7 +156,7 @@ func TestABusyDocumentLocatesTheSame(t *testing.T) {
 		var got []string
 		for _, busy := range []bool{false, true} {
 			d := document.New("a.py", []byte(strings.Join(file, "\n")+"\n"))
-			d.Busy = busy
+			d.PreferIndex = busy
 			got = append(got, located(locate(d, search, []string{"new"})))
 		}
 		if got[0] != got[1] {

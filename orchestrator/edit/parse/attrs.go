@@ -3,6 +3,7 @@ package parse
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,7 +60,7 @@ func pathLine(s string) string {
 	return ""
 }
 
-// Undressed returns a line that may name a file without what stands around the name.
+// Undressed returns a line that may name a file without what is around the name.
 func Undressed(l string) string {
 	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
 	for _, head := range []string{"file:", "path:", "filename:", "// "} {
@@ -77,4 +78,19 @@ func Backwards(lines []string) []string {
 		out[len(lines)-1-i] = l
 	}
 	return out
+}
+
+// number reads a decimal, absent for none.
+//
+// One too large for an int gives 0, by which the header only loses its say: a
+// hunk is found by its lines anyway.
+func number(s string, absent int) int {
+	if s == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -3,7 +3,6 @@ package parse
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"agent/orchestrator/edit/lex"
@@ -36,7 +35,7 @@ func parseDiff(text string) ([]*Operation, error) {
 		return nil, err
 	}
 	if prose := strings.Join(p.prose, "\n"); holdsPatch(prose, 0, len(prose), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return p.ops, nil
 }
@@ -108,7 +107,7 @@ func (p *diffParser) step() error {
 		}
 	}
 	if otherThan(diffForm, []string{l}, 0) {
-		return mixed()
+		return mixedForms()
 	}
 	p.prose = append(p.prose, l)
 	p.i++
@@ -176,9 +175,6 @@ func (p *diffParser) header(l string) error {
 }
 
 // mode takes a file mode after the change.
-//
-// Of its bits only the execute bit is read: "100755" sets it and "100644" takes
-// it away. Git keeps no other.
 func (p *diffParser) mode(v string) error {
 	exec := strings.HasSuffix(v, "755")
 	p.f.exec = &exec
@@ -246,7 +242,7 @@ func (p *diffParser) hunk(l string) error {
 		}
 		if last != '\\' || s[0] != '\\' {
 			op.take(s, last)
-			h.LineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.Search), len(op.Replace))
+			h.lineEnds(s[0], strings.HasSuffix(p.lines[p.i], "\r"), len(op.Search), len(op.Replace))
 		}
 		switch last = s[0]; last {
 		case ' ':
@@ -286,8 +282,6 @@ func (p *diffParser) hunk(l string) error {
 //
 // "\ No newline at end of file" speaks of the line before it: a removed line
 // belongs to the old file, an added one to the new, a context line to both.
-//
-// The lines " a", "-b" and "+c" make SEARCH "a", "b" and REPLACE "a", "c".
 func (op *Operation) take(s string, last byte) {
 	switch s[0] {
 	case ' ':
@@ -338,8 +332,6 @@ var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
 // and to stop there would drop the rest. Where the header promises more lines
 // they may even be those of a file's name.
 //
-// Of " a", "-b", "c", "+d" only the removal of b would be applied, and d lost.
-//
 // A dash or plus, one space and a word is an item of a list in the prose: as a
 // line of a hunk it would stand for text that is indented by one space.
 func (p *diffParser) unmarked(promised bool) error {
@@ -364,21 +356,6 @@ func (p *diffParser) unmarked(promised bool) error {
 
 // listItem is a line of prose that looks like one of a hunk.
 var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
-
-// number reads a decimal, absent for none.
-//
-// One too large for an int gives 0, by which the header only loses its say: a
-// hunk is found by its lines anyway.
-func number(s string, absent int) int {
-	if s == "" {
-		return absent
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return n
-}
 
 // finish turns the file that was read into operations.
 //
@@ -438,15 +415,13 @@ func (p *diffParser) emit(op *Operation) {
 }
 
 // created makes a new file of the hunks, which may only add.
-//
-// A diff without hunks creates an empty file.
 func (p *diffParser) created(name string) error {
 	op := &Operation{Kind: OpCreate, Path: name, Exec: p.f.exec}
 	var lines []string
 	noEOL := false
 	for _, h := range p.f.hunks {
 		if len(h.Search) > 0 {
-			return p.fault(problem.KindParse, "the diff creates a file and names lines of it that are there already", "begin every line of a new file with +")
+			return p.fault(problem.KindParse, "the diff creates a file and has lines of it that already exist", "begin every line of a new file with +")
 		}
 		lines, noEOL = append(lines, h.Replace...), h.Hunk.NewNoEOL
 	}
@@ -458,9 +433,9 @@ func (p *diffParser) created(name string) error {
 	return nil
 }
 
-// LineEnds notes how the line of a hunk ends that was just taken: mark is its
+// lineEnds notes how the line of a hunk ends that was just taken: mark is its
 // first byte, and old and new are how many lines either side then has.
-func (h *Hunk) LineEnds(mark byte, cr bool, old, new int) {
+func (h *Hunk) lineEnds(mark byte, cr bool, old, new int) {
 	if !cr {
 		return
 	}
@@ -472,4 +447,14 @@ func (h *Hunk) LineEnds(mark byte, cr bool, old, new int) {
 		h.NewCR = append(h.NewCR, make([]bool, new-len(h.NewCR))...)
 		h.NewCR[new-1] = true
 	}
+}
+
+// prefixed reports whether the names of a diff carry git's prefixes.
+//
+// Git writes the same name twice where it writes no prefixes. In a plain diff
+// one name alone proves nothing: a folder may well be called "a".
+func prefixed(f *diffFile) bool {
+	a, b := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null", strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
+	old, name := stripped(f.old, true), stripped(f.new, true)
+	return f.git && f.bare == "" || !f.git && (a && b || old == name && f.old != old && f.new != name && f.old != f.new)
 }

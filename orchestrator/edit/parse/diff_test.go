@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"strings"
 	"testing"
 
 	"agent/orchestrator/edit/problem"
@@ -79,4 +80,37 @@ func TestTheHeadersOfGit(t *testing.T) {
 		{"a new file with old lines", "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", problem.KindParse},
 		{"a removed file with lines kept", "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", problem.KindParse},
 	})
+}
+
+// Either side of a hunk keeps which of its lines end in "\r\n".
+func TestTheEndsOfTheLinesOfAHunk(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[string]struct{ old, new string }{
+		" a|-b|+c":             {"nn", "nn"},
+		" a\r|-b\r|+c\r":       {"rr", "rr"},
+		" a|-b\r|+b":           {"nr", "nn"},
+		" a|-b|+b\r":           {"nn", "nr"},
+		"-a|-b\r|+c|+d\r| e\r": {"nrr", "nrr"},
+		"+a\r| b|+c\r":         {"n", "rnr"},
+	} {
+		h, old, new := &Hunk{}, 0, 0
+		for _, l := range strings.Split(lines, "|") {
+			if l[0] != '+' {
+				old++
+			}
+			if l[0] != '-' {
+				new++
+			}
+			h.lineEnds(l[0], strings.HasSuffix(l, "\r"), old, new)
+		}
+		ends := func(cr []bool, n int) (s string) {
+			for i := range n {
+				s += map[bool]string{false: "n", true: "r"}[i < len(cr) && cr[i]]
+			}
+			return s
+		}
+		if old, new := ends(h.OldCR, old), ends(h.NewCR, new); old != want.old || new != want.new {
+			t.Errorf("%q: old %s, new %s, want %+v", lines, old, new, want)
+		}
+	}
 }

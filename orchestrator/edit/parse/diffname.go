@@ -11,16 +11,6 @@ import (
 // "a" and "b", or by diff.mnemonicPrefix those of commit, index, object and work tree.
 const gitPrefixes = "abciow"
 
-// prefixed reports whether the names of a diff carry git's prefixes.
-//
-// Git writes the same name twice where it writes no prefixes. In a plain diff
-// one name alone proves nothing: a folder may well be called "a".
-func prefixed(f *diffFile) bool {
-	a, b := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null", strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
-	old, name := stripped(f.old, true), stripped(f.new, true)
-	return f.git && f.bare == "" || !f.git && (a && b || old == name && f.old != old && f.new != name && f.old != f.new)
-}
-
 // stripped returns the path without git's prefix.
 func stripped(name string, on bool) string {
 	if on && len(name) > 2 && name[1] == '/' && strings.IndexByte(gitPrefixes, name[0]) >= 0 {

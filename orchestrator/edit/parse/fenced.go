@@ -40,12 +40,12 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 			continue // a value without any change
 		case err == nil && named != "":
 			return nil, problem.Refuse(problem.Problem{
-				Path: named, Kind: problem.KindParse, Reason: "a JSON patch stands under the name of a file: whether it is the content of this file cannot be told",
+				Path: named, Kind: problem.KindParse, Reason: "a JSON patch follows the name of a file: whether it is the content of this file cannot be told",
 				Advice: `put the path into the JSON as "path", or send the file with CREATE_FILE`,
 			}), true
 		case err == nil:
 			if len(ops) > 0 && begins(text, end, start, tags) {
-				return nil, mixed(), true
+				return nil, mixedForms(), true
 			}
 			ops, end = p.ops, stop
 		case cutOff(err) || len(ops) > 0 || at > start && at < closing(text, text[start:start+3], loc[1]):
@@ -58,7 +58,7 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 	case len(ops) == 0:
 		return nil, refusal(fault), false
 	case begins(text, end, len(text), tags):
-		return nil, mixed(), true
+		return nil, mixedForms(), true
 	}
 	return ops, nil, true
 }
@@ -100,7 +100,7 @@ func closing(text, mark string, from int) int {
 }
 
 // begins reports whether an edit in a form other than JSON begins in
-// text[lo:hi], thoughts aside. What stands in the JSON itself, outside that
+// text[lo:hi], thoughts aside. What is in the JSON itself, outside that
 // range, is text.
 func begins(text string, lo, hi int, tags []tag) bool {
 	if _, at := otherForm(text, lo, hi, tags); at >= 0 {
@@ -115,7 +115,7 @@ func begins(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// holdsPatch reports whether a fence with a JSON patch stands in text[lo:hi],
+// holdsPatch reports whether a fence with a JSON patch is in text[lo:hi],
 // prose around edits in another form, thoughts aside.
 //
 // A patch that is not complete counts: half of a change would be left out
@@ -134,8 +134,8 @@ func holdsPatch(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// unthought returns the text behind the thoughts that it begins with.
-func unthought(text string, tags []tag) string {
+// afterThoughts returns the text behind the thoughts that it begins with.
+func afterThoughts(text string, tags []tag) string {
 	at := 0
 	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && lex.Blank(text[at:tags[i].start]); i++ {
 		name := tags[i].name
@@ -170,11 +170,4 @@ func quotedIn(text string, at int) string {
 		return ""
 	}
 	return name
-}
-
-// nameAbove returns the path that the line directly above the offset names,
-// "" for none. With a blank line between, the name belongs to the prose.
-func nameAbove(text string, at int) string {
-	above := strings.TrimSuffix(text[:at], "\n")
-	return pathLine(above[strings.LastIndexByte(above, '\n')+1:])
 }

@@ -161,9 +161,9 @@ func TestAPatchAtFaultSaysWhatToWrite(t *testing.T) {
 		{"*** Update File: y\n", 1, "changes nothing in it", "leave the file out"},
 		{del + "*** Update File: y\n", 2, "changes nothing in it", "leave the file out"},
 		{"*** Update File: y\n@@ f()\n", 1, "the chunk has no lines", "up to *** End Patch"},
-		{"*** Update File: y\nk\n", 1, `line "k" is no part of the patch`, "begin every line of a chunk"},
-		{del + "and\n", 2, `line "and" is no part of the patch`, "every line of a new file with +"},
-		{"*** End of File\n", 1, "is no part of the patch", "begin every line of a chunk"},
+		{"*** Update File: y\nk\n", 1, `line "k" is not valid at this place of the patch`, "begin every line of a chunk"},
+		{del + "and\n", 2, `line "and" is not valid at this place of the patch`, "every line of a new file with +"},
+		{"*** End of File\n", 1, "is not valid at this place of the patch", "begin every line of a chunk"},
 	} {
 		_, err := parsePatch(patchBegin + "\n" + c.body + patchEnd + "\n")
 		p := firstProblem(err)

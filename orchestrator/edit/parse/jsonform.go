@@ -152,3 +152,19 @@ func (item jsonItem) rename(from, to string) {
 		delete(item, from)
 	}
 }
+
+// A jsonForm says which fields an item must have and may have, and makes the
+// operation of it. "path" may be absent where it is not needed: the target of
+// the run, or the one file in which the lines stand, is meant then.
+type jsonForm struct {
+	needs, may []string
+	show       string // the form as an example, for the advice
+	make       func(item jsonItem, op *Operation)
+}
+
+// A jsonItem is one object of a patch by the fields that jsonNames knows.
+type jsonItem map[string]jsonValue
+
+// has reports whether the object has the field.
+// It tells an empty text from one that is not there: new text may be empty.
+func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }

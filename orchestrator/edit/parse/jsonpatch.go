@@ -11,9 +11,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// jsonAdvice shows the form.
-const jsonAdvice = `send [{"path":"PATH","oldText":"whole lines of the file","newText":"new lines"}], or {"path":"PATH","action":"create|modify|delete|rename","content":"whole content","from":"old path of a rename"}`
-
 // jsonNames gives the field that a name means, in small letters and without
 // "_" and "-": tools agree on the fields of an edit, and not on their names.
 // Two names of one field in one object are refused, and so is every other
@@ -39,9 +36,6 @@ var jsonRemarks = []string{"commitmessage", "message", "thought", "summary", "de
 
 // plainName takes out what tools put between the words of a name.
 var plainName = strings.NewReplacer("_", "", "-", "")
-
-// A jsonItem is one object of a patch by the fields that jsonNames knows.
-type jsonItem map[string]jsonValue
 
 // parseJSON reads a JSON patch: an object, a list of objects, or an object
 // with such a list. An object is a change of a whole file by its "action", a
@@ -191,24 +185,8 @@ func (item jsonItem) aim(path string) string {
 	return ""
 }
 
-// has reports whether the object has the field.
-// It tells an empty text from one that is not there: new text may be empty.
-func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }
-
-// A jsonForm says which fields an item must have and may have, and makes the
-// operation of it. "path" may be absent where it is not needed: the target of
-// the run, or the one file in which the lines stand, is meant then.
-type jsonForm struct {
-	needs, may []string
-	show       string // the form as an example, for the advice
-	make       func(item jsonItem, op *Operation)
-}
-
 // item translates one object: it finds the form, checks that all of its
 // fields are there and no other, and lets the form make the operation.
-//
-// The fields are looked through in order of their names, so that of several
-// faults the same one is always told.
 func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	name, known := item.form()
 	form, ok := jsonForms[name]

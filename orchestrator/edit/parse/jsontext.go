@@ -105,7 +105,7 @@ func readJSON(text string, at int) (v jsonValue, end int, err error) {
 	return v, r.at, err
 }
 
-// fault names what stands at the offset.
+// fault names what is at the offset.
 func (r *jsonReader) fault(at int, reason string) error {
 	return &jsonFault{r.text, at, reason}
 }
@@ -159,7 +159,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 	switch c := r.peek(); c {
 	case '{', '[':
 		if r.depth++; r.depth > maxJSONDepth {
-			return jsonValue{}, r.fault(r.at, "the values lie too deep in one another")
+			return jsonValue{}, r.fault(r.at, "the values are nested too deeply")
 		}
 		v, err := r.list(c)
 		r.depth--
@@ -174,7 +174,7 @@ func (r *jsonReader) value() (jsonValue, error) {
 
 // list reads an object or an array, which open begins.
 //
-// A name that stands twice in an object is refused: which of the two counts
+// A name that occurs twice in an object is refused: which of the two counts
 // is for each reader to say, so nobody knows what the author meant.
 func (r *jsonReader) list(open byte) (jsonValue, error) {
 	v := jsonValue{kind: open}
@@ -185,14 +185,14 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 		if open == '{' {
 			at := r.at
 			if r.peek() != '"' {
-				return v, r.fault(at, "the name of a field, in double quotes, should stand here")
+				return v, r.fault(at, "expected the name of a field in double quotes")
 			}
 			name, err := r.quoted(":")
 			if err != nil {
 				return v, err
 			}
 			if seen[name] {
-				return v, r.fault(at, fmt.Sprintf("the field %q stands twice", problem.Clip(name, 80)))
+				return v, r.fault(at, fmt.Sprintf("duplicate field %q", problem.Clip(name, 80)))
 			}
 			seen[name] = true
 			v.names = append(v.names, name)
@@ -208,7 +208,7 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 			r.at++
 		case end:
 		default:
-			return v, r.fault(r.at, fmt.Sprintf("a comma or %q should stand here", string(end)))
+			return v, r.fault(r.at, fmt.Sprintf("expected a comma or %q", string(end)))
 		}
 	}
 	r.at++
@@ -236,11 +236,11 @@ func (r *jsonReader) word() (jsonValue, error) {
 		r.at += n
 		return jsonValue{kind: '0', text: s}, nil
 	}
-	return jsonValue{}, r.fault(r.at, "a value should stand here: a string in double quotes, a list, an object, a number, true, false or null")
+	return jsonValue{}, r.fault(r.at, "expected a value: a string in double quotes, a list, an object, a number, true, false or null")
 }
 
 // quoted reads a string; after it, space aside, one of the bytes of then must
-// stand. A quotation mark without that after it stands inside the string, and
+// stand. A quotation mark without that after it is inside the string, and
 // so may one with a comment after it that holds another: "//" begins comments
 // in JSON, and paths in strings that were not escaped.
 //
@@ -272,7 +272,7 @@ func (r *jsonReader) quoted(then string) (string, error) {
 			r.at++
 			c := r.peek()
 			if c != 0 && strings.IndexByte(then, c) < 0 || strings.Contains(r.text[at+1:r.at], `"`) {
-				return "", r.fault(at, `either a comma is missing here, or this quotation mark stands inside a string and must be written \"`)
+				return "", r.fault(at, `either a comma is missing here, or this quotation mark is inside a string and must be written \"`)
 			}
 			if r.at == len(r.text) {
 				return "", r.fault(r.at, "")
@@ -320,7 +320,7 @@ func (r *jsonReader) escape() (rune, error) {
 			return c, nil
 		}
 	}
-	return 0, r.fault(at, "half of a surrogate pair stands for no character")
+	return 0, r.fault(at, "half of a surrogate pair is no character")
 }
 
 // hex4 reads "u" and four hexadecimal digits, in either case.
@@ -338,3 +338,6 @@ func hex4(s string) (rune, bool) {
 	}
 	return c, true
 }
+
+// jsonAdvice shows the form.
+const jsonAdvice = `send [{"path":"PATH","oldText":"whole lines of the file","newText":"new lines"}], or {"path":"PATH","action":"create|modify|delete|rename","content":"whole content","from":"old path of a rename"}`

@@ -134,7 +134,7 @@ func TestJSONIsRepairedWhereNothingCanBeLost(t *testing.T) {
 
 func TestJSONThatCouldMeanTwoThingsIsRefused(t *testing.T) {
 	t.Parallel()
-	const quotes = "this quotation mark stands inside a string"
+	const quotes = "this quotation mark is inside a string"
 	for text, want := range map[string]struct {
 		at     int
 		reason string
@@ -153,19 +153,19 @@ func TestJSONThatCouldMeanTwoThingsIsRefused(t *testing.T) {
 		`{"a":"\ud83d"}`:          {6, "half of a surrogate pair"},
 		`{"a":"\ud83dx\ude00"}`:   {6, "half of a surrogate pair"},
 		`{"a":"\ude00\ud83d"}`:    {6, "half of a surrogate pair"},
-		`{"a":1,"a":2}`:           {7, `the field "a" stands twice`},
+		`{"a":1,"a":2}`:           {7, `duplicate field "a"`},
 		`{"a":1,,}`:               {7, "the name of a field"},
-		`[1,,2]`:                  {3, "a value should stand here"},
-		`[,]`:                     {1, "a value should stand here"},
+		`[1,,2]`:                  {3, "expected a value"},
+		`[,]`:                     {1, "expected a value"},
 		`[1 2]`:                   {3, "a comma or"},
 		`{"a":1]`:                 {6, "a comma or"},
 		`{a:1}`:                   {1, "the name of a field"},
 		`{'a':1}`:                 {1, "the name of a field"},
 		`["a':1}]`:                {8, ""},
-		`[True]`:                  {1, "a value should stand here"},
-		`[NaN]`:                   {1, "a value should stand here"},
-		`[0x10]`:                  {1, "a value should stand here"},
-		`[...]`:                   {1, "a value should stand here"},
+		`[True]`:                  {1, "expected a value"},
+		`[NaN]`:                   {1, "expected a value"},
+		`[0x10]`:                  {1, "expected a value"},
+		`[...]`:                   {1, "expected a value"},
 		strings.Repeat("[", 40):   {32, "too deep"},
 		"[1 # why\n]":             {3, "a comma or"},
 	} {

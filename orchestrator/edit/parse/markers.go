@@ -20,7 +20,7 @@ import (
 // A block without a file name above it means the file of the block before,
 // unless the text above it turns out to speak of another: see pathFromProse in the package above.
 //
-// The number of the first old line may stand above the old lines, as in
+// The number of the first old line may be above the old lines, as in
 // ":start_line:12", with or without a line of dashes after it.
 //
 // The markers may be five to nine characters wide, the same width within a
@@ -37,7 +37,7 @@ func parseMarkers(text string) ([]*Operation, error) {
 		width, ok := marker(lines[i], '<', " SEARCH")
 		if !ok {
 			if otherThan(markersForm, lines, i) {
-				return nil, mixed()
+				return nil, mixedForms()
 			}
 			prose = append(prose, lines[i])
 			continue
@@ -55,19 +55,9 @@ func parseMarkers(text string) ([]*Operation, error) {
 		i, above = end, end+1
 	}
 	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return ops, nil
-}
-
-// otherThan reports whether line i, outside the blocks of a form, begins an
-// edit in another form: to read over it would apply half of a change.
-func otherThan(form string, lines []string, i int) bool {
-	next := strings.Join(lines[i+1:min(i+2, len(lines))], "")
-	if other := beginning(lines[i], next); other != "" && other != form {
-		return true
-	}
-	return firstTag(lines[i], scanTags(lines[i])) >= 0
 }
 
 // Lines that some tools put above the old lines of a block: where they begin,
@@ -129,14 +119,6 @@ func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 		return mid, k, nil
 	}
 	return 0, 0, fault(problem.KindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
-}
-
-// marker reports whether a line is a marker of c, 5 to 9 wide, with that word after it.
-func marker(s string, c byte, word string) (width int, ok bool) {
-	s = strings.TrimRight(s, " \t\r")
-	rest := strings.TrimLeft(s, string(c))
-	width = len(s) - len(rest)
-	return width, width >= 5 && width <= 9 && (rest == word || word != "" && rest == word[1:])
 }
 
 // body returns lines as a body, without the carriage returns of the response.

@@ -75,7 +75,7 @@ func SplitBody(s string) []string {
 }
 
 // tagBody returns the body between two tags: one newline after the opening
-// tag goes, and so does the space before a closing tag that stands on its own
+// tag goes, and so does the space before a closing tag that is on its own
 // line. Nothing else is touched.
 //
 // So <SEARCH>\n x\n</SEARCH> and <SEARCH> x</SEARCH> have the same body but
@@ -117,8 +117,6 @@ func Unfence(lines []string) ([]string, bool) {
 }
 
 // JoinLines makes a text of lines, each ended by a newline.
-//
-// No lines are the empty text; one empty line is "\n".
 func JoinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""

@@ -301,8 +301,8 @@ func TestJSONPatchesSayWhatIsWrong(t *testing.T) {
 		`{"changes":{"path":"x"}}`:                                         "the JSON patch is not valid",
 		`{"changes":[{"path":"x","action":"delete"}]} and`:                 "text follows the JSON patch",
 		`{"changes":[{"path":"x","action":"delete"}`:                       "the JSON ends before it is complete",
-		`{"changes":[]}`:                                                   "the response holds no edit",
-		`{}`:                                                               "the response holds no edit",
+		`{"changes":[]}`:                                                   "no edit found in the patch",
+		`{}`:                                                               "no edit found in the patch",
 		`[{"path":"x","action":"delete"},{"path":"y","action":"destroy"}]`: `the action "destroy" is none of`,
 	} {
 		_, err := Parse([]byte(response))

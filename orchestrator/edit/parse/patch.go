@@ -8,33 +8,6 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// The lines that begin and end a patch, and those that name a file in it.
-const (
-	patchBegin  = "*** Begin Patch"
-	patchEnd    = "*** End Patch"
-	patchUpdate = "*** Update File:"
-	patchMove   = "*** Move to:"
-	patchAdd    = "*** Add File:"
-	patchDelete = "*** Delete File:"
-	patchEOF    = "*** End of File"
-)
-
-// patchLine returns which of those lines l is, and the path on it; "" for
-// any other line. A patch may begin with the name of a file.
-func patchLine(l string) (kind, path string) {
-	l = strings.TrimRight(l, " \t\r\n")
-	switch l {
-	case patchBegin, patchEnd, patchEOF:
-		return l, ""
-	}
-	for _, k := range []string{patchUpdate, patchMove, patchAdd, patchDelete} {
-		if rest, ok := strings.CutPrefix(l, k); ok {
-			return k, strings.TrimSpace(rest)
-		}
-	}
-	return "", ""
-}
-
 // parsePatch reads patches of the form that the apply_patch tool takes:
 //
 //	*** Begin Patch
@@ -62,13 +35,13 @@ func parsePatch(text string) ([]*Operation, error) {
 				return nil, err
 			}
 		case otherThan(patchForm, p.lines, p.i):
-			return nil, mixed()
+			return nil, mixedForms()
 		default:
 			p.prose = append(p.prose, p.lines[p.i])
 		}
 	}
 	if prose := strings.Join(p.prose, "\n"); holdsPatch(prose, 0, len(prose), nil) {
-		return nil, mixed()
+		return nil, mixedForms()
 	}
 	return p.ops, nil
 }
@@ -79,7 +52,7 @@ type patchParser struct {
 	lines   []string
 	i       int
 	ops     []*Operation
-	prose   []string // what stands outside the patches
+	prose   []string // what is outside the patches
 	endless thoughts
 }
 
@@ -129,7 +102,7 @@ func (p *patchParser) patch() error {
 // unmarked refuses a line that is no part of a patch: to read over it would
 // lose a line of context or of a new file.
 func (p *patchParser) unmarked() error {
-	return p.fault(problem.KindParse, fmt.Sprintf("line %s is no part of the patch where it stands", problem.Quote(p.lines[p.i])),
+	return p.fault(problem.KindParse, fmt.Sprintf("line %s is not valid at this place of the patch", problem.Quote(p.lines[p.i])),
 		"begin every line of a chunk with space, + or -, and every line of a new file with +")
 }
 
@@ -153,9 +126,6 @@ func (p *patchParser) add(path string) error {
 }
 
 // update reads the chunks of a file, and its new name before them.
-//
-// The chunks name the file by its path before the patch, as hunks do beside
-// the rename of a diff.
 func (p *patchParser) update(path string) error {
 	first := len(p.ops)
 	p.i++

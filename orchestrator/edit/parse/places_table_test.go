@@ -61,7 +61,7 @@ func TestTextBehindTheThoughts(t *testing.T) {
 		"<EDIT file=x>":                                 "<EDIT file=x>",
 		"<think>so</think>b<think>c</think>":            "b<think>c</think>",
 	} {
-		if got := unthought(text, scanTags(text)); got != want {
+		if got := afterThoughts(text, scanTags(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

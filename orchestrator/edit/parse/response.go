@@ -11,9 +11,6 @@ import (
 // maxThought bounds what Thought returns.
 const maxThought = 4 << 10
 
-// formAdvice shows the form to a model that used none.
-const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><REPLACE>new lines</REPLACE></EDIT>, or a unified diff`
-
 // Parse reads a response into operations. The form that begins first is the
 // response's form; a second form after it is refused rather than left out.
 //
@@ -52,7 +49,7 @@ func Parse(response []byte) ([]*Operation, error) {
 }
 
 // answer returns the text behind a thought that is closed but never opened, as
-// of models whose prompt ends with the opening tag, when edits stand in it.
+// of models whose prompt ends with the opening tag, when edits are in it.
 //
 // They were weighed there, not sent. Where that text is not whole edits, the
 // tag is more likely content of a block, or spoken of, and the text stays as it is.
@@ -71,26 +68,17 @@ func answer(text string, tags []tag) string {
 	return text
 }
 
-// The forms that are told where they begin. JSON that is the whole response,
-// and files under their names, are told otherwise: see parseForm.
-const (
-	tagsForm    = "tags"
-	markersForm = "markers"
-	diffForm    = "diff"
-	patchForm   = "patch"
-)
-
 // parseForm tells the form and hands the text to its parser.
 //
 // JSON without a fence is told by its first character, since nothing may
-// stand around it. The other forms are told by the first line or tag that
+// be around it. The other forms are told by the first line or tag that
 // begins one outside the author's thoughts: a diff may hold tags, and a block
 // may hold a diff, and in both cases the outer form begins first. Files under
-// their names come last: such fences stand beside edits in any form, to show
+// their names come last: such fences are beside edits in any form, to show
 // something.
 func parseForm(text string) ([]*Operation, error) {
 	tags := scanTags(text)
-	if body := unthought(text, tags); jsonStart.MatchString(body) {
+	if body := afterThoughts(text, tags); jsonStart.MatchString(body) {
 		return parseJSON(body)
 	}
 	form, at := otherForm(text, 0, len(text), tags)
@@ -103,7 +91,7 @@ func parseForm(text string) ([]*Operation, error) {
 	}
 	if name := quotedIn(text, at); name != "" {
 		return nil, problem.Refuse(problem.Problem{
-			Path: name, Kind: problem.KindParse, Reason: "the edits stand within a fence under the name of a file, behind other text: whether they are its content cannot be told",
+			Path: name, Kind: problem.KindParse, Reason: "the edits are inside a fence under the name of a file, after other text: whether they are its content cannot be told",
 			Advice: "send edits outside of such fences, and a file that holds some with CREATE_FILE",
 		})
 	}
@@ -123,50 +111,13 @@ func parseForm(text string) ([]*Operation, error) {
 	return nil, fault
 }
 
-// otherForm finds the first line of text[lo:hi] that begins conflict markers
-// or a diff outside the author's thoughts; at is -1 when there is none.
-func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
-	for lo < hi {
-		next := hi
-		if i := strings.IndexByte(text[lo:hi], '\n'); i >= 0 {
-			next = lo + i + 1
-		}
-		if form := beginning(text[lo:next], text[next:hi]); form != "" && !inThought(tags, lo) {
-			return form, lo
-		}
-		lo = next
-	}
-	return "", -1
-}
-
-// beginning returns the form that a line begins, "" for none; rest is what follows it.
-//
-// A diff needs more than three dashes, which Markdown has too: the names of
-// both files, or numbers after the "@@".
-func beginning(line, rest string) string {
-	if line == "" || strings.IndexByte("<d-@*", line[0]) < 0 {
-		return ""
-	}
-	if kind, _ := patchLine(line); kind == patchBegin || kind == patchUpdate || kind == patchAdd || kind == patchDelete {
-		return patchForm
-	}
-	if _, ok := marker(line[:len(strings.TrimRight(line, "\n"))], '<', " SEARCH"); ok {
-		return markersForm
-	}
-	numbered := strings.HasPrefix(line, "@@ -") && len(line) > 4 && line[4] >= '0' && line[4] <= '9'
-	if numbered || strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "--- ") && strings.HasPrefix(rest, "+++ ") {
-		return diffForm
-	}
-	return ""
-}
-
 // noForm refuses a response in which no form was found.
 //
 // A response that ends within its thought was cut off by a limit of length,
 // which is worth telling apart: asking again in the same way would end the
 // same.
 func noForm(text string) error {
-	p := problem.Problem{Kind: problem.KindParse, Reason: "the response holds no edit", Advice: formAdvice}
+	p := problem.Problem{Kind: problem.KindParse, Reason: "no edit found in the patch", Advice: formAdvice}
 	switch tags := scanTags(text); {
 	case strings.TrimSpace(text) == "":
 		p.Reason = "the response is empty"
@@ -199,32 +150,3 @@ func Thought(response []byte) string {
 	}
 	return ""
 }
-
-// Limits on what Apply reads. They bound the work, so that no response can
-// hold up a run; a person's patch is far below all of them.
-const (
-	MaxResponse = 16 << 20 // bytes of a response
-	MaxBlocks   = 2000     // operations of a response
-)
-
-// TooMany refuses a response of n operations.
-//
-// None of them is applied: the first few of many are a part of a change.
-func TooMany(n int) problem.Problem {
-	return problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
-}
-
-// CrowdedResponse refuses a response of too many short lines before it is cut
-// into any; nil when it is not one. An end of a line in JSON counts as one.
-func CrowdedResponse(lines, size int) error {
-	if !lex.Crowded(lines, size) {
-		return nil
-	}
-	return problem.Refuse(problem.Problem{
-		Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has %d lines of %d bytes on average, more than are read at once", lines, size/lines),
-		Advice: "send the change in several responses",
-	})
-}
-
-// linesIn counts the line ends of a text, those that JSON escapes too.
-func linesIn(text string) int { return strings.Count(text, "\n") + strings.Count(text, `\n`) }

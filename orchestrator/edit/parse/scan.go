@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A tag is one tag of the block form, wherever it stands in the response.
+// A tag is one tag of the block form, wherever it is in the response.
 type tag struct {
 	name       string // in capitals
 	closes     bool   // </NAME>
 	alone      bool   // <NAME/>
-	attrs      string // what stands between the name and ">"
+	attrs      string // what is between the name and ">"
 	start, end int    // of the tag in the text
-	line       bool   // only space stands before it on its line
-	skip       bool   // it stands inside a thought
+	line       bool   // only space is before it on its line
+	skip       bool   // it is inside a thought
 }
 
 // thinks reports whether the tag encloses the author's thoughts.
@@ -65,7 +65,7 @@ func scanTags(text string) []tag {
 // only a tag with a path opens one.
 //
 // "<edit file='a>b'>" is the tag EDIT with the attributes "file='a>b'". A tag
-// ends on its line, and no "<" stands in it but in quotation marks: "if a <edit"
+// ends on its line, and no "<" is in it but in quotation marks: "if a <edit"
 // at the end of a line must not swallow the next tag.
 func scanTag(s string) (t tag, ok bool) {
 	rest := s[1:]
@@ -159,7 +159,7 @@ func (endless thoughts) pass(lines []string, i int) int {
 	return i
 }
 
-// opens reports whether a tag outside any block begins one: it stands at the
+// opens reports whether a tag outside any block begins one: it is at the
 // start of its line, or right after another, or carries a path. A tag in the
 // middle of a sentence only talks about edits.
 func opens(text string, tags []tag, i int) bool {

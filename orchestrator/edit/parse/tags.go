@@ -102,17 +102,9 @@ func endsLine(text string, at int) bool {
 // An author who sends one file in tags and the next as a diff means both.
 func (p *tagParser) stray(lo, hi int) error {
 	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 || holdsPatch(p.text, lo, hi, p.tags) {
-		return mixed()
+		return mixedForms()
 	}
 	return nil
-}
-
-// mixed refuses a response with edits in two forms.
-//
-// It is a fault of the response as a whole: the blocks of two forms have no
-// common count, so that no number would lead to the one at fault.
-func mixed() error {
-	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }
 
 // bad refuses the response for the block that is being read. There is no
@@ -280,7 +272,7 @@ func uncharacter(body string) (string, bool) {
 	return inner, true
 }
 
-// trivial reports whether only space and fences stand between two tags.
+// trivial reports whether only space and fences are between two tags.
 //
 // Some authors fence the pair within its EDIT; the fence then closes between
 // </REPLACE> and </EDIT> and says nothing.
@@ -321,8 +313,6 @@ func (p *tagParser) create(name string, kind OpKind) error {
 //
 // Text in it other than the path may be the content that the author means to
 // see gone, or of a file that was to be created: it is refused.
-//
-// <DELETE_FILE path="x"/> and <DELETE_FILE>x</DELETE_FILE> both remove x.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &Operation{Kind: OpDelete, Path: attrPath(t.attrs)}

@@ -118,13 +118,6 @@ func showsChange(info, name string, lines []string) bool {
 	return false
 }
 
-// fencesChange reports whether a fence under the name of a file is said to hold
-// a change of the file, by its language.
-func fencesChange(info, name string) bool {
-	kind, ext := strings.ToLower(info), strings.ToLower(path.Ext(name))
-	return (kind == "diff" || kind == "patch") && ext != ".diff" && ext != ".patch"
-}
-
 // unclear refuses a response in which the end of a file cannot be told.
 func (w *wholeParser) unclear(name string) error {
 	return problem.Refuse(problem.Problem{
@@ -140,20 +133,6 @@ func nests(name string) bool {
 		return true
 	}
 	return lex.LanguageOf(name) == lex.ProseLanguage
-}
-
-// fenceLine returns the mark of a line that begins or ends a fence and what
-// stands after it, "" for any other line. A fence that is indented belongs to
-// a list, and is never the content of a file.
-func fenceLine(l string) (mark, info string) {
-	if !strings.HasPrefix(l, "```") && !strings.HasPrefix(l, "~~~") {
-		return "", ""
-	}
-	rest := strings.TrimLeft(l, l[:1])
-	if info = strings.TrimSpace(rest); strings.Contains(info, "`") {
-		return "", ""
-	}
-	return l[:len(l)-len(rest)], info
 }
 
 // Partial reports whether content that was shown under the name of a file is

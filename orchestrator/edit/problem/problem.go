@@ -32,8 +32,8 @@ const (
 	KindTruncated = "truncated"       // the response was cut off
 	KindNotFound  = "not_found"       // SEARCH, or the file, is nowhere
 	KindAmbiguous = "ambiguous"       // SEARCH is in several places
-	KindStale     = "stale"           // most of SEARCH stands there, but the file has changed
-	KindAlready   = "already_applied" // REPLACE stands there and SEARCH does not
+	KindStale     = "stale"           // most of SEARCH is there, but the file has changed
+	KindAlready   = "already_applied" // REPLACE is there and SEARCH is not
 	KindNoop      = "noop"            // no change is asked for
 	KindOverlap   = "overlap"         // two operations change the same lines or file
 	KindPath      = "path"            // the path may not be written
@@ -111,9 +111,6 @@ func (r *Refusal) rest() string {
 
 // text renders one problem: block, file, reason, the nearest lines and what
 // differs in them, advice. In short it leaves the lines out.
-//
-// "\nblock 2, a.py: not found: SEARCH stands nowhere in the file" comes first,
-// then the lines and differences as they are, then the advice behind an arrow.
 func (p Problem) text(whole bool) string {
 	var b strings.Builder
 	switch {
@@ -126,7 +123,10 @@ func (p Problem) text(whole bool) string {
 	default:
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s: %s", strings.ReplaceAll(p.Kind, "_", " "), p.Reason)
+	if kind := strings.ReplaceAll(p.Kind, "_", " "); !strings.HasPrefix(p.Reason, kind) {
+		b.WriteString(kind + ": ")
+	}
+	b.WriteString(p.Reason)
 	if whole {
 		for _, part := range []string{p.Nearest, p.Differs} {
 			if part != "" {
@@ -208,8 +208,6 @@ func Clip(s string, n int) string {
 }
 
 // Quote shows a line with its space visible.
-//
-// It is for a sentence, hence quotation marks and escapes: a tab reads \t.
 func Quote(s string) string {
 	if len(s) > 100 {
 		s = Clip(s, 100) + "…"

@@ -1,24 +1,34 @@
-package match
-
-import "agent/orchestrator/edit/document"
+// Package align pairs the equal elements of two sequences in order, as a diff
+// does: lines of a block with those that replace them, versions of a file,
+// words of two lines.
+//
+// It owns the bound on that work: bodies of any size end in time, the long
+// ones with fewer pairs. It never pairs elements that are not equal.
+package align
 
 // maxCells bounds the table of the exact alignment; longer middles are
 // aligned by the lines that occur once on either side.
 const maxCells = 1 << 18
 
-// Align returns for each line of b the line of a that it repeats, or -1: an
+// Lines returns for each line of b the line of a that it repeats, or -1: an
 // ordered pairing of equal lines, as a diff would have it.
 //
 // The pairing decides what a block changes: lines that are paired keep the
 // file's own bytes, all others are written as REPLACE has them. Any pairing
 // is correct in that sense; a long one makes for a small change.
-func Align(a, b []string) []int {
-	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
-	for j := range al.out {
-		al.out[j] = -1
-	}
+func Lines(a, b []string) []int {
+	al := aligner{out: unpaired(len(b)), left: maxPivots * (len(a) + len(b))}
 	al.between(a, b, 0, 0)
 	return al.out
+}
+
+// unpaired returns n times -1.
+func unpaired(n int) []int {
+	out := make([]int, n)
+	for j := range out {
+		out[j] = -1
+	}
+	return out
 }
 
 // maxPivots is how often each line may be looked at for a line to halve the
@@ -49,7 +59,11 @@ func (al *aligner) between(a, b []string, i0, j0 int) {
 		return
 	}
 	if (len(a)+1)*(len(b)+1) <= maxCells {
-		al.table(a, b, i0, j0)
+		for j, i := range pairs(a, b, one, false) {
+			if i >= 0 {
+				al.out[j0+j] = i0 + i
+			}
+		}
 		return
 	}
 	if al.left -= len(a) + len(b); al.left < 0 {
@@ -63,35 +77,51 @@ func (al *aligner) between(a, b []string, i0, j0 int) {
 	al.between(a[i:], b[j:], i0+i, j0+j)
 }
 
-// table finds a longest common subsequence by dynamic programming.
+// Heaviest is Lines for pairs of which some count for more: weight returns
+// what a pair of this element counts, 1 or more, and the sum is the greatest
+// that there is. Of equal elements the later ones are paired.
 //
-// t[i*w+j] is the length of the longest pairing of a[i:] and b[j:], filled
-// from the end so that the walk afterwards runs forwards and pairs the
-// earliest lines it can.
-func (al *aligner) table(a, b []string, i0, j0 int) {
+// The table has a cell for each element of a and each of b: the caller bounds
+// them.
+func Heaviest(a, b []string, weight func(string) int) []int { return pairs(a, b, weight, true) }
+
+// one is the weight of elements that all count alike.
+func one(string) int { return 1 }
+
+// pairs finds a pairing of greatest weight by dynamic programming; late says
+// which of several that are as heavy.
+//
+// t[i*w+j] is the weight of the best pairing of a[i:] and b[j:], filled from
+// the end so that the walk afterwards runs forwards. To pair equal elements as
+// soon as they meet loses nothing, since all pairs of one element weigh the
+// same; a late pairing leaves out what it can first.
+func pairs(a, b []string, weight func(string) int, late bool) []int {
 	w := len(b) + 1
 	t := make([]int32, (len(a)+1)*w)
 	for i := len(a) - 1; i >= 0; i-- {
+		gain := int32(weight(a[i]))
 		for j := len(b) - 1; j >= 0; j-- {
-			switch {
-			case a[i] == b[j]:
-				t[i*w+j] = t[(i+1)*w+j+1] + 1
-			default:
+			if a[i] == b[j] {
+				t[i*w+j] = t[(i+1)*w+j+1] + gain
+			} else {
 				t[i*w+j] = max(t[(i+1)*w+j], t[i*w+j+1])
 			}
 		}
 	}
+	out := unpaired(len(b))
 	for i, j := 0, 0; i < len(a) && j < len(b); {
+		here, skipA, skipB := t[i*w+j], t[(i+1)*w+j], t[i*w+j+1]
 		switch {
-		case a[i] == b[j]:
-			al.out[j0+j] = i0 + i
+		case a[i] == b[j] && (!late || here != skipA && here != skipB):
+			out[j] = i
 			i, j = i+1, j+1
-		case t[(i+1)*w+j] >= t[i*w+j+1]:
+		case here == skipA:
 			i++
 		default:
 			j++
 		}
 	}
+	return out
 }
 
 // pivot returns a line that occurs once in a and once in b, the one nearest
@@ -102,30 +132,24 @@ func (al *aligner) table(a, b []string, i0, j0 int) {
 // without a single such line is not a sensible edit, and its lines then
 // simply count as changed.
 func pivot(a, b []string) (i, j int, ok bool) {
-	type seen struct{ inA, inB, i, j int32 }
-	var all []seen
-	t := document.NewTable(len(a), func(id int32) string { return a[all[id].i] })
+	type seen struct{ inA, inB, i int32 }
+	all := make(map[string]seen, len(a))
 	for k, s := range a {
-		if id, added := t.Add(s); added {
-			all = append(all, seen{inA: 1, i: int32(k)})
-		} else {
-			all[id].inA++
-		}
+		all[s] = seen{inA: all[s].inA + 1, i: int32(k)}
 	}
-	for k, s := range b {
-		if id, in := t.Find(s); in {
-			all[id].inB++
-			all[id].j = int32(k)
+	for _, s := range b {
+		if x, in := all[s]; in {
+			x.inB++
+			all[s] = x
 		}
 	}
 	best, mid := len(b)+1, len(b)/2
 	for k, s := range b {
-		id, in := t.Find(s)
-		if !in || all[id].inA != 1 || all[id].inB != 1 {
+		if x := all[s]; x.inA != 1 || x.inB != 1 {
 			continue
 		}
 		if far := max(k-mid, mid-k); far < best {
-			best, i, j, ok = far, int(all[id].i), k, true
+			best, i, j, ok = far, int(all[s].i), k, true
 		}
 	}
 	return i, j, ok

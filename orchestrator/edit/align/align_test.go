@@ -1,4 +1,4 @@
-package match
+package align
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func TestAlignPairsTheLinesThatStay(t *testing.T) {
 		{"doubled", "x", "x x", []int{0, -1}},
 		{"two changes", "a b c d e", "a B c D e", []int{0, -1, 2, -1, 4}},
 	} {
-		got := Align(strings.Fields(c.a), strings.Fields(c.b))
+		got := Lines(strings.Fields(c.a), strings.Fields(c.b))
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -71,7 +71,7 @@ func TestAlignFindsALongestPairing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 8)
 		a, b := draw.Draw(t, "a"), draw.Draw(t, "b")
-		if n := checkPairing(t, a, b, Align(a, b)); n != longest(a, b) {
+		if n := checkPairing(t, a, b, Lines(a, b)); n != longest(a, b) {
 			t.Fatalf("%d pairs of %v and %v, want %d", n, a, b, longest(a, b))
 		}
 	})
@@ -89,7 +89,7 @@ func TestAlignOfLongBodiesGoesByUniqueLines(t *testing.T) {
 			b = append(b, fmt.Sprint("changed ", i), "}")
 		}
 	}
-	pairs := Align(a, b)
+	pairs := Lines(a, b)
 	if n := checkPairing(t, a, b, pairs); n < 1000 {
 		t.Errorf("%d pairs, want at least the 1000 lines that stay", n)
 	}
@@ -105,7 +105,28 @@ func TestAlignOfLongBodiesWithoutUniqueLinesPairsOnlyTheEnds(t *testing.T) {
 	a := slices.Repeat([]string{"a", "b"}, 2000)
 	b := slices.Repeat([]string{"b", "a"}, 2000)
 	a, b = append([]string{"first"}, a...), append([]string{"first"}, b...)
-	if n := checkPairing(t, a, b, Align(a, b)); n != 1 {
+	if n := checkPairing(t, a, b, Lines(a, b)); n != 1 {
 		t.Errorf("%d pairs, want only the common first line", n)
+	}
+}
+
+// What weighs more is paired first, and of equal elements the later ones.
+func TestTheHeaviestPairing(t *testing.T) {
+	t.Parallel()
+	size := func(s string) int { return len(s) }
+	for _, c := range []struct {
+		name, a, b string
+		want       []int
+	}{
+		{"nothing", "", "", []int{}},
+		{"equal", "x y", "x y", []int{0, 1}},
+		{"one long for two short", "x y long", "long x y", []int{2, -1, -1}},
+		{"the later of two in b", "x", "x x", []int{-1, 0}},
+		{"the later of two in a", "x x", "x", []int{1}},
+		{"a line left out on either side", "x n y", "x m y", []int{0, -1, 2}},
+	} {
+		if got := Heaviest(strings.Fields(c.a), strings.Fields(c.b), size); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }

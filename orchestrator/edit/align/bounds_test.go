@@ -1,4 +1,4 @@
-package match
+package align
 
 import (
 	"fmt"
@@ -18,10 +18,7 @@ func TestPivotsAreBounded(t *testing.T) {
 		return append(lines, "P", junk, "1")
 	}
 	a, b := append([]string{"s"}, side("q")...), append([]string{"t"}, side("v")...)
-	al := aligner{out: make([]int, len(b)), left: maxPivots * (len(a) + len(b))}
-	for j := range al.out {
-		al.out[j] = -1
-	}
+	al := aligner{out: unpaired(len(b)), left: maxPivots * (len(a) + len(b))}
 	al.between(a, b, 0, 0)
 	if al.left > 0 || al.left < -len(a)-len(b) {
 		t.Errorf("%d looks are left", al.left)

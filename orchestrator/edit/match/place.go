@@ -1,0 +1,110 @@
+package match
+
+import (
+	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/lex"
+)
+
+// A group pairs lines of SEARCH with the lines of the file that they stand
+// for. Mostly both are one line; reflowed lines pair several with several, and
+// a blank line that the file does not have pairs with none.
+//
+// The groups of a place are in order and do not overlap. Lines of the file
+// between two groups are those that the strategy passed over: blank lines,
+// or comments that SEARCH leaves out.
+type group struct{ s0, s1, f0, f1 int }
+
+// A Place is where a block's SEARCH stands. A block with elisions has several
+// places, in order.
+//
+// Strategies set things aside on both sides: outer blank lines that SEARCH
+// has and the file has not are no part of REPLACE either. So a place carries
+// the bodies as they were matched, and what follows never looks at the block
+// again.
+type Place struct {
+	Lo, Hi   int // lines of the file, from 0, hi excluded
+	Strategy Strategy
+	Search   []string // SEARCH as it was matched, without what was set aside
+	Replace  []string // REPLACE without the same
+	groups   []group  // nil when line i of search is at lo+i
+
+	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
+	Headless, Tailless bool
+}
+
+// A Finding is the outcome of looking for a block: places, or several lines
+// at which it matches alike, or neither.
+type Finding struct {
+	Places    []Place
+	Ambiguous []int // first lines, from 1
+}
+
+// found reports whether a finding is not empty.
+func (f Finding) found() bool { return len(f.Places)+len(f.Ambiguous) > 0 }
+
+// one makes a finding of the hits: the place when there is one hit, else
+// the ambiguity. hits are lines from 0.
+func one(hits []int, p Place) Finding {
+	if len(hits) == 1 {
+		return Finding{Places: []Place{p}}
+	}
+	f := Finding{}
+	for _, h := range hits {
+		f.Ambiguous = append(f.Ambiguous, h+1)
+	}
+	return f
+}
+
+// widen takes back the blank lines around SEARCH that were set aside though
+// the file has them too: they are lines that the block repeats, or that it
+// removes. Only those that the file lacks there stay set aside, and as many in
+// REPLACE: what a block adds or takes is the difference between its bodies.
+func (f Finding) widen(d *document.Document, search, replace []string) Finding {
+	if len(f.Places) != 1 || len(f.Places[0].Search) == len(search) {
+		return f
+	}
+	p := &f.Places[0]
+	lo, hi := lex.Outer(search)
+	before, after := 0, 0
+	for before < lo && p.Lo > before && lex.Blank(d.Line(p.Lo-before-1)) {
+		before++
+	}
+	for after < len(search)-hi && p.Hi+after < d.Len() && lex.Blank(d.Line(p.Hi+after)) {
+		after++
+	}
+	if p.groups != nil {
+		p.groups = widenGroups(*p, before, after)
+	}
+	p.Search, p.Replace = search[lo-before:hi+after], trimOuter(replace, lo-before, len(search)-hi-after)
+	p.Lo, p.Hi = p.Lo-before, p.Hi+after
+	p.Headless, p.Tailless = before < lo, after < len(search)-hi
+	return f
+}
+
+// widenGroups pairs the blank lines that a place takes back, one for one.
+func widenGroups(p Place, before, after int) []group {
+	var out []group
+	for i := range before {
+		out = append(out, group{i, i + 1, p.Lo - before + i, p.Lo - before + i + 1})
+	}
+	for _, g := range p.groups {
+		out = append(out, group{g.s0 + before, g.s1 + before, g.f0, g.f1})
+	}
+	for i := range after {
+		s := before + len(p.Search) + i
+		out = append(out, group{s, s + 1, p.Hi + i, p.Hi + i + 1})
+	}
+	return out
+}
+
+// trimOuter removes up to before blank lines at the start and after at the
+// end: those that SEARCH had there and that were set aside.
+func trimOuter(lines []string, before, after int) []string {
+	for before > 0 && len(lines) > 0 && lex.Blank(lines[0]) {
+		lines, before = lines[1:], before-1
+	}
+	for after > 0 && len(lines) > 0 && lex.Blank(lines[len(lines)-1]) {
+		lines, after = lines[:len(lines)-1], after-1
+	}
+	return lines
+}

@@ -1,0 +1,35 @@
+package parse
+
+import (
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
+	"fmt"
+	"strings"
+)
+
+// Limits on what Apply reads. They bound the work, so that no response can
+// hold up a run; a person's patch is far below all of them.
+const (
+	MaxResponse = 16 << 20 // bytes of a response
+	MaxBlocks   = 2000     // operations of a response
+)
+
+// TooMany refuses a response of n operations.
+func TooMany(n int) problem.Problem {
+	return problem.Problem{Kind: problem.KindRefused, Reason: fmt.Sprintf("%d blocks are more than the %d that are read at once", n, MaxBlocks), Advice: "send the change in several responses"}
+}
+
+// CrowdedResponse refuses a response of too many short lines before it is cut
+// into any; nil when it is not one. An end of a line in JSON counts as one.
+func CrowdedResponse(lines, size int) error {
+	if !lex.Crowded(lines, size) {
+		return nil
+	}
+	return problem.Refuse(problem.Problem{
+		Kind: problem.KindRefused, Reason: fmt.Sprintf("the response has %d lines of %d bytes on average, more than are read at once", lines, size/lines),
+		Advice: "send the change in several responses",
+	})
+}
+
+// linesIn counts the line ends of a text, those that JSON escapes too.
+func linesIn(text string) int { return strings.Count(text, "\n") + strings.Count(text, `\n`) }
