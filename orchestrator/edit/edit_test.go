@@ -1,9 +1,10 @@
 package edit_test
 
 import (
+	"testing"
+
 	"agent/orchestrator/edit"
 	"agent/orchestrator/edit/match"
-	"testing"
 )
 
 func TestTheLoosestStrategyIsNamed(t *testing.T) {

@@ -74,22 +74,28 @@ func (d *Document) nowhere(s []string) bool {
 
 // surrounded reports whether the lines around line i of core are in this
 // order around line at of the file, which equals it, blank lines aside.
-//
-// It walks from line i both ways and skips blank lines on either side, so that
-// "a", "b" are around each other in "a", "", "b" as well.
 func (d *Document) surrounded(core []string, i, at int) bool {
+	key := func(j int) string { return Loose.Key(core[j]) }
+	return d.around(len(core), i, at, key, lex.Blank, func(line, key string) bool { return line == key })
+}
+
+// around reports whether the keys of n lines around line i are those of the lines
+// around line at of the file, in this order. It walks both ways, and skips empty
+// keys and lines of the file that skip accepts; same compares a line without
+// the space around it.
+func (d *Document) around(n, i, at int, key func(int) string, skip func(string) bool, same func(line, key string) bool) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
-		for j := i + step; j >= 0 && j < len(core); j += step {
-			key := Loose.Key(core[j])
-			if key == "" {
+		for j := i + step; j >= 0 && j < n; j += step {
+			k := key(j)
+			if k == "" {
 				continue
 			}
 			d.Work.Add(WorkLine)
-			for ; l >= 0 && l < d.Len() && lex.Blank(d.Raw(l)); l += step {
+			for ; l >= 0 && l < d.Len() && skip(d.Raw(l)); l += step {
 				d.Work.Add(WorkLine)
 			}
-			if l < 0 || l >= d.Len() || lex.TrimSpace(d.Raw(l)) != key {
+			if l < 0 || l >= d.Len() || !same(lex.TrimSpace(d.Raw(l)), k) {
 				return false
 			}
 			l += step
@@ -148,20 +154,8 @@ func (d *Document) codeAbsent(s []string) bool {
 // codeAround reports whether the lines around line at of the file begin with
 // those around line i of code, in this order, blank lines and comments aside.
 func (d *Document) codeAround(code []string, i, at int) bool {
-	for _, step := range []int{-1, 1} {
-		l := at + step
-		for j := i + step; j >= 0 && j < len(code); j += step {
-			d.Work.Add(WorkLine)
-			for ; l >= 0 && l < d.Len() && (lex.Blank(d.Raw(l)) || d.Lang.Comment(d.Raw(l))); l += step {
-				d.Work.Add(WorkLine)
-			}
-			if l < 0 || l >= d.Len() || !strings.HasPrefix(lex.TrimSpace(d.Raw(l)), code[j]) {
-				return false
-			}
-			l += step
-		}
-	}
-	return true
+	skip := func(s string) bool { return lex.Blank(s) || d.Lang.Comment(s) }
+	return d.around(len(code), i, at, func(j int) string { return code[j] }, skip, strings.HasPrefix)
 }
 
 // CodeOnce reports whether s certainly is at one place at most, comments

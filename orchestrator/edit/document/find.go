@@ -1,8 +1,9 @@
 package document
 
 import (
-	"agent/orchestrator/edit/lex"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
 )
 
 // Find returns up to limit places in the view at which s stands, and which

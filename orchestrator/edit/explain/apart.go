@@ -103,8 +103,8 @@ func extent(d *document.Document, lo int, search []string) int {
 		if yes, _ := lex.Elision(s); yes || lex.Blank(s) || d.Lang.Comment(s) {
 			continue
 		}
-		key, f := plainKey(s), at
-		for f < d.Len() && f < at+shown && plainKey(d.Line(f)) != key {
+		key, f := document.Loose.Key(s), at
+		for f < d.Len() && f < at+shown && document.Loose.Key(d.Line(f)) != key {
 			f++
 		}
 		if f == d.Len() || f == at+shown {
@@ -123,7 +123,7 @@ func matchesAt(d *document.Document, at int, s []string) bool {
 	}
 	for i := range s {
 		d.Work.Add(document.WorkLine)
-		if f := d.Line(at + i); f != s[i] && plainKey(f) != plainKey(s[i]) {
+		if f := d.Line(at + i); f != s[i] && document.Loose.Key(f) != document.Loose.Key(s[i]) {
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 	// the rest differ, but the first difference is told right.
 	if len(a.search) > maxAligned {
 		for i := range a.at {
-			if l := n.lo + i; l < d.Len() && plainKey(a.search[i]) == plainKey(d.Line(l)) {
+			if l := n.lo + i; l < d.Len() && document.Loose.Key(a.search[i]) == document.Loose.Key(d.Line(l)) {
 				a.at[i] = l
 			}
 		}
@@ -85,10 +85,10 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 func (a *alignment) common(d *document.Document, lo, hi int) {
 	search, file := make([]string, len(a.search)), make([]string, hi-lo)
 	for i, s := range a.search {
-		search[i] = plainKey(s)
+		search[i] = document.Loose.Key(s)
 	}
 	for j := range file {
-		file[j] = plainKey(d.Line(lo + j))
+		file[j] = document.Loose.Key(d.Line(lo + j))
 	}
 	weight := func(key string) int {
 		switch {
@@ -105,9 +105,6 @@ func (a *alignment) common(d *document.Document, lo, hi int) {
 		}
 	}
 }
-
-// plainKey is what lines are compared by where space and punctuation do not count.
-func plainKey(s string) string { return strings.TrimSpace(lex.PlainUnicode(s)) }
 
 // hasWord reports whether a line holds a letter or digit: most others, such as
 // braces, are everywhere.

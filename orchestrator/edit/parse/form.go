@@ -1,8 +1,9 @@
 package parse
 
 import (
-	"agent/orchestrator/edit/problem"
 	"strings"
+
+	"agent/orchestrator/edit/problem"
 )
 
 // The forms that are told where they begin. JSON that is the whole response,

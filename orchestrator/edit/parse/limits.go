@@ -1,10 +1,11 @@
 package parse
 
 import (
-	"agent/orchestrator/edit/lex"
-	"agent/orchestrator/edit/problem"
 	"fmt"
 	"strings"
+
+	"agent/orchestrator/edit/lex"
+	"agent/orchestrator/edit/problem"
 )
 
 // Limits on what Apply reads. They bound the work, so that no response can
