@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"agent/orchestrator/llm"
-	"agent/orchestrator/llm/vendors"
 )
 
 // Flags returns the flags of those names, as the table describes them, in that order. A name
@@ -19,10 +16,8 @@ import (
 func Flags(names ...string) []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range names {
-		for _, k := range table {
-			if k.Flag == name {
-				flags = append(flags, k.flag(k.usage))
-			}
+		if f := FlagFor(name, ""); f != nil {
+			flags = append(flags, f)
 		}
 	}
 	return flags
@@ -61,22 +56,4 @@ func (k Setting) flag(usage string, aliases ...string) cli.Flag {
 		return &cli.StringSliceFlag{Name: k.Flag, Aliases: aliases, Usage: usage}
 	}
 	return &cli.StringFlag{Name: k.Flag, Aliases: aliases, Usage: usage}
-}
-
-// inverted reports whether the flag of a switch says no: it switches off what is on
-// without it.
-func (k Setting) inverted() bool { return k.Default == "true" }
-
-// modelForms lists how models of each vendor are written, as "gemini/… or ollama/…".
-func modelForms(form, between string) string {
-	return ModelForms(vendors.All(), form, between)
-}
-
-// ModelForms lists the names of vendors in a form as "%s/NAME", with a text between.
-func ModelForms(list []llm.Vendor, form, between string) string {
-	var parts []string
-	for _, v := range list {
-		parts = append(parts, fmt.Sprintf(form, v.Name))
-	}
-	return strings.Join(parts, between)
 }

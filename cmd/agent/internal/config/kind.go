@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -55,43 +56,66 @@ type advice struct {
 	next string
 }
 
+// held is a kind that a file holds as an H, written by write.
+func held[H any](write func(H) string, set func(*values, string) error) kind {
+	return kind{toml: reflect.TypeFor[H](), write: func(_ string, v any) (string, error) { return write(v.(H)), nil }, set: set}
+}
+
 // text is any text; a nil set leaves it as it is.
 func text(set func(*values, string) error) kind {
-	return kind{toml: reflect.TypeFor[string](), write: func(_ string, v any) (string, error) { return v.(string), nil }, set: set}
+	return held(func(v string) string { return v }, set)
+}
+
+// mapping is values by name, as one text in JSON: it has no place on a command line.
+func mapping[M ~map[string]V, V any](set func(*values, M)) kind {
+	return kind{
+		toml: reflect.TypeFor[M](),
+		write: func(_ string, v any) (string, error) {
+			if len(v.(M)) == 0 {
+				return "", nil
+			}
+			text, err := json.Marshal(v)
+			return string(text), err
+		},
+		set: func(v *values, text string) error {
+			var m M
+			err := json.Unmarshal([]byte(text), &m)
+			set(v, m)
+			return err
+		},
+	}
 }
 
 // toggle is a switch. One that is neither on nor off must not be taken for off:
 // AGENT_NO_PROMOTE=yes would promote.
 func toggle(field func(*values) *bool) kind {
-	return kind{
-		toml: reflect.TypeFor[*bool](), bounds: "true or false",
-		write: func(_ string, v any) (string, error) {
-			if on := v.(*bool); on != nil {
-				return strconv.FormatBool(*on), nil
-			}
-			return "", nil
-		},
-		set: func(v *values, text string) error {
-			on, err := strconv.ParseBool(text)
-			if err != nil {
-				return fmt.Errorf("invalid value %q: use true or false", text)
-			}
-			if field != nil {
-				*field(v) = on
-			}
-			return nil
-		},
-	}
+	k := held(func(on *bool) string {
+		if on == nil {
+			return ""
+		}
+		return strconv.FormatBool(*on)
+	}, func(v *values, text string) error {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("invalid value %q: use true or false", text)
+		}
+		if field != nil {
+			*field(v) = on
+		}
+		return nil
+	})
+	k.bounds = "true or false"
+	return k
 }
 
 // list is texts, without a meaning when it is empty.
 func list(set func(*values, []string) error) kind {
-	k := kind{toml: reflect.TypeFor[[]string](), write: func(_ string, v any) (string, error) {
-		if items := v.([]string); len(items) > 0 {
-			return formatList(items), nil
+	k := held(func(items []string) string {
+		if len(items) == 0 {
+			return ""
 		}
-		return "", nil
-	}}
+		return formatList(items)
+	}, nil)
 	if set != nil {
 		k.set = func(v *values, text string) error { return set(v, ParseList(text)) }
 	}
@@ -119,10 +143,10 @@ func hosts() kind {
 		return err
 	})
 	k.write = func(_ string, v any) (string, error) {
-		if items := v.([]string); items != nil {
-			return formatList(items), nil
+		if v.([]string) == nil {
+			return "", nil
 		}
-		return "", nil
+		return formatList(v.([]string)), nil
 	}
 	k.merge = func(outer, own string) (string, error) {
 		have, err := egress.Parse(ParseList(outer))
@@ -344,50 +368,23 @@ func command() kind {
 	}
 }
 
-// environment is variables by name. Whoever reads it over a shoulder learns which there
+// environment is variables by name. A person who sees the screen learns which there
 // are, not what they hold.
 func environment() kind {
-	return kind{
-		toml: reflect.TypeFor[map[string]string](),
-		write: func(_ string, v any) (string, error) {
-			if len(v.(map[string]string)) == 0 {
-				return "", nil
-			}
-			text, err := json.Marshal(v)
-			return string(text), err
-		},
-		set: func(v *values, text string) error { return json.Unmarshal([]byte(text), &v.verify.Smoke.Env) },
-		shown: func(text string) string {
-			var env map[string]string
-			if json.Unmarshal([]byte(text), &env) != nil {
-				return text
-			}
-			names := make([]string, 0, len(env))
-			for n := range env {
-				names = append(names, n)
-			}
-			slices.Sort(names)
-			return formatList(names)
-		},
-		secrets: environmentSecrets,
+	k := mapping(func(v *values, env map[string]string) { v.verify.Smoke.Env = env })
+	k.shown = func(text string) string {
+		var env map[string]string
+		if json.Unmarshal([]byte(text), &env) != nil {
+			return text
+		}
+		return formatList(append([]string{}, slices.Sorted(maps.Keys(env))...))
 	}
+	k.secrets = environmentSecrets
+	return k
 }
 
-// priceList is prices by the names of models, as one text: it has no place on a command
-// line.
-func priceList() kind {
-	return kind{
-		toml: reflect.TypeFor[llm.Prices](),
-		write: func(_ string, v any) (string, error) {
-			if len(v.(llm.Prices)) == 0 {
-				return "", nil
-			}
-			text, err := json.Marshal(v)
-			return string(text), err
-		},
-		set: func(_ *values, text string) error { return json.Unmarshal([]byte(text), &llm.Prices{}) },
-	}
-}
+// priceList is prices by the names of models; they are read where a model is asked.
+func priceList() kind { return mapping(func(*values, llm.Prices) {}) }
 
 // gateList is gates of the workspace's own.
 func gateList() kind {
@@ -434,11 +431,9 @@ func address() kind {
 
 // keyList is credentials, with commas between as in the environment.
 func keyList() kind {
-	return kind{
-		toml:  reflect.TypeFor[[]string](),
-		write: func(_ string, v any) (string, error) { return strings.Join(v.([]string), ","), nil },
-		shown: keyIDs,
-		// A list that cannot be read was refused, or is of no use to anybody here.
-		secrets: func(_, text string) []llm.Key { keys, _ := llm.ParseKeys(text); return keys },
-	}
+	k := held(func(keys []string) string { return strings.Join(keys, ",") }, nil)
+	k.shown = keyIDs
+	// A list that cannot be read was refused, or is of no use to anybody here.
+	k.secrets = func(_, text string) []llm.Key { keys, _ := llm.ParseKeys(text); return keys }
+	return k
 }

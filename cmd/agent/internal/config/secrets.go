@@ -2,13 +2,12 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace/secret"
 )
 
 // secretVariables are the variables of an environment that hold secrets and
@@ -39,33 +38,6 @@ func passwordOf(text string) string {
 	return u.User.Username()
 }
 
-// LogMasker returns what takes secrets out of a text for the log: those that this process
-// knows, in whatever form they may stand, and what looks like a credential. What is
-// left is one short line.
-//
-// password is that of the connection to the database, "" for none: it may stand in a
-// file or a service of libpq, where no setting shows it. The function is safe for
-// concurrent use.
-func (s Settings) LogMasker(getenv func(string) string, password string) func(string) string {
-	mask := llm.Masker(s.secrets(getenv, password)...)
-	return func(text string) string {
-		// Known ones first, by their name: as something that looks like a credential they
-		// would be replaced by a number, which tells nobody which key leaked.
-		text, _ = secret.Hide(mask(text))
-		return llm.Line(text)
-	}
-}
-
-// OutputMasker returns what takes the configured secrets out of what a box wrote,
-// before it is recorded, shown or sent. password is as for hider. Layout and length of
-// the text stay; so does everything that only looks like a credential.
-//
-// A password that is an ordinary word is left: "postgres" stands in every other line of
-// a program that uses one, and who reads the output would learn nothing from a mark.
-func (s Settings) OutputMasker(getenv func(string) string, password string) func(string) string {
-	return llm.OutputMasker(slices.DeleteFunc(s.secrets(getenv, password), func(k llm.Key) bool { return ordinary(k.Secret()) })...)
-}
-
 // ordinary reports whether a secret is a short word of one case with at most three digits
 // behind it, as documentation gives for local services.
 func ordinary(secret string) bool {
@@ -74,27 +46,6 @@ func ordinary(secret string) bool {
 	word := strings.TrimRight(strings.ToLower(secret), "0123456789!")
 	rest := len(secret) - len(word)
 	return len(secret) <= wordLength && rest <= 3 && strings.TrimFunc(word, letters) == "" && (word == secret[:len(word)] || strings.ToUpper(word) == secret[:len(word)])
-}
-
-// secrets returns those that this process knows; password is as for LogMasker.
-func (s Settings) secrets(getenv func(string) string, password string) []llm.Key {
-	keys := named("password of the database", password)
-	for _, name := range strings.Fields(secretVariables) {
-		keys = append(keys, named(name, getenv(name))...)
-	}
-	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
-		list := strings.FieldsFunc(getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
-		for i, text := range list {
-			keys = append(keys, named(strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1"), passwordOf(text))...)
-		}
-	}
-	// Whatever row of the table has a secret, those of every vendor included.
-	for name, v := range s {
-		if secrets := s.kindOf(name).secrets; secrets != nil {
-			keys = append(keys, secrets(name, v.Text)...)
-		}
-	}
-	return keys
 }
 
 // named is a secret under a name in place of a digest, from which a weak password could
@@ -125,9 +76,9 @@ func environmentSecrets(name, text string) (keys []llm.Key) {
 	if json.Unmarshal([]byte(text), &env) != nil {
 		return nil
 	}
-	for variable, value := range env {
+	for _, variable := range slices.Sorted(maps.Keys(env)) {
 		if secretName(variable) {
-			keys = append(keys, named(name+" "+variable, value)...)
+			keys = append(keys, named(name+" "+variable, env[variable])...)
 		}
 	}
 	return keys

@@ -8,6 +8,8 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +61,7 @@ const MaxAttempts = 16
 const maxCandidates = 64
 
 // Table lists every setting, in the order of printing.
-func Table() []Setting { return table }
+func Table() []Setting { return slices.Clone(table) }
 
 // table is the settings of the vendors that there are.
 var table = rows(vendors.All())
@@ -190,4 +192,30 @@ func defaultModels() string {
 		parts = append(parts, name)
 	}
 	return strings.Join(parts, ", then ")
+}
+
+// inverted reports whether the flag of a switch says no: it switches off what is on
+// without it.
+func (k Setting) inverted() bool { return k.Default == "true" }
+
+// unset is what a setting that is 0 stands for, "" where 0 is no cap.
+func (k Setting) unset() string {
+	if !k.owned || k.held != "" {
+		return k.held
+	}
+	return k.Default
+}
+
+// modelForms lists how models of each vendor are written, as "gemini/… or ollama/…".
+func modelForms(form, between string) string {
+	return ModelForms(vendors.All(), form, between)
+}
+
+// ModelForms lists the names of vendors in a form as "%s/NAME", with a text between.
+func ModelForms(list []llm.Vendor, form, between string) string {
+	var parts []string
+	for _, v := range list {
+		parts = append(parts, fmt.Sprintf(form, v.Name))
+	}
+	return strings.Join(parts, between)
 }

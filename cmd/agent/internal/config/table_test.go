@@ -112,11 +112,15 @@ func TestTheRowOfAVendorIsEnough(t *testing.T) {
 		s[k.Name] = Value{k.Default, byDefault, &k.kind}
 	}
 	s.lay(file, "a file")
+	if s.Shown("smoke.env") != "[]" || s.Shown("database_url") != "" {
+		t.Errorf("what nobody set is shown as %q and %q", s.Shown("smoke.env"), s.Shown("database_url"))
+	}
 	if s["third.context"].Text != "3000" || s.Shown("third.keys") != llm.NewKey(secret).ID || s.Shown("third.base_url") != "http://host" {
 		t.Errorf("it is %q, and shown as %q and %q", s["third.context"].Text, s.Shown("third.keys"), s.Shown("third.base_url"))
 	}
-	none := func(string) string { return "" }
-	for name, mask := range map[string]func(string) string{"log": s.LogMasker(none, ""), "output": s.OutputMasker(none, "")} {
+	// It is known under another name too, which does not take the place of the first.
+	getenv := func(name string) string { return map[string]string{"GOOGLE_API_KEY": secret}[name] }
+	for name, mask := range map[string]func(string) string{"log": s.LogMasker(getenv, ""), "output": s.OutputMasker(getenv, "")} {
 		if got := mask("with " + secret + " and " + word); got != "with [key "+llm.NewKey(secret).ID+"] and [key password of third.base_url]" {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/run"
 )
 
@@ -36,7 +37,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	}
 	// One chain for all iterations of this process: its caps between
 	// goroutines hold only within one.
-	chain, err := s.chain(set, scope, "")
+	chain, err := s.newChain(set, scope, "")
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +45,30 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Before: before}
 		return run.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
 	}, nil
+}
+
+// newChain returns what asks the models of set, or answers from the record
+// of the run replay. The caps are those of a scope: "run" or "loop".
+func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chain, error) {
+	limits, err := set.Budget()
+	if err != nil {
+		return nil, err
+	}
+	limits.Scope = scope
+	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
+	// A replay asks nobody, so it needs no key and no model.
+	if replay == "" {
+		if conf.Links, err = links(vendors.All(), set); err != nil {
+			return nil, err
+		}
+	}
+	// What it refuses here is a cap on cost without a price; links have
+	// been checked above.
+	chain, err := llm.New(conf)
+	if err != nil {
+		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
+	}
+	return chain, nil
 }
 
 // replays returns who answers each iteration as the recorded one was.
@@ -54,7 +79,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 	chains := make([]*llm.Chain, len(recs))
 	for i, rec := range recs {
 		var err error
-		if chains[i], err = s.chain(set, "run", rec.Asked); err != nil {
+		if chains[i], err = s.newChain(set, "run", rec.Asked); err != nil {
 			return nil, err
 		}
 	}

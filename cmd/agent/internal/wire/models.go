@@ -143,30 +143,6 @@ func window(v llm.Vendor, s config.Settings) agent.Window {
 	return agent.Window{Tokens: n, Setting: v.Name + "." + setting.Name}
 }
 
-// chain returns what asks the models of set, or answers from the record
-// of the run replay. The caps are those of a scope: "run" or "loop".
-func (s *Session) chain(set config.Settings, scope, replay string) (*llm.Chain, error) {
-	limits, err := set.Budget()
-	if err != nil {
-		return nil, err
-	}
-	limits.Scope = scope
-	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
-	// A replay asks nobody, so it needs no key and no model.
-	if replay == "" {
-		if conf.Links, err = links(vendors.All(), set); err != nil {
-			return nil, err
-		}
-	}
-	// What it refuses here is a cap on cost without a price; links have
-	// been checked above.
-	chain, err := llm.New(conf)
-	if err != nil {
-		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
-	}
-	return chain, nil
-}
-
 // CheckAnyModel checks that some model could answer at all, before a
 // snapshot is taken in vain. Only where nothing was configured is a
 // vendor that needs no key looked for: a person who named a model is told by the run

@@ -56,7 +56,7 @@ func TestACapOnCostNeedsAPrice(t *testing.T) {
 	env["GEMINI_API_KEY"] = aKey
 	for model, ok := range map[string]bool{"gemini/known": true, "gemini/other": false, "ollama/any": true} {
 		env["AGENT_MODEL"] = model
-		_, err := (&Session{}).chain(loaded(t, env, dir), "run", "")
+		_, err := (&Session{}).newChain(loaded(t, env, dir), "run", "")
 		if ok != (err == nil) {
 			t.Errorf("%s: %v", model, err)
 		}
