@@ -2,12 +2,13 @@ package images
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // lockPoll is how often a waiting process looks; the kernel's own waiting could not be cancelled.
@@ -30,24 +31,13 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the build lock: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name+".lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the build lock: %w", err)
+	l := flock.New(filepath.Join(dir, name+".lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))
+	_, err = l.TryLockContext(ctx, lockPoll)
+	switch {
+	case err == nil:
+		return func() { l.Close() }, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wait for another build: %w", context.Cause(ctx))
 	}
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("take the build lock %s: %w", f.Name(), err), f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for another build: %w", context.Cause(ctx)), f.Close())
-		case <-tick.C:
-		}
-	}
+	return nil, fmt.Errorf("take the build lock %s: %w", l.Path(), err)
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 )
 
@@ -47,7 +47,7 @@ type Turns struct {
 	held  int
 	// What tells others that somebody waits here; nil when nobody does, or when
 	// more wait than there are turns.
-	sign *os.File
+	sign *flock.Flock
 }
 
 // An asker waits for a turn.
@@ -156,7 +156,7 @@ func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 		}
 	}
 	for i := 0; t.held*(others+1) < t.n && i < t.n; i++ {
-		f, err := t.lock(strconv.Itoa(i), os.O_CREATE, unix.LOCK_EX)
+		f, err := t.lock(strconv.Itoa(i))
 		if err != nil {
 			return nil, true, fmt.Errorf("take a turn: %w", err)
 		}
@@ -166,7 +166,7 @@ func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 		}
 	}
 	for i := 0; t.sign == nil && i < t.n; i++ {
-		if t.sign, err = t.lock(signName(i), os.O_CREATE, unix.LOCK_EX); err != nil {
+		if t.sign, err = t.lock(signName(i)); err != nil {
 			return nil, true, fmt.Errorf("wait for a turn: %w", err)
 		}
 	}
@@ -174,7 +174,7 @@ func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 }
 
 // give gives a turn back.
-func (t *Turns) give(f *os.File) {
+func (t *Turns) give(f *flock.Flock) {
 	f.Close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,30 +188,21 @@ func signName(i int) string { return fmt.Sprintf("waits-%d", i) }
 // waits reports whether somebody else has locked sign i. Call it with mu held.
 func (t *Turns) waits(i int) bool {
 	name := signName(i)
-	if t.sign != nil && filepath.Base(t.sign.Name()) == name {
+	if t.sign != nil && filepath.Base(t.sign.Path()) == name {
 		return false
 	}
 	// Shared, so that two who ask are not taken for one who waits.
-	f, err := t.lock(name, 0, unix.LOCK_SH)
-	if f != nil {
-		f.Close()
-	}
-	return f == nil && err == nil
+	f := flock.New(filepath.Join(t.dir, name), flock.SetFlag(os.O_RDWR|unix.O_NOFOLLOW))
+	defer f.Close()
+	free, err := f.TryRLock()
+	return !free && err == nil
 }
 
-// lock opens and locks a file; both results are nil when somebody has it.
-func (t *Turns) lock(name string, flag, how int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(t.dir, name), flag|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
+// lock makes and locks a file; both results are nil when somebody has it.
+func (t *Turns) lock(name string) (*flock.Flock, error) {
+	f := flock.New(filepath.Join(t.dir, name), flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW))
+	if locked, err := f.TryLock(); !locked {
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-	if err == nil {
-		return f, nil
-	}
-	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
-		return nil, nil
-	}
-	return nil, err
+	return f, nil
 }

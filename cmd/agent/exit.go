@@ -38,12 +38,12 @@ func (c *cmdline) exit(ctx context.Context, err error, asJSON bool) int {
 func (c *cmdline) exitJSON(p run.Problem) {
 	// The same fields as a run's document, so that a script needs one
 	// way to read both.
-	verdicts := map[string]verify.Verdict{"cancelled": verify.Cancelled, "policy": verify.Policy}
+	verdicts := map[run.ProblemKind]verify.Verdict{run.ProblemCancelled: verify.Cancelled, run.ProblemPolicy: verify.Policy}
 	doc := run.Document{State: run.Failed, Verdict: verify.Infra, Candidates: []run.DocumentCandidate{}, Error: &p}
 	if v, ok := verdicts[p.Kind]; ok {
 		doc.Verdict = v
 	}
-	if p.Kind == "cancelled" {
+	if p.Kind == run.ProblemCancelled {
 		doc.State = run.Cancelled
 	}
 	if err := term.PrintJSON(c.Stdout, doc); err != nil {

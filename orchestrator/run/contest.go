@@ -369,12 +369,12 @@ func (f *flight) stopped(ctx context.Context, act string, err error) Ending {
 	if ctx.Err() != nil || !errors.As(err, &stop) {
 		return endWith(Failed, f.trouble(ctx, act, err))
 	}
-	kind := "infra"
+	kind := ProblemInfra
 	switch {
 	case stop.Budget:
-		kind = "budget"
+		kind = ProblemBudget
 	case stop.Usage:
-		kind = "usage"
+		kind = ProblemUsage
 	}
 	return endWith(Failed, &Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
 }

@@ -27,17 +27,17 @@ const (
 )
 
 // kinds maps the kind of a Problem to the verdict and exit code of its run.
-var kinds = map[string]struct {
+var kinds = map[ProblemKind]struct {
 	verdict verify.Verdict
 	exit    int
 }{
-	"usage":     {verify.Infra, ExitUsage},
-	"infra":     {verify.Infra, ExitInfra},
-	"policy":    {verify.Policy, ExitApproval},
-	"conflict":  {verify.Conflict, ExitConflict},
-	"cancelled": {verify.Cancelled, ExitCancelled},
-	"patch":     {verify.Fail, ExitFail},
-	"budget":    {verify.Budget, ExitBudget},
+	ProblemUsage:     {verify.Infra, ExitUsage},
+	ProblemInfra:     {verify.Infra, ExitInfra},
+	ProblemPolicy:    {verify.Policy, ExitApproval},
+	ProblemConflict:  {verify.Conflict, ExitConflict},
+	ProblemCancelled: {verify.Cancelled, ExitCancelled},
+	ProblemPatch:     {verify.Fail, ExitFail},
+	ProblemBudget:    {verify.Budget, ExitBudget},
 }
 
 // endWith returns the ending that p asks for. A cancelled run ends in state
@@ -48,9 +48,9 @@ var kinds = map[string]struct {
 func endWith(state State, p *Problem) Ending {
 	k := kinds[p.Kind]
 	switch p.Kind {
-	case "cancelled":
+	case ProblemCancelled:
 		state = Cancelled
-	case "conflict":
+	case ProblemConflict:
 		state = Conflicted
 	}
 	return Ending{State: state, Verdict: k.verdict, Error: p, Exit: k.exit}

@@ -17,7 +17,7 @@ import (
 )
 
 func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
-	for kind, want := range map[string]struct {
+	for kind, want := range map[ProblemKind]struct {
 		state   State
 		verdict verify.Verdict
 		exit    int
@@ -51,7 +51,7 @@ func TestTroubleIsNamedForWhatItIs(t *testing.T) {
 		name string
 		ctx  context.Context
 		err  error
-		kind string
+		kind ProblemKind
 		says string
 		next string
 	}{

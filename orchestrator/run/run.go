@@ -150,11 +150,23 @@ type Ending struct {
 	Unproven []verify.Unproven
 }
 
+// A ProblemKind says whose problem it is; it decides the exit code.
+type ProblemKind string
+
+// The kinds of problem.
+const (
+	ProblemUsage     ProblemKind = "usage"
+	ProblemInfra     ProblemKind = "infra"
+	ProblemPolicy    ProblemKind = "policy"
+	ProblemConflict  ProblemKind = "conflict"
+	ProblemCancelled ProblemKind = "cancelled"
+	ProblemPatch     ProblemKind = "patch"
+	ProblemBudget    ProblemKind = "budget"
+)
+
 // A Problem is an error as the document shows it.
 type Problem struct {
-	// Kind is usage, infra, policy, conflict, cancelled or patch; it decides
-	// the exit code.
-	Kind string `json:"kind"`
+	Kind ProblemKind `json:"kind"`
 	// Message says what happened.
 	Message string `json:"message"`
 	// Next is the next thing to do, never empty.

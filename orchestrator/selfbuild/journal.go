@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // A Version is one image of the agent that was built from its own source.
@@ -86,7 +88,7 @@ type Journal struct {
 	dir   string
 	name  string // the repository of the tags
 	tags  Tags
-	lock  *os.File
+	lock  *flock.Flock
 	state State
 	// reached is told of every point at which a kill leaves something else behind; for tests.
 	reached func(point string)
@@ -99,17 +101,14 @@ func Open(ctx context.Context, dir, name string, tags Tags) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the agent's versions: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
+	j.lock = flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))
+	switch locked, err := j.lock.TryLock(); {
+	case err != nil:
 		return nil, fmt.Errorf("open the lock of the agent's versions: %w", err)
+	case !locked:
+		return nil, ErrBusy
 	}
-	j.lock = lock
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = ErrBusy
-		}
-		return nil, errors.Join(err, lock.Close())
-	}
+	var err error
 	if j.state, err = Read(dir); err == nil {
 		err = j.settle(ctx)
 	}

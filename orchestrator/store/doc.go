@@ -5,7 +5,7 @@
 //
 // *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore and
 // verify.Cache, and by its parts run.Knowledge, run.Iterations, run.SymbolStore,
-// run.SummaryStore and llm.Journal.
+// run.SummaryStore, run.Proposals and llm.Journal.
 //
 // # Tables
 //
@@ -29,6 +29,8 @@
 //	summary         what a model said of a file, or of the project
 //	proposal        changes that were proposed and not made
 //	review          what people said of promotions afterwards
+//	state, verdict  the names that these columns may have
+//	call_error      and those of model_call.kind and of why a key rests
 //
 // People do not read tables: the views, whose names begin with v_, are the
 // interface, each with a comment that says which question it answers. Package

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -143,6 +144,27 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		if len(want) == 0 || !slices.Equal(got, want) {
 			t.Errorf("%s allows %v, Go has %v", check, got, want)
 		}
+	}
+}
+
+// The package's documentation lists the tables that there are.
+func TestTheDocumentationListsEveryTable(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.New(t)
+	text, err := os.ReadFile("doc.go")
+	must(t, err)
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z_]+)(?:, ([a-z_]+))?  `).FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, m[1])
+		if m[2] != "" {
+			listed = append(listed, m[2])
+		}
+	}
+	slices.Sort(listed)
+	tables := value(t, url, `select relname from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace
+		and relname <> 'schema_version' order by relname collate "C"`)
+	if got := strings.Join(listed, "\n"); got != tables {
+		t.Errorf("doc.go lists\n%s\nthe schema has\n%s", got, tables)
 	}
 }
 

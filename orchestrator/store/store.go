@@ -15,13 +15,18 @@ import (
 
 // The contracts that a DB fulfils.
 var (
-	_ run.Store      = (*DB)(nil)
-	_ run.Recovering = (*DB)(nil)
-	_ run.Knowledge  = (*DB)(nil)
-	_ run.Iterations = (*DB)(nil)
-	_ llm.Journal    = (*DB)(nil)
-	_ llm.KeyStates  = calls.Keys{}
-	_ verify.Cache   = (*DB)(nil)
+	_ run.Store        = (*DB)(nil)
+	_ run.Recovering   = (*DB)(nil)
+	_ run.Recorder     = (*DB)(nil)
+	_ run.LogStore     = (*DB)(nil)
+	_ run.Knowledge    = (*DB)(nil)
+	_ run.Iterations   = (*DB)(nil)
+	_ run.SymbolStore  = (*DB)(nil)
+	_ run.SummaryStore = (*DB)(nil)
+	_ run.Proposals    = (*DB)(nil)
+	_ llm.Journal      = (*DB)(nil)
+	_ llm.KeyStates    = calls.Keys{}
+	_ verify.Cache     = (*DB)(nil)
 )
 
 // A DB is the record in one schema of a Postgres database, the first that its

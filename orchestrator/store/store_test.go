@@ -372,7 +372,7 @@ func TestAnyBytesCanBeRecorded(t *testing.T) {
 	c, g := d.Candidates[0], d.Candidates[0].Gates[0]
 	for i, got := range []string{
 		d.Workspace, d.Intent, d.Owner, d.States[1].Note, c.Diff, c.Thought, c.Skipped[0].Reason, c.Holds[0].Path,
-		g.Name, g.Output, g.Findings[0].File, g.Findings[0].Source, g.Findings[0].Help, d.Promotion.Approved, d.Error.Message, d.Error.Kind,
+		g.Name, g.Output, g.Findings[0].File, g.Findings[0].Source, g.Findings[0].Help, d.Promotion.Approved, d.Error.Message, string(d.Error.Kind),
 	} {
 		if got != mended {
 			t.Errorf("text %d: got %q, want %q", i, got, mended)

@@ -84,7 +84,7 @@ func (p past) wrote(id, undoOf, by, when string) {
 }
 
 // ended records a run that came to nothing.
-func (p past) ended(id string, state run.State, v verify.Verdict, kind string) {
+func (p past) ended(id string, state run.State, v verify.Verdict, kind run.ProblemKind) {
 	p.Helper()
 	must(p.T, p.db.Finish(p.Context(), id, 1, run.Ending{State: state, Verdict: v, Error: &run.Problem{Kind: kind}}))
 }

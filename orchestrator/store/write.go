@@ -112,7 +112,7 @@ func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending
 			where id = @id`,
 			pgx.NamedArgs{
 				"id": id, "state": end.State, "verdict": end.Verdict, "exit": end.Exit,
-				"kind": database.Clean(problem.Kind), "message": database.Clean(problem.Message), "next": database.Clean(problem.Next), "unproven": unproven,
+				"kind": database.Clean(string(problem.Kind)), "message": database.Clean(problem.Message), "next": database.Clean(problem.Next), "unproven": unproven,
 			})
 		if err != nil || h.State == end.State {
 			return err // entered before, and recorded then

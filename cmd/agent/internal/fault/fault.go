@@ -26,7 +26,7 @@ import (
 //	3 infrastructure         130 cancelled
 type Error struct {
 	Exit int
-	Kind string // as run.Problem
+	Kind run.ProblemKind // as run.Problem
 	Next string
 	Err  error
 }
@@ -40,18 +40,18 @@ func (f *Error) Unwrap() error { return f.Err }
 
 // Usage is the fault of a command that was given wrongly.
 func Usage(next, format string, args ...any) error {
-	return &Error{Exit: run.ExitUsage, Kind: "usage", Next: next, Err: fmt.Errorf(format, args...)}
+	return &Error{Exit: run.ExitUsage, Kind: run.ProblemUsage, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
 // Infra is the fault of something that the command stands on.
 func Infra(next, format string, args ...any) error {
-	return &Error{Exit: run.ExitInfra, Kind: "infra", Next: next, Err: fmt.Errorf(format, args...)}
+	return &Error{Exit: run.ExitInfra, Kind: run.ProblemInfra, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
 // Policy is the fault of something that a person must approve or take
 // back.
 func Policy(next, format string, args ...any) error {
-	return &Error{Exit: run.ExitApproval, Kind: "policy", Next: next, Err: fmt.Errorf(format, args...)}
+	return &Error{Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
 // Reported ends a command whose result, printed already, says
@@ -87,25 +87,25 @@ func Classify(ctx context.Context, err error) (run.Problem, int) {
 	// user did is the truth about all of them.
 	switch {
 	case ctx.Err() != nil:
-		return run.Problem{Kind: "cancelled", Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled
+		return run.Problem{Kind: run.ProblemCancelled, Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled
 	case errors.As(err, &f):
 		return run.Problem{Kind: f.Kind, Message: err.Error(), Next: f.Next}, f.Exit
 	case errors.As(err, &stop) && stop.Budget:
-		return run.Problem{Kind: "budget", Message: stop.Message, Next: stop.Next}, run.ExitBudget
+		return run.Problem{Kind: run.ProblemBudget, Message: stop.Message, Next: stop.Next}, run.ExitBudget
 	case errors.As(err, &stop):
-		return run.Problem{Kind: "usage", Message: stop.Message, Next: stop.Next}, run.ExitUsage
+		return run.Problem{Kind: run.ProblemUsage, Message: stop.Message, Next: stop.Next}, run.ExitUsage
 	case errors.As(err, &gone):
-		return run.Problem{Kind: "infra", Message: told(gone.Hint), Next: gone.Hint}, run.ExitInfra
+		return run.Problem{Kind: run.ProblemInfra, Message: told(gone.Hint), Next: gone.Hint}, run.ExitInfra
 	case errors.As(err, &lost):
-		return run.Problem{Kind: "infra", Message: told(lost.Hint), Next: lost.Hint}, run.ExitInfra
+		return run.Problem{Kind: run.ProblemInfra, Message: told(lost.Hint), Next: lost.Hint}, run.ExitInfra
 	case errors.As(err, &query):
-		return run.Problem{Kind: "usage", Message: told(query.Hint), Next: query.Hint}, run.ExitUsage
+		return run.Problem{Kind: run.ProblemUsage, Message: told(query.Hint), Next: query.Hint}, run.ExitUsage
 	case errors.As(err, &newer):
-		return run.Problem{Kind: "infra", Message: told("upgrade the agent"), Next: "upgrade the agent"}, run.ExitInfra
+		return run.Problem{Kind: run.ProblemInfra, Message: told("upgrade the agent"), Next: "upgrade the agent"}, run.ExitInfra
 	case errors.Is(err, database.ErrNotFound):
-		return run.Problem{Kind: "usage", Message: err.Error(), Next: "see `agent runs list`"}, run.ExitUsage
+		return run.Problem{Kind: run.ProblemUsage, Message: err.Error(), Next: "see `agent runs list`"}, run.ExitUsage
 	case errors.As(err, &ambiguous):
-		return run.Problem{Kind: "usage", Message: err.Error(), Next: "type more of the run's name"}, run.ExitUsage
+		return run.Problem{Kind: run.ProblemUsage, Message: err.Error(), Next: "type more of the run's name"}, run.ExitUsage
 	}
-	return run.Problem{Kind: "infra", Message: err.Error(), Next: "run `agent doctor`"}, run.ExitInfra
+	return run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`"}, run.ExitInfra
 }

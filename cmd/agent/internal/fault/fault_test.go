@@ -18,7 +18,7 @@ func TestEveryKindOfErrorHasItsCodeAndItsCure(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
-		kind string
+		kind run.ProblemKind
 		exit int
 		next string
 	}{

@@ -303,7 +303,7 @@ func (s summary) next(d run.Document) {
 	// back.
 	switch {
 	case d.Error != nil:
-		fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Bad(d.Error.Kind+":"), Clean(d.Error.Message))
+		fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Bad(string(d.Error.Kind)+":"), Clean(d.Error.Message))
 		if d.Error.Next != "" {
 			fmt.Fprintf(s.Out, "next: %s\n", Clean(d.Error.Next))
 		}
