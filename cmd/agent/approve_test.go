@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term/termtest"
@@ -58,72 +55,17 @@ func TestWithoutAPersonThePolicyDecides(t *testing.T) {
 	}
 }
 
-// A person at a terminal: what is typed there, and what is shown.
+// A person at a terminal, and the command line that has it as its streams.
 type person struct {
-	master *os.File
-	cmd    *cmdline
-
-	reading sync.WaitGroup
-	mu      sync.Mutex
-	seen    bytes.Buffer
-	changed chan struct{} // has room for one: something was printed
+	*termtest.Person
+	cmd *cmdline
 }
 
 // aPerson sits at a fresh terminal with this environment.
 func aPerson(t *testing.T, env map[string]string) *person {
 	t.Helper()
-	master, tty := termtest.OpenPTY(t)
-	p := &person{
-		master: master, changed: make(chan struct{}, 1),
-		cmd: newCmdline(func(k string) string { return env[k] }, tty, tty, tty),
-	}
-	p.reading.Go(func() {
-		chunk := make([]byte, 4096)
-		for {
-			n, err := master.Read(chunk)
-			p.mu.Lock()
-			p.seen.Write(chunk[:n])
-			p.mu.Unlock()
-			select {
-			case p.changed <- struct{}{}:
-			default:
-			}
-			if err != nil { // the terminal was closed
-				return
-			}
-		}
-	})
-	t.Cleanup(func() { tty.Close(); p.reading.Wait() })
-	return p
-}
-
-// sees waits until the terminal shows text, n times in all.
-func (p *person) sees(t *testing.T, text string, n int) {
-	t.Helper()
-	patience := time.After(time.Minute) // a test that hangs tells less than one that fails
-	for {
-		if strings.Count(p.screen(), text) >= n {
-			return
-		}
-		select {
-		case <-p.changed:
-		case <-patience:
-			t.Fatalf("the terminal never showed %q, but\n%s", text, p.screen())
-		}
-	}
-}
-
-func (p *person) screen() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seen.String()
-}
-
-func (p *person) types(t *testing.T, text string) {
-	t.Helper()
-	if _, err := io.WriteString(p.master, text); err != nil {
-		t.Fatal(err)
-	}
+	p := termtest.NewPerson(t)
+	return &person{p, newCmdline(func(k string) string { return env[k] }, p.TTY, p.TTY, p.TTY)}
 }
 
 // An answer is what Approve returned.
@@ -151,12 +93,12 @@ func TestAPersonDecides(t *testing.T) {
 	for typed, want := range map[string]run.Decision{"a\n": run.Apply, "YES\n": run.Apply, "s\n": run.Skip, "n\n": run.Skip, "\x04": run.Unattended} {
 		p := aPerson(t, nil)
 		got := p.asked(t.Context(), aProposal(ciHold))
-		p.sees(t, question, 1)
-		p.types(t, typed)
+		p.Sees(t, question, 1)
+		p.Types(t, typed)
 		if a := <-got; a.Decision != want || a.err != nil {
 			t.Errorf("%q: %+v, want %s", typed, a, want)
 		}
-		screen := p.screen()
+		screen := p.Screen()
 		for _, text := range []string{"lint pass 0.2s, smoke pass 10.0s", ".github/workflows/ci.yml", "It runs on the build server.", "… and "} {
 			if !strings.Contains(screen, text) {
 				t.Errorf("the question does not show %q:\n%s", text, screen)
@@ -173,13 +115,13 @@ func TestWhatIsHeldHasNoDefaultAnswer(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, nil)
 	got := p.asked(t.Context(), aProposal(ciHold))
-	p.sees(t, question, 1)
-	p.types(t, "\n")
-	p.sees(t, question, 2)
-	p.types(t, "what?\n")
-	p.sees(t, "please answer", 2)
-	p.sees(t, question, 3)
-	p.types(t, "s\n")
+	p.Sees(t, question, 1)
+	p.Types(t, "\n")
+	p.Sees(t, question, 2)
+	p.Types(t, "what?\n")
+	p.Sees(t, "please answer", 2)
+	p.Sees(t, question, 3)
+	p.Types(t, "s\n")
 	if a := <-got; a.Decision != run.Skip {
 		t.Errorf("got %+v, want skip", a)
 	}
@@ -198,14 +140,14 @@ func TestTheFullDiffGoesThroughThePager(t *testing.T) {
 	} {
 		p := aPerson(t, map[string]string{"PAGER": c.pager})
 		got := p.asked(t.Context(), aProposal())
-		p.sees(t, question, 1)
-		p.types(t, "f\n")
-		p.sees(t, question, 2)
-		p.types(t, "a\n")
+		p.Sees(t, question, 1)
+		p.Types(t, "f\n")
+		p.Sees(t, question, 2)
+		p.Types(t, "a\n")
 		if a := <-got; a.Decision != run.Apply {
 			t.Errorf("%s: got %+v, want apply", name, a)
 		}
-		if screen := p.screen(); !strings.Contains(screen, c.shows) || !strings.Contains(screen, "the very last line") {
+		if screen := p.Screen(); !strings.Contains(screen, c.shows) || !strings.Contains(screen, "the very last line") {
 			t.Errorf("%s: the full diff was not shown:\n%s", name, screen)
 		}
 	}
@@ -216,7 +158,7 @@ func TestCancellingEndsTheQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := aPerson(t, nil)
 	got := p.asked(ctx, aProposal())
-	p.sees(t, question, 1)
+	p.Sees(t, question, 1)
 	cancel()
 	if a := <-got; !errors.Is(a.err, context.Canceled) || a.Decision == run.Apply {
 		t.Errorf("got %+v, want the context's error", a)
@@ -238,10 +180,10 @@ func TestNoEscapesReachATerminalThatWantsNone(t *testing.T) {
 	for _, env := range []map[string]string{{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": "1", "COLUMNS": "20"}} {
 		p := aPerson(t, env)
 		got := p.asked(t.Context(), aProposal(ciHold))
-		p.sees(t, question, 1)
-		p.types(t, "s\n")
+		p.Sees(t, question, 1)
+		p.Types(t, "s\n")
 		<-got
-		if screen := p.screen(); strings.Contains(screen, "\x1b") {
+		if screen := p.Screen(); strings.Contains(screen, "\x1b") {
 			t.Errorf("%v: an escape sequence was printed:\n%q", env, screen)
 		}
 	}
@@ -253,11 +195,11 @@ func TestUndoAsksBeforeItWrites(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte("new\n"), After: []byte("old\n"), Mode: 0o644}}}
 	for typed, exit := range map[string]int{"y\n": run.ExitDone, "\nno\n": run.ExitApproval, "\x04": run.ExitApproval} {
 		p := aPerson(t, nil)
-		p.types(t, "y\n") // ahead, which answers nothing
+		p.Types(t, "y\n") // ahead, which answers nothing
 		got := make(chan error, 1)
 		go func() { got <- p.cmd.confirmUndo(t.Context(), false, of, cs) }()
-		p.sees(t, "[y]es, [n]o", 1)
-		p.types(t, typed)
+		p.Sees(t, "[y]es, [n]o", 1)
+		p.Types(t, typed)
 		err := <-got
 		if err != nil {
 			if _, code := fault.Classify(t.Context(), err); code != exit {

@@ -56,8 +56,8 @@ func TestEachKeyOfTheCheckpoint(t *testing.T) {
 	} {
 		p := aPerson(t, map[string]string{"EDITOR": anEditor(t, "old", "new")})
 		got := p.asked(t.Context(), aModelsProposal())
-		p.sees(t, "[r]egenerate", 1)
-		p.types(t, typed)
+		p.Sees(t, "[r]egenerate", 1)
+		p.Types(t, typed)
 		if a := <-got; a.Decision != want.Decision || a.By != want.By || string(a.Response) != string(want.Response) || a.err != nil {
 			t.Errorf("%q: %+v, want %+v", typed, a, want)
 		}
@@ -70,8 +70,8 @@ func TestCodeIsEditedAsTheCandidateLeavesIt(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, map[string]string{"VISUAL": anEditor(t, " = 1", " = 2")})
 	got := p.asked(t.Context(), aModelsProposal())
-	p.sees(t, "edit [c]ode", 1)
-	p.types(t, "EDIT_CODE\n")
+	p.Sees(t, "edit [c]ode", 1)
+	p.Types(t, "EDIT_CODE\n")
 	a := <-got
 	if a.Decision != run.Amend || a.err != nil {
 		t.Fatalf("%+v", a)
@@ -93,15 +93,15 @@ func TestAnEditorThatChangesNothingAsksAgain(t *testing.T) {
 	} {
 		p := aPerson(t, map[string]string{"EDITOR": c.editor})
 		got := p.asked(t.Context(), aModelsProposal())
-		p.sees(t, "edit [x]ml", 1)
-		p.types(t, "x\n")
-		p.sees(t, "edit [x]ml", 2)
-		p.types(t, "s\n")
+		p.Sees(t, "edit [x]ml", 1)
+		p.Types(t, "x\n")
+		p.Sees(t, "edit [x]ml", 2)
+		p.Types(t, "s\n")
 		if a := <-got; a.Decision != run.Skip {
 			t.Errorf("%s: %+v", name, a)
 		}
-		if !strings.Contains(p.screen(), c.shows) {
-			t.Errorf("%s: the person is not told %q:\n%s", name, c.shows, p.screen())
+		if !strings.Contains(p.Screen(), c.shows) {
+			t.Errorf("%s: the person is not told %q:\n%s", name, c.shows, p.Screen())
 		}
 	}
 }
@@ -125,8 +125,8 @@ func TestTheCountdownFollowsThePolicy(t *testing.T) {
 		if got.Decision != c.want || !strings.Contains(got.By, c.by) || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if !strings.Contains(p.screen(), "s remaining | You: ") {
-			t.Errorf("%s: the countdown is not shown:\n%s", name, p.screen())
+		if !strings.Contains(p.Screen(), "s remaining | You: ") {
+			t.Errorf("%s: the countdown is not shown:\n%s", name, p.Screen())
 		}
 	}
 }
@@ -149,8 +149,8 @@ func TestEachKeyBeforeAQuestionIsSent(t *testing.T) {
 		p := aPerson(t, map[string]string{"EDITOR": anEditor(t, "old", "new"), "PAGER": "/bin/cat"})
 		q, err := p.sends(t, func() {
 			for i, text := range c.typed {
-				p.sees(t, ask, i+1)
-				p.types(t, text)
+				p.Sees(t, ask, i+1)
+				p.Types(t, text)
 			}
 		})
 		if q.Text != c.text || !errors.Is(err, c.err) {
@@ -159,12 +159,12 @@ func TestEachKeyBeforeAQuestionIsSent(t *testing.T) {
 	}
 	p := aPerson(t, nil)
 	q, err := p.sends(t, func() {
-		p.sees(t, ask, 1)
-		p.types(t, "AUGMENT_PROMPT\n")
-		p.sees(t, "Add to the prompt", 1)
-		p.types(t, "and be brief\n")
-		p.sees(t, ask, 2)
-		p.types(t, "\n")
+		p.Sees(t, ask, 1)
+		p.Types(t, "AUGMENT_PROMPT\n")
+		p.Sees(t, "Add to the prompt", 1)
+		p.Types(t, "and be brief\n")
+		p.Sees(t, ask, 2)
+		p.Types(t, "\n")
 	})
 	if want := "change old\n\n### User Augmentation\nand be brief\n"; q.Text != want || err != nil {
 		t.Errorf("%q, %v; want %q", q.Text, err, want)
@@ -191,11 +191,11 @@ func (p *person) sends(t *testing.T, act func()) (q agent.Question, err error) {
 func TestTypedAheadIsForgotten(t *testing.T) {
 	t.Parallel()
 	p := aPerson(t, nil)
-	p.types(t, "\n")
-	p.sees(t, "\r\n", 1) // the terminal echoes it: it waits to be read
+	p.Types(t, "\n")
+	p.Sees(t, "\r\n", 1) // the terminal echoes it: it waits to be read
 	got := p.asked(t.Context(), aModelsProposal())
-	p.sees(t, "[r]egenerate", 1)
-	p.types(t, "s\n")
+	p.Sees(t, "[r]egenerate", 1)
+	p.Types(t, "s\n")
 	if a := <-got; a.Decision != run.Skip {
 		t.Errorf("the Enter from before was taken for an answer: %+v", a)
 	}
@@ -258,7 +258,7 @@ func TestAGoalAtATerminal(t *testing.T) {
 	defer model.Close()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "OLLAMA_HOST="+model.URL(), "TERM=xterm", "EDITOR="+anEditor(t, "The second", "The third"), "VISUAL=")
-	tty := p.cmd.Stdin.(*os.File)
+	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -275,12 +275,12 @@ func TestAGoalAtATerminal(t *testing.T) {
 		{"[r]egenerate", 2, "EDIT_CODE\n"},
 		{"[r]egenerate", 3, "\n"},
 	} {
-		p.sees(t, step.shows, step.n)
-		p.sees(t, "s remaining | You: ", 1)
-		p.types(t, step.types)
+		p.Sees(t, step.shows, step.n)
+		p.Sees(t, "s remaining | You: ", 1)
+		p.Types(t, step.types)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, p.screen())
+		t.Errorf("%v\n%s", err, p.Screen())
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "shop", "stock.py"))
 	if err != nil || !strings.HasPrefix(string(text), "\"\"\"The third.\"\"\"\n") {

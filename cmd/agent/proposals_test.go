@@ -26,21 +26,21 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	} {
 		p := aPerson(t, nil)
 		got := p.asked(t.Context(), aFeature())
-		p.sees(t, featureQuestion, 1)
-		p.types(t, typed)
+		p.Sees(t, featureQuestion, 1)
+		p.Types(t, typed)
 		if a := <-got; a.Decision != want || a.err != nil || (want != run.Unattended && a.By != run.ByTerminal) {
 			t.Errorf("%q: %+v, want %s", typed, a, want)
 		}
-		if screen := p.screen(); !strings.Contains(screen, "say how much is left") || strings.Contains(screen, "\x1b[2J") {
+		if screen := p.Screen(); !strings.Contains(screen, "say how much is left") || strings.Contains(screen, "\x1b[2J") {
 			t.Errorf("the feature is not shown, or rules the terminal: %q", screen)
 		}
 	}
 	p := aPerson(t, nil)
 	got := p.asked(t.Context(), aFeature())
-	p.sees(t, featureQuestion, 1)
-	p.types(t, "apply it\n")
-	p.sees(t, "answer with one of the letters", 1)
-	p.types(t, "p\n")
+	p.Sees(t, featureQuestion, 1)
+	p.Types(t, "apply it\n")
+	p.Sees(t, "answer with one of the letters", 1)
+	p.Types(t, "p\n")
 	if a := <-got; a.Decision != run.Apply {
 		t.Errorf("after a slip: %+v", a)
 	}

@@ -374,8 +374,8 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	if exit := executeOn(t, p.cmd, "runs", "list"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
-	p.sees(t, "…", 3)
-	for _, line := range strings.Split(p.screen(), "\n") {
+	p.Sees(t, "…", 3)
+	for _, line := range strings.Split(p.Screen(), "\n") {
 		if n := len([]rune(strings.TrimRight(line, "\r"))); n > 40 {
 			t.Errorf("%d columns: %q", n, line)
 		}

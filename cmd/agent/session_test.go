@@ -322,15 +322,15 @@ func TestTheBoardLeavesItsLastFrame(t *testing.T) {
 	for _, e := range termtest.Events() {
 		b.Event(e)
 	}
-	p.sees(t, "exit status 1", 1)
+	p.Sees(t, "exit status 1", 1)
 	b.Close()
 	fmt.Fprintln(p.cmd.Stderr, "the result")
-	p.sees(t, "the result", 1)
-	lines := strings.Split(p.screen(), "\n")
+	p.Sees(t, "the result", 1)
+	lines := strings.Split(p.Screen(), "\n")
 	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "the result") {
 		t.Errorf("the result does not stand below the board but in %q", last)
 	}
-	if strings.Contains(p.screen(), "\x1b[?") {
+	if strings.Contains(p.Screen(), "\x1b[?") {
 		t.Error("the board changes a mode of the terminal, which a kill would leave changed")
 	}
 }

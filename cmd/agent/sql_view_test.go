@@ -88,29 +88,29 @@ func TestAPersonAsksInPsql(t *testing.T) {
 	p := aPerson(t, h.env)
 	if _, err := exec.LookPath("psql"); err != nil {
 		if exit := executeOn(t, p.cmd, "sql"); exit != run.ExitDone {
-			t.Errorf("exit code %d\n%s", exit, p.screen())
+			t.Errorf("exit code %d\n%s", exit, p.Screen())
 		}
-		p.sees(t, "v_stuck", 1)
+		p.Sees(t, "v_stuck", 1)
 		return
 	}
 	done := make(chan int)
 	go func() { done <- executeOn(t, p.cmd, "sql") }()
-	p.types(t, "\\pset pager off\n\\pset format unaligned\n")
-	p.types(t, "select 'there are ' || count(*), current_user, current_setting('statement_timeout') from v_runs;\n")
-	p.sees(t, "there are 2|agent_reader|30s", 1)
-	p.types(t, "select * from run;\n")
-	p.sees(t, "permission denied for table run", 1)
-	p.types(t, "create temporary table mine (n int);\n")
-	p.sees(t, "read-only transaction", 1)
-	p.types(t, "reset role; table run;\n") // goes back to what the session began as
-	p.sees(t, "permission denied for table run", 2)
-	p.types(t, "\\q\n")
+	p.Types(t, "\\pset pager off\n\\pset format unaligned\n")
+	p.Types(t, "select 'there are ' || count(*), current_user, current_setting('statement_timeout') from v_runs;\n")
+	p.Sees(t, "there are 2|agent_reader|30s", 1)
+	p.Types(t, "select * from run;\n")
+	p.Sees(t, "permission denied for table run", 1)
+	p.Types(t, "create temporary table mine (n int);\n")
+	p.Sees(t, "read-only transaction", 1)
+	p.Types(t, "reset role; table run;\n") // goes back to what the session began as
+	p.Sees(t, "permission denied for table run", 2)
+	p.Types(t, "\\q\n")
 	if exit := <-done; exit != run.ExitDone {
-		t.Errorf("exit code %d\n%s", exit, p.screen())
+		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
 	// A list for a program is one on a terminal too.
 	if exit := executeOn(t, p.cmd, "sql", "--json"); exit != run.ExitDone {
-		t.Errorf("exit code %d\n%s", exit, p.screen())
+		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	p.sees(t, `"v_stuck"`, 1)
+	p.Sees(t, `"v_stuck"`, 1)
 }
