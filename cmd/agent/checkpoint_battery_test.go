@@ -6,10 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"agent/cmd/agent/internal/config"
-	"agent/orchestrator/agent"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/llm/llmtest"
 )
 
@@ -49,7 +47,7 @@ func (x *trial) answers(t *testing.T) string {
 func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 	t.Parallel()
 	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
-	wait := x.sits(t, p, "EDITOR="+anEditor(t, "print(b, a)", "print(b, b)"), "VISUAL=", "PAGER=/bin/cat")
+	wait := x.sits(t, p, "EDITOR="+termtest.Editor(t, "print(b, a)", "print(b, b)"), "VISUAL=", "PAGER=/bin/cat")
 	for _, step := range []struct {
 		shows string
 		n     int
@@ -121,20 +119,6 @@ func TestTheCountdownOfARun(t *testing.T) {
 		}
 		if got := x.answers(t); got != c.answers {
 			t.Errorf("%s: the log has the answers %q, want %q", c.expiry, got, c.answers)
-		}
-	}
-}
-
-// Nobody's answer before a call sends it, unless the policy is to stop.
-func TestTheCountdownBeforeAQuestion(t *testing.T) {
-	t.Parallel()
-	for stop, want := range map[bool]error{false: nil, true: agent.ErrSkipped} {
-		p := aPerson(t, nil)
-		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0), wait: config.Patience{Time: 1500 * time.Millisecond, Stop: stop}}
-		q, err := s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change it\n"})
-		s.board.Close()
-		if q.Text != "change it\n" || !errors.Is(err, want) || !strings.Contains(p.Screen(), "s remaining | You: ") {
-			t.Errorf("stop %v: %q, %v\n%s", stop, q.Text, err, p.Screen())
 		}
 	}
 }

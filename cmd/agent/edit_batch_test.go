@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
-	"agent/cmd/agent/internal/term"
-	"agent/orchestrator/edit"
-	"agent/orchestrator/edit/match"
 	"agent/orchestrator/run"
 )
 
@@ -107,14 +103,17 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// maxBatchLine is the longest line of a batch, in bytes.
+const maxBatchLine = 64 << 20
+
 func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
 	t.Parallel()
 	const short = `{"id":"short","path":"a","before":"x\n","blocks":[["x\n","y\n"]]}`
 	big := strings.Repeat("line\\n", 1<<20)
 	long := `{"id":"long","path":"a","before":"` + big + `x\n","blocks":[["x\n","y\n"]]}`
 	got := batch(t, io.MultiReader(
-		strings.NewReader(long+"\r\n"+short+"\n"), &repeated{'a', maxLine + 1}, strings.NewReader("\n"+short+"\n"),
-		&repeated{'[', maxLine}, strings.NewReader("\n\n \n"+short), // the last has no end
+		strings.NewReader(long+"\r\n"+short+"\n"), &repeated{'a', maxBatchLine + 1}, strings.NewReader("\n"+short+"\n"),
+		&repeated{'[', maxBatchLine}, strings.NewReader("\n\n \n"+short), // the last has no end
 	))
 	if len(got) != 6 {
 		t.Fatalf("%d answers, want 6", len(got))
@@ -135,42 +134,10 @@ func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
 	}
 }
 
-// A line without an end takes no more memory than the longest that is read.
-func TestALineThatIsTooLongIsNotKept(t *testing.T) {
-	t.Parallel()
-	line, err := readBatchLine(bufio.NewReader(&repeated{'a', 2 * maxLine}), nil)
-	if !errors.Is(err, term.ErrTooLarge) || len(line) > maxLine+1 {
-		t.Errorf("%d bytes are kept, %v", len(line), err)
-	}
-}
-
 func TestALineThatIsNotUTF8IsNotGuessedAt(t *testing.T) {
 	t.Parallel()
 	got := batch(t, strings.NewReader("{\"id\":1,\"path\":\"a\",\"before\":\"\xff x\\n\",\"blocks\":[[\"x\",\"y\"]]}\n"))
 	if len(got) != 1 || got[0].OK || got[0].Kind != "parse" {
 		t.Errorf("it is answered by %+v", got)
-	}
-}
-
-func TestTheLoosestStrategyIsNamed(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		in   []match.Strategy
-		want match.Strategy
-	}{
-		{nil, ""},
-		{[]match.Strategy{match.Exact}, match.Exact},
-		{[]match.Strategy{match.Exact, match.Indentation, match.Stripped}, match.Indentation},
-		{[]match.Strategy{match.Creation, match.Exact}, match.Exact},
-		{[]match.Strategy{match.Robust, match.Normalised}, match.Robust},
-		{[]match.Strategy{match.Robust, "quite new", match.Exact}, "quite new"},
-	} {
-		var applied []edit.Applied
-		for _, s := range c.in {
-			applied = append(applied, edit.Applied{Strategy: s})
-		}
-		if got := loosest(applied); got != c.want {
-			t.Errorf("of %q the loosest is %q, want %q", c.in, got, c.want)
-		}
 	}
 }

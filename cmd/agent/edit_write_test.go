@@ -105,7 +105,7 @@ func edited(t *testing.T, dir string, flags ...string) execution {
 func TestAnInterruptedEditIsSettledByTheNext(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--write"}} {
-		dir := leftJournal(t, editJournal+"gone")
+		dir := leftJournal(t, "edit-gone")
 		got := edited(t, dir, flags...)
 		if got.exit != run.ExitDone || !strings.Contains(got.stderr, "settled an edit that was interrupted: rolled-back") {
 			t.Errorf("edit %v: exit code %d\n%s", flags, got.exit, got.stderr)
@@ -136,8 +136,8 @@ func TestTheJournalOfARunIsLeftToTheRecord(t *testing.T) {
 
 func TestADamagedJournalIsNoFaultOfThePatch(t *testing.T) {
 	t.Parallel()
-	dir := leftJournal(t, editJournal+"bad")
-	plans, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "agent", "promotions", "*", editJournal+"bad", "journal.json"))
+	dir := leftJournal(t, "edit-bad")
+	plans, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "agent", "promotions", "*", "edit-bad", "journal.json"))
 	if err != nil || len(plans) != 1 {
 		t.Fatalf("the plan is at %q, %v", plans, err)
 	}

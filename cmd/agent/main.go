@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"sync"
 	"syscall"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/orchestrator/run"
 )
 
@@ -87,10 +89,11 @@ func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, 
 // execute runs one command and returns its exit code.
 func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Everything below is given its streams and environment from here.
-	c := newCmdline(getenv, stdin, stdout, stderr)
-	app := c.app()
+	c := cmdline.New(getenv, stdin, stdout, stderr)
+	c.Programs = guestFiles
+	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {
-		c.complete(app, args[1:])
+		complete(c.Stdout, app, args[1:])
 		return run.ExitDone
 	}
 	// The hidden word of the shells was handled above; everything from
@@ -99,5 +102,11 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
-	return c.exit(ctx, err, asksJSON(args, getenv))
+	return c.Exit(ctx, err, asksJSON(args, getenv))
 }
+
+// guestFiles holds the guest program that the Makefile builds before
+// this one.
+//
+//go:embed all:guestbin
+var guestFiles embed.FS

@@ -3,25 +3,37 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/command/review"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
+// me is the name of the user who runs the tests.
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
 // said is what the record has of reviews, a line each.
 func (h history) said(t *testing.T) string {
 	t.Helper()
-	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+reviewer()+"' as mine from v_reviews where review is not null order by review").stdout
+	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+me(t)+"' as mine from v_reviews where review is not null order by review").stdout
 }
 
 func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
 	h.promote(t, firstRun, "price = 3\n")
-	var list []reviewed
+	var list []review.Reviewed
 	read := func(args ...string) {
 		t.Helper()
 		list = nil
@@ -50,7 +62,7 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 		}
 	}
 	read(firstRun, "--accept", "--comment", "it was \x1b[31mtime")
-	if len(list) != 1 || list[0].Verdict != "accepted" || list[0].Reviewer != reviewer() {
+	if len(list) != 1 || list[0].Verdict != "accepted" || list[0].Reviewer != me(t) {
 		t.Errorf("the answer is %+v", list)
 	}
 	read("-w", h.dir)

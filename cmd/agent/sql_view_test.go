@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"agent/orchestrator/run"
-	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -63,21 +62,6 @@ func TestAViewIsShownByItsName(t *testing.T) {
 	}
 	for _, text := range []string{"0s", "-1s", "1us", "soon"} {
 		h.ask(t, run.ExitUsage, "sql", "--timeout", text, "select 1")
-	}
-}
-
-func TestEveryViewHasANewestRow(t *testing.T) {
-	t.Parallel()
-	views := []store.View{
-		{Name: "v_a", Columns: []store.Column{{Name: "run", Type: "text"}, {Name: "since", Type: "timestamp with time zone"}, {Name: "until", Type: "date"}, {Name: "n", Type: "integer"}}},
-		{Name: "v_b", Columns: []store.Column{{Name: "gate", Type: "text"}}},
-	}
-	for name, want := range map[string]string{
-		"v_a": "select * from v_a order by since desc nulls last, run desc, n desc limit 101", "v_b": "select * from v_b limit 101",
-	} {
-		if got, err := newest(views, name); err != nil || got != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
 	}
 }
 

@@ -47,12 +47,15 @@ var allowed = map[string][]string{
 	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
+	"cmd/agent/internal/checkpoint": {"cmd/agent/internal/config", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/llm", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
+	"cmd/agent/internal/cmdline":    {"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/run", "verify", "verify/policy"},
+
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
-		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/blame", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
 		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
 	},
 
@@ -66,8 +69,31 @@ var allowed = map[string][]string{
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
 	"orchestrator/selfbuild":  {"images", "sandbox"},
+	"orchestrator/edit/batch": {"orchestrator/edit", "orchestrator/edit/match", "orchestrator/edit/problem", "sandbox/workspace"},
+	"orchestrator/undo":       {"orchestrator/blame", "sandbox/workspace"},
 
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
+}
+
+// commands is where each command has its package. A command may import everything but the
+// commands that are not listed here for it.
+const commands = "cmd/agent/internal/command/"
+
+var uses = map[string][]string{
+	"doctor":  {"images"},
+	"review":  {"undo"},
+	"runs":    {"replay"},
+	"sandbox": {"images", "proposals"},
+	"self":    {"sandbox"},
+}
+
+// mayImport reports whether the package of a folder may import another one of ours.
+func mayImport(dir, ours string) bool {
+	if name, ok := strings.CutPrefix(dir, commands); ok {
+		other, isCommand := strings.CutPrefix(ours, commands)
+		return !isCommand || slices.Contains(uses[name], other)
+	}
+	return slices.Contains(allowed[dir], ours) || slices.Contains(allowed[dir], "*")
 }
 
 // only says which single package may import a library that everything else
@@ -143,7 +169,7 @@ func TestImportsGoOneWay(t *testing.T) {
 				}
 			}
 			ours, ok := strings.CutPrefix(name, moduleName+"/")
-			if ok && !slices.Contains(allowed[s.dir], ours) && !slices.Contains(allowed[s.dir], "*") {
+			if ok && !mayImport(s.dir, ours) {
 				t.Errorf("%s: %s may not import %s: see the table in this test", s.at(spec), s.dir, ours)
 			}
 		}
@@ -282,7 +308,6 @@ const maxPackage, maxFiles = 3500, 22
 // large are the packages that are still over the budget of lines or files, with
 // what they may have. An entry only shrinks, and goes with the last line too many.
 var large = map[string]struct{ lines, files int }{
-	"cmd/agent":          {8100, 40},
 	"images":             {3800, 22},
 	"orchestrator/run":   {7500, 39},
 	"orchestrator/store": {3650, 26},

@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+)
+
+// Request makes the run's request from flags and files.
+func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, error) {
+	req, err := BaseRequest(set)
+	if err != nil {
+		return run.Request{}, err
+	}
+	if !ctx.IsSet("patch") {
+		return goalRequest(ctx, set, req)
+	}
+	if err := patchOnly(ctx); err != nil {
+		return run.Request{}, err
+	}
+	// The patch comes last: reading standard input waits for a person,
+	// who should not type in vain.
+	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+	req.PatchName = ctx.String("patch")
+	req.Target = strings.Join(ctx.StringSlice("file"), "")
+	req.Patch, err = c.ReadPatch(ctx.Context, req.PatchName, next)
+	return req, err
+}
+
+// BaseRequest is what every request has: the workspace and the policy.
+func BaseRequest(set config.Settings) (run.Request, error) {
+	dir := set["workspace"].Text
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return run.Request{}, err
+	}
+	// The configuration was read from the workspace once, before the
+	// run scans it; a run uses the values that held when it began.
+	conf, err := set.VerifyConfig()
+	if err != nil {
+		return run.Request{}, err
+	}
+	protect, err := set.Protection()
+	if err != nil {
+		return run.Request{}, err
+	}
+	keep, err := set.Recording()
+	if err != nil {
+		return run.Request{}, err
+	}
+	allow, err := set.AllowKinds()
+	return run.Request{
+		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
+		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"), Keep: keep,
+	}, err
+}
+
+// goalRequest completes the request of a run that is to find the change
+// itself: what it is for, where, and how many are asked for.
+func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
+	if ctx.String("replay") != "" {
+		// A flag that changes nothing would be believed to.
+		for _, flag := range []string{"goal", "file", "candidates", "model", "proposal", "no-feature"} {
+			if ctx.IsSet(flag) {
+				return req, fault.Usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
+			}
+		}
+		return req, nil
+	}
+	if ctx.IsSet("proposal") {
+		for _, flag := range []string{"goal", "file", "no-feature"} {
+			if ctx.IsSet(flag) {
+				return req, fault.Usage("leave --"+flag+" out: the proposal has it", "--proposal and --%s do not go together", flag)
+			}
+		}
+	}
+	// An empty goal is a variable that was not set, in a script.
+	if ctx.IsSet("goal") && ctx.String("goal") == "" {
+		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
+	}
+	// Checked with the settings; read here.
+	n, err := set.Candidates()
+	if err != nil {
+		return req, err
+	}
+	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), n
+	req.NoFeature = ctx.Bool("no-feature")
+	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
+		return req, nil
+	}
+	return req, wire.CheckAnyModel(ctx.Context, set)
+}
+
+// patchOnly refuses what only a run without a patch takes.
+func patchOnly(ctx *cli.Context) error {
+	for _, flag := range []string{"goal", "candidates", "model", "replay", "proposal", "no-feature"} {
+		if ctx.IsSet(flag) {
+			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
+		}
+	}
+	if len(ctx.StringSlice("file")) > 1 {
+		return fault.Usage("name the one file that blocks without a file name mean", "--patch takes one --file")
+	}
+	return nil
+}
