@@ -18,9 +18,6 @@ import (
 	"agent/verify/policy"
 )
 
-// PreviewLines is how much of a diff the question shows.
-const PreviewLines = 20
-
 // An Approver decides at the checkpoint: by the policy of the flags
 // when nobody is there or --yes was given, else by asking. It
 // implements run.Approver. The decision and who made it go into the
@@ -125,11 +122,11 @@ func (a *Approver) choose(ctx context.Context, p run.Proposal, typed string) (ru
 	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
 		PageDiff(ctx, a.Console, p.Candidate.Diff)
 	case term.OneOf(word, "x", "xml", "edit xml"):
-		if text := a.editResponse(ctx, p.Response); text != nil {
+		if text := editResponse(ctx, a.Console, p.Response); text != nil {
 			return by(run.Reword, text)
 		}
 	case term.OneOf(word, "c", "code", "edit code"):
-		if diff := a.editCode(ctx, p.Candidate.Changeset); diff != nil {
+		if diff := editCode(ctx, a.Console, p.Candidate.Changeset); diff != nil {
 			return by(run.Amend, diff)
 		}
 	default:
@@ -157,7 +154,6 @@ func (a *Approver) show(p run.Proposal) {
 	// Everything goes to stderr: stdout carries the result alone, and
 	// may be a pipe while a person answers here.
 	pal := a.Palette(a.Stderr)
-	columns, _ := a.Size(a.Stderr)
 	fmt.Fprintf(a.Stderr, "\n%s %s\n", pal.Good("Proved:"), GatesLine(p.Candidate.Gates, p.Candidate.Unproven))
 	for _, u := range p.Candidate.Unproven {
 		fmt.Fprintln(a.Stderr, pal.Warn("Not judged:")+" "+term.CleanLine(u.Reason))
@@ -167,7 +163,7 @@ func (a *Approver) show(p run.Proposal) {
 		fmt.Fprintln(a.Stderr, pal.Warn("Look at")+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
 	fmt.Fprintln(a.Stderr)
-	term.DiffView{Palette: pal, Columns: columns, MaxLines: PreviewLines}.Print(a.Stderr, p.Candidate.Diff)
+	Preview(a.Console, p.Candidate.Diff, PreviewLines)
 	fmt.Fprintln(a.Stderr)
 }
 
@@ -179,14 +175,6 @@ func GatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 		parts = append(parts, fmt.Sprintf("%s %s %.1fs", g.Name, word, g.Seconds))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// PageDiff shows the whole diff in the user's pager, or prints it when
-// there is none.
-func PageDiff(ctx context.Context, c *term.Console, diff string) {
-	var text strings.Builder
-	term.DiffView{Palette: c.Palette(c.Stderr)}.Print(&text, diff)
-	c.PageText(ctx, text.String(), "less -R")
 }
 
 // feature decides about a proposed feature, before anything of it is

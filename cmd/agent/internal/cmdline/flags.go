@@ -2,8 +2,11 @@ package cmdline
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"agent/verify/policy"
 )
 
 // Examples is the part of a help page with examples: pairs of a command line and what it does.
@@ -37,6 +40,11 @@ func YesFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: usage + " [$AGENT_YES]", DisableDefaultText: true}
 }
 
+// ModelFlag says who is asked.
+func ModelFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"}
+}
+
 // ModelFlags say who is asked and what it may cost.
 //
 // They are text, also where they mean a number: the same values come from the
@@ -44,7 +52,7 @@ func YesFlag(usage string) cli.Flag {
 func ModelFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "candidates", Usage: "ask for `N` different changes, take the best (1 to 64) [$AGENT_CANDIDATES]"},
-		&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+		ModelFlag(),
 		&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
 		&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
@@ -57,7 +65,7 @@ func ModelFlags() []cli.Flag {
 // The kinds are spelt out in the help, since a person meets them first in a
 // refusal, and then looks here.
 func AllowFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"}
+	return &cli.StringSliceFlag{Name: "allow", Usage: fmt.Sprintf("approve changes of this `KIND` (%s) in advance; may be repeated [$AGENT_ALLOW]", strings.Join(policy.Kinds(), ", "))}
 }
 
 // NoInstallFlag leaves out what the workspace depends on.

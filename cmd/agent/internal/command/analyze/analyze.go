@@ -40,7 +40,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			cmdline.WorkspaceFlag(),
 			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "model", Usage: "ask `VENDOR/NAME` (gemini/…, ollama/…); more of them are fallbacks, in order [$AGENT_MODEL]"},
+			cmdline.ModelFlag(),
 			cmdline.JSONFlag(),
 		},
 		Action: c.analyze,

@@ -14,13 +14,9 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
-	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	"agent/verify/policy"
 )
-
-// A command is the command line with what this package does on it.
-type command struct{ *cmdline.Line }
 
 // Command applies a response with no gate behind it. It needs neither
 // an engine nor a database, and it proves nothing; the help page says so
@@ -54,7 +50,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
 			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "allow", Usage: "approve changes of this `KIND` (ci, git, dependencies, tooling, agent, secret, suppression, weaker-test, weaker-type, changed-test, unseen, protected) in advance; may be repeated [$AGENT_ALLOW]"},
+			cmdline.AllowFlag(),
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
 			cmdline.JSONFlag(),
 		},
@@ -114,26 +110,6 @@ func (c command) editPatch(ctx *cli.Context) ([]byte, error) {
 		}
 	}
 	return c.ReadPatch(ctx.Context, name, "name a file of edit blocks or a diff: agent edit FILE, or give it on standard input")
-}
-
-// An editing is one patch on its way into a workspace, or to a diff only.
-type editing struct {
-	command
-	// What was asked for. The directory is absolute, links resolved.
-	dir     string
-	exclude []string // patterns of what is left out, as for a run
-	patch   []byte
-	target  string // the file that a block without a name means
-	protect *policy.Protection
-	hide    func(string) string // takes the configured secrets out of what is shown
-	allow   []string            // kinds of hold that were approved in advance
-	write   bool
-	json    bool
-	// The workspace, held open; nil where another process holds it and this one
-	// only looks.
-	lock *promotion.Lock
-	// What was found out, filled in as far as the editing came.
-	doc document
 }
 
 // run does all of it. What was found out is in e.doc, also when it ends in
@@ -227,10 +203,4 @@ func (e *editing) explain(base *workspace.Manifest) {
 			fmt.Fprintf(e.Stderr, "note: %s is left out of the workspace: %s\n", term.CleanLine(s.Path), term.Clean(s.Reason))
 		}
 	}
-}
-
-// unread is the fault of a workspace that cannot be read.
-func (e *editing) unread(err error) error {
-	// The errors of a scan mostly say themselves what helps.
-	return fault.Infra("see that the workspace can be read and rests, then run again", "read the workspace: %w", err)
 }

@@ -10,40 +10,10 @@ import (
 	"agent/cmd/agent/internal/checkpoint"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
-	"agent/orchestrator/edit"
 	"agent/orchestrator/edit/match"
-	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
-	"agent/verify/policy"
 )
-
-// An document is what `agent edit --json` prints. Lists are never null;
-// of refusal and error one or both are null. The fields that a run's
-// document has too mean the same.
-type document struct {
-	// Workspace is the directory, absolute, links resolved.
-	Workspace string `json:"workspace"`
-	// Written says whether the files are as after the patch.
-	Written bool `json:"written"`
-	// Edits tells how each block was matched.
-	Edits []edit.Applied     `json:"edits"`
-	Files []run.DocumentFile `json:"files"`
-	// Digest is that of the changeset, "" for none.
-	Digest string        `json:"digest"`
-	Diff   string        `json:"diff"`
-	Holds  []policy.Hold `json:"holds"`
-	// Refusal says block by block why the patch does not apply.
-	Refusal *problem.Refusal `json:"refusal"`
-	// Error is whatever else than 0 the command exits with.
-	Error *run.Problem `json:"error"`
-}
-
-// newDocument returns the document of an edit that has come to nothing
-// yet.
-func newDocument(dir string) document {
-	return document{Workspace: dir, Edits: []edit.Applied{}, Files: []run.DocumentFile{}, Holds: []policy.Hold{}}
-}
 
 // report prints how the editing ended and gives the error to exit with.
 func (e *editing) report(ctx context.Context, err error) error {

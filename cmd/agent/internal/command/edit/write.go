@@ -108,27 +108,18 @@ func (e *editing) approve(ctx context.Context) error {
 	}
 	// With --json nothing has been shown yet.
 	if e.json {
-		columns, _ := e.Size(e.Stderr)
-		term.DiffView{Palette: e.Palette(e.Stderr), Columns: columns, MaxLines: checkpoint.PreviewLines}.Print(e.Stderr, e.doc.Diff)
+		checkpoint.Preview(&e.Console, e.doc.Diff, checkpoint.PreviewLines)
 	}
-	for {
-		fmt.Fprintf(e.Stderr, "\n%s\n%s [y]es, [n]o: ", checkpoint.ListHolds(open), e.Palette(e.Stderr).Bold("Write this to the workspace?"))
-		answer, err := term.ReadLine(ctx, e.Stdin)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil: // the end of input, or of the terminal: nobody is there
-			fmt.Fprintln(e.Stderr)
-			return held
-		}
-		// Nothing is the default, as everywhere.
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return fault.Policy("nothing was written", "the patch was not approved")
-		}
+	switch said, err := checkpoint.Confirm(ctx, &e.Console, checkpoint.ListHolds(open)+"\n"); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // the end of input, or of the terminal: nobody is there
+		fmt.Fprintln(e.Stderr)
+		return held
+	case !said:
+		return fault.Policy("nothing was written", "the patch was not approved")
 	}
+	return nil
 }
 
 // allowing spells the flags that approve holds.

@@ -27,9 +27,6 @@ import (
 	"agent/verify"
 )
 
-// A command is the command line with what this package does on it.
-type command struct{ *cmdline.Line }
-
 // Commands are the subcommands of `agent runs` that this package has. which is how a help
 // page names the run, about what it says of that.
 func Commands(line *cmdline.Line, which, about string) []*cli.Command {

@@ -290,10 +290,10 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []store.Promote
 		if err != nil {
 			return err
 		}
-		columns, lines := v.Size(v.Stderr)
+		_, lines := v.Size(v.Stderr)
 		fmt.Fprintf(v.Stderr, "\n%d of %d\n", i+1, len(list))
 		showReview(v.Stderr, v.Palette(v.Stderr), r)
-		term.DiffView{Palette: v.Palette(v.Stderr), Columns: columns, MaxLines: max(checkpoint.PreviewLines, lines-12)}.Print(v.Stderr, r.Diff)
+		checkpoint.Preview(&v.Console, r.Diff, max(checkpoint.PreviewLines, lines-12))
 		// Keys that were pressed while the next one was read were meant for the one before.
 		v.DiscardInput()
 		for next := false; !next; {

@@ -3,12 +3,9 @@
 package self
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -20,11 +17,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
-	"agent/sandbox"
 )
-
-// A command is the command line with what this package does on it.
-type command struct{ *cmdline.Line }
 
 // Command is the group of the agent's own image.
 // All but list take the journal, and with it the right to move the tags: two of them do
@@ -88,82 +81,6 @@ func (c command) rebuildCommand() *cli.Command {
 		}),
 		Action: c.rebuild,
 	}
-}
-
-// home is where the versions are kept: the state directory of the user, which no workspace holds.
-// A workspace is what changes are written to; a change must reach neither the source of
-// the version to go back to nor the journal that names it.
-// The error is one of usage, as it is the environment that lacks something.
-func home(c *cmdline.Line) (string, error) {
-	dir := c.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
-		user := c.Getenv("HOME")
-		if user == "" {
-			return "", fault.Usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
-		}
-		dir = filepath.Join(user, ".local", "state")
-	}
-	return filepath.Join(dir, "agent", "self"), nil
-}
-
-// tags is the repository of the agent's own images on the engine.
-func tags(c *cmdline.Line) string {
-	// Tests run on the engine of whoever develops the agent: under the common name they
-	// would move the tags from which their containers start.
-	if own := c.Getenv("AGENT_SELF_TAGS"); own != "" { // a test's own
-		return own
-	}
-	return "agent"
-}
-
-// followTime bounds how long running containers are waited for.
-// A container is given two minutes to end what it is at, and its successor has to start;
-// there may be several, which go one after another.
-const followTime = 10 * time.Minute
-
-// journal opens the journal, which settles what a killed rebuild left, and gives it to act.
-//
-// The error is a fault of conflict when another process has the journal, else that of
-// opening it, or those of act and of the hand-over together: that containers could not
-// follow does not hide why act went wrong.
-func (c command) journal(ctx context.Context, engine *sandbox.Engine, act func(*selfbuild.Journal) error) error {
-	dir, err := home(c.Line)
-	if err != nil {
-		return err
-	}
-	j, err := selfbuild.Open(ctx, dir, tags(c.Line), engine)
-	if errors.Is(err, selfbuild.ErrBusy) {
-		// A lock that is taken is no trouble of the machine: a script may try again.
-		return &fault.Error{Exit: run.ExitConflict, Kind: "conflict", Next: "wait for it to end", Err: err}
-	}
-	if err != nil {
-		return err
-	}
-	defer j.Close() // the kernel drops the lock in any case
-	// Told and not refused: the next rebuild is what helps.
-	if v, err := j.Lost(ctx); err == nil && v != nil {
-		fmt.Fprintf(c.Stderr, "self: the image of the current version %s was removed: `agent self rebuild` makes the next\n", v.Name())
-	}
-	err = act(j)
-	// Containers follow the tag: also after a rollback, and where a killed rebuild left them behind.
-	// Without the caller's cancellation: one who pressed Ctrl-C during a trial has the
-	// tags back where they were by now, and containers that were left on the refused image
-	// would go on with it.
-	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), followTime)
-	defer cancel()
-	return errors.Join(err, engine.HandOver(steady, tags(c.Line)+":current", resumed))
-}
-
-// withJournal is journal with an engine of its own.
-// It opens no database: the way back must be open while the record is out of reach, or
-// was migrated by the very version that is to go.
-func (c command) withJournal(ctx context.Context, act func(*selfbuild.Journal) error) error {
-	engine, err := sandbox.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer engine.Close() // idle connections: nothing to lose
-	return c.journal(ctx, engine, act)
 }
 
 // status prints the journal. While a rebuild goes on it only reads.
@@ -269,21 +186,4 @@ func (c command) list(ctx *cli.Context) error {
 		}
 		return t.Flush()
 	})
-}
-
-// machineCertificates are those that this machine trusts, nil where there are none: the image gets the same.
-// Behind a proxy that opens connections an image without them would reach no registry,
-// and every proof of it would end as trouble of the machine. That there are none is
-// therefore not an error here: it shows where it matters.
-func (c command) machineCertificates() []byte {
-	name := c.Getenv("SSL_CERT_FILE")
-	if name == "" {
-		// Where Debian and its kin have them.
-		name = "/etc/ssl/certs/ca-certificates.crt"
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	return text
 }

@@ -137,24 +137,15 @@ func (c command) confirm(ctx context.Context, yes bool, of run.Record, back work
 		return fault.Policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
 	}
 	// The question looks like that of a promotion, since it is one.
-	columns, _ := c.Size(c.Stderr)
-	pal := c.Palette(c.Stderr)
 	fmt.Fprintf(c.Stderr, "undo of run %s (%s) in %s\n\n", of.ID, term.CleanLine(of.Intent), term.CleanLine(of.Workspace))
-	term.DiffView{Palette: pal, Columns: columns, MaxLines: checkpoint.PreviewLines}.Print(c.Stderr, back.Diff())
+	checkpoint.Preview(&c.Console, back.Diff(), checkpoint.PreviewLines)
 	c.DiscardInput() // typed before there was a diff to read
-	for {
-		fmt.Fprint(c.Stderr, "\n"+pal.Bold("Write this to the workspace?")+" [y]es, [n]o: ")
-		answer, err := term.ReadLine(ctx, c.Stdin)
-		if err != nil {
-			fmt.Fprintln(c.Stderr)
-			return fault.Policy(next, "the terminal gave no answer")
-		}
-		// Anything else asks again: nothing is the default.
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)
-		}
+	switch said, err := checkpoint.Confirm(ctx, &c.Console, ""); {
+	case err != nil:
+		fmt.Fprintln(c.Stderr)
+		return fault.Policy(next, "the terminal gave no answer")
+	case !said:
+		return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)
 	}
+	return nil
 }
