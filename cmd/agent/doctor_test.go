@@ -54,7 +54,9 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 	t.Parallel()
 	// The test binary embeds whatever guestbin holds, so the answer is told by
 	// whether it is there.
-	_, err := cmdline.New(func(string) string { return "" }, nil, nil, nil).Guest()
+	c := cmdline.New(func(string) string { return "" }, nil, nil, nil)
+	c.Programs = guestFiles
+	_, err := c.Guest()
 	if _, missing := os.Stat("guestbin/guest"); missing == nil {
 		if err != nil {
 			t.Errorf("the guest is embedded: %v", err)

@@ -6,6 +6,7 @@ package cmdline
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"io"
 	"io/fs"
@@ -21,9 +22,8 @@ import (
 // A Line is the command line of one process: its terminal, and what its commands share.
 type Line struct {
 	term.Console
-	// Programs holds the guest that this program was built with, as guestbin/guest; nil
-	// for none.
-	Programs fs.FS
+	// Programs holds the guest that this program was built with, as guestbin/guest.
+	Programs embed.FS
 	// Judged is where replays keep what they judged unpatched. With nil each command
 	// begins with nothing.
 	Judged verify.Cache
@@ -45,7 +45,7 @@ func (c *Line) Guest() ([]byte, error) {
 		}
 		return data, nil
 	}
-	data, err := fs.ReadFile(c.Programs, "guestbin/guest")
+	data, err := c.Programs.ReadFile("guestbin/guest")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Infra("build with `make build`", "this agent was built without its guest")
 	}

@@ -45,22 +45,6 @@ type rebuild struct {
 	cause error
 }
 
-// held returns the protected paths in which a tree is not what the current version was built from.
-// The first image has nothing to be compared with: whoever starts it trusts the
-// workspace.
-func (r *rebuild) held(m *workspace.Manifest) ([]string, error) {
-	now := r.journal.State().Current
-	if now == nil {
-		return nil, nil
-	}
-	dir, err := home(r.Line)
-	if err != nil {
-		return nil, err
-	}
-	changed, err := selfbuild.Differences(dir, *now, run.Tree(m))
-	return selfbuild.Protected(changed...), err
-}
-
 // needsPerson says why a terminal is needed.
 // It goes to the record as well, so it names the files.
 func needsPerson(held []string) string {
@@ -76,7 +60,7 @@ func needsPerson(held []string) string {
 func refused(j *selfbuild.Journal, err error) error {
 	var engine *sandbox.UnavailableError
 	var database *store.UnavailableError
-	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || succeeded(j) {
+	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || j.Succeeded() {
 		return err
 	}
 	next := "see `agent self status`; the image from before is current"
@@ -85,12 +69,6 @@ func refused(j *selfbuild.Journal, err error) error {
 		next += ", and `agent undo` takes the change back" // it was written before the tags moved
 	}
 	return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: err}
-}
-
-// succeeded reports whether the last attempt made its image the current one.
-func succeeded(j *selfbuild.Journal) bool {
-	s := j.State()
-	return s.Attempt == nil && len(s.Past) > 0 && s.Past[0].Cause == ""
 }
 
 // proveImage builds the image of a tree and has it prove itself.

@@ -67,20 +67,13 @@ func (c command) rebuild(ctx *cli.Context) error {
 			if err := s.Engine.ReapErrands(ctx.Context); err != nil {
 				return err
 			}
-			// From here on a kill leaves an attempt in the journal, which the next process
-			// ends.
-			if err := j.Begin(intent); err != nil {
-				return err
-			}
 			r := &rebuild{command: command{&quiet}, attempt: &sandboxcmd.Attempt{Line: &quiet, Session: s, Settings: set}, journal: j, set: set, req: req}
-			err := r.run(ctx)
-			if j.State().Attempt != nil { // it ended before there was an image to judge
-				steady, cancel := context.WithTimeout(context.WithoutCancel(ctx.Context), settleTime)
-				defer cancel()
-				err = errors.Join(err, j.Fail(steady, why(r.attempt.Ended, err)))
+			begun := false
+			err := j.Attempt(ctx.Context, intent, func() error { begun = true; return r.run(ctx) }, func(err error) error { return why(r.attempt.Ended, err) })
+			if begun {
+				last := j.State()
+				state = &last
 			}
-			last := j.State()
-			state = &last
 			return err
 		})
 	})
@@ -182,7 +175,7 @@ func (r *rebuild) run(ctx *cli.Context) error {
 		return refused(r.journal, r.journal.Take(ctx.Context, r.work))
 	})
 	var f *fault.Error
-	if err == nil || errors.As(err, &f) || succeeded(r.journal) || r.req.Patch == nil && r.req.Goal == "" {
+	if err == nil || errors.As(err, &f) || r.journal.Succeeded() || r.req.Patch == nil && r.req.Goal == "" {
 		return err
 	}
 	// Whatever it was, the change lies in the workspace without an image.
@@ -201,7 +194,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
-	held, err := r.held(base)
+	held, err := r.journal.Held(run.Tree(base))
 	if err != nil {
 		return err
 	}
