@@ -37,7 +37,7 @@ import (
 func newApp(c *cmdline.Line) *cli.App {
 	app := &cli.App{
 		Name:  "agent",
-		Usage: "prove a patch in a throwaway container, and write back only one that passed",
+		Usage: "prove a patch in a throwaway container, and apply it only if every check passes",
 		// A file's name may hold a comma.
 		DisableSliceFlagSeparator: true,
 		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
@@ -46,7 +46,7 @@ func newApp(c *cmdline.Line) *cli.App {
 			"agent sandbox run --patch change.xml", "prove a patch, then ask",
 			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
-			"agent undo", "take the last promotion back",
+			"agent undo", "undo the last applied change",
 			"agent doctor", "is everything there?") + "\n\n" +
 			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
 			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.",

@@ -107,7 +107,7 @@ func TestAnInterruptedEditIsSettledByTheNext(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--write"}} {
 		dir := leftJournal(t, "edit-gone")
 		got := edited(t, dir, flags...)
-		if got.exit != run.ExitDone || !strings.Contains(got.stderr, "settled an edit that was interrupted: rolled-back") {
+		if got.exit != run.ExitDone || !strings.Contains(got.stderr, "cleaned up after an interrupted edit: rolled-back") {
 			t.Errorf("edit %v: exit code %d\n%s", flags, got.exit, got.stderr)
 		}
 		if _, err := os.Stat(filepath.Join(dir, ".agent")); !os.IsNotExist(err) {

@@ -27,15 +27,14 @@ import (
 // main exits once, with the code of the command.
 func main() { os.Exit(program()) }
 
-// garbage is how much of what is not needed any more may lie in memory before it is
-// collected, in percent of what is. Of a workspace of 100,000 files the lists are most
-// of that, and there is time for a collection while the boxes work.
-const garbage = 50
+// gcPercent is the GOGC of this program. The file lists of a workspace of 100,000 files are
+// most of its memory, and there is time for a collection while the boxes work.
+const gcPercent = 50
 
 // program runs the command line of this process.
 func program() int {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	// With a handler installed, a write to a closed pipe is an error
 	// that the writer sees, instead of a signal that would end a run

@@ -101,7 +101,7 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	go func() {
 		ended <- execute(t.Context(), []string{"review"}, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr)
 	}()
-	const question = "What do you say?"
+	const question = "Your review?"
 	asked := 0
 	says := func(text string) {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	if exit := <-ended; exit != run.ExitDone {
 		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "answer with one of the letters", "nothing else waits"} {
+	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "one of the letters in brackets", "nothing else waits"} {
 		p.Sees(t, text, 1)
 	}
 	h.holds(t, "shop.py", strings.Repeat("price = 3\n", 200)+"the very last line\n")

@@ -41,7 +41,7 @@ func TestAViewIsShownByItsName(t *testing.T) {
 		if want.rows > 0 && (!strings.HasPrefix(first, want.first) || !strings.HasPrefix(last, want.last)) {
 			t.Errorf("%s: from %s to %s", view, first, last)
 		}
-		if more := strings.Contains(got.stderr, "more than these 100 rows"); more != want.more {
+		if more := strings.Contains(got.stderr, "showing the first 100 rows"); more != want.more {
 			t.Errorf("%s says %q", view, got.stderr)
 		}
 	}

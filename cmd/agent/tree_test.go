@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
 	"cmd/agent/internal/checkpoint": {"cmd/agent/internal/config", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/llm", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
-	"cmd/agent/internal/cmdline":    {"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/run", "verify", "verify/policy"},
+	"cmd/agent/internal/cmdline":    {"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/run", "verify", "verify/policy"},
 
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},

@@ -85,9 +85,9 @@ func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 	// person has scrolled to where they want to be.
 	a.show(p)
 	a.DiscardInput()
-	choices := "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [s]kip"
+	choices := "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"
 	if p.Again {
-		choices = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [r]egenerate, [s]kip"
+		choices = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [r]egenerate, [s]kip"
 	}
 	for {
 		typed, err := a.Question(ctx, "Write this to the workspace?", choices, a.Wait.Time)
@@ -130,7 +130,7 @@ func (a *Approver) choose(ctx context.Context, p run.Proposal, typed string) (ru
 			return by(run.Amend, diff)
 		}
 	default:
-		fmt.Fprintln(a.Stderr, "please answer with one of the letters")
+		fmt.Fprintln(a.Stderr, "enter one of the letters in brackets")
 	}
 	return run.Answer{}, false
 }
@@ -195,7 +195,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
 	a.DiscardInput()
 	for {
-		typed, err := a.Question(ctx, "Have it written?", "[p]roceed, [s]kip, [d]elete", a.Wait.Time)
+		typed, err := a.Question(ctx, "Implement this feature?", "[p]roceed, [s]kip, [d]elete", a.Wait.Time)
 		switch {
 		case errors.Is(err, term.ErrExpired):
 			return Unattended("the countdown ended"), nil
@@ -213,7 +213,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 		case term.OneOf(word, "d", "delete", "drop"):
 			answer.Decision = run.Drop
 		default:
-			fmt.Fprintln(a.Stderr, "please answer with one of the letters")
+			fmt.Fprintln(a.Stderr, "enter one of the letters in brackets")
 			continue
 		}
 		return answer, nil

@@ -108,7 +108,7 @@ func TestWhatIsHeldHasNoDefaultAnswer(t *testing.T) {
 	p.Types(t, "\n")
 	p.Sees(t, question, 2)
 	p.Types(t, "what?\n")
-	p.Sees(t, "please answer", 2)
+	p.Sees(t, "enter one of the letters", 2)
 	p.Sees(t, question, 3)
 	p.Types(t, "s\n")
 	if a := <-got; a.Decision != run.Skip {
@@ -180,4 +180,4 @@ func TestNoEscapesReachATerminalThatWantsNone(t *testing.T) {
 
 var ciHold = policy.Hold{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "It runs on the build server.", Block: true}
 
-const question = "[a]pply, [f]ull diff, edit [c]ode, edit [x]ml, [s]kip"
+const question = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"

@@ -75,9 +75,9 @@ func TestAnEditorThatChangesNothingAsksAgain(t *testing.T) {
 	} {
 		p := newPerson(t, map[string]string{"EDITOR": c.editor})
 		got := p.asked(t.Context(), aModelsProposal())
-		p.Sees(t, "edit [x]ml", 1)
+		p.Sees(t, "edit patch [x]", 1)
 		p.Types(t, "x\n")
-		p.Sees(t, "edit [x]ml", 2)
+		p.Sees(t, "edit patch [x]", 2)
 		p.Types(t, "s\n")
 		if a := <-got; a.Decision != run.Skip {
 			t.Errorf("%s: %+v", name, a)

@@ -40,7 +40,7 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	got := p.asked(t.Context(), aFeature())
 	p.Sees(t, featureQuestion, 1)
 	p.Types(t, "apply it\n")
-	p.Sees(t, "answer with one of the letters", 1)
+	p.Sees(t, "one of the letters in brackets", 1)
 	p.Types(t, "p\n")
 	if a := <-got; a.Decision != run.Apply {
 		t.Errorf("after a slip: %+v", a)

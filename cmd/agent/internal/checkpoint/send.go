@@ -61,7 +61,7 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 				return q, err
 			}
 		default:
-			fmt.Fprintln(s.Stderr, "please answer with one of the letters, or press Enter")
+			fmt.Fprintln(s.Stderr, "enter one of the letters in brackets, or press Enter")
 		}
 	}
 }

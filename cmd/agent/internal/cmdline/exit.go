@@ -69,7 +69,6 @@ func (c *Line) Report(doc run.Document, asJSON bool) error {
 	} else {
 		c.Summary().Document(doc)
 	}
-	// The code is the run's own; nothing about printing changes it.
 	if doc.Exit == run.ExitDone {
 		return nil
 	}

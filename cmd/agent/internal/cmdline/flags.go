@@ -11,7 +11,6 @@ import (
 
 // Examples is the part of a help page with examples: pairs of a command line and what it does.
 func Examples(pairs ...string) string {
-	// Aligned, so that the commands read as a column.
 	width := 0
 	for i := 0; i < len(pairs); i += 2 {
 		width = max(width, len(pairs[i]))
@@ -56,7 +55,7 @@ func ModelFlags() []cli.Flag {
 		&cli.StringFlag{Name: "max-cost", Usage: "spend at most `AMOUNT`, in the currency of the prices [$AGENT_MAX_COST]"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "use at most `N` tokens [$AGENT_MAX_TOKENS]"},
 		&cli.StringFlag{Name: "max-requests", Usage: "make at most `N` requests [$AGENT_MAX_REQUESTS]"},
-		&cli.StringFlag{Name: "max-time", Usage: "wait for models at most for `TIME`, as 10m [$AGENT_MAX_TIME]"},
+		&cli.StringFlag{Name: "max-time", Usage: "maximum `TIME` spent waiting for models (e.g. 10m) [$AGENT_MAX_TIME]"},
 	}
 }
 
@@ -73,5 +72,5 @@ func AllowFlag() cli.Flag {
 // Whoever says so gets gates that do not see what is imported; for a workspace
 // whose lock files cannot be installed that is better than none.
 func NoInstallFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-install", Usage: "install nothing that the workspace depends on, as AGENT_INSTALL=false says; else what its lock files name is installed once, in an image", DisableDefaultText: true}
+	return &cli.BoolFlag{Name: "no-install", Usage: "skip dependency installation, as AGENT_INSTALL=false does; else what lock files name is installed once, in an image", DisableDefaultText: true}
 }

@@ -5,17 +5,21 @@
 package cmdline
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/images"
 	"agent/verify"
 )
 
@@ -70,4 +74,18 @@ func (c *Line) host() wire.Host {
 // OpenEngine opens a session that has an engine and no record.
 func (c *Line) OpenEngine(ctx context.Context) (*wire.Session, error) {
 	return wire.OpenEngine(ctx, c.host())
+}
+
+// Prepare readies an engine for what conf asks for, and returns the board on which the work is
+// shown. Building the toolchain can take minutes the first time, with BuildKit's own display;
+// from here on the terminal is the board's.
+func (c *Line) Prepare(ctx context.Context, s *wire.Session, conf *verify.Config) (*term.Board, error) {
+	if _, err := s.Builder.Ensure(ctx, images.Toolchain); err != nil {
+		return nil, fmt.Errorf("build the toolchain image: %w", err)
+	}
+	if err := s.SettleRuntime(ctx, conf, c.Stderr); err != nil {
+		return nil, err
+	}
+	s.Builder.Progress = nil
+	return c.NewBoard(time.Duration(cmp.Or(conf.Smoke.Seconds, 10)) * time.Second), nil
 }

@@ -25,8 +25,6 @@ func Nearest(word string, candidates []string) string {
 // to insert, delete or replace.
 func distance(a, b string) int {
 	ra, rb := []rune(a), []rune(b)
-	// One row of the table is enough: each cell needs its left, upper
-	// and diagonal neighbour only.
 	row := make([]int, len(rb)+1)
 	for j := range row {
 		row[j] = j

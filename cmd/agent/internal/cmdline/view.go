@@ -12,13 +12,13 @@ import (
 )
 
 // PagedHelp is the part of a help page on how such a text is shown.
-const PagedHelp = "On a terminal it is coloured, and shown in $PAGER or less; NO_COLOR is heeded.\n\n"
+const PagedHelp = "On a terminal it is coloured, and shown in $PAGER or less; NO_COLOR is honoured.\n\n"
 
 // ViewFlags are those of commands that print a text to be read.
 func ViewFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "color", Usage: "colour the text: `WHEN` is auto, always or never", Value: "auto"},
-		&cli.BoolFlag{Name: "no-pager", Usage: "print at once, also on a terminal", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "no-pager", Usage: "do not use a pager", DisableDefaultText: true},
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package analyze is `agent analyze`: what the files of a workspace define, import and are for.
+// Package analyze is `agent analyze`: a summary of files, with definitions, imports and purpose.
 package analyze
 
 import (
@@ -20,14 +20,13 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command prints what is known of a workspace, brought up to date.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "analyze", Usage: "print what the files of a workspace define, import and are for",
+		Name: "analyze", Usage: "summarise files: definitions, imports, purpose",
 		Description: "Reads the files that changed since the last time, in a container with no network, and prints\n" +
 			"the whole: a summary, then for each file what it imports and defines. Files that use what\n" +
 			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +

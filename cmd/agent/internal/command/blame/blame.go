@@ -21,7 +21,6 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command tells where the lines of a file come from. It reads the
@@ -29,7 +28,7 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "blame", Usage: "tell which run put each line of a file there", ArgsUsage: "FILE",
+		Name: "blame", Usage: "show which run last changed each line", ArgsUsage: "FILE",
 		Description: "Prints for each line the run that brought it, its model (patch for a patch that was given),\n" +
 			"what a person said of the run in `agent review`, and when. Lines that nobody's run brought\n" +
 			"are \"by hand\", with the time before which or since when that happened, or were there\n" +

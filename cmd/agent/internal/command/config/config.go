@@ -13,7 +13,6 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // A Row is one value as `agent config --json` prints it. The

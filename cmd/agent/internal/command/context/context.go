@@ -18,7 +18,6 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // A Document is a question as `agent context --json` prints it.

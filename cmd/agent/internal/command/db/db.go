@@ -14,7 +14,6 @@ import (
 	"agent/sandbox"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command is the group of the database that keeps the record. Nobody
@@ -28,7 +27,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "url", Usage: "print the address of the database, password included",
-				Description: "Starts the agent's own Postgres when no other is configured. Keep the output to yourself.\n\n" +
+				Description: "Starts the agent's own Postgres when no other is configured. The output contains a password.\n\n" +
 					cmdline.Examples("psql \"$(agent db url)\"", "a session with every right"),
 				Action: c.dbURL,
 			},

@@ -1,5 +1,5 @@
-// Package doctor is `agent doctor`: whether everything that a run needs is there, with a
-// cure for what is not.
+// Package doctor is `agent doctor`: whether everything a run needs is available, with a
+// remedy for what is not.
 package doctor
 
 import (
@@ -27,7 +27,6 @@ import (
 	"agent/sandbox"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // The results of a check. What is missing keeps the main job from
@@ -54,7 +53,7 @@ type Check struct {
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "doctor", Usage: "look whether everything that a run needs is there",
+		Name: "doctor", Usage: "check that everything a run needs is available",
 		Description: "Each line is ok, warn (it works, but know this) or miss (it does not work), with the cure.\n" +
 			"Ends with exit code 3 when something is missing.\n\n" +
 			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3"),
@@ -398,9 +397,9 @@ func CheckModels(set config.Settings) Check {
 	case errors.As(err, &f):
 		return Check{name, Warn, f.Error(), f.Next}
 	case err != nil:
-		return Check{name, Warn, err.Error(), "mend that value"}
+		return Check{name, Warn, err.Error(), "fix that value"}
 	case set["gemini.keys"].Text == "" && set["ollama.host"].Text == "" && len(config.ParseList(set["model"].Text)) == 0:
-		return Check{name, Warn, "nothing is configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
+		return Check{name, Warn, "no model configured; " + text, "put a key in GEMINI_API_KEYS, or start Ollama; runs with --patch need neither"}
 	}
 	return Check{name, OK, text, ""}
 }

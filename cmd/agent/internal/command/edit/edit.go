@@ -48,7 +48,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		// --yes: who types --write has answered.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "workspace", Aliases: []string{"w", "dir"}, Usage: "work on `DIR` [$AGENT_WORKSPACE] (default: .)"},
-			&cli.StringFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean"},
+			&cli.StringFlag{Name: "file", Usage: "default file `PATH` for blocks without a path"},
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
 			cmdline.AllowFlag(),
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
@@ -61,7 +61,6 @@ func Command(line *cmdline.Line) *cli.Command {
 // edit runs the command. As for a run, everything that can be wrong on the
 // command line is found before standard input is waited for.
 func (c command) edit(ctx *cli.Context) error {
-	// A batch has no workspace, hence no configuration either.
 	if ctx.Bool("batch") {
 		return c.editBatch(ctx)
 	}
@@ -159,9 +158,9 @@ func (e *editing) run(ctx context.Context) error {
 // the document.
 //
 // A refusal is the patch's fault and exits with 1, for a script that asks the
-// model again; whatever concerns the disk exits with 3, which asking does not mend.
+// model again; trouble with the disk exits with 3, which asking again does not fix.
 func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspace.Changeset, error) {
-	const next = "mend what is named, then run again"
+	const next = "fix the blocks listed above and run again"
 	cs, applied, err := run.Edit(base, e.patch, e.target)
 	var forbidden *run.ForbiddenError
 	switch {
@@ -176,7 +175,6 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	case err != nil:
 		return cs, e.unread(err)
 	}
-	// Described once, for both ways of printing it.
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)

@@ -10,7 +10,6 @@ import (
 	"agent/verify/policy"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // An editing is one patch on its way into a workspace, or to a diff only.
@@ -43,7 +42,6 @@ func (e *editing) unread(err error) error {
 // of refusal and error one or both are null. The fields that a run's
 // document has too mean the same.
 type document struct {
-	// Workspace is the directory, absolute, links resolved.
 	Workspace string `json:"workspace"`
 	// Written says whether the files are as after the patch.
 	Written bool `json:"written"`

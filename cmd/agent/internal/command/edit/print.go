@@ -17,7 +17,6 @@ import (
 
 // report prints how the editing ended and gives the error to exit with.
 func (e *editing) report(ctx context.Context, err error) error {
-	// For people the error is printed where those of all commands are.
 	if !e.json {
 		if err == nil {
 			e.conclude()

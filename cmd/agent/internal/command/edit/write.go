@@ -72,7 +72,7 @@ func (e *editing) settle(ctx context.Context) error {
 			return fault.Infra("run `agent runs list`, which records how it ended, then this command again",
 				"run %s was interrupted while it wrote; its files are settled, its record is not", r.ID)
 		}
-		fmt.Fprintf(e.Stderr, "agent: settled an edit that was interrupted: %s\n", r.Outcome)
+		fmt.Fprintf(e.Stderr, "agent: cleaned up after an interrupted edit: %s\n", r.Outcome)
 		if err := e.note(r.Discard()); err != nil {
 			return fault.Infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
 		}
@@ -134,7 +134,7 @@ func allowing(holds []policy.Hold) string {
 	return strings.Join(flags, "")
 }
 
-// place writes the changeset by the road of every promotion. From the first
+// place writes the changeset through the journal of every promotion. From the first
 // rename on it cannot be cancelled: what is left then takes milliseconds
 // and ends whole.
 func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) error {

@@ -19,7 +19,6 @@ import (
 	"agent/images"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // KeptSnapshots is how many snapshots of a workspace `sandbox gc`

@@ -1,4 +1,4 @@
-// Package keys is `agent keys`: which keys to models are in use, rest, or are retired.
+// Package keys is `agent keys`: show API keys: active, rate-limited or disabled.
 package keys
 
 import (
@@ -22,7 +22,6 @@ import (
 	"agent/orchestrator/llm/gemini"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command shows what is known of the keys to models, and lets a
@@ -30,11 +29,11 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "keys", Usage: "which keys to models are in use, rest, or are retired",
+		Name: "keys", Usage: "show API keys: active, rate-limited or disabled",
 		Description: "A key over its limit rests, and one that its vendor does not accept is retired, for every\n" +
 			"process on the same database. Keys are named by the beginning of their SHA-256, never shown.\n\n" + cmdline.Examples(
 			"agent keys", "each key that is configured or known",
-			"agent keys --forget 0a1b2c3d", "use that key again: it was mended, or topped up"),
+			"agent keys --forget 0a1b2c3d", "use that key again, after it was fixed or topped up"),
 		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt of it; a vendor's name where it needs no key"}, cmdline.JSONFlag()},
 		Action: c.keys,
 	}
@@ -92,7 +91,7 @@ func knownKeys(ctx context.Context, s *wire.Session, set config.Settings, now ti
 	rows := []Row{}
 	configured, err := llm.ParseKeys(set["gemini.keys"].Text)
 	if err != nil { // names a key by its place, never by its text
-		return nil, fault.Usage("mend that value", "gemini.keys (%s): %w", set["gemini.keys"].Origin, err)
+		return nil, fault.Usage("fix that value", "gemini.keys (%s): %w", set["gemini.keys"].Origin, err)
 	}
 	for _, vendor := range slices.Sorted(maps.Keys(wire.Vendors)) {
 		states, err := s.DB.Keys().Load(ctx, vendor)

@@ -1,4 +1,4 @@
-// Package proposals is `agent proposals`: changes that were proposed and not made.
+// Package proposals is `agent proposals`: proposed changes not yet applied.
 package proposals
 
 import (
@@ -22,7 +22,6 @@ import (
 	"agent/orchestrator/store"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command is the group about changes that were proposed and not
@@ -31,7 +30,7 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "proposals", Usage: "changes that were proposed and not made",
+		Name: "proposals", Usage: "proposed changes not yet applied",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the open proposals of a workspace, the oldest first",
@@ -127,7 +126,7 @@ func find(ctx context.Context, s *wire.Session, name string) (run.KeptProposal, 
 	const next = "see `agent proposals list`"
 	n, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || n < 1 {
-		return run.KeptProposal{}, fault.Usage(next, "%q is no number of a proposal", name)
+		return run.KeptProposal{}, fault.Usage(next, "invalid proposal number %q", name)
 	}
 	p, err := s.DB.Proposal(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {

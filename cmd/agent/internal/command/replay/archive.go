@@ -19,7 +19,6 @@ import (
 	"agent/orchestrator/store"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // signingKey is the user's own.

@@ -56,7 +56,7 @@ func (c command) runsVerify() *cli.Command {
 func (c command) runsKey() *cli.Command {
 	return &cli.Command{
 		Name: "key", Usage: "print fingerprint and public half of the key that signs exported runs",
-		Description: "Whoever is given an archive needs the fingerprint by another way.\n\n" + cmdline.Examples("agent runs key", "made on first use"),
+		Description: "Send the fingerprint through a separate channel.\n\n" + cmdline.Examples("agent runs key", "made on first use"),
 		Action: func(*cli.Context) error {
 			key, err := c.signingKey()
 			if err != nil {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,7 +20,6 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
-	"agent/images"
 	"agent/orchestrator/run"
 	"agent/sandbox"
 	"agent/verify"
@@ -152,15 +150,10 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	}
 	// The directory goes last, when no box and no build reads it any more.
 	defer func() { gone(err) }()
-	// Minutes the first time, with a display of its own, and so before the board.
-	if _, err := s.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
-		return fmt.Errorf("build the toolchain image: %w", err)
-	}
-	if err := s.SettleRuntime(ctx.Context, &e.Settings.Config, c.Stderr); err != nil {
+	board, err := c.Prepare(ctx.Context, s, &e.Settings.Config)
+	if err != nil {
 		return err
 	}
-	s.Builder.Progress = nil // from here on the terminal is the board's
-	board := c.NewBoard(time.Duration(cmp.Or(e.Settings.Config.Smoke.Seconds, 10)) * time.Second)
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
 	if s.Hide == nil { // without a database

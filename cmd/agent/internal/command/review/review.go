@@ -27,7 +27,6 @@ import (
 	"agent/verify"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command shows a person what was promoted, and records what they
@@ -37,7 +36,7 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "review", Usage: "look at what was promoted and say what you think of it", ArgsUsage: "[RUN]",
+		Name: "review", Usage: "review applied changes", ArgsUsage: "[RUN]",
 		Description: "Walks the promoted diffs that nobody reviewed, the oldest first: diff, goal, gates, findings\n" +
 			"that it fixed, model and cost; then asks: accept, comment, undo, open the files in $VISUAL\n" +
 			"or $EDITOR, or go on to the next. What is said is recorded under your name, for\n" +
@@ -297,7 +296,7 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []store.Promote
 		// Keys that were pressed while the next one was read were meant for the one before.
 		v.DiscardInput()
 		for next := false; !next; {
-			typed, err := v.Question(ctx, "What do you say?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
+			typed, err := v.Question(ctx, "Your review?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
 			switch {
 			case errors.Is(err, io.EOF), err == nil && term.OneOf(term.Normalize(typed), "q", "quit"):
 				return nil
@@ -354,7 +353,7 @@ func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, word s
 		}
 		says.Verdict = store.Undone
 	default:
-		fmt.Fprintln(v.Stderr, "please answer with one of the letters")
+		fmt.Fprintln(v.Stderr, "enter one of the letters in brackets")
 		return false, nil
 	}
 	return says.Verdict != store.Commented, say(ctx, s, says)

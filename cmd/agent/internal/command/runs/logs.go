@@ -36,10 +36,10 @@ var logKinds = []run.EntryKind{
 	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
 }
 
-// runsLogs shows what a run did, thing by thing.
+// runsLogs shows a run's events in order.
 func (c command) runsLogs(which, about string) *cli.Command {
 	return &cli.Command{
-		Name: "logs", Usage: "print what a run did, thing by thing, and who decided", ArgsUsage: which,
+		Name: "logs", Usage: "show a run's events in order, and who decided", ArgsUsage: which,
 		Description: about + "The log is only ever added to. It holds no secret that the agent knows of or that looks like one.\n\n" + cmdline.Examples(
 			"agent runs logs", "the latest run, in seconds since it began",
 			"agent runs logs 1k3 --kind approval", "who let it pass",

@@ -25,7 +25,6 @@ import (
 	"agent/verify"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command is the group that reads the record. They read and never
@@ -131,7 +130,6 @@ func (c command) runsList(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		// Never nil, so that JSON has a list in any case.
 		rows := []Row{}
 		for _, r := range found {
 			rows = append(rows, newRow(r))
@@ -218,7 +216,6 @@ func shown(ctx context.Context, s *wire.Session, d store.RunDetail) (shownRun, e
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
 	}
-	// The states tell where the time went.
 	for _, st := range d.States {
 		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
 	}
@@ -262,7 +259,7 @@ func (c command) runsShow(ctx *cli.Context) error {
 		}
 	}
 	if findings != "" && ctx.Bool("json") {
-		return fault.Usage("give one of them", "--sarif and --json exclude each other")
+		return fault.Usage("give one of them", "--sarif and --json are mutually exclusive")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		d, err := s.Named(ctx.Context, ctx.Args().First())

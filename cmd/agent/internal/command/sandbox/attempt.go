@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,7 +14,6 @@ import (
 	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
-	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
@@ -46,16 +43,10 @@ func (a *Attempt) approver(req run.Request, board *term.Board) run.Approver {
 
 // Prove takes a patch that was given through the gate.
 func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
-	// Building the toolchain can take minutes the first time; it
-	// has BuildKit's own display, before the run begins.
-	if _, err := a.Session.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
-		return fmt.Errorf("build the toolchain image: %w", err)
-	}
-	if err := a.Session.SettleRuntime(ctx.Context, &req.Config, a.Stderr); err != nil {
+	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
+	if err != nil {
 		return err
 	}
-	a.Session.Builder.Progress = nil // from here on the terminal is the board's
-	board := a.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
 	req.Approver = a.approver(req, board)
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
@@ -86,31 +77,18 @@ func (a *Attempt) deliver(ctx *cli.Context, doc run.Document) error {
 	return reported
 }
 
-// A fleet is a loop and the board that shows it.
-type fleet struct {
-	loop  *run.Loop
-	board *term.Board
-}
-
-// fleet puts together what iterations need: who decides at checkpoints,
+// newLoop puts together what iterations need: who decides at checkpoints,
 // who finds changes, and who learns from them. For a replay it puts into
 // start what the recorded iterations were told.
-func (a *Attempt) fleet(ctx *cli.Context, req *run.Request, start *run.Start) (*fleet, error) {
-	// Building the toolchain can take minutes the first time; it has
-	// BuildKit's own display, before the first run begins.
-	if _, err := a.Session.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
-		return nil, fmt.Errorf("build the toolchain image: %w", err)
-	}
-	if err := a.Session.SettleRuntime(ctx.Context, &req.Config, a.Stderr); err != nil {
-		return nil, err
-	}
-	a.Session.Builder.Progress = nil // from here on the terminal is the board's
-	// A replay that names no loop ends here, before a board is drawn.
+func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *run.Start) (*run.Loop, *term.Board, error) {
 	recorded, err := recording(ctx, a.Session, start)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	board := a.NewBoard(time.Duration(cmp.Or(req.Config.Smoke.Seconds, 10)) * time.Second)
+	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
+	if err != nil {
+		return nil, nil, err
+	}
 	a.Session.Notify = board.Event
 	// A question is shown before it is sent where its answer will be: to
 	// a person who has not said yes to everything.
@@ -118,7 +96,7 @@ func (a *Attempt) fleet(ctx *cli.Context, req *run.Request, start *run.Start) (*
 	if a.Attended() && !a.Settings.On("yes") && recorded == nil {
 		before = (&checkpoint.Sender{Console: &a.Console, Wait: a.Settings.Patience(), Board: board}).Before
 	}
-	// A loop spends from one purse, whatever process carries it on.
+	// The budget is the loop's, whichever process carries it on.
 	scope := "loop"
 	if start.Order.Single {
 		scope = "run"
@@ -126,17 +104,17 @@ func (a *Attempt) fleet(ctx *cli.Context, req *run.Request, start *run.Start) (*
 	crew, err := a.Session.Crews(a.Settings, scope, before, recorded)
 	if err != nil {
 		board.Close()
-		return nil, err
+		return nil, nil, err
 	}
 	req.Approver = a.approver(*req, board)
-	return &fleet{board: board, loop: &run.Loop{
+	return &run.Loop{
 		Runner: a.Session.Runner(board.Event), Iterations: a.Session.DB, Knowledge: a.Session.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
 			return a.Session.Follow(ctx, dir, req.Exclude, found)
 		},
 		Export:   a.Session.Export,
 		Attended: a.Settings.On("yes") || a.Attended() || req.NoPromote,
-	}}, nil
+	}, board, nil
 }
 
 // recording returns the iterations that are to be replayed, nil for none.
@@ -146,7 +124,6 @@ func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Reco
 		return nil, nil
 	}
 	const next = "see `agent runs list` for runs with a goal, `agent sql \"select * from v_iterations\"` for loops"
-	// The beginning of a name is enough, as everywhere.
 	if !start.Order.Single {
 		list, err := s.DB.LoopIterations(ctx.Context, of)
 		if errors.Is(err, store.ErrNotFound) {
@@ -187,25 +164,24 @@ func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Reco
 // is printed as soon as the run has ended; what is learnt from it follows.
 func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
-	f, err := a.fleet(ctx, &req, &start)
+	loop, board, err := a.newLoop(ctx, &req, &start)
 	if err != nil {
 		return err
 	}
-	f.loop.MaxFailures = 1 // whoever waits for one run decides about another
+	loop.MaxFailures = 1 // the caller of one run decides about another
 	var ended *run.Document
 	var reported error
-	f.loop.Tell = func(_ run.Round, doc *run.Document) {
+	loop.Tell = func(_ run.Round, doc *run.Document) {
 		if doc == nil {
 			return
 		}
-		defer f.board.Pause()()
+		defer board.Pause()()
 		a.Ended = doc
 		ended, reported = doc, a.deliver(ctx, *doc)
 	}
-	res := f.loop.Run(ctx.Context, req, start)
-	f.board.Close()
+	res := loop.Run(ctx.Context, req, start)
+	board.Close()
 	switch {
-	// No run came to its end, so no document tells the reason.
 	case ended == nil && res.Error != nil:
 		return problemFault(*res.Error, res.Exit)
 	case res.Error != nil && ended.Error == nil:

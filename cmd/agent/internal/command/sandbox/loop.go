@@ -42,7 +42,7 @@ func (c command) loopCommand() *cli.Command {
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "fresh", Usage: "give up an interrupted iteration, begin anew", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "fresh", Usage: "discard the interrupted iteration and start over", DisableDefaultText: true},
 			&cli.StringFlag{Name: "replay", Usage: "take plans and answers from the record of `LOOP`; no model is asked"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what every change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; with more of them, what to read too"},
@@ -77,23 +77,23 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
-		f, err := a.fleet(ctx, &req, &start)
+		loop, board, err := a.newLoop(ctx, &req, &start)
 		if err != nil {
 			return err
 		}
-		f.loop.Rest, f.loop.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
+		loop.Rest, loop.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
 		if ctx.String("replay") != "" {
-			f.loop.Rest = 0 // it is for the vendor's sake
+			loop.Rest = 0 // it is for the vendor's sake
 		}
 		asJSON := set.On("json")
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
-		f.loop.Tell = func(r run.Round, doc *run.Document) {
-			defer f.board.Pause()()
+		loop.Tell = func(r run.Round, doc *run.Document) {
+			defer board.Pause()()
 			tellRound(c.Line, r, doc, asJSON)
 		}
-		res := f.loop.Run(ctx.Context, req, start)
-		f.board.Close()
+		res := loop.Run(ctx.Context, req, start)
+		board.Close()
 		return c.reportLoop(res, asJSON)
 	})
 }
@@ -105,13 +105,7 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
-		// A flag that changes nothing would be believed to.
-		for _, flag := range []string{"fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay"} {
-			if ctx.IsSet(flag) {
-				return start, fault.Usage("leave --"+flag+" out: the loop that is carried on has it", "--resume and --%s do not go together", flag)
-			}
-		}
-		return start, nil
+		return start, excludes(ctx, "resume", "the loop that is carried on has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
 	}
 	for _, flag := range []string{"iterations", "max-failures"} {
 		if ctx.Int(flag) < 0 {

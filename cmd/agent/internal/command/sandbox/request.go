@@ -64,26 +64,17 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 // itself: what it is for, where, and how many are asked for.
 func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
 	if ctx.String("replay") != "" {
-		// A flag that changes nothing would be believed to.
-		for _, flag := range []string{"goal", "file", "candidates", "model", "proposal", "no-feature"} {
-			if ctx.IsSet(flag) {
-				return req, fault.Usage("leave --"+flag+" out: the recorded run has it", "--replay and --%s do not go together", flag)
-			}
-		}
-		return req, nil
+		return req, excludes(ctx, "replay", "the recorded run has it", "goal", "file", "candidates", "model", "proposal", "no-feature")
 	}
 	if ctx.IsSet("proposal") {
-		for _, flag := range []string{"goal", "file", "no-feature"} {
-			if ctx.IsSet(flag) {
-				return req, fault.Usage("leave --"+flag+" out: the proposal has it", "--proposal and --%s do not go together", flag)
-			}
+		if err := excludes(ctx, "proposal", "the proposal has it", "goal", "file", "no-feature"); err != nil {
+			return req, err
 		}
 	}
 	// An empty goal is a variable that was not set, in a script.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
 		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
 	}
-	// Checked with the settings; read here.
 	n, err := set.Candidates()
 	if err != nil {
 		return req, err
@@ -96,15 +87,26 @@ func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Re
 	return req, wire.CheckAnyModel(ctx.Context, set)
 }
 
+// excludes refuses flags that would change nothing beside another one; why says what has
+// their values.
+func excludes(ctx *cli.Context, with, why string, flags ...string) error {
+	for _, flag := range flags {
+		if ctx.IsSet(flag) {
+			return fault.Usage("leave --"+flag+" out: "+why, "--%s and --%s are mutually exclusive", with, flag)
+		}
+	}
+	return nil
+}
+
 // patchOnly refuses what only a run without a patch takes.
 func patchOnly(ctx *cli.Context) error {
 	for _, flag := range []string{"goal", "candidates", "model", "replay", "proposal", "no-feature"} {
 		if ctx.IsSet(flag) {
-			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s do not go together", flag)
+			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s are mutually exclusive", flag)
 		}
 	}
 	if len(ctx.StringSlice("file")) > 1 {
-		return fault.Usage("name the one file that blocks without a file name mean", "--patch takes one --file")
+		return fault.Usage("name the one default file for blocks without a path", "--patch takes one --file")
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"agent/cmd/agent/internal/wire"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command is the group of what happens in boxes.
@@ -51,7 +50,7 @@ func (c command) sandboxRunCommand() *cli.Command {
 		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace",
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
-			"brings no new trouble is written back, after a question, or with --yes.\n" +
+			"introduces no new problems is written back, after a question, or with --yes.\n" +
 			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
 			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
 			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
@@ -65,13 +64,13 @@ func (c command) sandboxRunCommand() *cli.Command {
 			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files",
 			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
 			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
-			"agent sandbox run --proposal 3", "what was proposed and not made",
+			"agent sandbox run --proposal 3", "apply a proposed change",
 			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
-			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on, and with more of them what to read too"},
+			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on, and with more of them what to read too"},
 		}, cmdline.ModelFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "no-feature", Usage: "a review that finds nothing proposes no feature", DisableDefaultText: true},
 			&cli.StringFlag{Name: "proposal", Usage: "take up proposal `N` of `agent proposals list`"},

@@ -17,7 +17,6 @@ import (
 	"agent/sandbox"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // home is where the versions are kept: the state directory of the user, which no workspace holds.

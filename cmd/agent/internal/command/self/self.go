@@ -71,7 +71,7 @@ func (c command) rebuildCommand() *cli.Command {
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the change from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
-			&cli.StringSliceFlag{Name: "file", Usage: "the `PATH` that blocks without a file name mean; without a patch the file to work on"},
+			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on"},
 			// Zero still asks once.
 			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "watch the new image for `TIME` before it is kept"},
 		}, cmdline.ModelFlags(), []cli.Flag{

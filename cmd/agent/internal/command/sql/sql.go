@@ -23,14 +23,13 @@ import (
 	"agent/orchestrator/store"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
 // Command reads the record with SQL.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "sql", Usage: "ask the record a question in SQL", ArgsUsage: "[QUERY]",
+		Name: "sql", Usage: "query run history with SQL", ArgsUsage: "[QUERY]",
 		Description: "Runs one query as a role that may only read views. The name of a view alone shows its newest\n" +
 			"100 rows. Without QUERY it lists the views; on a terminal it opens psql, where that is\n" +
 			"installed, with the rights of that role until you give them up with SET ROLE.\n\n" + cmdline.Examples(
@@ -61,7 +60,7 @@ func (c command) sql(ctx *cli.Context) error {
 	}
 	asJSON := set.On("json")
 	if ctx.Bool("csv") && ctx.Bool("json") {
-		return fault.Usage("choose one", "--csv and --json exclude each other")
+		return fault.Usage("choose one", "--csv and --json are mutually exclusive")
 	}
 	if ctx.Duration("timeout") < time.Millisecond {
 		return fault.Usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
@@ -141,7 +140,7 @@ func (c command) sqlQuery(ctx *cli.Context, db *store.DB, query string, asJSON b
 		return err
 	}
 	if most > 0 && n > most {
-		fmt.Fprintf(c.Stderr, "agent: there are more than these %d rows: ask with select … limit\n", most)
+		fmt.Fprintf(c.Stderr, "agent: showing the first %d rows; use SELECT … LIMIT\n", most)
 	}
 	return nil
 }

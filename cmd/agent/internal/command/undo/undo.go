@@ -22,17 +22,16 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A command is the command line with what this package does on it.
 type command struct{ *cmdline.Line }
 
-// Command reverses a promotion. It goes the road of every
-// promotion: lock, three-way check, journal, record. An undo can itself
+// Command reverses a promotion. It goes through what every
+// promotion does: lock, three-way check, journal, record. An undo can itself
 // be undone, by naming its run. No gate judges it: a person takes back
-// what a person may take back, also what had mended a finding.
+// what a person may take back, also what had fixed a finding.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "undo", Usage: "take a promotion back", ArgsUsage: "[RUN]",
+		Name: "undo", Usage: "undo an applied change", ArgsUsage: "[RUN]",
 		Description: "Puts the files of a promotion back as they were, all of them or none. Where a text was\n" +
 			"edited since, by later runs or by hand, these edits are kept and merged. Where they touch\n" +
 			"what is undone, or leave no line between, or the file is binary, gone, renamed or of\n" +
