@@ -8,7 +8,26 @@
 //
 // Where what lives:
 //
-//	cmd/agent                     the command line: flags in, one call, printing out
+//	cmd/agent                     the main: the tree of commands, arguments, completion, exit
+//	cmd/agent/internal/checkpoint     questions at a checkpoint, and the policy that answers where nobody is there
+//	cmd/agent/internal/cmdline        the command line that all commands share: streams, flags, sessions, exit codes
+//	cmd/agent/internal/command/analyze    agent analyze
+//	cmd/agent/internal/command/blame      agent blame
+//	cmd/agent/internal/command/config     agent config
+//	cmd/agent/internal/command/context    agent context
+//	cmd/agent/internal/command/db         agent db: url, up, down, migrate, prune
+//	cmd/agent/internal/command/doctor     agent doctor
+//	cmd/agent/internal/command/edit       agent edit, and its batches
+//	cmd/agent/internal/command/images     agent images
+//	cmd/agent/internal/command/keys       agent keys
+//	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
+//	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
+//	cmd/agent/internal/command/review     agent review
+//	cmd/agent/internal/command/runs       agent runs: list, show, diff, logs, calls
+//	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, ls, gc
+//	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
+//	cmd/agent/internal/command/sql        agent sql
+//	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/sarif      what a run found, as SARIF
@@ -25,7 +44,9 @@
 //	orchestrator/edit/match       the one place that a block means, and its rewriting
 //	orchestrator/edit/explain     why a block has no one place, and what to send instead
 //	orchestrator/edit/guard       what a language says of the result: imports, definitions, syntax
-//	orchestrator/blame            which version brought a line, and what an undo leaves; pure
+//	orchestrator/edit/batch       the lines of agent edit --batch, each answered alone; pure
+//	orchestrator/blame            which version brought a line, the timeline of a file, and merging; pure
+//	orchestrator/undo             what taking a run back comes to under later edits
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps
 //	orchestrator/llm/wire         what the vendors share: requests, streams, status codes
@@ -58,7 +79,8 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
 //
-// Packages for tests alone: cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
+// Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
+// cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/store/storetest, sandbox/boxtest,
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //

@@ -2,34 +2,51 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/analyze"
+	"agent/cmd/agent/internal/command/blame"
+	"agent/cmd/agent/internal/command/config"
+	"agent/cmd/agent/internal/command/context"
+	"agent/cmd/agent/internal/command/db"
+	"agent/cmd/agent/internal/command/doctor"
+	"agent/cmd/agent/internal/command/edit"
+	"agent/cmd/agent/internal/command/images"
+	"agent/cmd/agent/internal/command/keys"
+	"agent/cmd/agent/internal/command/proposals"
+	"agent/cmd/agent/internal/command/review"
+	"agent/cmd/agent/internal/command/runs"
+	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/command/self"
+	"agent/cmd/agent/internal/command/sql"
+	"agent/cmd/agent/internal/command/undo"
 	"agent/cmd/agent/internal/fault"
 )
 
-// app returns the tree of commands. Only what works is in it. The help
+// newApp returns the tree of commands. Only what works is in it. The help
 // page is a promise: a command or flag that does not work yet is not
 // added here before it does. Descriptions name what a command leaves
 // alone as well as what it does, and end with examples that can be
 // pasted.
-func (c *cmdline) app() *cli.App {
+func newApp(c *cmdline.Line) *cli.App {
 	app := &cli.App{
 		Name:  "agent",
-		Usage: "prove a patch in a throwaway container, and write back only one that passed",
+		Usage: "prove a patch in a throwaway container, and apply it only if every check passes",
 		// A file's name may hold a comma.
 		DisableSliceFlagSeparator: true,
 		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
 			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
-			"nothing. Postgres keeps the evidence.\n\n" + examples(
+			"nothing. Postgres keeps the evidence.\n\n" + cmdline.Examples(
 			"agent sandbox run --patch change.xml", "prove a patch, then ask",
 			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
-			"agent undo", "take the last promotion back",
+			"agent undo", "undo the last applied change",
 			"agent doctor", "is everything there?") + "\n\n" +
 			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
 			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.",
@@ -44,15 +61,15 @@ func (c *cmdline) app() *cli.App {
 		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}, helpFlag()},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("version") {
-				return c.printVersion(ctx)
+				return printVersion(c.Stdout)
 			}
 			return cli.ShowAppHelp(ctx)
 		},
 		Commands: []*cli.Command{
-			c.sandboxCommand(), c.editCommand(), c.runsCommand(), c.proposalsCommand(), c.reviewCommand(), c.undoCommand(), c.blameCommand(), c.analyzeCommand(), c.contextCommand(), c.sqlCommand(),
-			c.dbCommand(), c.imagesCommand(), c.doctorCommand(), c.configCommand(), c.keysCommand(), c.selfCommand(),
-			c.completionCommand(),
-			{Name: "version", Usage: "print the version", Action: c.printVersion},
+			sandbox.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c),
+			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c),
+			keys.Command(c), self.Command(c), completionCommand(c.Stdout),
+			{Name: "version", Usage: "print the version", Action: func(*cli.Context) error { return printVersion(c.Stdout) }},
 		},
 	}
 	tidy(app.Commands, "agent")
@@ -114,31 +131,12 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 		for _, f := range ctx.Command.Flags {
 			names = append(names, f.Names()...)
 		}
-		if near := nearest(strings.TrimLeft(flag, "-"), names); near != "" {
+		if near := cmdline.Nearest(strings.TrimLeft(flag, "-"), names); near != "" {
 			next = "did you mean --" + near + "? "
 		}
 		err = fmt.Errorf("%s has no flag --%s", name, strings.TrimLeft(flag, "-"))
 	}
 	return fault.Usage(fmt.Sprintf("%ssee `%s --help`", next, name), "%w", err)
-}
-
-// examples formats pairs of a command and what it does.
-func examples(pairs ...string) string {
-	// Aligned, so that the commands read as a column.
-	width := 0
-	for i := 0; i < len(pairs); i += 2 {
-		width = max(width, len(pairs[i]))
-	}
-	text := "Examples:"
-	for i := 0; i+1 < len(pairs); i += 2 {
-		text += fmt.Sprintf("\n  %-*s  # %s", width, pairs[i], pairs[i+1])
-	}
-	return text
-}
-
-// The flags that several commands share.
-func workspaceFlag() cli.Flag {
-	return config.FlagFor("workspace", "")
 }
 
 // helpFlag asks for the help page. The library's own is one variable for
@@ -147,23 +145,11 @@ func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }
 
-// jsonFlag asks for a document on stdout instead of text for people.
-// Progress stays on stderr in both cases.
-func jsonFlag() cli.Flag {
-	return config.FlagFor("json", "")
-}
-
-// yesFlag answers the question in advance; usage says which. It never
-// approves what needs an approval of its own.
-func yesFlag(usage string) cli.Flag {
-	return config.FlagFor("yes", usage)
-}
-
 // builtFrom is the digest of the source, in a program that was built by `agent self rebuild`; the linker sets it.
 var builtFrom string
 
 // printVersion prints what this program was built from.
-func (c *cmdline) printVersion(*cli.Context) error {
+func printVersion(w io.Writer) error {
 	// The Go toolchain records all of it in the program; there is no
 	// number to keep up to date by hand.
 	version, revision, modified := "devel", "", ""
@@ -187,6 +173,6 @@ func (c *cmdline) printVersion(*cli.Context) error {
 	if builtFrom != "" {
 		version = fmt.Sprintf("source %.12s", builtFrom)
 	}
-	_, err := fmt.Fprintf(c.Stdout, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(w, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

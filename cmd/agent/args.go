@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
 )
 
@@ -118,52 +119,10 @@ func unknownCommand(path []string, level []*cli.Command, name string) error {
 		}
 	}
 	next := fmt.Sprintf("see `%s --help`", parent)
-	if near := nearest(name, names); near != "" {
+	if near := cmdline.Nearest(name, names); near != "" {
 		next = fmt.Sprintf("did you mean `%s %s`? See `%s --help`", parent, near, parent)
 	}
 	return fault.Usage(next, "%s has no command %q", parent, name)
-}
-
-// nearest returns the candidate within a third of the letters of word,
-// or one that begins with it, "" for none.
-func nearest(word string, candidates []string) string {
-	// A third of the letters may be wrong, and one more: enough for a
-	// slip, too little for another word.
-	best, bestAt := "", len([]rune(word))/3+1
-	for _, c := range candidates {
-		if word != "" && strings.HasPrefix(c, word) {
-			return c
-		}
-		if d := distance(word, c); d <= bestAt {
-			best, bestAt = c, d-1
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of a and b: the fewest letters
-// to insert, delete or replace.
-func distance(a, b string) int {
-	ra, rb := []rune(a), []rune(b)
-	// One row of the table is enough: each cell needs its left, upper
-	// and diagonal neighbour only.
-	row := make([]int, len(rb)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range ra {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range rb {
-			cost := diagonal
-			if x != y {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(rb)]
 }
 
 // asksJSON reports whether the result is to be JSON, also when the

@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
-func quiet() *cmdline {
-	return newCmdline(func(string) string { return "" }, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+func quiet() *cmdline.Line {
+	return cmdline.New(func(string) string { return "" }, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
 }
 
 func TestFlagsWorkBeforeAndAfterPositionals(t *testing.T) {
@@ -37,7 +38,7 @@ func TestFlagsWorkBeforeAndAfterPositionals(t *testing.T) {
 		{"only a flag", "--version", "--version"},
 		{"a flag without its value", "undo --workspace", "undo --workspace"},
 	} {
-		got, err := reorder(quiet().app(), strings.Fields(c.args))
+		got, err := reorder(newApp(quiet()), strings.Fields(c.args))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -59,7 +60,7 @@ func TestUnknownCommandsNameTheNearest(t *testing.T) {
 		"images explode": "see `agent images --help`",
 		"completion tcl": "see `agent completion --help`",
 	} {
-		_, err := reorder(quiet().app(), strings.Fields(args))
+		_, err := reorder(newApp(quiet()), strings.Fields(args))
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Exit != run.ExitUsage || !strings.Contains(f.Next, near) {
 			t.Errorf("agent %s: got %v, want a usage error that says %q", args, err, near)
@@ -70,7 +71,7 @@ func TestUnknownCommandsNameTheNearest(t *testing.T) {
 func TestAFlagMeansTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]map[bool][]string{}
-	walk(quiet().app().Commands, func(path string, cmd *cli.Command) {
+	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
 		for _, f := range cmd.Flags {
 			_, isBool := f.(*cli.BoolFlag)
 			for _, name := range f.Names() {
@@ -103,7 +104,7 @@ func walkFrom(parent string, commands []*cli.Command, visit func(string, *cli.Co
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	t.Parallel()
-	walk(quiet().app().Commands, func(path string, cmd *cli.Command) {
+	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
 		got := commandIn(t, nil, append(strings.Fields(path), "--help")...)
 		if got.exit != 0 || !strings.Contains(got.stdout, "agent "+path+" - "+cmd.Usage) || got.stderr != "" {
 			t.Errorf("%s --help: exit %d\n%s%s", path, got.exit, got.stdout, got.stderr)
@@ -132,10 +133,10 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 		"sandbox run --model gemini/x":            "put a key in GEMINI_API_KEYS",
 		"sandbox run --max-cost free":             "use e.g. 0.50",
 		"sandbox run --goal=":                     "the goal is empty",
-		"sandbox run --patch x --goal y":          "do not go together",
-		"sandbox run --replay 1k3 --goal y":       "do not go together",
-		"sandbox run --patch x --proposal 3":      "do not go together",
-		"sandbox run --proposal 3 --file a":       "do not go together",
+		"sandbox run --patch x --goal y":          "are mutually exclusive",
+		"sandbox run --replay 1k3 --goal y":       "are mutually exclusive",
+		"sandbox run --patch x --proposal 3":      "are mutually exclusive",
+		"sandbox run --proposal 3 --file a":       "are mutually exclusive",
 		"sandbox run --patch x --file a --file b": "takes one --file",
 		"context":                     "no file was named",
 		"sandbox run --workspace /no": "name a directory with --workspace",
@@ -143,16 +144,6 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 		got := commandIn(t, nil, strings.Fields(args)...)
 		if got.exit != run.ExitUsage || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, "next: ") {
 			t.Errorf("agent %s: exit %d, want 2 and %q:\n%s", args, got.exit, want, got.stderr)
-		}
-	}
-}
-
-func TestNearestWordIsClose(t *testing.T) {
-	t.Parallel()
-	words := []string{"list", "show", "diff"}
-	for word, want := range map[string]string{"lst": "list", "shwo": "show", "d": "diff", "": "", "elephant": "", "shows": "show"} {
-		if got := nearest(word, words); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

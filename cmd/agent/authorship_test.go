@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	blamecmd "agent/cmd/agent/internal/command/blame"
+	"agent/cmd/agent/internal/command/review"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
 )
@@ -40,7 +42,7 @@ func TestAGoalRunHasItsModelAndCost(t *testing.T) {
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 	}
-	var list []reviewed
+	var list []review.Reviewed
 	if got := commandIn(t, env, "review", "--json"); json.Unmarshal([]byte(got.stdout), &list) != nil || len(list) != 1 {
 		t.Fatalf("review: %+v", got)
 	}
@@ -50,11 +52,11 @@ func TestAGoalRunHasItsModelAndCost(t *testing.T) {
 	if got := commandIn(t, env, "review", x.doc.Run); !strings.Contains(got.stdout, "gemini/m, cost 0.") {
 		t.Errorf("a person reads\n%s%s", got.stdout, got.stderr)
 	}
-	var doc blamedFile
+	var doc blamecmd.File
 	if got := commandIn(t, env, "blame", "-w", x.dir, "main.py", "--json"); json.Unmarshal([]byte(got.stdout), &doc) != nil || len(doc.Lines) != 4 {
 		t.Fatalf("blame: %+v", got)
 	}
-	if by := doc.Lines[1].origin; by.Run != x.doc.Run || by.Model != "gemini/m" {
+	if by := doc.Lines[1].Origin; by.Run != x.doc.Run || by.Model != "gemini/m" {
 		t.Errorf("the line is by %+v", by)
 	}
 	// The cost is that of all requests which v_model_calls says are the run's.

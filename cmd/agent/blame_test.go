@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	blamecmd "agent/cmd/agent/internal/command/blame"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/blame"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/history"
@@ -48,17 +50,17 @@ func (h pastRuns) promoted(t *testing.T, id string, cs workspace.Changeset) {
 // blamed asks who brought each line of shop.py: "who: text" each.
 func (h pastRuns) blamed(t *testing.T, args ...string) string {
 	t.Helper()
-	var doc blamedFile
+	var doc blamecmd.File
 	text := h.ask(t, run.ExitDone, append([]string{"blame", "--json", "--workspace", h.dir}, args...)...).stdout
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	var lines []string
 	for _, l := range doc.Lines {
-		if l.Origin == byHand && (l.After == nil || l.Before != nil && !l.After.Before(*l.Before)) {
+		if l.By == blame.ByHand && (l.After == nil || l.Before != nil && !l.After.Before(*l.Before)) {
 			t.Errorf("line %d was edited by hand between %v and %v", l.Line, l.After, l.Before)
 		}
-		lines = append(lines, l.who()+": "+l.Text)
+		lines = append(lines, l.Who()+": "+l.Text)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -126,12 +128,12 @@ func TestTheLastOfAChainOfUndosCounts(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		chain = append(chain, doc.Run)
-		past, err := (&session{Session: &wire.Session{DB: h.db}}).timeline(t.Context(), h.dir, "shop.py", "")
+		past, err := (&wire.Session{DB: h.db}).Timeline(t.Context(), h.dir, "shop.py", "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for n, id := range chain {
-			if want := n > 0 || i%2 == 0; past.undone[id] != want {
+			if want := n > 0 || i%2 == 0; past.Undone(id) != want {
 				t.Errorf("after %d undos run %d of the chain is taken back: %v, want %v", i+1, n, !want, want)
 			}
 		}

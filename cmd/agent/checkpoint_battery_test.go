@@ -2,15 +2,12 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"agent/cmd/agent/internal/config"
-	"agent/orchestrator/agent"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/llm/llmtest"
 )
 
@@ -20,7 +17,7 @@ func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
 	cmd.Env = append(append(x.env, "TERM=xterm"), env...)
-	tty := p.cmd.Stdin.(*os.File)
+	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -50,7 +47,7 @@ func (x *trial) answers(t *testing.T) string {
 func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 	t.Parallel()
 	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
-	wait := x.sits(t, p, "EDITOR="+anEditor(t, "print(b, a)", "print(b, b)"), "VISUAL=", "PAGER=/bin/cat")
+	wait := x.sits(t, p, "EDITOR="+termtest.Editor(t, "print(b, a)", "print(b, b)"), "VISUAL=", "PAGER=/bin/cat")
 	for _, step := range []struct {
 		shows string
 		n     int
@@ -67,11 +64,11 @@ func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 		{"print(b, b)", 1, ""},
 		{"[f]ull diff", 3, "a\n"},
 	} {
-		p.sees(t, step.shows, step.n)
-		p.types(t, step.types)
+		p.Sees(t, step.shows, step.n)
+		p.Types(t, step.types)
 	}
 	if exit := wait(); exit != 0 || !strings.HasSuffix(readFile(t, x.dir+"/main.py"), "print(b, b)\n") {
-		t.Errorf("exit code %d\n%s\n%s", exit, readFile(t, x.dir+"/main.py"), p.screen())
+		t.Errorf("exit code %d\n%s\n%s", exit, readFile(t, x.dir+"/main.py"), p.Screen())
 	}
 	asked := x.model.Requests()
 	if len(asked) == 0 || x.kinds(t) != "answer" || !strings.HasSuffix(asked[0].Messages[0].Text, "### User Augmentation\nand be quick about it\n") {
@@ -90,10 +87,10 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 	t.Parallel()
 	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
 	wait := x.sits(t, p)
-	p.sees(t, "[s]kip", 1)
-	p.types(t, "s\n")
-	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.screen(), "skipped by") || x.answers(t) != "terminal skip" {
-		t.Errorf("exit code %d, %d requests, answers %q\n%s", exit, len(x.model.Requests()), x.answers(t), p.screen())
+	p.Sees(t, "[s]kip", 1)
+	p.Types(t, "s\n")
+	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.Screen(), "skipped by") || x.answers(t) != "terminal skip" {
+		t.Errorf("exit code %d, %d requests, answers %q\n%s", exit, len(x.model.Requests()), x.answers(t), p.Screen())
 	}
 }
 
@@ -114,7 +111,7 @@ func TestTheCountdownOfARun(t *testing.T) {
 		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
 		exit := x.sits(t, p, "AGENT_COUNTDOWN=2s", "AGENT_EXPIRY="+c.expiry)()
 		if text := readFile(t, x.dir+"/main.py"); exit != c.exit || x.kinds(t) != c.kinds || !strings.HasSuffix(text, c.ends) {
-			t.Errorf("%s: exit code %d, requests %q\n%s\n%s", c.expiry, exit, x.kinds(t), text, p.screen())
+			t.Errorf("%s: exit code %d, requests %q\n%s\n%s", c.expiry, exit, x.kinds(t), text, p.Screen())
 		}
 		approved := x.text(t, `select coalesce(string_agg(approved_by, ' '), 'nobody') from v_promotions`)
 		if want := map[bool]string{true: "countdown", false: "nobody"}[c.exit == 0]; approved != want {
@@ -122,20 +119,6 @@ func TestTheCountdownOfARun(t *testing.T) {
 		}
 		if got := x.answers(t); got != c.answers {
 			t.Errorf("%s: the log has the answers %q, want %q", c.expiry, got, c.answers)
-		}
-	}
-}
-
-// Nobody's answer before a call sends it, unless the policy is to stop.
-func TestTheCountdownBeforeAQuestion(t *testing.T) {
-	t.Parallel()
-	for stop, want := range map[bool]error{false: nil, true: agent.ErrSkipped} {
-		p := aPerson(t, nil)
-		s := &sender{cmdline: p.cmd, board: p.cmd.NewBoard(0), wait: config.Patience{Time: 1500 * time.Millisecond, Stop: stop}}
-		q, err := s.before(t.Context(), agent.Question{Step: "propose/1", Purpose: agent.Patch, Text: "change it\n"})
-		s.board.Close()
-		if q.Text != "change it\n" || !errors.Is(err, want) || !strings.Contains(p.screen(), "s remaining | You: ") {
-			t.Errorf("stop %v: %q, %v\n%s", stop, q.Text, err, p.screen())
 		}
 	}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/verify/policy"
 )
 
@@ -43,14 +45,14 @@ complete -c agent -a '(agent __complete (commandline -opc)[2..-1] (commandline -
 )
 
 // completionCommand prints the scripts.
-func (c *cmdline) completionCommand() *cli.Command {
+func completionCommand(w io.Writer) *cli.Command {
 	// The scripts differ in nothing but their text.
 	shell := func(name, script, example string) *cli.Command {
 		return &cli.Command{
 			Name: name, Usage: "print the script for " + name,
-			Description: examples(example, "for this session"),
+			Description: cmdline.Examples(example, "for this session"),
 			Action: func(*cli.Context) error {
-				_, err := fmt.Fprint(c.Stdout, script)
+				_, err := fmt.Fprint(w, script)
 				return err
 			},
 		}
@@ -68,7 +70,7 @@ func (c *cmdline) completionCommand() *cli.Command {
 // complete prints the candidates for the last of words: commands of the
 // level reached, or flags. Where neither fits it prints nothing, and
 // the shell offers files.
-func (c *cmdline) complete(app *cli.App, words []string) {
+func complete(w io.Writer, app *cli.App, words []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -111,7 +113,7 @@ func (c *cmdline) complete(app *cli.App, words []string) {
 	}
 	for _, candidate := range candidates {
 		if strings.HasPrefix(candidate, last) {
-			fmt.Fprintln(c.Stdout, candidate)
+			fmt.Fprintln(w, candidate)
 		}
 	}
 }

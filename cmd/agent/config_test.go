@@ -11,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/cmdline"
+	configcmd "agent/cmd/agent/internal/command/config"
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/run"
 )
@@ -34,17 +36,17 @@ func home(t *testing.T, user, ws string) (env map[string]string, dir string) {
 }
 
 // configured returns what `agent config` says, by key.
-func configured(t *testing.T, env map[string]string, args ...string) map[string]configRow {
+func configured(t *testing.T, env map[string]string, args ...string) map[string]configcmd.Row {
 	t.Helper()
 	got := commandIn(t, env, append([]string{"config", "--json"}, args...)...)
 	if got.exit != 0 {
 		t.Fatalf("agent config: exit %d\n%s", got.exit, got.stderr)
 	}
-	var rows []configRow
+	var rows []configcmd.Row
 	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
 		t.Fatal(err)
 	}
-	byKey := map[string]configRow{}
+	byKey := map[string]configcmd.Row{}
 	for _, r := range rows {
 		byKey[r.Key] = r
 	}
@@ -130,9 +132,9 @@ func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
 	} {
 		values, dir := home(t, c.user, c.ws)
 		values["AGENT_RECORD_BYTES"] = c.bytes
-		cmd := newCmdline(func(k string) string { return values[k] }, nil, io.Discard, io.Discard)
+		cmd := cmdline.New(func(k string) string { return values[k] }, nil, io.Discard, io.Discard)
 		var keep run.Keep
-		app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{workspaceFlag()}, Action: func(ctx *cli.Context) error {
+		app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{cmdline.WorkspaceFlag()}, Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, cmd.Getenv)
 			if err == nil {
 				keep, err = set.Recording()

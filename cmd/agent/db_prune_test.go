@@ -52,15 +52,15 @@ func TestPruneAsksAndTells(t *testing.T) {
 		left  string
 	}{{"\n", run.ExitApproval, "2"}, {"no\n", run.ExitApproval, "2"}, {"y\n", run.ExitDone, "1"}} {
 		p := aPerson(t, h.env)
-		p.types(t, "y\n") // ahead, which answers nothing
+		p.Types(t, "y\n") // ahead, which answers nothing
 		got := make(chan int, 1)
 		go func() { got <- executeOn(t, p.cmd, "db", "prune", "--older-than", "2160h") }()
-		p.sees(t, "You: ", 1)
-		p.types(t, c.typed)
+		p.Sees(t, "You: ", 1)
+		p.Types(t, c.typed)
 		if exit := <-got; exit != c.exit {
-			t.Errorf("after %q: exit code %d, want %d\n%s", c.typed, exit, c.exit, p.screen())
+			t.Errorf("after %q: exit code %d, want %d\n%s", c.typed, exit, c.exit, p.Screen())
 		}
-		p.sees(t, "Remove 1 runs, 0 requests", 1)
+		p.Sees(t, "Remove 1 runs, 0 requests", 1)
 		if got := h.ask(t, run.ExitDone, "sql", "--csv", "select count(*) as n from v_runs"); got.stdout != "n\n"+c.left+"\n" {
 			t.Errorf("after %q: %q runs", c.typed, got.stdout)
 		}

@@ -105,9 +105,9 @@ func edited(t *testing.T, dir string, flags ...string) execution {
 func TestAnInterruptedEditIsSettledByTheNext(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--write"}} {
-		dir := leftJournal(t, editJournal+"gone")
+		dir := leftJournal(t, "edit-gone")
 		got := edited(t, dir, flags...)
-		if got.exit != run.ExitDone || !strings.Contains(got.stderr, "settled an edit that was interrupted: rolled-back") {
+		if got.exit != run.ExitDone || !strings.Contains(got.stderr, "cleaned up after an interrupted edit: rolled-back") {
 			t.Errorf("edit %v: exit code %d\n%s", flags, got.exit, got.stderr)
 		}
 		if _, err := os.Stat(filepath.Join(dir, ".agent")); !os.IsNotExist(err) {
@@ -136,8 +136,8 @@ func TestTheJournalOfARunIsLeftToTheRecord(t *testing.T) {
 
 func TestADamagedJournalIsNoFaultOfThePatch(t *testing.T) {
 	t.Parallel()
-	dir := leftJournal(t, editJournal+"bad")
-	plans, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "agent", "promotions", "*", editJournal+"bad", "journal.json"))
+	dir := leftJournal(t, "edit-bad")
+	plans, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "agent", "promotions", "*", "edit-bad", "journal.json"))
 	if err != nil || len(plans) != 1 {
 		t.Fatalf("the plan is at %q, %v", plans, err)
 	}
@@ -189,7 +189,7 @@ func heldAtTerminal(t *testing.T) (p *person, dir string, exit chan int) {
 	p, exit = aPerson(t, map[string]string{"TERM": "xterm"}), make(chan int, 1)
 	args := []string{"edit", "-w", filepath.Join(dir, "work"), "--write", filepath.Join(dir, "patch.xml")}
 	go func() { exit <- execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr) }()
-	p.sees(t, "Write this to the workspace?", 1)
+	p.Sees(t, "Write this to the workspace?", 1)
 	return p, filepath.Join(dir, "work"), exit
 }
 
@@ -197,12 +197,12 @@ func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int{"what?\ny\n": run.ExitDone, "n\n": run.ExitApproval, "\x04": run.ExitApproval, "\nno\n": run.ExitApproval} {
 		p, dir, exit := heldAtTerminal(t)
-		p.types(t, answer)
+		p.Types(t, answer)
 		if got := <-exit; got != want {
-			t.Errorf("%q ends with %d, want %d\n%s", answer, got, want, p.screen())
+			t.Errorf("%q ends with %d, want %d\n%s", answer, got, want, p.Screen())
 		}
 		// Whatever is no answer is asked again.
-		p.sees(t, "Write this to the workspace?", strings.Count(answer, "\n"))
+		p.Sees(t, "Write this to the workspace?", strings.Count(answer, "\n"))
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
 		if written := err == nil; written != (want == run.ExitDone) {
 			t.Errorf("after %q the file is written: %v", answer, written)
@@ -224,9 +224,9 @@ func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := snapshotOf(t, dir)
-		p.types(t, "y\n")
+		p.Types(t, "y\n")
 		if got := <-exit; got != run.ExitConflict {
-			t.Errorf("%s: exit code %d, want 6\n%s", what, got, p.screen())
+			t.Errorf("%s: exit code %d, want 6\n%s", what, got, p.Screen())
 		}
 		if now := snapshotOf(t, dir); now != before {
 			t.Errorf("%s: the workspace was\n%s\nand is\n%s", what, before, now)
@@ -243,14 +243,14 @@ func TestAPatchCanBePasted(t *testing.T) {
 	go func() {
 		exit <- execute(t.Context(), []string{"edit", "-w", dir}, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr)
 	}()
-	p.sees(t, "agent edit FILE", 1)
-	p.sees(t, "Ctrl-D", 1)
-	p.types(t, block("a.txt", "one", "1")+"\x04")
+	p.Sees(t, "agent edit FILE", 1)
+	p.Sees(t, "Ctrl-D", 1)
+	p.Types(t, block("a.txt", "one", "1")+"\x04")
 	if got := <-exit; got != run.ExitDone {
-		t.Errorf("exit code %d\n%s", got, p.screen())
+		t.Errorf("exit code %d\n%s", got, p.Screen())
 	}
-	p.sees(t, "1 file would change", 1)
-	if !strings.Contains(p.screen(), "\x1b[32m+") {
-		t.Errorf("the diff has no colours:\n%q", p.screen())
+	p.Sees(t, "1 file would change", 1)
+	if !strings.Contains(p.Screen(), "\x1b[32m+") {
+		t.Errorf("the diff has no colours:\n%q", p.Screen())
 	}
 }

@@ -8,7 +8,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
+	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/llm/llmtest"
+	"agent/verify/policy"
 )
 
 // fakes are the fake vendors of one script.
@@ -76,3 +80,22 @@ func (f fakes) gone(ts *testscript.TestScript, _ bool, args []string) {
 	f[args[0]].Close()
 	delete(f, args[0])
 }
+
+// A person at a terminal, and the command line that has it as its streams.
+type person struct {
+	*termtest.Person
+	cmd *cmdline.Line
+}
+
+// aPerson sits at a fresh terminal with this environment.
+func aPerson(t *testing.T, env map[string]string) *person {
+	t.Helper()
+	p := cmdlinetest.NewPerson(t, env)
+	return &person{p.Person, p.Line}
+}
+
+// question is what the checkpoint asks.
+const question = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"
+
+// ciHold is the hold of a change that needs an approval of its own.
+var ciHold = policy.Hold{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "It runs on the build server.", Block: true}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	contextcmd "agent/cmd/agent/internal/command/context"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
@@ -77,7 +78,7 @@ func TestALargeWorkspaceFitsASmallModel(t *testing.T) {
 			})
 			const goal = "let answer_of_all in ledger.sql be 42"
 			shown, _ := h.exits(t, run.ExitDone, "context", "ledger.sql", "--workspace", h.work, "--goal", goal, "--json")
-			var doc contextDoc
+			var doc contextcmd.Document
 			if err := json.Unmarshal([]byte(shown), &doc); err != nil {
 				t.Fatal(err)
 			}

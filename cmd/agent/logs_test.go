@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/runs"
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -48,9 +50,9 @@ func TestTheLogIsPrinted(t *testing.T) {
 	if got := h.ask(t, run.ExitDone, "runs", "logs", promotedRun[:4]+"a", "--kind", "approval").stdout; !strings.HasSuffix(got, "approval  --yes: apply\n") || strings.Count(got, "\n") != 1 {
 		t.Errorf("of one kind: %s", got)
 	}
-	var rows []logRow
+	var rows []runs.LogRow
 	for line := range strings.Lines(h.ask(t, run.ExitDone, "runs", "logs", "--json", promotedRun).stdout) {
-		var r logRow
+		var r runs.LogRow
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,7 @@ func TestALogIsFollowedToTheEndOfItsRun(t *testing.T) {
 	lines := json.NewDecoder(read)
 	next := func(want string) {
 		t.Helper()
-		var r logRow
+		var r runs.LogRow
 		if err := lines.Decode(&r); err != nil || r.Subject != want {
 			t.Fatalf("got %+v, %v; want %s", r, err, want)
 		}
@@ -124,7 +126,7 @@ func TestAFollowedRunThatIsKilledEnds(t *testing.T) {
 		defer write.Close()
 		got <- execute(t.Context(), []string{"runs", "logs", "--follow", "--json", id}, func(k string) string { return h.env[k] }, strings.NewReader(""), write, os.Stderr)
 	}()
-	if err := json.NewDecoder(read).Decode(&logRow{}); err != nil {
+	if err := json.NewDecoder(read).Decode(&runs.LogRow{}); err != nil {
 		t.Fatal(err)
 	}
 	// As of a process that had the same number and is no more.
@@ -154,7 +156,7 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	env["GOPROXY"] = "https://me:first-proxy@host|https://me:second-proxy@host,direct"
 	set := settled(t, env, "-w", dir)
 	set["smoke.env"] = config.Value{Text: `{"API_TOKEN": "smoke-token-77", "MODE": "production"}`}
-	c := newCmdline(func(k string) string { return env[k] }, nil, nil, nil)
+	c := cmdline.New(func(k string) string { return env[k] }, nil, nil, nil)
 	hide := set.LogMasker(c.Getenv, "connection-word")
 	looks := "gh" + "p_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
 	for _, secret := range []string{

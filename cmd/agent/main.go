@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -19,21 +20,21 @@ import (
 	"sync"
 	"syscall"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/orchestrator/run"
 )
 
 // main exits once, with the code of the command.
 func main() { os.Exit(program()) }
 
-// garbage is how much of what is not needed any more may lie in memory before it is
-// collected, in percent of what is. Of a workspace of 100,000 files the lists are most
-// of that, and there is time for a collection while the boxes work.
-const garbage = 50
+// gcPercent is the GOGC of this program. The file lists of a workspace of 100,000 files are
+// most of its memory, and there is time for a collection while the boxes work.
+const gcPercent = 50
 
 // program runs the command line of this process.
 func program() int {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	// With a handler installed, a write to a closed pipe is an error
 	// that the writer sees, instead of a signal that would end a run
@@ -87,10 +88,11 @@ func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, 
 // execute runs one command and returns its exit code.
 func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Everything below is given its streams and environment from here.
-	c := newCmdline(getenv, stdin, stdout, stderr)
-	app := c.app()
+	c := cmdline.New(getenv, stdin, stdout, stderr)
+	c.Programs = guestFiles
+	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {
-		c.complete(app, args[1:])
+		complete(c.Stdout, app, args[1:])
 		return run.ExitDone
 	}
 	// The hidden word of the shells was handled above; everything from
@@ -99,5 +101,11 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
-	return c.exit(ctx, err, asksJSON(args, getenv))
+	return c.Exit(ctx, err, asksJSON(args, getenv))
 }
+
+// guestFiles holds the guest program that the Makefile builds before
+// this one.
+//
+//go:embed all:guestbin
+var guestFiles embed.FS

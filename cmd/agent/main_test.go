@@ -79,17 +79,3 @@ func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
 	return execution{exit, stdout.String(), stderr.String()}
 }
-
-func TestCancelledCommandEndsWith130(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var stdout, stderr bytes.Buffer
-	c := newCmdline(func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
-	if exit := c.exit(ctx, ctx.Err(), true); exit != 130 {
-		t.Errorf("exit code %d, want 130", exit)
-	}
-	if !strings.Contains(stdout.String(), `"kind": "cancelled"`) || !strings.Contains(stderr.String(), "cancelled") {
-		t.Errorf("it does not say that it was cancelled:\n%s\n%s", &stdout, &stderr)
-	}
-}

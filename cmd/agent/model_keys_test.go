@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"agent/cmd/agent/internal/command/keys"
+	"agent/cmd/agent/internal/command/runs"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/llmtest"
 )
@@ -114,11 +116,11 @@ func (x *trial) agent(t *testing.T, args ...string) execution {
 func (x *trial) awake(t *testing.T, id string) {
 	t.Helper()
 	x.text(t, `update model_key set until = used where key_id = '`+id+`' returning key_id`)
-	var rows []keyRow
+	var rows []keys.Row
 	if err := json.Unmarshal([]byte(x.agent(t, "keys", "--json").stdout), &rows); err != nil || len(rows) != 5 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
-	if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == id && r.State == "ready" && r.Configured }) {
+	if !slices.ContainsFunc(rows, func(r keys.Row) bool { return r.Key == id && r.State == "ready" && r.Configured }) {
 		t.Fatalf("the key never woke: %+v", rows)
 	}
 }
@@ -162,7 +164,7 @@ func TestAnExchangeIsReadAndHoldsNoSecretOfTheWorkspace(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, whole)
 		}
 	}
-	var rows []callRow
+	var rows []runs.CallRow
 	got := x.agent(t, "runs", "calls", x.doc.Run, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil || len(rows) < 2 || rows[0].ErrorKind != "overloaded" || rows[0].Ended == nil ||
 		rows[1].Answer != edit.Text || rows[1].Question.System == "" || rows[1].Cost != nil || rows[1].Template == "" {

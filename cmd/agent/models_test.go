@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/command/doctor"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
@@ -92,11 +93,11 @@ func TestNoModelAtAllIsTold(t *testing.T) {
 	if got.exit != run.ExitInfra || !strings.Contains(got.stderr, "no model is configured") || !strings.Contains(got.stderr, "GEMINI_API_KEYS") {
 		t.Errorf("exit code %d\n%s", got.exit, got.stderr)
 	}
-	if c := checkModelsFor(settled(t, map[string]string{}, "-w", dir)); c.Status != checkWarn || !strings.Contains(c.Cure, "GEMINI_API_KEYS") {
+	if c := doctor.CheckModels(settled(t, map[string]string{}, "-w", dir)); c.Status != doctor.Warn || !strings.Contains(c.Cure, "GEMINI_API_KEYS") {
 		t.Errorf("the doctor says %+v", c)
 	}
 	env["AGENT_MODEL"], env["GEMINI_API_KEY"] = "gemini/a,ollama/b", secretKey
-	if c := checkModelsFor(settled(t, env, "-w", dir)); c.Status != checkOK || c.Detail != "gemini/a (keys: 1), price unknown, then ollama/b" {
+	if c := doctor.CheckModels(settled(t, env, "-w", dir)); c.Status != doctor.OK || c.Detail != "gemini/a (keys: 1), price not known, then ollama/b; not asked" {
 		t.Errorf("the doctor says %+v", c)
 	}
 }

@@ -15,7 +15,7 @@ func TestReorderingLosesNothing(t *testing.T) {
 	words := rapid.SampledFrom([]string{
 		"sandbox", "run", "runs", "list", "show", "undo", "sql", "--json", "--yes", "--patch", "--workspace=x", "--allow", "-", "--", "-w", "1k3", "select 1", "",
 	})
-	app := quiet().app()
+	app := newApp(quiet())
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOf(words).Draw(t, "args")
 		got, err := reorder(app, args)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/runs"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/edit/match"
@@ -52,7 +54,7 @@ func aChange() workspace.Changeset {
 func newHistory(t *testing.T) pastRuns {
 	t.Helper()
 	db, url := storetest.Warm(t)
-	h := pastRuns{db: db, dir: resolved(t.TempDir()), env: map[string]string{
+	h := history{db: db, dir: cmdline.Resolved(t.TempDir()), env: map[string]string{
 		"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
 	}}
 	h.write(t, "shop.py", "price = 2\n", 0o755)
@@ -229,7 +231,7 @@ func TestTheListIsFiltered(t *testing.T) {
 		"--workspace " + h.dir:   2,
 		"--workspace /elsewhere": 0,
 	} {
-		var rows []runRow
+		var rows []runs.Row
 		got := h.ask(t, run.ExitDone, append([]string{"runs", "list", "--json"}, strings.Fields(args)...)...)
 		if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil || len(rows) != want {
 			t.Errorf("runs list %s: %d runs, want %d (%v)", args, len(rows), want, err)
@@ -374,8 +376,8 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	if exit := executeOn(t, p.cmd, "runs", "list"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
-	p.sees(t, "…", 3)
-	for _, line := range strings.Split(p.screen(), "\n") {
+	p.Sees(t, "…", 3)
+	for _, line := range strings.Split(p.Screen(), "\n") {
 		if n := len([]rune(strings.TrimRight(line, "\r"))); n > 40 {
 			t.Errorf("%d columns: %q", n, line)
 		}
@@ -383,7 +385,7 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 }
 
 // executeOn runs a command on the streams of c.
-func executeOn(t *testing.T, c *cmdline, args ...string) int {
+func executeOn(t *testing.T, c *cmdline.Line, args ...string) int {
 	t.Helper()
 	return execute(t.Context(), args, c.Getenv, c.Stdin, c.Stdout, c.Stderr)
 }

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
-	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/replay"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/run"
@@ -80,21 +80,21 @@ func takes() map[string]taken {
 type exported struct {
 	env         map[string]string
 	id, archive string
-	judged      *memory
+	judged      verify.Cache
 }
 
 // command runs a command of the process that replays, which proves the gates once.
 func (e exported) command(t *testing.T, exit int, args ...string) execution {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	c := newCmdline(func(k string) string { return e.env[k] }, strings.NewReader(""), &stdout, &stderr)
-	c.judged = e.judged
-	app := c.app()
+	c := cmdline.New(func(k string) string { return e.env[k] }, strings.NewReader(""), &stdout, &stderr)
+	c.Judged = e.judged
+	app := newApp(c)
 	ordered, err := reorder(app, args)
 	if err == nil {
 		err = app.RunContext(t.Context(), append([]string{app.Name}, ordered...))
 	}
-	got := execution{c.exit(t.Context(), err, false), stdout.String(), stderr.String()}
+	got := execution{c.Exit(t.Context(), err, false), stdout.String(), stderr.String()}
 	if got.exit != exit {
 		t.Fatalf("agent %v: exit code %d, want %d\n%s%s", args, got.exit, exit, got.stdout, got.stderr)
 	}
@@ -123,7 +123,7 @@ func write(t *testing.T, name, text string) string {
 // take makes the run, exports it and takes the files of the workspace away.
 // top is a directory that outlives all runs: the snapshots of a workspace that is gone are
 // anybody's to collect, and that of an equal workspace is the same one.
-func (x taken) take(t *testing.T, top, url string, judged *memory) exported {
+func (x taken) take(t *testing.T, top, url string, judged verify.Cache) exported {
 	t.Helper()
 	e := exported{archive: filepath.Join(top, "run.tar"), judged: judged, env: map[string]string{
 		"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "XDG_CONFIG_HOME": filepath.Join(top, "config"),
@@ -167,7 +167,7 @@ func (x taken) take(t *testing.T, top, url string, judged *memory) exported {
 func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
-	judged := &memory{rows: map[string][]byte{}}
+	judged := replay.NewMemory()
 	all := takes()
 	// The gates are proved once for those that come after.
 	first := all["passes"].take(t, t.TempDir(), url, judged)
@@ -216,59 +216,17 @@ func (x taken) isReplayed(t *testing.T, e exported) {
 	}
 }
 
-// What an archive says of the boundary of a box is not what holds: that is the user's.
-func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
-	t.Parallel()
-	env, dir := home(t, "runtime = \"runsc\"\n[dependencies]\ninstall = false\n", "")
-	set := settled(t, env, "-w", dir)
-	recorded := run.Settings{NoInstall: true}
-	if err := admits(set, &recorded); err != nil || recorded.Config.Runtime != "runsc" {
-		t.Errorf("it would be judged with the runtime %q, %v", recorded.Config.Runtime, err)
-	}
-	if err := admits(set, &run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
-		t.Errorf("what it depends on would be installed: %v", err)
-	}
-	env, dir = home(t, "", "")
-	recorded = run.Settings{Config: verify.Config{Runtime: "kata"}}
-	if err := admits(settled(t, env, "-w", dir), &recorded); err != nil || recorded.Config.Runtime != "" {
-		t.Errorf("the archive chose the runtime %q, %v", recorded.Config.Runtime, err)
-	}
-}
-
-// Names that are no files keep nobody waiting, and are not replaced.
+// A name that is no file keeps nobody waiting.
 func TestAnArchiveIsAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	fifo, link, file := filepath.Join(dir, "fifo.tar"), filepath.Join(dir, "link.tar"), write(t, filepath.Join(dir, "file.tar"), "mine")
-	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)); err != nil {
+	fifo := filepath.Join(dir, "fifo.tar")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e := exported{env: map[string]string{"XDG_CONFIG_HOME": dir}}
 	if got := e.command(t, run.ExitUsage, "runs", "verify", fifo); !strings.Contains(got.stderr, "is no regular file") {
 		t.Errorf("a FIFO: %+v", got)
-	}
-	for _, name := range []string{fifo, link, os.DevNull} {
-		err := writeWhole(name, func(io.Writer) error { return errors.New("written") })
-		if err == nil || !strings.Contains(err.Error(), name+" is no regular file") {
-			t.Errorf("%s would be replaced: %v", name, err)
-		}
-	}
-	if err := writeWhole(file, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
-		t.Error(err)
-	}
-	// A replay that came to nothing leaves no directory, but for what is in it.
-	for name, stays := range map[string]bool{"empty": false, "full": true, "told": true} {
-		kept, gone, err := replayDir(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "full" {
-			write(t, filepath.Join(kept, "a"), "")
-		}
-		gone(map[bool]error{true: fault.Reported{Exit: 1}, false: errors.New("no engine")}[name == "told"])
-		if _, err := os.Stat(kept); (err == nil) != stays {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -281,7 +239,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 		files: map[string]string{"a.json": "{}\n", "agent.toml": "[[gate]]\nname = \"even\"\ncommand = [\"/usr/bin/true\"]\nwhen = \"always\"\n"},
 		patch: replacing("a.json", "{}", "[]"),
 	}
-	e := x.take(t, t.TempDir(), url, &memory{rows: map[string][]byte{}})
+	e := x.take(t, t.TempDir(), url, replay.NewMemory())
 	key, _, _ := strings.Cut(e.command(t, run.ExitDone, "runs", "key").stdout, "\n")
 	pub := write(t, filepath.Join(t.TempDir(), "pub"), strings.TrimPrefix(e.command(t, run.ExitDone, "runs", "key").stdout, key+"\n"))
 	for _, args := range [][]string{{"--key", key}, {"--key", pub}, {}} {

@@ -3,25 +3,37 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/command/review"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 )
 
+// me is the name of the user who runs the tests.
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
 // said is what the record has of reviews, a line each.
 func (h pastRuns) said(t *testing.T) string {
 	t.Helper()
-	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+reviewer()+"' as mine from v_reviews where review is not null order by review").stdout
+	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+me(t)+"' as mine from v_reviews where review is not null order by review").stdout
 }
 
 func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
 	h.promote(t, firstRun, "price = 3\n")
-	var list []reviewed
+	var list []review.Reviewed
 	read := func(args ...string) {
 		t.Helper()
 		list = nil
@@ -50,7 +62,7 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 		}
 	}
 	read(firstRun, "--accept", "--comment", "it was \x1b[31mtime")
-	if len(list) != 1 || list[0].Verdict != "accepted" || list[0].Reviewer != reviewer() {
+	if len(list) != 1 || list[0].Verdict != "accepted" || list[0].Reviewer != me(t) {
 		t.Errorf("the answer is %+v", list)
 	}
 	read("-w", h.dir)
@@ -89,32 +101,32 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	go func() {
 		ended <- execute(t.Context(), []string{"review"}, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr)
 	}()
-	const question = "What do you say?"
+	const question = "Your review?"
 	asked := 0
 	says := func(text string) {
 		t.Helper()
 		asked++
-		p.sees(t, question, asked)
-		p.types(t, text)
+		p.Sees(t, question, asked)
+		p.Types(t, text)
 	}
 	says("e\n")
 	says("hm\n")
 	says("c\nlook again\n")
 	says("n\n")
 	says("f\n")
-	p.sees(t, "the very last line", 1)
+	p.Sees(t, "the very last line", 1)
 	says("a\n")
 	says("u\n")
-	p.sees(t, "Write this to the workspace?", 1)
-	p.types(t, "n\n")
+	p.Sees(t, "Write this to the workspace?", 1)
+	p.Types(t, "n\n")
 	says("u\n")
-	p.sees(t, "Write this to the workspace?", 2)
-	p.types(t, "y\n")
+	p.Sees(t, "Write this to the workspace?", 2)
+	p.Types(t, "y\n")
 	if exit := <-ended; exit != run.ExitDone {
-		t.Errorf("exit code %d\n%s", exit, p.screen())
+		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "answer with one of the letters", "nothing else waits"} {
-		p.sees(t, text, 1)
+	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "one of the letters in brackets", "nothing else waits"} {
+		p.Sees(t, text, 1)
 	}
 	h.holds(t, "shop.py", strings.Repeat("price = 3\n", 200)+"the very last line\n")
 	if got, err := os.ReadFile(opened); string(got) != "--wait\n"+filepath.Join(h.dir, "shop.py")+"\n" || err != nil {
@@ -140,11 +152,11 @@ func TestATextIsPagedOnATerminal(t *testing.T) {
 	for i, args := range [][]string{{"runs", "diff", promotedRun}, {"runs", "show", promotedRun}, {"blame", "shop.py", "-w", h.dir}} {
 		p := aPerson(t, env)
 		if exit := execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr); exit != run.ExitDone {
-			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.screen())
+			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.Screen())
 		}
-		p.sees(t, "paged -X", 1)
-		p.sees(t, "price = 2", 1)
-		p.sees(t, "\x1b[", 2)
+		p.Sees(t, "paged -X", 1)
+		p.Sees(t, "price = 2", 1)
+		p.Sees(t, "\x1b[", 2)
 		p = aPerson(t, env)
 		args = append(args, "--no-pager", "--color", "never")
 		if i == 0 {
@@ -152,11 +164,11 @@ func TestATextIsPagedOnATerminal(t *testing.T) {
 			args = args[:len(args)-3]
 		}
 		if exit := execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr); exit != run.ExitDone {
-			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.screen())
+			t.Fatalf("agent %v: exit code %d\n%s", args, exit, p.Screen())
 		}
 		env["TERM"] = "xterm"
-		p.sees(t, "price = 2", 1)
-		if got := p.screen(); strings.Contains(got, "paged") || strings.Contains(got, "\x1b[") {
+		p.Sees(t, "price = 2", 1)
+		if got := p.Screen(); strings.Contains(got, "paged") || strings.Contains(got, "\x1b[") {
 			t.Errorf("agent %v shows %q", args, got)
 		}
 	}

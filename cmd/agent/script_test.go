@@ -267,16 +267,16 @@ func TestASignalEndsTheQuestion(t *testing.T) {
 	}
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--patch", "testdata/patches/good.xml")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm")
-	tty := p.cmd.Stdin.(*os.File)
+	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.sees(t, question, 1)
-	p.types(t, "\x03") // the terminal makes SIGINT of it
+	p.Sees(t, question, 1)
+	p.Types(t, "\x03") // the terminal makes SIGINT of it
 	err := cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != run.ExitCancelled {
-		t.Errorf("exit code %d (%v), want 130\n%s", code, err, p.screen())
+		t.Errorf("exit code %d (%v), want 130\n%s", code, err, p.Screen())
 	}
 }

@@ -17,8 +17,11 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/doctor"
+	imagescmd "agent/cmd/agent/internal/command/images"
+	sandboxcmd "agent/cmd/agent/internal/command/sandbox"
 	"agent/cmd/agent/internal/config"
-	"agent/cmd/agent/internal/term/termtest"
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
@@ -29,11 +32,11 @@ import (
 // requested returns the request that flags and files make.
 func requested(t *testing.T, env map[string]string, args ...string) (req run.Request, set config.Settings, err error) {
 	t.Helper()
-	c := newCmdline(func(k string) string { return env[k] }, strings.NewReader("<EDIT>"), io.Discard, io.Discard)
-	app := c.app()
+	c := cmdline.New(func(k string) string { return env[k] }, strings.NewReader("<EDIT>"), io.Discard, io.Discard)
+	app := newApp(c)
 	find(find(app.Commands, "sandbox").Subcommands, "run").Action = func(ctx *cli.Context) error {
 		if set, err = config.Load(ctx, c.Getenv); err == nil {
-			req, err = c.request(ctx, set)
+			req, err = sandboxcmd.Request(ctx, c, set)
 		}
 		return nil
 	}
@@ -130,7 +133,7 @@ func TestImagesAreListedWithTheirTools(t *testing.T) {
 	if again := commandIn(t, env, "images", "build"); again.stdout != built.stdout || again.stderr != "" {
 		t.Errorf("building again prints\n%s%s\nwant\n%s", again.stdout, again.stderr, built.stdout)
 	}
-	var rows []imageRow
+	var rows []imagescmd.Row
 	if err := json.Unmarshal([]byte(commandIn(t, env, "images", "list", "--json").stdout), &rows); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +156,7 @@ func TestAnotherGuestNeedsAnotherImage(t *testing.T) {
 	if err := os.WriteFile(guest, fmt.Appendf(nil, "another guest, of %v", time.Now()), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var rows []imageRow
+	var rows []imagescmd.Row
 	got := commandIn(t, map[string]string{"AGENT_GUEST": guest}, "images", "list", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
 		t.Fatalf("%v\n%s", err, got.stderr)
@@ -161,12 +164,12 @@ func TestAnotherGuestNeedsAnotherImage(t *testing.T) {
 	if !rows[0].Absent || rows[0].ID != "" {
 		t.Errorf("the toolchain of another guest is said to be %+v", rows[0])
 	}
-	var checks []check
+	var checks []doctor.Check
 	if err := json.Unmarshal([]byte(commandIn(t, map[string]string{"AGENT_GUEST": guest}, "doctor", "--json").stdout), &checks); err != nil {
 		t.Fatal(err)
 	}
 	for _, ch := range checks {
-		if ch.Name == images.Toolchain && (ch.Status != checkWarn || !strings.Contains(ch.Cure, "agent images build")) {
+		if ch.Name == images.Toolchain && (ch.Status != doctor.Warn || !strings.Contains(ch.Cure, "agent images build")) {
 			t.Errorf("the doctor says %+v", ch)
 		}
 	}
@@ -176,7 +179,7 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
 	env := map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL": url}
-	s, err := newCmdline(func(k string) string { return env[k] }, nil, io.Discard, io.Discard).openEngine(t.Context())
+	s, err := cmdline.New(func(k string) string { return env[k] }, nil, io.Discard, io.Discard).OpenEngine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,7 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	listed := func() (rows []boxRow) {
+	listed := func() (rows []sandboxcmd.BoxRow) {
 		got := commandIn(t, env, "sandbox", "ls", "--json")
 		if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil {
 			t.Fatalf("%v\n%s", err, got.stderr)
@@ -248,21 +251,6 @@ func TestDatabaseUpTellsTheSchema(t *testing.T) {
 	}
 }
 
-func TestChecksForPeople(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	c := newCmdline(func(string) string { return "" }, nil, &out, io.Discard)
-	err := c.printChecks([]check{
-		{"engine", checkOK, "Docker 28.5.2", ""},
-		{"runc", checkWarn, "1.1.5 is old", "upgrade it"},
-		{"database", checkMiss, "no answer \x1b[2J", "start it"},
-	}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	termtest.Golden(t, "doctor.txt", out.String())
-}
-
 // A command that waits for its patch ends with the first signal.
 func TestASignalEndsTheWaitForThePatch(t *testing.T) {
 	t.Parallel()
@@ -313,26 +301,6 @@ func drained(t *testing.T, w *os.File) {
 		}
 	}
 	t.Fatal("nobody reads the pipe")
-}
-
-func TestTheBoardLeavesItsLastFrame(t *testing.T) {
-	t.Parallel()
-	p := aPerson(t, nil)
-	b := p.cmd.NewBoard(10 * time.Second)
-	for _, e := range termtest.Events() {
-		b.Event(e)
-	}
-	p.sees(t, "exit status 1", 1)
-	b.Close()
-	fmt.Fprintln(p.cmd.Stderr, "the result")
-	p.sees(t, "the result", 1)
-	lines := strings.Split(p.screen(), "\n")
-	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "the result") {
-		t.Errorf("the result does not stand below the board but in %q", last)
-	}
-	if strings.Contains(p.screen(), "\x1b[?") {
-		t.Error("the board changes a mode of the terminal, which a kill would leave changed")
-	}
 }
 
 // unreadBytes asks the kernel how much of a pipe waits to be read.

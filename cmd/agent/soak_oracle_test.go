@@ -28,6 +28,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/jackc/pgx/v5"
 
+	imagescmd "agent/cmd/agent/internal/command/images"
 	"agent/orchestrator/run"
 )
 
@@ -255,10 +256,10 @@ func (r *round) left() (list []string) {
 	}
 	// One that a box still stood on, which another process was removing, or another lane had of the same files,
 	// stays until the next time.
-	for patience := time.Now().Add(20 * time.Second); len(r.snapshots(r.t, r.work)) > keptSnapshots && time.Now().Before(patience); {
+	for patience := time.Now().Add(20 * time.Second); len(r.snapshots(r.t, r.work)) > imagescmd.KeptSnapshots && time.Now().Before(patience); {
 		r.command("sandbox", "gc")
 	}
-	if n := len(r.snapshots(r.t, r.work)); n > keptSnapshots {
+	if n := len(r.snapshots(r.t, r.work)); n > imagescmd.KeptSnapshots {
 		list = append(list, fmt.Sprintf("%d snapshots of the workspace are left", n))
 	}
 	for _, kind := range []string{"volume", "network"} {

@@ -22,6 +22,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/jackc/pgx/v5"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -133,7 +134,7 @@ func newSoak(t *testing.T) *soak {
 	if s.dir, err = os.MkdirTemp("", "agent-soak-"); err != nil {
 		t.Fatal(err)
 	}
-	s.dir = resolved(s.dir)
+	s.dir = cmdline.Resolved(s.dir)
 	if s.api, err = client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation()); err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,79 @@ const (
 // is not listed may import nothing of ours. Only cmd sees everything.
 var allowed = map[string][]string{
 	"cmd/agent": {"*"},
+	"cmd/agent/internal/checkpoint": {
+		"cmd/agent/internal/config", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/llm", "orchestrator/run",
+		"sandbox/workspace", "verify", "verify/policy",
+	},
+	"cmd/agent/internal/cmdline": {
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/run", "verify",
+		"verify/policy",
+	},
+	"cmd/agent/internal/command/analyze": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "orchestrator/run", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/blame": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/blame", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/config": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/term"},
+	"cmd/agent/internal/command/context": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/db": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images",
+		"orchestrator/store", "sandbox",
+	},
+	"cmd/agent/internal/command/doctor": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/images", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "images", "orchestrator/run", "orchestrator/store", "sandbox",
+	},
+	"cmd/agent/internal/command/edit": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"orchestrator/edit", "orchestrator/edit/batch", "orchestrator/edit/match", "orchestrator/edit/problem", "orchestrator/run", "sandbox/workspace",
+		"sandbox/workspace/promotion", "verify", "verify/policy",
+	},
+	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
+	"cmd/agent/internal/command/keys": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/llm",
+	},
+	"cmd/agent/internal/command/proposals": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
+	},
+	"cmd/agent/internal/command/replay": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/archive", "orchestrator/run", "orchestrator/store", "sandbox", "verify",
+	},
+	"cmd/agent/internal/command/review": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/undo", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "orchestrator/run", "orchestrator/store", "orchestrator/store/history", "sandbox/workspace", "verify",
+	},
+	"cmd/agent/internal/command/runs": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/replay", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/sarif",
+		"cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/llm", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
+		"orchestrator/store/history", "verify",
+	},
+	"cmd/agent/internal/command/sandbox": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/images", "cmd/agent/internal/command/proposals",
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/sarif", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "orchestrator/ledger", "orchestrator/run", "orchestrator/store", "sandbox/workspace/promotion",
+	},
+	"cmd/agent/internal/command/self": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault",
+		"cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/run", "orchestrator/selfbuild", "orchestrator/store", "sandbox",
+		"sandbox/workspace", "verify/policy",
+	},
+	"cmd/agent/internal/command/sql": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/store",
+	},
+	"cmd/agent/internal/command/undo": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/run", "orchestrator/store", "orchestrator/undo", "sandbox/workspace",
+	},
 	"cmd/agent/internal/config": {
 		"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
@@ -44,9 +117,9 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
-		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger",
-		"orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret",
-		"verify",
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/blame", "orchestrator/forge",
+		"orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace",
+		"sandbox/workspace/secret", "verify",
 	},
 	"cmd/guest":            {"sandbox/guest"},
 	"images":               {"images/dependencies", "images/registries"},
@@ -57,6 +130,7 @@ var allowed = map[string][]string{
 		"orchestrator/edit/document", "orchestrator/edit/explain", "orchestrator/edit/guard", "orchestrator/edit/lex", "orchestrator/edit/match",
 		"orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 	},
+	"orchestrator/edit/batch":    {"orchestrator/edit", "orchestrator/edit/match", "orchestrator/edit/problem", "sandbox/workspace"},
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
 	"orchestrator/edit/explain": {
 		"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/match", "orchestrator/edit/parse",
@@ -87,11 +161,33 @@ var allowed = map[string][]string{
 	"orchestrator/store/history":   {"orchestrator/llm", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database", "sandbox/workspace", "verify"},
 	"orchestrator/store/knowledge": {"orchestrator/agent", "orchestrator/run", "orchestrator/store/database"},
 	"orchestrator/store/query":     {"migrations", "orchestrator/store/database"},
+	"orchestrator/undo":            {"orchestrator/blame", "sandbox/workspace"},
 	"sandbox":                      {"sandbox/guest", "sandbox/workspace"},
 	"sandbox/workspace":            {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify":                       {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
 	"verify/policy":                {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
+}
+
+// commands is where each command has its package. A command may import everything but the
+// commands that are not listed here for it.
+const commands = "cmd/agent/internal/command/"
+
+var uses = map[string][]string{
+	"doctor":  {"images"},
+	"review":  {"undo"},
+	"runs":    {"replay"},
+	"sandbox": {"images", "proposals"},
+	"self":    {"sandbox"},
+}
+
+// mayImport reports whether the package of a folder may import another one of ours.
+func mayImport(dir, ours string) bool {
+	if name, ok := strings.CutPrefix(dir, commands); ok {
+		other, isCommand := strings.CutPrefix(ours, commands)
+		return !isCommand || slices.Contains(uses[name], other)
+	}
+	return slices.Contains(allowed[dir], ours) || slices.Contains(allowed[dir], "*")
 }
 
 // only says which single package may import a library that everything else
@@ -167,7 +263,7 @@ func TestImportsGoOneWay(t *testing.T) {
 				}
 			}
 			ours, ok := strings.CutPrefix(name, moduleName+"/")
-			if ok && !slices.Contains(allowed[s.dir], ours) && !slices.Contains(allowed[s.dir], "*") {
+			if ok && !mayImport(s.dir, ours) {
 				t.Errorf("%s: %s may not import %s: see the table in this test", s.at(spec), s.dir, ours)
 			}
 		}
@@ -306,14 +402,8 @@ const maxPackage, maxFiles = 3500, 22
 // large are the packages that are still over the budget of lines or files, with
 // what they may have. An entry only shrinks, and goes with the last line too many.
 var large = map[string]struct{ lines, files int }{
-	"cmd/agent":          {8100, 40},
-	"orchestrator/run":   {7500, 39},
-	"orchestrator/store": {3650, 26},
-	"verify":             {12650, 64},
-	"cmd/agent":          {8100, 40},
-	"images":             {3800, 22},
-	"orchestrator/run":   {7500, 39},
-	"verify":             {12650, 64},
+	"orchestrator/run": {7500, 39},
+	"verify":           {12650, 64},
 }
 
 func TestPackagesStayWithinBudget(t *testing.T) {

@@ -190,7 +190,7 @@ func (j *Journal) settle(ctx context.Context) error {
 		if to := j.state.Attempt.To; to != nil && to.Verdicts != nil {
 			cause += "; `agent undo` takes its change back where that was written"
 		}
-		if err := j.Fail(ctx, errors.New(cause)); err != nil {
+		if err := j.fail(ctx, errors.New(cause)); err != nil {
 			return err
 		}
 	} else if err := j.follow(ctx); err != nil {
@@ -241,6 +241,12 @@ func (j *Journal) lost(ctx context.Context, v *Version) (bool, error) {
 	return id == "", err
 }
 
+// Succeeded reports whether the last attempt made its image the current one.
+func (j *Journal) Succeeded() bool {
+	s := j.state
+	return s.Attempt == nil && len(s.Past) > 0 && s.Past[0].Cause == ""
+}
+
 // Lost returns the current version where its image is gone, else nil: nothing can be started from it until the next
 // rebuild.
 func (j *Journal) Lost(ctx context.Context) (*Version, error) {
@@ -250,10 +256,10 @@ func (j *Journal) Lost(ctx context.Context) (*Version, error) {
 	return j.state.Current, nil
 }
 
-// Begin records an attempt.
+// begin records an attempt.
 // Open has settled any other one, and the lock keeps the next away. What comes before Build is the gate's, and the
-// caller ends it with Fail where it does not get to Prove.
-func (j *Journal) Begin(intent string) error {
+// attempt ends with fail where it does not get to Prove.
+func (j *Journal) begin(intent string) error {
 	s := j.state
 	s.Attempt = &Attempt{Intent: intent, Phase: Gate, Begun: time.Now().UTC().Truncate(time.Second)}
 	err := j.save(s)
@@ -286,10 +292,10 @@ func (j *Journal) end(current, previous *Version, cause string) error {
 	return err
 }
 
-// Fail ends the attempt without success: the versions are those from before it, and so are the tags.
+// fail ends the attempt without success: the versions are those from before it, and so are the tags.
 // The error is that of the engine or the disk, and not cause. What was built is removed last, which a kill may prevent:
 // without its version.json, which goes before, it is found by sweep. A version of the same source that was kept stays.
-func (j *Journal) Fail(ctx context.Context, cause error) error {
+func (j *Journal) fail(ctx context.Context, cause error) error {
 	to, was := j.state.Attempt.To, j.state.Attempt.Was
 	// The tags first: an attempt that is still in the journal is settled again when this is killed.
 	if err := j.follow(ctx); err != nil {

@@ -121,11 +121,22 @@ func Versions(dir string) ([]Version, error) {
 	return list, nil
 }
 
-// Differences lists the paths in which a tree is not what the version of dir was built from.
+// Held returns the protected paths in which a tree is not what the current version was built from.
+// The first image has nothing to be compared with: whoever starts it trusts the workspace.
+func (j *Journal) Held(tree images.Tree) ([]string, error) {
+	now := j.state.Current
+	if now == nil {
+		return nil, nil
+	}
+	changed, err := differences(j.dir, *now, tree)
+	return Protected(changed...), err
+}
+
+// differences lists the paths in which a tree is not what the version of dir was built from.
 // They are compared by mode and digest, links by where they lead; directories are not, as an empty one compiles to
 // nothing. Paths of the tree come first, in its order, then those that it no longer has. The modes are octal without a
 // type: a link and a file of the same bytes differ, since a link's mode is 777.
-func Differences(dir string, v Version, tree images.Tree) ([]string, error) {
+func differences(dir string, v Version, tree images.Tree) ([]string, error) {
 	f, err := os.Open(filepath.Join(dir, "versions", v.Name(), "source.tar"))
 	if err != nil {
 		return nil, fmt.Errorf("read the source of version %s: %w", v.Name(), err)

@@ -12,7 +12,8 @@ import (
 // decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/checkpoint.go", "cmd/agent/cmdline.go", "cmd/agent/exit.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/tree_test.go",
+	"orchestrator/run/", "cmd/agent/main.go", "cmd/agent/tree_test.go",
+	"cmd/agent/internal/checkpoint/", "cmd/agent/internal/cmdline/", "cmd/agent/internal/command/sandbox/", "cmd/agent/internal/command/self/",
 	"cmd/agent/internal/config/", "cmd/agent/internal/fault/", "cmd/agent/internal/term/", "cmd/agent/internal/wire/",
 	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",
 	// In the place of every dependency, and no sum is checked of it.
@@ -29,8 +30,7 @@ func Protected(paths ...string) []string {
 		clean := strings.ToLower(path.Clean(p))
 		for _, what := range protected {
 			what = strings.ToLower(what)
-			// Settings count in any directory. The commands of the rebuild are recognized by their prefix, and so are
-			// new ones.
+			// Settings count in any directory. What stands beside the main for the rebuild is recognized by its prefix.
 			own := path.Base(clean) == "agent.toml" || strings.HasPrefix(clean, "cmd/agent/self") ||
 				// Every name that Compose looks for, and the files that it lays over them.
 				strings.HasPrefix(clean, "compose.") || strings.HasPrefix(clean, "docker-compose")

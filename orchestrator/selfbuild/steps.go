@@ -2,6 +2,7 @@ package selfbuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,12 +45,15 @@ type Work struct {
 	Tell func(Phase)
 }
 
+// quitTime bounds the end of an attempt that made no image: whoever cancels waits no longer than that.
+const quitTime = 30 * time.Second
+
 // backTime bounds the way back.
 // A container that is handed back has two minutes to end what it is at, and there may be several.
 const backTime = 10 * time.Minute
 
 // A step is one row of the table of steps.
-// act may enter its phase again to record what it found. It does not undo: Fail does, from any phase.
+// act may enter its phase again to record what it found. It does not undo: fail does, from any phase.
 type step struct {
 	phase Phase
 	act   func(ctx context.Context, j *Journal, w Work) error
@@ -61,6 +65,23 @@ var (
 	proving = []step{{Build, build}, {Canary, canary}}
 	taking  = []step{{Swap, swap}, {Trial, trial}, {Settled, settled}}
 )
+
+// Attempt begins an attempt and has act take it through its steps: the change, Prove, what writes the change, Take.
+// Where act returns before Prove or Take ended it, the attempt ends here, and cause makes of act's error what is
+// recorded; it is never nil, as an attempt without a cause reads as settled. A kill leaves the attempt in the journal,
+// and the next process ends it. The error joins act's with that of going back.
+func (j *Journal) Attempt(ctx context.Context, intent string, act func() error, cause func(error) error) error {
+	if err := j.begin(intent); err != nil {
+		return err
+	}
+	err := act()
+	if j.state.Attempt == nil {
+		return err
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitTime)
+	defer cancel()
+	return errors.Join(err, j.fail(steady, cause(err)))
+}
 
 // Prove builds the image and has it prove itself. An error is recorded as the attempt's end.
 func (j *Journal) Prove(ctx context.Context, w Work) error { return j.through(ctx, w, proving) }
@@ -99,7 +120,7 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 		// Whoever cancels wants the old image, and that takes the engine a moment.
 		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
 		defer cancel()
-		if failed := j.Fail(steady, err); failed != nil {
+		if failed := j.fail(steady, err); failed != nil {
 			err = fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
 		}
 		// Also then: the tags go back before the end is recorded.

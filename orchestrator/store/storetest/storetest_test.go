@@ -78,7 +78,7 @@ func TestWarmSchemasShareTheirCacheAlone(t *testing.T) {
 	if err := first.Create(t.Context(), run.Record{ID: "01run"}); err != nil {
 		t.Fatal(err)
 	}
-	if runs, err := second.Runs(t.Context(), store.RunFilter{}); err != nil || len(runs) != 0 {
+	if runs, err := second.Runs(t.Context(), history.RunFilter{}); err != nil || len(runs) != 0 {
 		t.Errorf("the second sees %d runs of the first, %v", len(runs), err)
 	}
 	cold, _ := storetest.New(t)

@@ -90,7 +90,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 	// The person who comes back after a crash wants to know how it
 	// ended.
 	for _, r := range settled {
-		fmt.Fprintf(h.Stderr, "agent: settled run %s, left behind by a process that died: %s\n", r.ID, r.State)
+		fmt.Fprintf(h.Stderr, "agent: cleaned up after interrupted run %s: %s\n", r.ID, r.State)
 	}
 	if err != nil {
 		s.Close()

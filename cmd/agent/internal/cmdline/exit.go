@@ -1,0 +1,76 @@
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// Exit prints err and returns the exit code of the process. A reader
+// that went away is no error: it has what it wanted.
+func (c *Line) Exit(ctx context.Context, err error, asJSON bool) int {
+	var reported fault.Reported
+	switch {
+	// As in `agent runs list | head -1`.
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return run.ExitDone
+	case errors.As(err, &reported):
+		return reported.Exit
+	}
+	// Both streams get the error: the document is for the script, the
+	// line for the person who reads its log.
+	problem, code := fault.Classify(ctx, err)
+	if asJSON {
+		c.exitJSON(problem)
+	}
+	c.PrintProblem(c.Stderr, problem)
+	return code
+}
+
+// exitJSON prints a document that holds nothing but the error.
+func (c *Line) exitJSON(p run.Problem) {
+	// The same fields as a run's document, so that a script needs one
+	// way to read both.
+	verdicts := map[run.ProblemKind]verify.Verdict{run.ProblemCancelled: verify.Cancelled, run.ProblemPolicy: verify.Policy}
+	doc := run.Document{State: run.Failed, Verdict: verify.Infra, Candidates: []run.DocumentCandidate{}, Error: &p}
+	if v, ok := verdicts[p.Kind]; ok {
+		doc.Verdict = v
+	}
+	if p.Kind == run.ProblemCancelled {
+		doc.State = run.Cancelled
+	}
+	if err := term.PrintJSON(c.Stdout, doc); err != nil {
+		fmt.Fprintln(c.Stderr, "agent: print the result:", err)
+	}
+}
+
+// PrintProblem prints an error and the next thing to do.
+func (c *Line) PrintProblem(w io.Writer, p run.Problem) {
+	fmt.Fprintf(w, "agent: %s\n", term.Clean(p.Message))
+	if p.Next != "" {
+		fmt.Fprintf(w, "  next: %s\n", term.Clean(p.Next))
+	}
+}
+
+// Report prints the result of a run and ends with its exit code. A
+// result that nobody reads any more changes nothing about the run.
+func (c *Line) Report(doc run.Document, asJSON bool) error {
+	if asJSON {
+		if err := term.PrintJSON(c.Stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return fault.Infra("see `agent runs show "+doc.Run+"`", "print the result: %w", err)
+		}
+	} else {
+		c.Summary().Document(doc)
+	}
+	if doc.Exit == run.ExitDone {
+		return nil
+	}
+	return fault.Reported{Exit: doc.Exit}
+}

@@ -1,0 +1,106 @@
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+)
+
+// maxPatch is the largest patch that is read, in bytes.
+const maxPatch = 16 << 20
+
+// CheckDirectory reports a workspace that is no directory, in a message
+// that names the flag; links are resolved later, by whoever reads it.
+func CheckDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fault.Usage("name a directory with --workspace", "workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return fault.Usage("name a directory with --workspace", "workspace %s is not a directory", dir)
+	}
+	return nil
+}
+
+// Resolved returns dir as the record names it: absolute, links
+// resolved.
+//
+// A directory that is gone has runs in the record all the same; its name is then
+// taken as it was given.
+func Resolved(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
+}
+
+// ReadPatch reads the patch: a regular file or a pipe, or the standard
+// input when name is "-". next says how to give it, for when it cannot
+// be read.
+func (c *Line) ReadPatch(ctx context.Context, name, next string) ([]byte, error) {
+	// Who reads from a terminal needs to be told that something is
+	// expected, and how it ends.
+	from := c.Stdin
+	switch {
+	case name == "":
+		return nil, fault.Usage(next, "no patch was given")
+	case name == "-":
+		if term.Terminal(c.Stdin) != nil {
+			fmt.Fprintln(c.Stderr, "paste the patch, then press Enter and Ctrl-D")
+		}
+	default:
+		f, err := openPatch(name)
+		if err != nil {
+			return nil, fault.Usage(next, "read the patch: %w", err)
+		}
+		defer f.Close() // it was only read
+		// A pipe whose writer hangs ends with the context as well.
+		defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Now()) })()
+		from = struct{ io.Reader }{f} // read as it is: a poll would wait for the first writer of a FIFO
+	}
+	// An empty patch is a mistake of whoever made the file; it would
+	// change nothing, and passing it would look like success.
+	data, err := term.Read(ctx, from, maxPatch)
+	switch {
+	case errors.Is(err, term.ErrTooLarge):
+		return nil, fault.Usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
+	case err != nil:
+		return nil, fault.Usage(next, "read the patch: %w", err)
+	case len(data) == 0:
+		return nil, fault.Usage(next, "the patch is empty")
+	}
+	return data, nil
+}
+
+// openPatch opens the file without waiting: a FIFO that nobody writes
+// to is an empty patch and not a hang.
+func openPatch(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	// The pipe of `--patch <(command)` is welcome; a device could be
+	// read for ever.
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("neither a file nor a pipe")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,91 @@
+// Package cmdline is the command line of one process, as all commands have it: its streams
+// and environment, the flags that several of them take, what they read from files and
+// standard input, the session that they stand on, and how they end. It knows no command and
+// decides nothing about a patch.
+package cmdline
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/images"
+	"agent/verify"
+)
+
+// A Line is the command line of one process: its terminal, and what its commands share.
+type Line struct {
+	term.Console
+	// Programs holds the guest that this program was built with, as guestbin/guest.
+	Programs embed.FS
+	// Judged is where replays keep what they judged unpatched. With nil each command
+	// begins with nothing.
+	Judged verify.Cache
+}
+
+// New returns the command line on these streams.
+func New(getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) *Line {
+	return &Line{Console: term.Console{Getenv: getenv, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
+}
+
+// Guest returns the program that is PID 1 of every box. AGENT_GUEST
+// names another one, for tests. A guest that does not fit the agent is
+// refused by the handshake in the box, so a stale one cannot do harm.
+func (c *Line) Guest() ([]byte, error) {
+	if path := c.Getenv("AGENT_GUEST"); path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fault.Infra("name a guest program, or unset AGENT_GUEST", "read the guest: %w", err)
+		}
+		return data, nil
+	}
+	data, err := c.Programs.ReadFile("guestbin/guest")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Infra("build with `make build`", "this agent was built without its guest")
+	}
+	return data, err
+}
+
+// With opens a session, gives it to act and closes it.
+func (c *Line) With(ctx context.Context, set config.Settings, needEngine bool, act func(*wire.Session) error) error {
+	s, err := wire.Open(ctx, c.host(), set, needEngine)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return act(s)
+}
+
+// host is what sessions take from this process.
+func (c *Line) host() wire.Host {
+	return wire.Host{Guest: c.Guest, Getenv: c.Getenv, Stderr: c.Stderr}
+}
+
+// OpenEngine opens a session that has an engine and no record.
+func (c *Line) OpenEngine(ctx context.Context) (*wire.Session, error) {
+	return wire.OpenEngine(ctx, c.host())
+}
+
+// Prepare readies an engine for what conf asks for, and returns the board on which the work is
+// shown. Building the toolchain can take minutes the first time, with BuildKit's own display;
+// from here on the terminal is the board's.
+func (c *Line) Prepare(ctx context.Context, s *wire.Session, conf *verify.Config) (*term.Board, error) {
+	if _, err := s.Builder.Ensure(ctx, images.Toolchain); err != nil {
+		return nil, fmt.Errorf("build the toolchain image: %w", err)
+	}
+	if err := s.SettleRuntime(ctx, conf, c.Stderr); err != nil {
+		return nil, err
+	}
+	s.Builder.Progress = nil
+	return c.NewBoard(time.Duration(cmp.Or(conf.Smoke.Seconds, 10)) * time.Second), nil
+}

@@ -1,0 +1,134 @@
+// Package analyze is `agent analyze`: a summary of files, with definitions, imports and purpose.
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command prints what is known of a workspace, brought up to date.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "analyze", Usage: "summarise files: definitions, imports, purpose",
+		Description: "Reads the files that changed since the last time, in a container with no network, and prints\n" +
+			"the whole: a summary, then for each file what it imports and defines. Files that use what\n" +
+			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +
+			"as it is but for --export. --describe has a model say what the project and each new or\n" +
+			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" + cmdline.Examples(
+			"agent analyze", "the analysis as Markdown",
+			"agent analyze --json > symbols.json", "every definition and reference",
+			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
+			cmdline.ModelFlag(),
+			cmdline.JSONFlag(),
+		},
+		Action: c.analyze,
+	}
+}
+
+// analyze studies the workspace and prints the result.
+func (c command) analyze(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	dir := set["workspace"].Text
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return err
+	}
+	// A model that nobody asks would be believed to be asked.
+	if ctx.IsSet("model") && !ctx.Bool("describe") {
+		return fault.Usage("add --describe, or leave --model out", "--model needs --describe")
+	}
+	if ctx.Bool("describe") {
+		if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
+			return err
+		}
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		// The seconds are those of the whole: the scan of the workspace, what
+		// changed, and the record.
+		started := time.Now()
+		base, err := workspace.Rescan(ctx.Context, cmdline.Resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
+		if err != nil {
+			return fmt.Errorf("scan the workspace: %w", err)
+		}
+		board := c.NewBoard(0)
+		survey, err := analysis(ctx.Context, s, set, base, ctx.Bool("describe"), board)
+		board.Close()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
+		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.On("json"))
+	})
+}
+
+// analysis brings the ledger up to date, and the descriptions when describe
+// says so.
+func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *workspace.Manifest, describe bool, board *term.Board) (run.Survey, error) {
+	// A first scan of a large workspace takes a while and says how far it
+	// is.
+	s.Notify = board.Event
+	survey, err := s.Survey(ctx, base)
+	if err != nil || !describe {
+		return survey, err
+	}
+	crews, err := s.Crews(set, "run", nil, nil)
+	if err != nil {
+		return survey, err
+	}
+	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.Event(run.Event{Model: &p}) })
+	// What was said before the model gave up is recorded, and asked for no
+	// more the next time.
+	d := run.Describer{Store: s.DB, Engineer: crew.Engineer, Fence: run.NewFenceWord()}
+	survey.Summaries, err = d.Describe(ctx, base.Root, survey.Ledger)
+	return survey, err
+}
+
+// printAnalysis prints a survey, and writes it to the workspace too when
+// export says so.
+func (c command) printAnalysis(root string, survey run.Survey, export, asJSON bool) error {
+	// Writing into the workspace is asked for and never done by the way:
+	// people keep it under version control.
+	if export {
+		if err := run.ExportLedger(root, survey); err != nil {
+			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
+		}
+		fmt.Fprintln(c.Stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		// The same bytes as SYMBOLS.json, so that one reader serves both.
+		if asJSON {
+			return survey.Ledger.Symbols(w, survey.Summaries)
+		}
+		// Nothing that a terminal would obey comes out of a scan; a path
+		// may hold it.
+		var text strings.Builder
+		if err := survey.Ledger.Analysis(&text, survey.Summaries); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, term.Clean(text.String()))
+		return err
+	})
+}

@@ -1,0 +1,133 @@
+// Package context is `agent context`: what a model would be asked about a file, asked of none.
+package context
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+type command struct{ *cmdline.Line }
+
+// A Document is a question as `agent context --json` prints it.
+type Document struct {
+	Purpose  agent.Purpose `json:"purpose"`
+	Template string        `json:"template"` // digest of the templates
+	Target   string        `json:"target"`
+	Tokens   int           `json:"tokens"` // estimated
+	System   string        `json:"system"`
+	Text     string        `json:"text"`
+	Cuts     []agent.Cut   `json:"cuts"` // what was shortened to fit
+}
+
+// Command shows what a model would be sent, and sends nothing.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
+		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
+			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n" +
+			"A file that is too long for the model's context is shown in parts, as it would be sent.\n" +
+			"What the file uses, who uses it, and what lint and types say of it are shown as they are\n" +
+			"recorded: `agent analyze` and each run bring that up to date.\n\n" + cmdline.Examples(
+			"agent context shop/stock.py", "a review of that file",
+			"agent context shop/stock.py --goal 'refuse negative counts'", "with a goal"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.StringFlag{Name: "goal", Usage: "what the change is for, as `TEXT`"},
+			cmdline.JSONFlag(),
+		},
+		Action: c.showContext,
+	}
+}
+
+// showContext plans as a run would, and stops before anybody is asked.
+func (c command) showContext(ctx *cli.Context) error {
+	// What can be wrong on the command line is found first.
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	dir := set["workspace"].Text
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return err
+	}
+	// Without a file a model would have to choose, and none is asked here.
+	if ctx.NArg() == 0 {
+		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
+	}
+	// The workspace's own prompts count here as in a run.
+	prompts, err := wire.LoadPrompts(dir)
+	if err != nil {
+		return err
+	}
+	// The request that `sandbox run` would make of the same flags.
+	conf, err := set.VerifyConfig()
+	if err != nil {
+		return err
+	}
+	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: conf}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		// A scan alone: no snapshot is made, and no engine is needed.
+		base, err := workspace.Rescan(ctx.Context, cmdline.Resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
+		if err != nil {
+			return fmt.Errorf("scan the workspace: %w", err)
+		}
+		// Its engineer has no model: with a file named there is nothing to
+		// choose.
+		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set)}
+		scout := s.Scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
+		// What a run would find out first is not: only what is known is shown.
+		scout.Survey, scout.Findings = s.Recorded, s.Glance().Findings
+		plan, err := scout.Plan(ctx.Context, base, req)
+		if err != nil {
+			return err
+		}
+		// The fence differs from run to run; everything else is as it would be
+		// sent.
+		q, cuts, err := engineer.Question(plan.Task.Kind, "propose/1", plan.Task.Brief, plan.Task.Fence)
+		if err != nil {
+			return err
+		}
+		hidden, _ := wire.HideSecrets(q)
+		if hidden.System != q.System || hidden.Text != q.Text {
+			fmt.Fprintln(c.Stderr, "what looks like a secret is sent as [secret 1] and so on")
+		}
+		return c.printContext(plan, hidden, cuts, set.On("json"))
+	})
+}
+
+// printContext prints a question: the text on stdout, what is to be known
+// of it on stderr.
+func (c command) printContext(plan run.Plan, q agent.Question, cuts []agent.Cut, asJSON bool) error {
+	// Lists are never null, as in every document.
+	doc := Document{
+		Purpose: q.Purpose, Template: q.Digest, Target: plan.Task.Brief.Target, Tokens: llm.Estimate(q.System, q.Text).N,
+		System: q.System, Text: q.Text, Cuts: append([]agent.Cut{}, cuts...),
+	}
+	if asJSON {
+		return term.PrintJSON(c.Stdout, doc)
+	}
+	// Cleaned for a terminal; --json has every byte.
+	err := term.Print(c.Stdout, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s\n---\n\n%s", term.Clean(q.System), term.Clean(q.Text))
+		return nil
+	})
+	fmt.Fprintf(c.Stderr, "%s, template %.12s, about %d tokens\n", q.Purpose, q.Digest, doc.Tokens)
+	// What a model does not see explains many of its answers.
+	for _, cut := range cuts {
+		fmt.Fprintf(c.Stderr, "cut: %s from %d to %d bytes\n", cut.Section, cut.From, cut.To)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/store"
+)
+
+// leastAge is the shortest age of what `db prune` removes. What was spent
+// since midnight is counted from the record: to forget it would be a way
+// round the cap of a day.
+const leastAge = 24 * time.Hour
+
+// A prunedRow is what `db prune --json` prints.
+// Before is the instant that the age came to, in UTC. The counts are of rows that are
+// gone, or would be.
+type prunedRow struct {
+	Before time.Time `json:"before"`
+	DryRun bool      `json:"dry_run"`
+	store.Pruned
+}
+
+// pruneCommand removes old history.
+// The age has no default: nothing is forgotten because somebody typed too little.
+func (c command) pruneCommand() *cli.Command {
+	return &cli.Command{
+		Name: "prune", Usage: "remove runs that ended long ago and came to nothing",
+		Description: "Removes runs that ended before that age, with their candidates, gates, findings and requests\n" +
+			"to models; then contents that nothing refers to any more, and cached results that nobody asked\n" +
+			"for since. What was promoted stays, and so does what an undo, an iteration, a proposal or an\n" +
+			"order of DIRECTIVES.md names. A prune that was stopped goes on with the next one.\n\n" + cmdline.Examples(
+			"agent db prune --older-than 90d --dry-run", "count, remove nothing",
+			"agent db prune --older-than 90d --yes", "for scripts: never asks"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "older-than", Usage: "age of what is removed, as `90d` or 720h; a day at least"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "count what would be removed", DisableDefaultText: true},
+			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(),
+		},
+		Action: c.dbPrune,
+	}
+}
+
+// dbPrune counts, asks, removes, and tells what is gone.
+//
+// --dry-run wins over --yes: whoever gives both gets the harmless one. Exit code 4 says
+// that the approval is missing, 2 that the age is none.
+func (c command) dbPrune(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	age, err := parseAge(ctx.String("older-than"))
+	if err != nil {
+		return fault.Usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
+	}
+	dry, yes := ctx.Bool("dry-run"), set.On("yes")
+	// Known without a database, so told before one is started.
+	if !dry && !yes && !c.Attended() {
+		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		// Fixed before the question: what was counted and what is removed are of the same
+		// age, however long the answer takes.
+		result := prunedRow{Before: time.Now().Add(-age).UTC(), DryRun: dry}
+		act := s.DB.Prune
+		if dry {
+			act = s.DB.Prunable
+		} else if !yes {
+			if err := c.confirmPrune(ctx.Context, s.DB, result.Before); err != nil {
+				return err
+			}
+		}
+		result.Pruned, err = act(ctx.Context, result.Before)
+		// What is gone is told even when something went wrong then.
+		if result.Pruned != (store.Pruned{}) || err == nil {
+			if told := c.printPruned(set.On("json"), result); err == nil {
+				err = told
+			}
+		}
+		return err
+	})
+}
+
+// confirmPrune shows what would go and asks once. Nothing is the default.
+// A prune cannot be taken back, so everything but a yes, the end of input too, is a no.
+func (c command) confirmPrune(ctx context.Context, db *store.DB, before time.Time) error {
+	p, err := db.Prunable(ctx, before)
+	if err != nil {
+		return err
+	}
+	c.DiscardInput() // typed before it was known what goes
+	answer, err := c.Question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil || !term.OneOf(term.Normalize(answer), "y", "yes"):
+		return fault.Policy("nothing was removed", "the prune was not approved")
+	}
+	return nil
+}
+
+// printPruned tells what was removed, or would be.
+// The instant is given with its zone: an age of days is 24 hours each and not a
+// calendar's.
+func (c command) printPruned(asJSON bool, p prunedRow) error {
+	if asJSON {
+		return term.PrintJSON(c.Stdout, p)
+	}
+	what := "removed"
+	if p.DryRun {
+		what = "would remove"
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s, of before %s: %s\n", what, p.Before.Format("2006-01-02 15:04 MST"), tellPruned(p.Pruned))
+		return err
+	})
+}
+
+// tellPruned counts in words.
+// The size is that of the texts and contents. The database gives it back to the file
+// system, if at all, after its own cleaning.
+func tellPruned(p store.Pruned) string {
+	return fmt.Sprintf("%d runs, %d requests to models, %d contents of files, %d cached results, %.1f MiB",
+		p.Runs, p.Requests, p.Contents, p.Cached, float64(p.Bytes)/(1<<20))
+}
+
+// parseAge reads an age: days, which are 24 hours, or a duration of Go.
+// The error quotes the text. Less than a day is refused, and so is what is negative,
+// which would reach into the future and take the runs of this minute.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		age = time.Duration(min(n, 100_000)) * leastAge // 292 years is all that a duration holds
+	}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no age", text)
+	case age < leastAge:
+		return 0, fmt.Errorf("%q is less than a day", text)
+	}
+	return age, nil
+}

@@ -1,0 +1,405 @@
+// Package doctor is `agent doctor`: whether everything a run needs is available, with a
+// remedy for what is not.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	imagescmd "agent/cmd/agent/internal/command/images"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox"
+)
+
+type command struct{ *cmdline.Line }
+
+// The results of a check. What is missing keeps the main job from
+// working.
+const (
+	OK   = "ok"
+	Warn = "warn"
+	Miss = "miss"
+)
+
+// A Check is one line of the doctor.
+//
+//	ok   engine     Docker 28.5.2, API 1.51, 8 CPUs, 31.0 GiB memory
+//	warn runc       1.1.5 is older than the fixes of CVE-2024-21626
+//	                → upgrade runc to 1.2.8, 1.3.3 or later
+type Check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // ok, warn or miss
+	Detail string `json:"detail"`
+	Cure   string `json:"cure,omitempty"`
+}
+
+// Command looks whether everything is there.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "doctor", Usage: "check that everything a run needs is available",
+		Description: "Each line is ok, warn (it works, but know this) or miss (it does not work), with the cure.\n" +
+			"Ends with exit code 3 when something is missing.\n\n" +
+			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3"),
+		Flags: []cli.Flag{cmdline.JSONFlag()},
+		Action: func(ctx *cli.Context) error {
+			set, err := config.Load(ctx, c.Getenv)
+			if err != nil {
+				return err
+			}
+			checks := c.examine(ctx.Context, set)
+			if err := c.printChecks(checks, set.On("json")); err != nil {
+				return err
+			}
+			// A warning does not fail a script: the main job works.
+			for _, ch := range checks {
+				if ch.Status == Miss {
+					return fault.Reported{Exit: run.ExitInfra}
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// examine makes every check. One that depends on another which is
+// missing is left out: its cure would not help.
+func (c command) examine(ctx context.Context, set config.Settings) []Check {
+	// What the agent brings itself comes first, then the engine, then
+	// what lives on the engine.
+	checks := []Check{checkGuest(c.Guest()), checkGit(ctx)}
+	engine, err := sandbox.Connect(ctx)
+	if err != nil {
+		checks = append(checks, missing(ctx, "engine", err))
+	} else {
+		defer engine.Close() // idle connections: nothing to lose
+		checks = append(checks, checkEngine(ctx, engine)...)
+	}
+	// The toolchain's specification covers the guest, so without one no
+	// image can be told to be the right one.
+	var builder *images.Builder
+	if guest, err := c.Guest(); err == nil && engine != nil {
+		builder = images.New(engine, guest, nil)
+		checks = append(checks, checkImages(ctx, builder)...)
+	}
+	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
+	return append(checks, CheckModels(set), checkEgress(set))
+}
+
+// checkEgress tells what the programs in boxes may reach.
+func checkEgress(set config.Settings) Check {
+	if allowed := config.ParseList(set["egress.allow"].Text); len(allowed) > 0 {
+		return Check{"egress", OK, "boxes reach " + strings.Join(allowed, ", ") + ": " + set["egress.allow"].Origin, ""}
+	}
+	return Check{"egress", OK, "none: boxes have no network", ""}
+}
+
+// missing is the check of something that does not work, with the cure
+// that the error knows.
+func missing(ctx context.Context, name string, err error) Check {
+	p, _ := fault.Classify(ctx, err)
+	return Check{name, Miss, p.Message, p.Next}
+}
+
+// checkGuest tells whether the program that is PID 1 of every box is
+// there.
+func checkGuest(guest []byte, err error) Check {
+	if err != nil {
+		return Check{"guest", Miss, err.Error(), "build with `make build`"}
+	}
+	return Check{"guest", OK, fmt.Sprintf("%d KiB", len(guest)>>10), ""}
+}
+
+// checkGit looks for the git program, with which ignored files are
+// told.
+func checkGit(ctx context.Context) Check {
+	// A git that hangs, on a home directory that went away, must not
+	// hang the doctor.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	// Only asked for its version: no repository's configuration is read
+	// for that.
+	out, err := exec.CommandContext(ctx, "git", "version").Output()
+	if err != nil {
+		return Check{
+			"git", Warn, "the git program does not run: " + err.Error(),
+			"install git, so that the files it ignores are left out of snapshots as it does",
+		}
+	}
+	return Check{"git", OK, strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")), ""}
+}
+
+// checkEngine looks at the engine and what it stands on.
+func checkEngine(ctx context.Context, engine *sandbox.Engine) []Check {
+	// It answered a moment ago, so this is an engine that goes away.
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return []Check{missing(ctx, "engine", err)}
+	}
+	return []Check{
+		{"engine", OK, fmt.Sprintf("Docker %s, API %s, %d CPUs, %s memory", info.Version, info.APIVersion, info.NCPU, gib(info.Memory)), ""},
+		checkRunc(info.RuncVersion),
+		checkStorage(info),
+		checkQuotas(info),
+		checkCgroups(info.CgroupVersion),
+		checkRuntimes(info.Runtimes),
+	}
+}
+
+// A hole is a known hole of runc that lets a container out.
+type hole struct {
+	name  string
+	fixed []string // the first release of each line that has the fix
+}
+
+// holes lists the holes that matter to a box, the newest first.
+// Versions are those of runc's own release notes.
+func holes() []hole {
+	return []hole{
+		{"CVE-2025-31133, CVE-2025-52565, CVE-2025-52881", []string{"1.2.8", "1.3.3"}},
+		{"CVE-2024-21626", []string{"1.1.12"}},
+	}
+}
+
+// checkRunc compares the version of runc with the fixes. A distribution
+// may have carried a fix back to an older version: the number alone
+// cannot tell. So it is a warning and not a miss.
+func checkRunc(version string) Check {
+	have := parseVersion(version)
+	if have == nil {
+		return Check{"runc", Warn, "its version is not known: " + version, "see that it is 1.2.8, 1.3.3 or later"}
+	}
+	// Named by their numbers, which is what people search for.
+	var open []string
+	for _, h := range holes() {
+		if !h.fixedIn(have) {
+			open = append(open, h.name)
+		}
+	}
+	if len(open) == 0 {
+		return Check{"runc", OK, version, ""}
+	}
+	return Check{
+		"runc", Warn, version + " is older than the fixes of " + strings.Join(open, "; "),
+		"upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution carried the fixes back",
+	}
+}
+
+// fixedIn reports whether version have has the fix: it is at least the
+// fixed release of its own line, or of a later line than all of them.
+func (h hole) fixedIn(have []int) bool {
+	// A line of releases that had the fix carried into it counts from
+	// that release on.
+	for _, text := range h.fixed {
+		first := parseVersion(text)
+		if have[0] == first[0] && have[1] == first[1] {
+			return have[2] >= first[2]
+		}
+	}
+	// Lines after the last one named were begun with the fix in them.
+	last := parseVersion(h.fixed[len(h.fixed)-1])
+	return have[0] > last[0] || have[0] == last[0] && have[1] > last[1]
+}
+
+// versionNumber finds the three numbers of a version such as
+// "1.1.5+ds1".
+var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
+
+// parseVersion returns the three numbers of a version, nil when there
+// are none. What follows them, such as a distribution's mark, says
+// nothing about upstream's fixes.
+func parseVersion(text string) []int {
+	m := versionNumber.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	numbers := make([]int, 3)
+	for i := range numbers {
+		n, err := strconv.Atoi(m[i+1])
+		if err != nil {
+			return nil
+		}
+		numbers[i] = n
+	}
+	return numbers
+}
+
+// The free space of the engine below which it warns, and below which a
+// build of the images would fill the disk.
+const (
+	littleSpace = 5 << 30
+	noSpace     = 512 << 20
+)
+
+// checkStorage looks at the space that images and boxes take. A
+// toolchain image is about half a GiB; snapshots share it.
+func checkStorage(info sandbox.Info) Check {
+	// A remote engine's disk cannot be looked at from here.
+	ch := Check{Name: "storage", Status: OK, Detail: info.StorageDriver}
+	if info.FreeBytes < 0 {
+		ch.Detail += ", free space not known: the engine is remote"
+	} else {
+		ch.Detail += fmt.Sprintf(", %s free in %s", gib(info.FreeBytes), info.Root)
+	}
+	switch {
+	case info.FreeBytes >= 0 && info.FreeBytes < noSpace:
+		ch.Status, ch.Cure = Miss, "free space there: `agent sandbox gc`, `agent images prune`"
+	case info.FreeBytes >= 0 && info.FreeBytes < littleSpace:
+		ch.Status, ch.Cure = Warn, "free space there: `agent sandbox gc`, `agent images prune`"
+	case info.StorageDriver == "vfs":
+		ch.Status, ch.Cure = Warn, "use overlay2: vfs copies every image for every box"
+	}
+	return ch
+}
+
+// checkQuotas says whether the engine could bound what a container writes to its
+// own layer, which Docker does on few file systems only. A box needs none of it.
+func checkQuotas(info sandbox.Info) Check {
+	has := "none for the layers of containers on " + strings.TrimSpace(info.StorageDriver+" "+info.BackingFilesystem)
+	switch {
+	case info.StorageDriver == "btrfs", info.StorageDriver == "zfs":
+		has = "for the layers of containers"
+	case info.StorageDriver == "overlay2" && info.BackingFilesystem == "xfs":
+		has = "for the layers of containers, where xfs is mounted with pquota"
+	}
+	return Check{"quotas", OK, has + "; not needed: a box writes to tmpfs alone, which keeps its limits", ""}
+}
+
+// checkCgroups looks for the kernel's means to limit a box; without
+// them the engine ignores limits, and a box is refused.
+func checkCgroups(version string) Check {
+	switch version {
+	case "1", "2":
+		return Check{"cgroups", OK, "version " + version, ""}
+	}
+	return Check{"cgroups", Warn, "version not known: " + version, "see that the engine can limit memory and processes"}
+}
+
+// checkRuntimes says whether boxes could have a kernel of their own.
+// That they share the host's is the ordinary case and no fault.
+func checkRuntimes(runtimes []string) Check {
+	for _, r := range runtimes {
+		if strings.Contains(r, "runsc") {
+			return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; AGENT_RUNTIME=" + r + " gives boxes a kernel of their own, " +
+				"which does not limit the number of files in /work, and ends with a program that reaches another limit", ""}
+		}
+	}
+	return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; boxes share the host's kernel: for one of their own install gVisor's runsc, " +
+		"name it under runtimes in the engine's daemon.json with runtimeArgs [\"--oci-seccomp\"], and set AGENT_RUNTIME=runsc", ""}
+}
+
+// checkImages looks for the images. One that is absent is built on
+// demand.
+func checkImages(ctx context.Context, builder *images.Builder) []Check {
+	var checks []Check
+	for _, name := range imagescmd.Names() {
+		img, err := builder.Find(ctx, name)
+		// Absent is no miss: the next run builds it, it only takes
+		// longer.
+		switch {
+		case errors.Is(err, images.ErrAbsent):
+			checks = append(checks, Check{name, Warn, "not built yet", "`agent images build`, or the next run builds it"})
+		case err != nil:
+			checks = append(checks, missing(ctx, name, err))
+		default:
+			checks = append(checks, Check{name, OK, img.Ref + ": " + imagescmd.Versions(img.Versions), ""})
+		}
+	}
+	return checks
+}
+
+// checkDatabase opens the record. The agent's own Postgres is started
+// for it, when its image is there.
+func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
+	const name = "database"
+	url, own := set["database_url"].Text, false
+	// Looking at the agent's own Postgres means starting it, which is
+	// what every other command does as well.
+	if url == "" {
+		if engine == nil || builder == nil {
+			return nil // said already
+		}
+		image, err := builder.Find(ctx, images.Postgres)
+		if errors.Is(err, images.ErrAbsent) {
+			return []Check{{name, Warn, "the agent's own Postgres waits for its image", "`agent db up`, or the next run starts it"}}
+		}
+		if err == nil {
+			url, err = engine.Postgres(ctx, image.ID)
+		}
+		if err != nil {
+			return []Check{missing(ctx, name, err)}
+		}
+		own = true
+	}
+	// The same opening as every command's, so what the doctor finds is
+	// what they will find.
+	db, err := store.Open(ctx, url)
+	if err != nil {
+		return []Check{missing(ctx, name, err)}
+	}
+	defer db.Close()
+	version, err := db.Version(ctx)
+	if err != nil {
+		return []Check{missing(ctx, name, err)}
+	}
+	detail := fmt.Sprintf("%s, schema version %d", db.Address(), version)
+	if own {
+		detail += ", the agent's own"
+	}
+	return []Check{{name, OK, detail, ""}}
+}
+
+// printChecks prints one line a check, and below it the cure.
+func (c command) printChecks(checks []Check, asJSON bool) error {
+	if asJSON {
+		return term.PrintJSON(c.Stdout, checks)
+	}
+	pal := c.Palette(c.Stdout)
+	paint := map[string]func(string) string{OK: pal.Good, Warn: pal.Warn, Miss: pal.Bad}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		for _, ch := range checks {
+			fmt.Fprintf(w, "%s %-10s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), ch.Name, term.CleanLine(ch.Detail))
+			if ch.Cure != "" {
+				fmt.Fprintf(w, "     %-10s → %s\n", "", term.Clean(ch.Cure))
+			}
+		}
+		return nil
+	})
+}
+
+// gib prints bytes in GiB.
+func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+
+// CheckModels is the doctor's line about models. Nothing is missing
+// for the main job without one: a patch needs none.
+func CheckModels(set config.Settings) Check {
+	const name = "models"
+	text, err := wire.DescribeModels(set)
+	// A warning at most: the main job with a patch works without.
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return Check{name, Warn, f.Error(), f.Next}
+	case err != nil:
+		return Check{name, Warn, err.Error(), "fix that value"}
+	case !wire.AnyModelConfigured(set):
+		return Check{name, Warn, "no model configured; default: " + text, wire.ModelSetup() + "; runs with --patch need neither"}
+	}
+	return Check{name, OK, text, ""}
+}

@@ -1,0 +1,180 @@
+package edit
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
+	"agent/verify/policy"
+)
+
+// editJournal begins the name of every journal that `agent edit` writes.
+// A run's name has no dash, so one never passes for the other.
+const editJournal = "edit-"
+
+// hold takes the workspace's lock and settles what a dead process left in
+// it; release gives the lock back. Without --write a workspace that is
+// locked can still be read: a file that changes under the reader is found
+// out by its digest.
+func (e *editing) hold(ctx context.Context) (release func(), err error) {
+	lock, err := promotion.Acquire(e.dir)
+	switch {
+	// A run holds its workspace for minutes; who only looks need not wait.
+	case errors.Is(err, promotion.ErrLocked) && !e.write:
+		return func() {}, nil
+	case errors.Is(err, promotion.ErrLocked):
+		return nil, &fault.Error{
+			Exit: run.ExitConflict, Kind: "conflict", Err: err,
+			Next: "wait for it to end, or stop that process, then run the same command again",
+		}
+	case err != nil:
+		return nil, e.unread(err)
+	}
+	e.lock = lock
+	release = func() { lock.Release() } // a descriptor that was only read: nothing to lose
+	if err := e.settle(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// settle brings writes that a dead process left half-done to their end. A
+// run's journal is evidence that the record still needs: its files are put
+// right here, and the journal stays for a command that has the record.
+func (e *editing) settle(ctx context.Context) error {
+	found, err := e.lock.Recover(ctx)
+	if err != nil {
+		return fault.Infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
+	}
+	if old := e.lock.OldJournals(); len(old) > 0 {
+		fmt.Fprintln(e.Stderr, "note: "+term.Clean(run.OldJournalNote(old)))
+	}
+	// Recovering is repeatable until a journal is discarded, so leaving one
+	// in place loses nothing.
+	for _, r := range found {
+		if !strings.HasPrefix(r.ID, editJournal) {
+			if !e.write {
+				continue
+			}
+			return fault.Infra("run `agent runs list`, which records how it ended, then this command again",
+				"run %s was interrupted while it wrote; its files are settled, its record is not", r.ID)
+		}
+		fmt.Fprintf(e.Stderr, "agent: cleaned up after an interrupted edit: %s\n", r.Outcome)
+		if err := e.note(r.Discard()); err != nil {
+			return fault.Infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
+		}
+	}
+	return nil
+}
+
+// note tells of bytes that somebody wrote at the last moment and that were
+// saved beside their file: worth a line, and no trouble. Any other error
+// comes back.
+func (e *editing) note(err error) error {
+	var kept *promotion.KeptError
+	if errors.As(err, &kept) {
+		fmt.Fprintln(e.Stderr, "note: "+term.Clean(kept.Error()))
+		return nil
+	}
+	return err
+}
+
+// approve decides whether the changeset may be written. --write is the
+// answer to everything but what blocks: that takes --allow, or a person at
+// the terminal.
+func (e *editing) approve(ctx context.Context) error {
+	open := checkpoint.Open(e.doc.Holds, e.allow)
+	if len(open) == 0 {
+		return nil
+	}
+	held := fault.Policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", checkpoint.ListHolds(open))
+	// The patch may have come through the standard input: then there is
+	// nobody to ask, even at a terminal.
+	if !e.Attended() {
+		return held
+	}
+	// With --json nothing has been shown yet.
+	if e.json {
+		checkpoint.Preview(&e.Console, e.doc.Diff, checkpoint.PreviewLines)
+	}
+	switch said, err := checkpoint.Confirm(ctx, &e.Console, checkpoint.ListHolds(open)+"\n"); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // the end of input, or of the terminal: nobody is there
+		fmt.Fprintln(e.Stderr)
+		return held
+	case !said:
+		return fault.Policy("nothing was written", "the patch was not approved")
+	}
+	return nil
+}
+
+// allowing spells the flags that approve holds.
+func allowing(holds []policy.Hold) string {
+	// One flag a kind, however many files are of it.
+	var flags []string
+	for _, h := range holds {
+		if flag := " --allow " + h.Kind; !slices.Contains(flags, flag) {
+			flags = append(flags, flag)
+		}
+	}
+	return strings.Join(flags, "")
+}
+
+// place writes the changeset through the journal of every promotion. From the first
+// rename on it cannot be cancelled: what is left then takes milliseconds
+// and ends whole.
+func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) error {
+	// Two edits never share a name, not even when a clock is set back.
+	prepared, err := e.lock.Prepare(ctx, cs, editJournal+rand.Text(), base)
+	if err != nil {
+		return e.unplaced(err)
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err = prepared.Commit(steady)
+	// There is no record to write: the journal is done with as soon as the
+	// files are in place, or back.
+	if cerr := e.note(prepared.Close()); cerr != nil {
+		fmt.Fprintln(e.Stderr, "note: remove the journal: "+term.Clean(cerr.Error())+"; the next command does")
+	}
+	if err != nil {
+		return e.unplaced(err)
+	}
+	return nil
+}
+
+// unplaced is the fault of a changeset that was not written.
+func (e *editing) unplaced(err error) error {
+	var conflict *promotion.ConflictError
+	if errors.As(err, &conflict) {
+		return &fault.Error{
+			Exit: run.ExitConflict, Kind: "conflict", Err: conflict,
+			Next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
+		}
+	}
+	var path *workspace.PathError
+	if errors.As(err, &path) {
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
+	}
+	// A full disk is the one cause with a cure of its own; what else a
+	// file system refuses is in the error.
+	next := "see that " + e.dir + " can be written, then run again"
+	if errors.Is(err, syscall.ENOSPC) {
+		next = "make room on the disk, then run again"
+	}
+	return fault.Infra(next, "write to the workspace: %w", err)
+}

@@ -1,0 +1,142 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/archive"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/history"
+)
+
+type command struct{ *cmdline.Line }
+
+// signingKey is the user's own.
+// It lies beside the configuration, as it is the person's and not the machine's; no
+// configuration names another, so that a workspace cannot have its own key used. One
+// that others may read is refused. The errors are trouble of the machine: nothing that
+// was typed on the command line would help.
+func (c command) signingKey() (*archive.Key, error) {
+	config := config.UserPath(c.Getenv)
+	if config == "" {
+		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
+	}
+	key, err := archive.LoadKey(filepath.Join(filepath.Dir(config), "attest.key"))
+	if err != nil {
+		err = fault.Infra("see the message", "%w", err)
+	}
+	return key, err
+}
+
+// evidence reads what a replay and an export need; why it is not there is told as the
+// fault of nobody.
+// An empty prefix means the latest run of any workspace. Runs that are too large for the
+// bounds of the record are kept without their files: such a one can be looked at, and
+// not be replayed.
+func evidence(ctx context.Context, s *wire.Session, prefix string) (run.Evidence, error) {
+	d, err := s.Named(ctx, prefix)
+	if err != nil {
+		return run.Evidence{}, err
+	}
+	e, err := s.DB.Evidence(ctx, d.ID)
+	var lacking *history.LackingError
+	if errors.As(err, &lacking) {
+		err = fault.Usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
+	}
+	return e, err
+}
+
+// writeWhole writes a file beside its name and then gives it the name.
+// In the same directory, as only there a rename replaces the file in one step. A kill
+// leaves a file called .agent-* and never half an archive under the name. What was there
+// before goes, if it was a file: a link or a device would be replaced too, and is left.
+func writeWhole(name string, write func(io.Writer) error) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".agent-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone where it was renamed
+	// Sync before the rename: after a power cut the name could else stand for an empty
+	// file.
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// openArchive reads an archive and checks all of it, and whose it is.
+// key is "" where anybody's will do. The function closes the file; Content reads from it
+// until then. Damage and another signer end with exit code 1, as a file that says
+// something else than it should; a file that cannot be read is a fault of usage.
+func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(), error) {
+	// Opening a FIFO must not wait for a writer that never comes.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fault.Usage("name an archive", "%w", err)
+	}
+	done := func() { f.Close() } // it was only read
+	// All is read twice, the size first: a pipe has neither.
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fault.Usage("save it to a file first", "%s is no regular file", name)
+	}
+	var a *archive.Archive
+	if err == nil {
+		a, err = archive.Open(ctx, f, info.Size())
+	}
+	var damaged *archive.DamagedError
+	if errors.As(err, &damaged) {
+		err = &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "have it exported and sent again", Err: err}
+	}
+	if err == nil && key != "" {
+		// After the check of the archive, before which its fingerprint is worth nothing.
+		err = signedBy(a, key)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return a, done, nil
+}
+
+// signedBy compares the signer of an archive with a fingerprint, or the public key in a
+// file.
+// The fingerprint is compared as a whole; there is no abbreviation that a second key
+// could be made to fit.
+func signedBy(a *archive.Archive, key string) error {
+	if !strings.HasPrefix(key, "SHA256:") {
+		// It reads no device, and no more than a configuration may have. Links are followed:
+		// the name is the user's own.
+		text, err := config.ReadFile(key, true)
+		if err == nil && text == nil {
+			err = os.ErrNotExist
+		}
+		var k *archive.Key
+		if err == nil {
+			k, err = archive.ParsePublic(text)
+		}
+		if err == nil {
+			key, err = k.KeyID()
+		}
+		if err != nil {
+			return fault.Usage("give a fingerprint as SHA256:…, or a file that holds the public key", "--key: %w", err)
+		}
+	}
+	if a.Fingerprint != key {
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "ask whoever made it for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+	}
+	return nil
+}

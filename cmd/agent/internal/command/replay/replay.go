@@ -1,0 +1,266 @@
+// Package replay is the part of `agent runs` that judges a recorded run again: replay, and
+// export, verify and key for a run on its way to another machine.
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// Commands are the subcommands of `agent runs` that this package has. which is how a help
+// page names the run, about what it says of that.
+func Commands(line *cmdline.Line, which, about string) []*cli.Command {
+	c := command{line}
+	return []*cli.Command{c.runsReplay(), c.runsExport(which, about), c.runsVerify(), c.runsKey()}
+}
+
+// NewMemory returns an empty cache, for the replays of one process.
+func NewMemory() verify.Cache { return &memory{rows: map[string][]byte{}} }
+
+// runsReplay judges a run again.
+// The settings that were recorded hold, and not those of a workspace; what the user
+// allows is compared with them where the record is another's.
+func (c command) runsReplay() *cli.Command {
+	return &cli.Command{
+		Name: "replay", Usage: "judge a run again from its record, and compare", ArgsUsage: "[RUN|ARCHIVE]",
+		Description: "Rebuilds the workspace that the run saw, applies the recorded responses again, runs the gates\n" +
+			"with nothing from the cache and compares verdicts, findings and bytes. The workspace is not\n" +
+			"looked at, and no model is asked. ARCHIVE is a file that `agent runs export` wrote; for that\n" +
+			"no database is needed. Exit codes: 0 identical, 1 it differs, and in what is printed.\n\n" + cmdline.Examples(
+			"agent runs replay 1k3", "does the verdict still hold?",
+			"agent runs replay 1k3.tar", "a run of another machine",
+			"agent runs replay 1k3 --keep seen", "look at what the run saw"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "keep", Usage: "rebuild the workspace in `DIR`, a new one, and leave it there"},
+			&cli.StringFlag{Name: "key", Usage: "the archive must be signed by `KEY`: its fingerprint, or a file with the public key"},
+			cmdline.JSONFlag(),
+		},
+		Action: c.replay,
+	}
+}
+
+// replay judges a run of the record, or of an archive: names of runs have neither dots nor
+// slashes.
+// An archive needs an engine and nothing else, so it can be judged on a machine that has
+// no record; a run of the record needs both. Exit code 1 says that something differs.
+func (c command) replay(ctx *cli.Context) error {
+	name := ctx.Args().First()
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if strings.ContainsAny(name, "./") {
+		a, done, err := openArchive(ctx.Context, name, ctx.String("key"))
+		if err != nil {
+			return err
+		}
+		defer done()
+		// Before anything is built or started: a signature says who made the archive, and
+		// not that its code may have more of this machine.
+		if err := admits(set, &a.Evidence.Settings); err != nil {
+			return err
+		}
+		if ctx.String("key") == "" {
+			fmt.Fprintf(c.Stderr, "agent: signed by %s; whose key that is was not checked: give --key\n", a.Fingerprint)
+		}
+		s, err := c.OpenEngine(ctx.Context)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return c.judgeAgain(ctx, set, s, a.Evidence, a.Content)
+	}
+	// Ignored, it would look as if the signature had been checked.
+	if ctx.String("key") != "" {
+		return fault.Usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		e, err := evidence(ctx.Context, s, name)
+		if err != nil {
+			return err
+		}
+		return c.judgeAgain(ctx, set, s, e, func(d string) ([]byte, error) { return s.DB.Content(ctx.Context, d) })
+	})
+}
+
+// admits refuses the settings of an archive that give the code in it more than holds here:
+// whoever makes one must not be able to.
+// Runs of the record pass without this: their settings were bounded when they were made
+// here. The error is one of policy and names the first setting that is more, with what
+// holds here. The runtime becomes the user's own: none is more than another, and who
+// chose one to stand between foreign code and the kernel has it there.
+func admits(s config.Settings, recorded *run.Settings) error {
+	have, err := s.VerifyConfig()
+	if err != nil {
+		return err
+	}
+	recorded.Config.Runtime = have.Runtime
+	// A zero stands for the default of this program, in either. What of a box lies in its
+	// memory, as /tmp and every file, is bounded by that.
+	more := config.Wider(recorded.Config, have)
+	// Code that may reach a network of this machine can carry away what that network
+	// holds.
+	for _, p := range recorded.Config.Egress {
+		if !have.Egress.Covers(p) {
+			more = cmp.Or(more, "egress.allow")
+		}
+	}
+	// Its lock files say what is fetched, and the builders of packages are code too.
+	if !recorded.NoInstall && !s.On("dependencies.install") {
+		more = cmp.Or(more, "dependencies.install")
+	}
+	// Scripts of packages run while the image is built, before any box bounds what they
+	// may reach.
+	if recorded.InstallScripts && !s.On("dependencies.scripts") {
+		more = cmp.Or(more, "dependencies.scripts")
+	}
+	if more != "" {
+		return fault.Policy("raise it in the user configuration or the environment, if you trust who made the archive",
+			"the run was judged with more %s than the %s that holds here", more, s.HeldText(more))
+	}
+	return nil
+}
+
+// judgeAgain replays evidence and prints what came of it.
+//
+// content gives what the evidence names, by digest; its bytes are compared there. It
+// leaves no run in the record, so that a replay cannot become the evidence of another.
+func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
+	dir, gone, err := replayDir(ctx.String("keep"))
+	if err != nil {
+		return err
+	}
+	// The directory goes last, when no box and no build reads it any more.
+	defer func() { gone(err) }()
+	board, err := c.Prepare(ctx.Context, s, &e.Settings.Config)
+	if err != nil {
+		return err
+	}
+	// With a cache of its own: a verdict out of the record's would be the recorded one
+	// again, and every replay identical.
+	if s.Hide == nil { // without a database
+		s.Hide = set.OutputMasker(c.Getenv, "")
+	}
+	r := s.Runner(board.Event)
+	judged := c.Judged
+	if judged == nil {
+		judged = NewMemory()
+	}
+	r.Verifier = &verify.Verifier{Boxes: s.Pool, Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide}
+	rep, err := r.Replay(ctx.Context, e, dir, content)
+	board.Close()
+	// Nobody asks for that snapshot again; the workspace's own are others.
+	// Also after a cancellation. It is joined to the result and does not take its place:
+	// the replay was made, and says what it found.
+	_, pruned := s.Builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
+		if workspace == dir {
+			return 0
+		}
+		return math.MaxInt
+	})
+	var unfit *run.UnfitError
+	switch {
+	// The evidence is at fault, and not this machine: what lies under a digest is
+	// something else, or the parts do not make the workspace that was judged.
+	case errors.As(err, &unfit):
+		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "the record was changed, or an agent of another version wrote it", Err: err}
+	case err != nil:
+		return err
+	}
+	return errors.Join(c.printReplay(rep, set.On("json")), pruned)
+}
+
+// replayDir makes the directory of a rebuilt workspace: name, which must be new, or one
+// that is removed again.
+// A directory that is there already is refused, even an empty one: what is somebody's
+// own is neither written over nor mixed with what the run saw. The function removes the
+// directory; one that was asked for only after an error, and if nothing is in it.
+func replayDir(name string) (string, func(error), error) {
+	if name != "" {
+		// Mkdir tells by itself whether it is new: asking first would leave time for
+		// another.
+		if err := os.Mkdir(name, 0o755); err != nil {
+			return "", nil, fault.Usage("name a directory that is not there yet", "--keep: %w", err)
+		}
+		dir := cmdline.Resolved(name)
+		return dir, func(err error) {
+			// A report is no error: the directory is what was asked for, be it empty.
+			if err != nil && !errors.As(err, new(fault.Reported)) {
+				os.Remove(dir) // which refuses one that holds something
+			}
+		}, nil
+	}
+	dir, err := os.MkdirTemp("", "agent-replay-")
+	return cmdline.Resolved(dir), func(error) { os.RemoveAll(dir) }, err
+}
+
+// printReplay prints a report, what the tools are first.
+// The report stands first on standard output, then the exit code says the same:
+// errReported, as a message beside it would be the third time.
+func (c command) printReplay(rep *run.ReplayReport, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = term.PrintJSON(c.Stdout, rep)
+	} else {
+		err = term.Print(c.Stdout, func(w io.Writer) error {
+			// A note is no difference: other tools that come to the same verdict are as good.
+			for _, note := range rep.Notes {
+				fmt.Fprintln(w, term.CleanLine(note))
+			}
+			for _, d := range rep.Differs {
+				fmt.Fprintf(w, "candidate %d: %s: recorded %s, now %s\n", d.Candidate, term.CleanLine(d.What), orNothing(d.Recorded), orNothing(d.Replayed))
+			}
+			_, err := fmt.Fprintf(w, "run %s replayed: %s\n", term.CleanLine(rep.Run), map[bool]string{true: "identical", false: "it differs"}[rep.Identical])
+			return err
+		})
+	}
+	if err == nil && !rep.Identical {
+		err = fault.Reported{Exit: run.ExitFail}
+	}
+	return err
+}
+
+// orNothing is a value for people.
+func orNothing(s string) string { return cmp.Or(term.CleanLine(s), "nothing") }
+
+// memory is the cache of replays: a workspace is judged once for all candidates, and
+// nothing that was judged when the run was made counts.
+// Gates run side by side, so a mutex guards the rows. It ends with the process.
+type memory struct {
+	mu   sync.Mutex
+	rows map[string][]byte
+}
+
+// Load implements verify.Cache.
+func (m *memory) Load(_ context.Context, key string) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.rows[key]
+	return data, ok, nil
+}
+
+// Save implements verify.Cache.
+func (m *memory) Save(_ context.Context, key string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows[key] = data
+	return nil
+}

@@ -1,0 +1,75 @@
+package replay
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
+	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// What an archive says of the boundary of a box is not what holds: that is the user's.
+func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
+	t.Parallel()
+	own, dir := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(own, "agent"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "agent", "config.toml"), []byte("runtime = \"runsc\"\n[dependencies]\ninstall = false\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set := cmdlinetest.Settings(t, map[string]string{"XDG_CONFIG_HOME": own}, dir)
+	recorded := run.Settings{NoInstall: true}
+	if err := admits(set, &recorded); err != nil || recorded.Config.Runtime != "runsc" {
+		t.Errorf("it would be judged with the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+	if err := admits(set, &run.Settings{}); err == nil || !strings.Contains(err.Error(), "more dependencies.install than the false") {
+		t.Errorf("what it depends on would be installed: %v", err)
+	}
+	recorded = run.Settings{Config: verify.Config{Runtime: "kata"}}
+	if err := admits(cmdlinetest.Settings(t, map[string]string{"XDG_CONFIG_HOME": t.TempDir()}, dir), &recorded); err != nil || recorded.Config.Runtime != "" {
+		t.Errorf("the archive chose the runtime %q, %v", recorded.Config.Runtime, err)
+	}
+}
+
+// Names that are no files are not replaced.
+func TestAnArchiveReplacesFilesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, link, file := filepath.Join(dir, "fifo.tar"), filepath.Join(dir, "link.tar"), filepath.Join(dir, "file.tar")
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link), os.WriteFile(file, []byte("mine"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{fifo, link, os.DevNull} {
+		err := writeWhole(name, func(io.Writer) error { return errors.New("written") })
+		if err == nil || !strings.Contains(err.Error(), name+" is no regular file") {
+			t.Errorf("%s would be replaced: %v", name, err)
+		}
+	}
+	if err := writeWhole(file, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Error(err)
+	}
+	// A replay that came to nothing leaves no directory, but for what is in it.
+	for name, stays := range map[string]bool{"empty": false, "full": true, "told": true} {
+		kept, gone, err := replayDir(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "full" {
+			if err := os.WriteFile(filepath.Join(kept, "a"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gone(map[bool]error{true: fault.Reported{Exit: 1}, false: errors.New("no engine")}[name == "told"])
+		if _, err := os.Stat(kept); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

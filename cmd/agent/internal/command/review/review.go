@@ -1,0 +1,386 @@
+// Package review is `agent review`: a person looks at what was promoted, and what they say
+// of it is recorded.
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	undocmd "agent/cmd/agent/internal/command/undo"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command shows a person what was promoted, and records what they
+// say of it.
+// A review decides nothing: the change is in the workspace already, under the approval
+// that is on record. So a script may accept as well, and nothing waits for it.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "review", Usage: "review applied changes", ArgsUsage: "[RUN]",
+		Description: "Walks the promoted diffs that nobody reviewed, the oldest first: diff, goal, gates, findings\n" +
+			"that it fixed, model and cost; then asks: accept, comment, undo, open the files in $VISUAL\n" +
+			"or $EDITOR, or go on to the next. What is said is recorded under your name, for\n" +
+			"`agent blame` and the view v_reviews. Without a terminal it prints the list; with\n" +
+			"--accept or --comment it asks nothing. With RUN it is about this run alone.\n" + cmdline.PagedHelp + cmdline.Examples(
+			"agent review", "all that waits, of every workspace",
+			"agent review -w .", "of this workspace",
+			"agent review 1k3 --accept --comment 'checked on staging'", "for scripts",
+			"agent review --all --json", "what was promoted, and what was said of it"),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only what was promoted in `DIR`"},
+			&cli.BoolFlag{Name: "all", Usage: "also what was reviewed or undone", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
+			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
+			cmdline.JSONFlag(),
+		}, cmdline.ViewFlags()...),
+		Action: c.review,
+	}
+}
+
+// A Reviewed is a promotion as `review --json` prints it.
+// The names of its fields are relied on by scripts; none is renamed.
+type Reviewed struct {
+	Run       string    `json:"run"`
+	Workspace string    `json:"workspace"`
+	At        time.Time `json:"at"`
+	Intent    string    `json:"intent"`
+	Approved  string    `json:"approved_by"`
+	UndoneBy  string    `json:"undone_by,omitempty"`
+	Model     string    `json:"model"`
+	// In the currency of the prices; null when it is not known.
+	Cost *float64 `json:"cost"`
+	// Of the candidate that was promoted.
+	Gates []verify.Gate `json:"gates"`
+	// What no gate judged of it.
+	Unproven []verify.Unproven  `json:"unproven"`
+	Fixed    int                `json:"fixed"` // findings that were there before
+	Files    []run.DocumentFile `json:"files"`
+	Diff     string             `json:"diff"`
+	// The last review, with an empty verdict when there is none.
+	Reviewer string                `json:"reviewer,omitempty"`
+	Verdict  history.ReviewVerdict `json:"verdict"`
+	Comment  string                `json:"comment,omitempty"`
+
+	// What an undo needs, and no script.
+	changes workspace.Changeset
+	record  run.Record
+}
+
+// review runs the command.
+// Four ways end here: a word on one run, the list for programs, the questions, and the
+// list for people. With --json nothing is asked, also on a terminal.
+func (c command) review(ctx *cli.Context) error {
+	set, view, err := c.Viewer(ctx)
+	if err != nil {
+		return err
+	}
+	name, says := ctx.Args().First(), store.Review{Comment: ctx.String("comment")}
+	switch {
+	// Both flags make one review, with the comment in it: accepted is the stronger word.
+	case ctx.Bool("accept"):
+		says.Verdict = history.Accepted
+	case says.Comment != "":
+		says.Verdict = history.Commented
+	}
+	// Without a name the latest run would be accepted, which may be one that nobody looked
+	// at.
+	if says.Verdict != "" && name == "" {
+		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
+	}
+	// Whoever names a run wants it whatever was said of it before.
+	filter := history.ReviewFilter{All: ctx.Bool("all") || name != ""}
+	if dir := ctx.String("workspace"); dir != "" {
+		// Runs record it with its links resolved.
+		filter.Workspace = cmdline.Resolved(dir)
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		list, err := toReview(ctx.Context, s, name, filter)
+		if err != nil {
+			return err
+		}
+		if says.Verdict != "" {
+			says.Run = list[0].Run
+			if err := say(ctx.Context, s, says); err != nil {
+				return err
+			}
+			// The list was read before; what is printed is what is on record now.
+			list[0].Verdict, list[0].Comment, list[0].Reviewer = says.Verdict, says.Comment, reviewer()
+		}
+		switch {
+		// A word is recorded before anything is printed: a reader that went away loses the
+		// answer and not the review.
+		case set.On("json"):
+			return printReviews(ctx.Context, s, c.Stdout, list)
+		case says.Verdict != "":
+			_, err := fmt.Fprintf(c.Stdout, "run %s is %s\n", says.Run, says.Verdict)
+			return err
+		case c.Attended():
+			return command{view.Line}.walk(ctx.Context, s, list)
+		}
+		return view.Page(ctx.Context, func(w io.Writer) error { return command{view.Line}.listReviews(ctx.Context, w, s, list, name != "") })
+	})
+}
+
+// toReview lists what is to be reviewed: the run that is named, or what the
+// filter finds.
+// With a name the list holds that run, or there is an error of usage: whoever calls this
+// may take the first. Without one it may be empty.
+func toReview(ctx context.Context, s *wire.Session, name string, filter history.ReviewFilter) ([]history.Promoted, error) {
+	if name == "" {
+		return s.DB.Promotions(ctx, filter)
+	}
+	d, err := s.Named(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	filter.Run = d.ID
+	list, err := s.DB.Promotions(ctx, filter)
+	if err == nil && len(list) == 0 {
+		err = fault.Usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
+	}
+	return list, err
+}
+
+// say records a review under the name of the person.
+// Reviews are added and never changed: what somebody said before stays on record.
+func say(ctx context.Context, s *wire.Session, r store.Review) error {
+	r.Reviewer = reviewer()
+	return s.DB.AddReview(ctx, r)
+}
+
+// reviewer is the name of the person who runs the program.
+// It is for people to know whom to ask, and proves nothing: anybody who may write to the
+// record can use another name. In a container the user may have none.
+func reviewer() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+// reviewed reads all that a person wants to know of a promotion.
+// It is read when its turn comes and not with the list: diffs may be large, and who
+// quits after two does not want the other hundred.
+func reviewed(ctx context.Context, s *wire.Session, p history.Promoted) (Reviewed, error) {
+	// Lists are never null in JSON.
+	r := Reviewed{
+		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
+		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Unproven: []verify.Unproven{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
+	}
+	d, err := s.DB.Run(ctx, p.Run)
+	if err != nil {
+		return r, err
+	}
+	written, err := s.DB.PromotionOf(ctx, p.Run)
+	if err != nil {
+		return r, err
+	}
+	doc := written.Document()
+	r.record, r.changes, r.Files, r.Diff = d.Record, written.Changeset, doc.Files, doc.Diff
+	// Of several candidates one was promoted.
+	for _, cand := range d.Candidates {
+		// By the digest, as the number of a candidate says nothing of what became of it.
+		if cand.Digest == written.Changeset.Digest() {
+			doc := cand.Document()
+			r.Gates, r.Unproven = doc.Gates, doc.Unproven
+			if cand.Unproven == nil {
+				r.Unproven = wire.Unrecorded()
+			}
+		}
+	}
+	// Each gate counts for itself: a finding that two tools report counts twice.
+	for _, g := range r.Gates {
+		r.Fixed += g.Fixed
+	}
+	return r, nil
+}
+
+// printReviews prints promotions for programs.
+// One document, [] when there is none. It is complete or there is an error instead.
+func printReviews(ctx context.Context, s *wire.Session, w io.Writer, list []history.Promoted) error {
+	all := []Reviewed{}
+	for _, p := range list {
+		r, err := reviewed(ctx, s, p)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	return term.PrintJSON(w, all)
+}
+
+// listReviews prints what waits as a table, and one run whole.
+// A list that is empty says so on standard error, where no script counts it as a row.
+func (c command) listReviews(ctx context.Context, w io.Writer, s *wire.Session, list []history.Promoted, whole bool) error {
+	if whole {
+		r, err := reviewed(ctx, s, list[0])
+		if err != nil {
+			return err
+		}
+		showReview(w, c.Palette(c.Stdout), r)
+		return c.WriteDiff(w, r.Diff)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.Stderr, "nothing waits for a review")
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tPROMOTED\tMODEL\tREVIEW\tINTENT\tWORKSPACE")
+	for _, p := range list {
+		verdict := string(p.Verdict)
+		if verdict == "" {
+			verdict = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.At.Local().Format(time.DateTime), term.CleanLine(p.Model), verdict, term.CleanLine(p.Intent), term.CleanLine(p.Workspace))
+	}
+	return t.Flush()
+}
+
+// showReview writes what is known of a promotion, above its diff.
+// All that others wrote is made one line each, a comment of several as well: nobody can
+// fake the lines that this writes.
+func showReview(w io.Writer, pal term.Palette, r Reviewed) {
+	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.Bold("run "+r.Run), term.CleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.Dim(term.CleanLine(r.Workspace)))
+	// Unknown is not nothing: a model without a price may have cost something.
+	cost := "cost unknown"
+	if r.Cost != nil {
+		cost = fmt.Sprintf("cost %.4f", *r.Cost)
+	}
+	fmt.Fprintf(w, "%s, %s, approved by %s\n", term.CleanLine(r.Model), cost, term.CleanLine(r.Approved))
+	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.Good(checkpoint.GatesLine(r.Gates, r.Unproven)), r.Fixed)
+	for _, u := range r.Unproven {
+		fmt.Fprintf(w, "%s %s\n", pal.Warn("not judged:"), term.CleanLine(u.Reason))
+	}
+	if r.Verdict != "" {
+		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, term.CleanLine(r.Reviewer), term.CleanLine(r.Comment))
+	}
+	if r.UndoneBy != "" {
+		fmt.Fprintf(w, "undone by run %s\n", r.UndoneBy)
+	}
+	fmt.Fprintln(w)
+}
+
+// walk shows promotions one after another and does what the person says.
+// Each word is recorded as it is said, so that quitting, or a kill, loses none. The end
+// of input counts as quitting. The error is that of the record or of ctx.
+func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promoted) error {
+	for i, p := range list {
+		r, err := reviewed(ctx, s, p)
+		if err != nil {
+			return err
+		}
+		_, lines := v.Size(v.Stderr)
+		fmt.Fprintf(v.Stderr, "\n%d of %d\n", i+1, len(list))
+		showReview(v.Stderr, v.Palette(v.Stderr), r)
+		checkpoint.Preview(&v.Console, r.Diff, max(checkpoint.PreviewLines, lines-12))
+		// Keys that were pressed while the next one was read were meant for the one before.
+		v.DiscardInput()
+		for next := false; !next; {
+			typed, err := v.Question(ctx, "Your review?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
+			switch {
+			case errors.Is(err, io.EOF), err == nil && term.OneOf(term.Normalize(typed), "q", "quit"):
+				return nil
+			case err != nil:
+				return err
+			}
+			if next, err = v.answer(ctx, s, r, term.Normalize(typed)); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintln(v.Stderr, "nothing else waits for a review")
+	return nil
+}
+
+// answer does what the person said of one promotion, and tells whether the
+// next one is wanted. A comment may be followed by another word on the same.
+// An empty word is none of the letters: Enter accepts nothing.
+func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, word string) (next bool, err error) {
+	// The name of the person is put in by say.
+	says := store.Review{Run: r.Run}
+	switch {
+	case term.OneOf(word, "n", "next"):
+		return true, nil
+	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
+		// The same view as at the checkpoint, where the change was approved.
+		checkpoint.PageDiff(ctx, &v.Console, r.Diff)
+		return false, nil
+	case term.OneOf(word, "e", "editor", "o", "open"):
+		v.openFiles(ctx, r)
+		return false, nil
+	case term.OneOf(word, "a", "accept"):
+		says.Verdict = history.Accepted
+	case term.OneOf(word, "c", "comment"):
+		fmt.Fprint(v.Stderr, "Your comment: ")
+		// No comment, or no terminal any more: the question is asked again, and tells the
+		// latter.
+		line, err := term.ReadLine(ctx, v.Stdin)
+		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
+			return false, ctx.Err()
+		}
+		says.Verdict = history.Commented
+	case term.OneOf(word, "u", "undo"):
+		// What is refused was told; the person may say something else.
+		// With its own question, as it writes to the workspace. That the undo is on record
+		// as a run comes first; the review names only who wanted it.
+		doc, err := undocmd.Undo(ctx, v.Line, s, false, r.record, r.changes)
+		if err == nil {
+			err = v.Report(doc, false)
+		}
+		if err != nil {
+			v.Exit(ctx, err, false)
+			return false, ctx.Err()
+		}
+		says.Verdict = history.Undone
+	default:
+		fmt.Fprintln(v.Stderr, "enter one of the letters in brackets")
+		return false, nil
+	}
+	return says.Verdict != history.Commented, say(ctx, s, says)
+}
+
+// openFiles opens the files of a promotion that are still there in the user's
+// own editor. No shell: the names are arguments, and absolute.
+// The error is told and not returned: the review goes on without an editor.
+func (v command) openFiles(ctx context.Context, r Reviewed) {
+	var files []string
+	for _, f := range r.Files {
+		// It follows no link: a run, or whoever edited since, may have put one in place of a
+		// file, and the editor would write through it to a file outside of the workspace.
+		if _, gone := workspace.ReadFile(r.Workspace, f.Path); gone == nil {
+			files = append(files, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
+		}
+	}
+	words, err := v.Editor()
+	switch {
+	case err != nil:
+	case len(files) == 0:
+		err = errors.New("none of its files is there any more")
+	default:
+		err = v.RunProgram(ctx, append(words, files...), v.Stdin)
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(v.Stderr, "agent: open the editor:", term.CleanLine(err.Error()))
+	}
+}

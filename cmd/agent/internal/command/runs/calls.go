@@ -1,0 +1,168 @@
+package runs
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/store/calls"
+)
+
+// runsCalls shows what was said to the models of a run, and what they
+// said.
+func (c command) runsCalls(which, about string) *cli.Command {
+	return &cli.Command{
+		Name: "calls", Usage: "list the requests of a run to models; --text shows what was said", ArgsUsage: which,
+		Description: about + cmdline.Examples(
+			"agent runs calls", "each request of the latest run: tokens, seconds, cost",
+			"agent runs calls 1k3 --text", "questions and answers, word for word",
+			"agent runs calls 1k3 --json", "all of it, for programs"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "text", Usage: "print questions and answers too", DisableDefaultText: true},
+			cmdline.JSONFlag(),
+		},
+		Action: c.showCalls,
+	}
+}
+
+// A CallRow is one request as `runs calls --json` prints it: who was asked
+// what, when, with which key, and what came of it. Money is left out where
+// the price is not known.
+type CallRow struct {
+	Call      int64       `json:"call"`
+	Step      string      `json:"step"`
+	Attempt   int         `json:"attempt"`
+	Purpose   string      `json:"purpose"`
+	Template  string      `json:"template"`
+	Vendor    string      `json:"vendor"`
+	Model     string      `json:"model"`
+	Version   string      `json:"version,omitempty"` // as the vendor names what answered
+	Key       string      `json:"key_id,omitempty"`
+	Begun     time.Time   `json:"begun"`
+	Ended     *time.Time  `json:"ended"` // null while it is under way, and for ever if the process died
+	Seconds   float64     `json:"seconds"`
+	Usage     llm.Usage   `json:"usage"`
+	Cost      *float64    `json:"cost"`
+	ErrorKind string      `json:"error_kind,omitempty"`
+	Detail    string      `json:"detail,omitempty"`
+	Question  llm.Request `json:"question"`
+	Answer    string      `json:"answer"`
+}
+
+// newCallRow translates a request of the store.
+//
+// A request without an end has no end in the row, and one without a price no
+// cost: a zero would be added up by whoever reads it.
+func newCallRow(e calls.Exchange) CallRow {
+	row := CallRow{
+		Call: e.Number, Step: e.Step, Attempt: e.Attempt, Purpose: e.Purpose, Template: e.Template, Vendor: e.Vendor, Model: e.Model,
+		Version: e.Version, Key: e.Key, Begun: e.Begun, Seconds: e.Duration.Seconds(), Usage: e.Usage,
+		ErrorKind: string(e.Kind), Detail: e.Detail, Question: e.Question, Answer: e.Text,
+	}
+	if !e.Ended.IsZero() {
+		row.Ended = &e.Ended
+	}
+	if e.Priced {
+		// The store counts in millionths, so that sums are exact; people and
+		// scripts read the unit of the prices.
+		cost := float64(e.Cost) / 1e6
+		row.Cost = &cost
+	}
+	return row
+}
+
+// showCalls prints the requests of one run.
+//
+// Requests of every attempt are listed, those that failed and those that another
+// model answered in the end: all of them may have cost something.
+func (c command) showCalls(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		d, err := s.Named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		found, err := s.DB.Exchanges(ctx.Context, d.ID)
+		if err != nil {
+			return err
+		}
+		rows := []CallRow{}
+		for _, e := range found {
+			rows = append(rows, newCallRow(e))
+		}
+		if set.On("json") {
+			return term.PrintJSON(c.Stdout, rows)
+		}
+		if len(rows) == 0 {
+			fmt.Fprintf(c.Stderr, "run %s asked no model\n", d.ID)
+			return nil
+		}
+		return term.Print(c.Stdout, func(w io.Writer) error {
+			for _, r := range rows {
+				r.print(w, ctx.Bool("text"), c.Palette(c.Stdout))
+			}
+			return nil
+		})
+	})
+}
+
+// print prints a request on one line, a second one for an error, and with
+// text what was said on both sides.
+//
+// Whatever a model or a vendor wrote is cleaned before it is printed; the JSON
+// has it word for word.
+func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
+	fmt.Fprintf(w, "%s %s\n", p.Bold(term.CleanLine(fmt.Sprintf("%s %s/%s", r.Step, r.Vendor, r.Model))), term.CleanLine(r.line()))
+	if r.ErrorKind != "" {
+		fmt.Fprintf(w, "  %s\n", p.Warn(term.CleanLine(r.ErrorKind+": "+r.Detail)))
+	}
+	if !text {
+		return
+	}
+	// In the order in which the model read them.
+	said := []llm.Message{{Role: "instructions", Text: r.Question.System}}
+	said = append(said, r.Question.Messages...)
+	if r.ErrorKind == "" && r.Ended != nil {
+		said = append(said, llm.Message{Role: "answer", Text: r.Answer})
+	}
+	for _, m := range said {
+		fmt.Fprintf(w, "%s\n%s\n", p.Dim("── "+string(m.Role)), strings.TrimRight(term.Clean(m.Text), "\n"))
+	}
+	fmt.Fprintln(w)
+}
+
+// line says when a request was made, what it took and how it ended.
+//
+// A tilde marks numbers that no vendor has measured.
+func (r CallRow) line() string {
+	about := ""
+	if r.Usage.In.Estimated || r.Usage.Out.Estimated {
+		about = "~"
+	}
+	text := fmt.Sprintf("%s %s, %s%d tokens in, %s%d out, %.1f s", r.Purpose, r.Begun.Local().Format(time.DateTime),
+		about, r.Usage.In.N, about, r.Usage.Out.N, r.Seconds)
+	// What a request may cost is no figure to print before it ended.
+	switch {
+	case r.Ended == nil:
+		return text + ", not ended"
+	case r.Cost == nil:
+		text += ", cost not known"
+	default:
+		text += fmt.Sprintf(", cost %.6f", *r.Cost)
+	}
+	if r.Key != "" {
+		text += ", key " + r.Key
+	}
+	return text
+}

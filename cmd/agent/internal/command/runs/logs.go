@@ -1,0 +1,193 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/history"
+)
+
+// followEvery is how often a log that is followed is looked at.
+// It looks like at once to a person, and costs the database a few small reads a second.
+const followEvery = 300 * time.Millisecond
+
+// settleEvery is how often a command that follows a run looks whether its process lives.
+const settleEvery = 2 * time.Second
+
+// logKinds are the kinds of entries, as a person may ask for them.
+// The help page and the error of a wrong --kind print them in this order.
+var logKinds = []run.EntryKind{
+	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
+}
+
+// runsLogs shows a run's events in order.
+func (c command) runsLogs(which, about string) *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "show a run's events in order, and who decided", ArgsUsage: which,
+		Description: about + "The log is only ever added to. It holds no secret that the agent knows of or that looks like one.\n\n" + cmdline.Examples(
+			"agent runs logs", "the latest run, in seconds since it began",
+			"agent runs logs 1k3 --kind approval", "who let it pass",
+			"agent runs logs --follow", "until the run ends",
+			"agent runs logs 1k3 --json > 1k3.jsonl", "one JSON document a line, to keep elsewhere"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only what is of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends", DisableDefaultText: true},
+			cmdline.JSONFlag(),
+		},
+		Action: c.showLogs,
+	}
+}
+
+// A LogRow is one event as `runs logs --json` prints it.
+// Seconds are since the run began. Event grows within a run and is where a reader that
+// was cut off goes on. Actor is who did it: the agent, a vendor's model, a person.
+// Detail is an object whose fields depend on the kind.
+type LogRow struct {
+	Run     string          `json:"run"`
+	Event   int64           `json:"event"`
+	At      time.Time       `json:"at"`
+	Seconds float64         `json:"seconds"`
+	Kind    run.EntryKind   `json:"kind"`
+	Actor   string          `json:"actor"`
+	Subject string          `json:"subject"`
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// showLogs prints the log of one run.
+// With --json each event is a line of its own, so that a reader of --follow need not
+// wait for the end of a document.
+func (c command) showLogs(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	// A misspelt kind would print nothing, which looks as if nothing happened.
+	kind := run.EntryKind(ctx.String("kind"))
+	if kind != "" && !slices.Contains(logKinds, kind) {
+		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
+	}
+	show := c.printEvent
+	if set.On("json") {
+		show = func(r LogRow) error { return term.PrintJSONLine(c.Stdout, r) }
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		d, err := s.Named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		return eachEvent(ctx.Context, s, d.ID, kind, ctx.Bool("follow"), show)
+	})
+}
+
+// eachEvent hands out the events of a run, and with follow those that come until
+// the run ends. Boxes that are removed after that are in the log all the same.
+//
+// It reads in portions, from the number that was shown last, and holds one of them in
+// memory. The first error of show ends it, such as that of a reader who left. A run
+// whose process died would never end: so what the dead left is settled now and then, as
+// every command does when it begins.
+func eachEvent(ctx context.Context, s *wire.Session, id string, kind run.EntryKind, follow bool, show func(LogRow) error) error {
+	settled := time.Now() // when the command began
+	for after := int64(0); ; {
+		// Asked before the events: those of a run that had ended are all there.
+		over := !follow
+		if follow {
+			d, err := s.DB.Run(ctx, id)
+			if err != nil {
+				return err
+			}
+			over = !d.Ended.IsZero()
+		}
+		list, err := s.DB.Events(ctx, id, kind, after)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := show(newLogRow(id, e)); err != nil {
+				return err
+			}
+			after = e.Number
+		}
+		switch {
+		// Also when over: a portion that is full says nothing of what is behind it.
+		case len(list) > 0: // there may be more
+		case over:
+			return nil
+		default:
+			if err := pause(ctx, followEvery); err != nil {
+				return err
+			}
+			if time.Since(settled) < settleEvery {
+				continue
+			}
+			if _, err := s.Recover(ctx); err != nil {
+				return err
+			}
+			settled = time.Now()
+		}
+	}
+}
+
+// pause lets d pass, or ends with ctx.
+// The error is that of ctx, and so exit code 130.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// newLogRow translates an event of the store.
+func newLogRow(id string, e history.EventRow) LogRow {
+	return LogRow{Run: id, Event: e.Number, At: e.At, Seconds: e.Seconds, Kind: e.Kind, Actor: e.Actor, Subject: e.Subject, Detail: e.Detail}
+}
+
+// printEvent prints an event on one line for people.
+// Each goes out in one write, so that lines of two writers do not mix.
+func (c command) printEvent(r LogRow) error {
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		// The names of what the engine keeps are longer than any line.
+		subject := longName.ReplaceAllString(term.CleanLine(r.Subject), "$1")
+		_, err := fmt.Fprintf(w, "%8.3fs  %-8s  %s: %s%s\n", r.Seconds, r.Kind, term.CleanLine(r.Actor), subject, c.Palette(c.Stdout).Dim(details(r.Detail)))
+		return err
+	})
+}
+
+// longName is a digest or a name of the engine, of which people read the beginning.
+// Twelve digits are what the engine itself prints, so they can be looked for there.
+var longName = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// details words the detail of an event, by name.
+// Sorted, so that two logs can be compared. What cannot be read is left out here: --json
+// has it as it is.
+func details(data []byte) string {
+	var detail map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // as it was written
+	if decoder.Decode(&detail) != nil {
+		return ""
+	}
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(detail)) {
+		text += fmt.Sprintf("  %s=%v", name, detail[name])
+	}
+	return term.CleanLine(text)
+}

@@ -1,0 +1,334 @@
+// Package runs is `agent runs`: what was tried, and how it ended, read from the record.
+package runs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/replay"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/sarif"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/history"
+	"agent/verify"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command is the group that reads the record. They read and never
+// write, except that leftovers of dead processes are settled first, so
+// that what they show is how it ended.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	const which = "[RUN]"
+	const about = "RUN is the name of a run or the beginning of it; without it the latest run is meant.\n\n"
+	return &cli.Command{
+		Name: "runs", Usage: "what was tried, and how it ended",
+		Subcommands: append([]*cli.Command{
+			{
+				Name: "list", Usage: "list runs, the newest first",
+				Description: cmdline.Examples(
+					"agent runs list", "the last 20",
+					"agent runs list --workspace . --state rejected", "patches that failed here"),
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only runs on `DIR`"},
+					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
+					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
+					cmdline.JSONFlag(),
+				},
+				Action: c.runsList,
+			},
+			{
+				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
+				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
+					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
+				Flags: append([]cli.Flag{
+					cmdline.JSONFlag(),
+					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
+				}, cmdline.ViewFlags()...),
+				Action: c.runsShow,
+			},
+			{
+				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
+				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs diff | git apply", "apply what was proved by hand"),
+				Flags:       cmdline.ViewFlags(),
+				Action:      c.runsDiff,
+			},
+			c.runsLogs(which, about),
+			c.runsCalls(which, about),
+		}, replay.Commands(line, which, about)...),
+	}
+}
+
+// A Row is a run as `runs list --json` prints it.
+//
+// Names and order of the fields are what scripts rely on: fields are added and
+// never renamed.
+type Row struct {
+	Run       string         `json:"run"`
+	State     run.State      `json:"state"`
+	Verdict   verify.Verdict `json:"verdict"`
+	Workspace string         `json:"workspace"`
+	Intent    string         `json:"intent"`
+	Started   time.Time      `json:"started"`
+	Seconds   float64        `json:"seconds"`
+	Exit      *int           `json:"exit"` // null while the run goes on
+	Promoted  bool           `json:"promoted"`
+	UndoneBy  string         `json:"undone_by,omitempty"`
+	Error     *run.Problem   `json:"error"`
+	// Null while the run goes on, and where it is not known.
+	Unproven []verify.Unproven `json:"unproven"`
+}
+
+// newRow translates a row of the store. The exit code is left out
+// while there is none: 0 would read as success.
+func newRow(r history.RunRow) Row {
+	row := Row{
+		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
+		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, Error: r.Error,
+		Unproven: r.Unproven,
+	}
+	if !r.Ended.IsZero() {
+		row.Exit = &r.Exit
+	}
+	return row
+}
+
+// runsList prints the newest runs. The workspace restricts the list
+// only as a flag: whoever set AGENT_WORKSPACE for runs still wants to
+// see all of them.
+func (c command) runsList(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	filter := history.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
+	if filter.Limit <= 0 {
+		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
+	}
+	// A misspelt state would list nothing, which looks like good news.
+	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
+		return fault.Usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
+	}
+	if dir := ctx.String("workspace"); dir != "" {
+		filter.Workspace = cmdline.Resolved(dir)
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		found, err := s.DB.Runs(ctx.Context, filter)
+		if err != nil {
+			return err
+		}
+		rows := []Row{}
+		for _, r := range found {
+			rows = append(rows, newRow(r))
+		}
+		if set.On("json") {
+			return term.PrintJSON(c.Stdout, rows)
+		}
+		if len(rows) == 0 {
+			fmt.Fprintln(c.Stderr, "no run yet: `agent sandbox run --patch FILE` makes one")
+			return nil
+		}
+		return c.printRuns(rows)
+	})
+}
+
+// printRuns prints the list as a table; on a terminal its lines are cut
+// to fit.
+func (c command) printRuns(rows []Row) error {
+	// The table is made whole first: a tabwriter does not know how wide
+	// a line may be.
+	var text strings.Builder
+	// Two spaces between columns, and no tabs: what is copied from a terminal
+	// stays aligned.
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
+	for _, r := range rows {
+		state := string(r.State)
+		if r.UndoneBy != "" {
+			state += " (undone)"
+		}
+		verdict := string(r.Verdict)
+		if r.Verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
+			verdict += " (" + term.NothingRan + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
+			term.CleanLine(r.Intent), term.CleanLine(r.Workspace))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		columns, _ := c.Size(c.Stdout)
+		for _, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+			if term.Terminal(c.Stdout) != nil {
+				line = ansi.Truncate(line, columns, "…")
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+		}
+		return nil
+	})
+}
+
+// A shownRun is a run as `runs show --json` prints it: the document of
+// the run, and what only the record knows.
+type shownRun struct {
+	run.Document
+	Intent   string       `json:"intent"`
+	Started  time.Time    `json:"started"`
+	Seconds  float64      `json:"seconds"`
+	Exit     *int         `json:"exit"`
+	UndoneBy string       `json:"undone_by,omitempty"`
+	States   []shownState `json:"states"`
+}
+
+// A shownState is one state that a run was in.
+//
+// States come in the order in which they were entered; the last is the one that
+// the run is in.
+type shownState struct {
+	State run.State `json:"state"`
+	At    time.Time `json:"at"`
+	Note  string    `json:"note,omitempty"`
+}
+
+// shown makes the document of a recorded run again.
+func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun, error) {
+	// The document is built from the record alone; a field that the
+	// record does not have is not guessed.
+	row := newRow(d.RunRow)
+	v := shownRun{
+		Document: run.Document{
+			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
+			Candidates: []run.DocumentCandidate{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
+		},
+		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
+	}
+	for _, st := range d.States {
+		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
+	}
+	for _, cand := range d.Candidates {
+		v.Candidates = append(v.Candidates, cand.Document())
+	}
+	// An empty list would say that all was judged.
+	if row.Unproven == nil && d.Verdict == verify.Pass && len(d.Candidates) > 0 {
+		v.Unproven = wire.Unrecorded()
+	}
+	// The run may have been recorded when a secret was not configured yet.
+	v.Document = v.Document.Hidden(s.Hide)
+	// A promotion that was rolled back wrote nothing, and is no
+	// promotion in a document.
+	if d.Promotion == nil || d.Promotion.Status != run.Committed {
+		return v, nil
+	}
+	// The diff is made from the bytes in the record, which are those
+	// that were written.
+	p, err := s.DB.PromotionOf(ctx, d.ID)
+	if err != nil {
+		return v, err
+	}
+	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
+	return v, nil
+}
+
+// runsShow prints all that is known of one run.
+//
+// Where the SARIF goes is checked before the database is asked, as everything
+// that a person may have mistyped.
+func (c command) runsShow(ctx *cli.Context) error {
+	set, view, err := c.Viewer(ctx)
+	if err != nil {
+		return err
+	}
+	findings := ctx.String("sarif")
+	if findings != "-" {
+		if err := sarif.CheckFile(findings); err != nil {
+			return err
+		}
+	}
+	if findings != "" && ctx.Bool("json") {
+		return fault.Usage("give one of them", "--sarif and --json are mutually exclusive")
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		d, err := s.Named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		v, err := shown(ctx.Context, s, d)
+		if err != nil {
+			return err
+		}
+		switch {
+		case findings == "-":
+			return term.PrintJSON(c.Stdout, sarif.New(v.Document))
+		case findings != "":
+			return sarif.WriteFile(findings, v.Document)
+		case set.On("json"):
+			return term.PrintJSON(c.Stdout, v)
+		}
+		return view.Page(ctx.Context, func(w io.Writer) error { return command{view.Line}.printRun(w, v) })
+	})
+}
+
+// printRun prints a recorded run for people.
+//
+// Seconds are counted from the start of the run, and not from state to state.
+func (c command) printRun(w io.Writer, v shownRun) error {
+	// The result looks as it did when the run ended, with the way there
+	// above it.
+	sum := c.Summary()
+	sum.Out = w
+	fmt.Fprintf(w, "%s, %s\n", term.CleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
+	for _, st := range v.States {
+		sum.Line(sum.Palette.Dim(fmt.Sprintf("  %6.1fs  %-17s %s", st.At.Sub(v.Started).Seconds(), st.State, term.CleanLine(st.Note))))
+	}
+	if v.UndoneBy != "" {
+		fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
+	}
+	sum.Document(v.Document)
+	return nil
+}
+
+// runsDiff prints what was written, or what was tried last: after a
+// refusal it is the way to look at the patch as it was understood.
+func (c command) runsDiff(ctx *cli.Context) error {
+	set, view, err := c.Viewer(ctx)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		d, err := s.Named(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		v, err := shown(ctx.Context, s, d)
+		if err != nil {
+			return err
+		}
+		diff := ""
+		switch n := len(v.Candidates); {
+		// What was written wins over what was tried: the format gate
+		// may have changed it.
+		case v.Promotion != nil:
+			diff = v.Promotion.Diff
+		case n > 0:
+			diff = v.Candidates[n-1].Diff
+		}
+		if diff == "" {
+			return fault.Usage("see `agent runs show "+d.ID+"`", "run %s changed nothing: it has no diff", d.ID)
+		}
+		return view.Page(ctx.Context, func(w io.Writer) error { return view.WriteDiff(w, diff) })
+	})
+}

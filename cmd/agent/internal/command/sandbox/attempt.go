@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/sarif"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
+)
+
+// An Attempt takes a request through the gate, and tells how it ended.
+type Attempt struct {
+	*cmdline.Line
+	Session  *wire.Session
+	Settings config.Settings
+	// Guard, where it is not nil, returns who decides at the checkpoints in place of the
+	// approver that it is given.
+	Guard func(*checkpoint.Approver) run.Approver
+	// Ended is the document of the last run, nil where none has ended.
+	Ended *run.Document
+}
+
+// approver is who decides at the checkpoints of a run.
+func (a *Attempt) approver(req run.Request, board *term.Board) run.Approver {
+	asked := &checkpoint.Approver{Console: &a.Console, Yes: a.Settings.On("yes"), Allow: req.Allow, Wait: a.Settings.Patience(), Board: board}
+	if a.Guard == nil {
+		return asked
+	}
+	return a.Guard(asked)
+}
+
+// Prove takes a patch that was given through the gate.
+func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
+	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
+	if err != nil {
+		return err
+	}
+	req.Approver = a.approver(req, board)
+	// The board is closed before the result is printed, so that its
+	// last frame stands above it.
+	doc := a.Session.Runner(board.Event).Run(ctx.Context, req)
+	board.Close()
+	a.Ended = &doc
+	reported := a.deliver(ctx, doc)
+	// The change is made and told; whom it concerns is found out after.
+	if doc.Promotion != nil {
+		if err := a.Session.Ripple(ctx.Context, doc, req.Exclude); err != nil {
+			fmt.Fprintf(a.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))
+		}
+	}
+	return reported
+}
+
+// deliver reports the result of a run, and writes what was found to the
+// file that --sarif names. The exit code stays the run's own.
+func (a *Attempt) deliver(ctx *cli.Context, doc run.Document) error {
+	reported := a.Report(doc, a.Settings.On("json"))
+	name := ctx.String("sarif")
+	if name == "" {
+		return reported
+	}
+	if err := sarif.WriteFile(name, doc); err != nil {
+		fmt.Fprintf(a.Stderr, "agent: %s\nnext: `agent runs show %s --sarif -` prints them\n", term.CleanLine(err.Error()), doc.Run)
+	}
+	return reported
+}
+
+// newLoop puts together what iterations need: who decides at checkpoints,
+// who finds changes, and who learns from them. For a replay it puts into
+// start what the recorded iterations were told.
+func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *run.Start) (*run.Loop, *term.Board, error) {
+	recorded, err := recording(ctx, a.Session, start)
+	if err != nil {
+		return nil, nil, err
+	}
+	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.Session.Notify = board.Event
+	// A question is shown before it is sent where its answer will be: to
+	// a person who has not said yes to everything.
+	var before func(context.Context, agent.Question) (agent.Question, error)
+	if a.Attended() && !a.Settings.On("yes") && recorded == nil {
+		before = (&checkpoint.Sender{Console: &a.Console, Wait: a.Settings.Patience(), Board: board}).Before
+	}
+	// The budget is the loop's, whichever process carries it on.
+	scope := "loop"
+	if start.Order.Single {
+		scope = "run"
+	}
+	crew, err := a.Session.Crews(a.Settings, scope, before, recorded)
+	if err != nil {
+		board.Close()
+		return nil, nil, err
+	}
+	req.Approver = a.approver(*req, board)
+	return &run.Loop{
+		Runner: a.Session.Runner(board.Event), Iterations: a.Session.DB, Knowledge: a.Session.DB, Crew: crew,
+		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
+			return a.Session.Follow(ctx, dir, req.Exclude, found)
+		},
+		Export:   a.Session.Export,
+		Attended: a.Settings.On("yes") || a.Attended() || req.NoPromote,
+	}, board, nil
+}
+
+// recording returns the iterations that are to be replayed, nil for none.
+func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Recorded, error) {
+	of := ctx.String("replay")
+	if of == "" {
+		return nil, nil
+	}
+	const next = "see `agent runs list` for runs with a goal, `agent sql \"select * from v_iterations\"` for loops"
+	if !start.Order.Single {
+		list, err := s.DB.LoopIterations(ctx.Context, of)
+		if errors.Is(err, database.ErrNotFound) {
+			return nil, fault.Usage(next, "no loop is named %s", of)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var recs []wire.Recorded
+		for _, it := range list {
+			// One that ended before it had a plan has nothing to repeat.
+			if it.Plan != nil {
+				recs = append(recs, wire.Recorded{Plan: it.Plan, Asked: it.ID})
+			}
+		}
+		first := list[0].Order
+		start.Order = run.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
+		return recs, nil
+	}
+	found, err := s.DB.Run(ctx.Context, of)
+	if err != nil {
+		return nil, err
+	}
+	plan, asked, err := s.DB.Plan(ctx.Context, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	// A run with a patch has gates and files on record, but no question.
+	if plan == nil {
+		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
+	}
+	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
+	start.Order.Goal = p.Task.Brief.Goal
+	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
+}
+
+// Iterate is a run without a patch: one iteration of the loop. Its result
+// is printed as soon as the run has ended; what is learnt from it follows.
+func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
+	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
+	loop, board, err := a.newLoop(ctx, &req, &start)
+	if err != nil {
+		return err
+	}
+	loop.MaxFailures = 1 // the caller of one run decides about another
+	var ended *run.Document
+	var reported error
+	loop.Tell = func(_ run.Round, doc *run.Document) {
+		if doc == nil {
+			return
+		}
+		defer board.Pause()()
+		a.Ended = doc
+		ended, reported = doc, a.deliver(ctx, *doc)
+	}
+	res := loop.Run(ctx.Context, req, start)
+	board.Close()
+	switch {
+	case ended == nil && res.Error != nil:
+		return problemFault(*res.Error, res.Exit)
+	case res.Error != nil && ended.Error == nil:
+		// The run is done and told; only the learning is not.
+		fmt.Fprintf(a.Stderr, "agent: not learnt from it yet: %s\nnext: %s\n", term.CleanLine(res.Error.Message), term.CleanLine(res.Error.Next))
+	}
+	return reported
+}
+
+// problemFault is the fault of a problem that no document tells.
+//
+// It keeps kind, hint and exit code, so that a script sees the same whether the
+// problem came up before the run or in it.
+func problemFault(p run.Problem, exit int) error {
+	return &fault.Error{Exit: exit, Kind: p.Kind, Next: p.Next, Err: errors.New(p.Message)}
+}
+
+// tellRound prints the beginning of an iteration and the end of its run.
+func tellRound(c *cmdline.Line, r run.Round, doc *run.Document, asJSON bool) {
+	switch {
+	case doc != nil && asJSON:
+		term.PrintJSONLine(c.Stdout, doc) // what nobody reads any more changes nothing about the loop
+	case doc != nil:
+		c.Summary().Document(*doc)
+		fmt.Fprintln(c.Stdout)
+	case r.Phase == run.Settled:
+	case r.Of > 0:
+		fmt.Fprintf(c.Stderr, "iteration %d of %d\n", r.N, r.Of)
+	default:
+		fmt.Fprintf(c.Stderr, "iteration %d\n", r.N)
+	}
+}

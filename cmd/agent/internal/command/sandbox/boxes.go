@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	imagescmd "agent/cmd/agent/internal/command/images"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/sandbox/workspace/promotion"
+)
+
+// snapshotsKept is how many of the snapshots of a workspace stay: none where that is
+// gone, and all where a run is at work, which may have found any of them.
+func snapshotsKept(root string) int {
+	lock, err := promotion.Acquire(root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0
+	case errors.Is(err, promotion.ErrLocked):
+		return math.MaxInt
+	case err == nil:
+		lock.Release() // nothing was written
+	}
+	return imagescmd.KeptSnapshots
+}
+
+// A BoxRow is a box as `sandbox ls --json` prints it. Live tells
+// whether the process that started it still runs; one whose process is
+// dead is removed by the next command.
+//
+// A lease is the time until which a box is surely wanted.
+type BoxRow struct {
+	ID      string    `json:"id"`
+	Run     string    `json:"run"`
+	Purpose string    `json:"purpose"`
+	State   string    `json:"state"`
+	Live    bool      `json:"live"`
+	Owner   string    `json:"owner"`
+	Lease   time.Time `json:"lease"`
+}
+
+// sandboxList lists the boxes that are left once those of dead
+// processes are removed, as every command does first.
+func (c command) sandboxList(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		boxes, err := s.Engine.Boxes(ctx.Context)
+		if err != nil {
+			return err
+		}
+		rows := []BoxRow{}
+		for _, b := range boxes {
+			rows = append(rows, BoxRow{fmt.Sprintf("%.12s", b.ID), b.Run, b.Purpose, b.State, b.Live, b.Owner, b.Lease})
+		}
+		if set.On("json") {
+			return term.PrintJSON(c.Stdout, rows)
+		}
+		return c.printBoxes(rows)
+	})
+}
+
+// printBoxes prints the boxes as a table. That there are none is the
+// usual case, said on stderr so that stdout stays empty.
+func (c command) printBoxes(rows []BoxRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(c.Stderr, "no box exists: they live only while a patch is proved")
+		return nil
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "BOX\tRUN\tPURPOSE\tSTATE\tOWNER\tLEASE")
+		for _, r := range rows {
+			owner := "alive"
+			if !r.Live {
+				owner = "dead: `agent sandbox gc` removes it"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, term.CleanLine(r.Run), term.CleanLine(r.Purpose), r.State, owner, r.Lease.Local().Format(time.DateTime))
+		}
+		return t.Flush()
+	})
+}
+
+// sandboxCollect removes what nobody owns. Boxes go first, while it can
+// still be said which; opening a session would remove them without a
+// word.
+func (c command) sandboxCollect(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	s, err := c.OpenEngine(ctx.Context)
+	if err != nil {
+		return err
+	}
+	// What was removed is told even when something else could not be.
+	defer s.Close()
+	boxes, err := s.Engine.Reap(ctx.Context)
+	for _, b := range boxes {
+		fmt.Fprintf(c.Stdout, "removed box %.12s of run %s\n", b.ID, term.CleanLine(b.Run))
+	}
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		// Only what can be made again is removed. The record, the database's
+		// volume and the images that another installation may use are left alone.
+		removed, err := s.Builder.PruneSnapshots(ctx.Context, snapshotsKept)
+		for _, name := range removed {
+			fmt.Fprintln(c.Stdout, "removed image", name)
+		}
+		if err == nil && len(boxes)+len(removed) == 0 {
+			fmt.Fprintln(c.Stdout, "nothing to remove")
+		}
+		return err
+	})
+}

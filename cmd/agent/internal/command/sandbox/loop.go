@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+)
+
+// loopCommand describes the loop. What aims and caps one run does the
+// same for each iteration here.
+func (c command) loopCommand() *cli.Command {
+	return &cli.Command{
+		Name: "loop", Usage: "find and prove changes, iteration after iteration",
+		Description: "Each iteration chooses a file (one that uses what was just changed, else the model's choice),\n" +
+			"has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
+			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
+			"A review that finds nothing may propose a feature; that is kept for `agent proposals list`,\n" +
+			"and only a person at the terminal, or `agent sandbox run --proposal N`, has it written.\n" +
+			"It ends when told, after failures in a row, when every file was reviewed since it last\n" +
+			"changed, or when a cap is reached. Caps hold for the loop as a whole, what it spent before\n" +
+			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
+			"for twice.\n\n" + cmdline.Examples(
+			"agent sandbox loop --iterations 3 --yes", "three changes at most",
+			"agent sandbox loop --until-clean --yes", "until a review finds nothing",
+			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
+			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until nothing is left to review"},
+			&cli.BoolFlag{Name: "until-clean", Usage: "end when a review finds nothing; propose no features", DisableDefaultText: true},
+			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
+			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
+			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "fresh", Usage: "discard the interrupted iteration and start over", DisableDefaultText: true},
+			&cli.StringFlag{Name: "replay", Usage: "take plans and answers from the record of `LOOP`; no model is asked"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what every change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; with more of them, what to read too"},
+		}, cmdline.ModelFlags(), []cli.Flag{
+			cmdline.YesFlag("write what passed without asking"),
+			cmdline.AllowFlag(),
+			cmdline.NoInstallFlag(),
+			cmdline.JSONFlag(),
+		}),
+		Action: c.sandboxLoop,
+	}
+}
+
+// sandboxLoop runs the loop and prints each run as it ends.
+func (c command) sandboxLoop(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	start, err := loopStart(ctx, set)
+	if err != nil {
+		return err
+	}
+	req, err := BaseRequest(set)
+	if err == nil && ctx.String("replay") == "" {
+		// Asked before anything is built: without a model the loop could only
+		// fail, minutes later. A replay asks none.
+		err = wire.CheckAnyModel(ctx.Context, set)
+	}
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		a := &Attempt{Line: c.Line, Session: s, Settings: set}
+		loop, board, err := a.newLoop(ctx, &req, &start)
+		if err != nil {
+			return err
+		}
+		loop.Rest, loop.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
+		if ctx.String("replay") != "" {
+			loop.Rest = 0 // it is for the vendor's sake
+		}
+		asJSON := set.On("json")
+		// The board is taken off the terminal while something is printed, and
+		// drawn again below it.
+		loop.Tell = func(r run.Round, doc *run.Document) {
+			defer board.Pause()()
+			tellRound(c.Line, r, doc, asJSON)
+		}
+		res := loop.Run(ctx.Context, req, start)
+		board.Close()
+		return c.reportLoop(res, asJSON)
+	})
+}
+
+// loopStart reads what the loop is told.
+//
+// A loop that is resumed has its order on record; one that is replayed gets the
+// order of the recorded loop later, see recording.
+func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
+	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
+	if start.Resume {
+		return start, excludes(ctx, "resume", "the loop that is carried on has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
+	}
+	for _, flag := range []string{"iterations", "max-failures"} {
+		if ctx.Int(flag) < 0 {
+			return start, fault.Usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
+		}
+	}
+	// Most often a shell variable that was not set. Without a goal the loop would
+	// do something else, and pay for it.
+	if ctx.IsSet("goal") && ctx.String("goal") == "" {
+		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
+	}
+	n, err := strconv.Atoi(set["candidates"].Text) // checked with the settings
+	start.Order = run.Order{
+		Goal: ctx.String("goal"), Scope: ctx.StringSlice("file"), Iterations: ctx.Int("iterations"),
+		UntilClean: ctx.Bool("until-clean"), Candidates: n,
+	}
+	return start, err
+}
+
+// reportLoop prints what the loop did and ends with its exit code.
+//
+// A reader that went away is no error of the loop: what was promoted is promoted,
+// and the exit code says how it ended.
+func (c command) reportLoop(res run.Result, asJSON bool) error {
+	if asJSON {
+		if err := term.PrintJSONLine(c.Stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return fault.Infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)
+		}
+	} else {
+		c.Summary().Loop(res)
+	}
+	if res.Exit == run.ExitDone {
+		return nil
+	}
+	return fault.Reported{Exit: res.Exit}
+}

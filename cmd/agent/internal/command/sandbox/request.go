@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+)
+
+// Request makes the run's request from flags and files.
+func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, error) {
+	req, err := BaseRequest(set)
+	if err != nil {
+		return run.Request{}, err
+	}
+	if !ctx.IsSet("patch") {
+		return goalRequest(ctx, set, req)
+	}
+	if err := patchOnly(ctx); err != nil {
+		return run.Request{}, err
+	}
+	// The patch comes last: reading standard input waits for a person,
+	// who should not type in vain.
+	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
+	req.PatchName = ctx.String("patch")
+	req.Target = strings.Join(ctx.StringSlice("file"), "")
+	req.Patch, err = c.ReadPatch(ctx.Context, req.PatchName, next)
+	return req, err
+}
+
+// BaseRequest is what every request has: the workspace and the policy.
+func BaseRequest(set config.Settings) (run.Request, error) {
+	dir := set["workspace"].Text
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return run.Request{}, err
+	}
+	// The configuration was read from the workspace once, before the
+	// run scans it; a run uses the values that held when it began.
+	conf, err := set.VerifyConfig()
+	if err != nil {
+		return run.Request{}, err
+	}
+	protect, err := set.Protection()
+	if err != nil {
+		return run.Request{}, err
+	}
+	keep, err := set.Recording()
+	if err != nil {
+		return run.Request{}, err
+	}
+	allow, err := set.AllowKinds()
+	return run.Request{
+		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
+		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"), Keep: keep,
+	}, err
+}
+
+// goalRequest completes the request of a run that is to find the change
+// itself: what it is for, where, and how many are asked for.
+func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
+	if ctx.String("replay") != "" {
+		return req, excludes(ctx, "replay", "the recorded run has it", "goal", "file", "candidates", "model", "proposal", "no-feature")
+	}
+	if ctx.IsSet("proposal") {
+		if err := excludes(ctx, "proposal", "the proposal has it", "goal", "file", "no-feature"); err != nil {
+			return req, err
+		}
+	}
+	// An empty goal is a variable that was not set, in a script.
+	if ctx.IsSet("goal") && ctx.String("goal") == "" {
+		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
+	}
+	n, err := set.Candidates()
+	if err != nil {
+		return req, err
+	}
+	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), n
+	req.NoFeature = ctx.Bool("no-feature")
+	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
+		return req, nil
+	}
+	return req, wire.CheckAnyModel(ctx.Context, set)
+}
+
+// excludes refuses flags that would change nothing beside another one; why says what has
+// their values.
+func excludes(ctx *cli.Context, with, why string, flags ...string) error {
+	for _, flag := range flags {
+		if ctx.IsSet(flag) {
+			return fault.Usage("leave --"+flag+" out: "+why, "--%s and --%s are mutually exclusive", with, flag)
+		}
+	}
+	return nil
+}
+
+// patchOnly refuses what only a run without a patch takes.
+func patchOnly(ctx *cli.Context) error {
+	for _, flag := range []string{"goal", "candidates", "model", "replay", "proposal", "no-feature"} {
+		if ctx.IsSet(flag) {
+			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s are mutually exclusive", flag)
+		}
+	}
+	if len(ctx.StringSlice("file")) > 1 {
+		return fault.Usage("name the one default file for blocks without a path", "--patch takes one --file")
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// Package sandbox is `agent sandbox`: patches proved in throwaway containers, one by one or
+// in a loop, and the containers that are there.
+package sandbox
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/proposals"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/sarif"
+	"agent/cmd/agent/internal/wire"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command is the group of what happens in boxes.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "sandbox", Usage: "prove patches in throwaway containers",
+		Subcommands: []*cli.Command{
+			c.sandboxRunCommand(),
+			c.loopCommand(),
+			{
+				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Description: "Lists the agent's containers of every process, with the run they belong to.\n\n" +
+					cmdline.Examples("agent sandbox ls", "usually empty between runs"),
+				Action: c.sandboxList,
+			},
+			{
+				Name: "gc", Usage: "remove what dead processes left behind",
+				Description: "Settles interrupted runs and promotions, removes containers whose process is dead, and\n" +
+					"all but the newest snapshot of each workspace. Runs that go on are left alone.\n\n" +
+					cmdline.Examples("agent sandbox gc", "free disk space"),
+				Action: c.sandboxCollect,
+			},
+		},
+	}
+}
+
+// sandboxRunCommand describes the main job. Every flag that is a policy
+// has a place in the environment too, so that a build server can set it
+// once.
+func (c command) sandboxRunCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace",
+		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
+			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
+			"introduces no new problems is written back, after a question, or with --yes.\n" +
+			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
+			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
+			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
+			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
+			"feature when it finds nothing. A feature is kept as a proposal, and written when a person at\n" +
+			"the terminal says so or with --proposal: never by --yes, nor when the countdown ends. What\n" +
+			"a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
+			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
+			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
+			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
+			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files",
+			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
+			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
+			"agent sandbox run --proposal 3", "apply a proposed change",
+			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on, and with more of them what to read too"},
+		}, cmdline.ModelFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: "no-feature", Usage: "a review that finds nothing proposes no feature", DisableDefaultText: true},
+			&cli.StringFlag{Name: "proposal", Usage: "take up proposal `N` of `agent proposals list`"},
+			&cli.StringFlag{Name: "replay", Usage: "take plan and answers from the record of `RUN`; no model is asked"},
+			cmdline.YesFlag("write what passed without asking"),
+			config.FlagFor("no-promote", ""),
+			cmdline.AllowFlag(),
+			cmdline.NoInstallFlag(),
+			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
+			cmdline.JSONFlag(),
+		}),
+		Action: c.sandboxRun,
+	}
+}
+
+// sandboxRun is the main job. Everything that can be wrong on the
+// command line is found before the engine is touched. The run itself
+// cannot end in an error: whatever happens is in its document.
+func (c command) sandboxRun(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if name := ctx.String("sarif"); name == "-" {
+		return fault.Usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
+	} else if err := sarif.CheckFile(name); err != nil {
+		return err
+	}
+	req, err := Request(ctx, c.Line, set)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		a := &Attempt{Line: c.Line, Session: s, Settings: set}
+		if ctx.IsSet("proposal") {
+			if req, err = proposals.Resume(ctx.Context, s, ctx.String("proposal"), set, req); err != nil {
+				return err
+			}
+		}
+		// A proposal that had no patch yet, or a goal: a model has to be asked.
+		if req.Patch == nil {
+			return a.Iterate(ctx, req)
+		}
+		return a.Prove(ctx, req)
+	})
+}

@@ -1,0 +1,152 @@
+package self
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sandboxcmd "agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/images"
+	"agent/orchestrator/run"
+	"agent/orchestrator/selfbuild"
+	"agent/orchestrator/store/database"
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// settleTime bounds what a rebuild does once it was cancelled.
+// It is for a scratch schema and two tags, not for a build: whoever pressed Ctrl-C waits
+// no longer than that.
+const settleTime = 30 * time.Second
+
+// A rebuild is one `agent self rebuild`.
+// The approver is called from within the run that rebuild started; what it leaves in
+// proved and cause is read when that run has ended.
+type rebuild struct {
+	// Writes its results to standard error: see command.rebuild.
+	command
+	attempt *sandboxcmd.Attempt
+	// Held from before the attempt begins until containers have followed the tags.
+	journal *selfbuild.Journal
+	set     config.Settings
+	req     run.Request
+	// Filled in piece by piece, as what the next steps need becomes known.
+	work selfbuild.Work
+	// proved says that the canary passed for the tree that work builds from. Without it
+	// nothing is taken, whatever the run says: a promotion that nobody built an image of
+	// is an ordinary change.
+	proved bool
+	// cause is why the new image was refused, nil where it was not.
+	cause error
+}
+
+// needsPerson says why a terminal is needed.
+// It goes to the record as well, so it names the files.
+func needsPerson(held []string) string {
+	if len(held) == 0 {
+		return "there is no terminal and no --yes"
+	}
+	return "a change of what judges, builds or takes back the agent needs a person at a terminal: " + strings.Join(held, ", ")
+}
+
+// refused is the error of a change whose image did not prove itself, or fell ill on trial.
+// Trouble of the engine or the database is none of the change's, nor is what goes wrong once the image is settled, or
+// where the way back did: that is classified as everywhere.
+func refused(j *selfbuild.Journal, err error) error {
+	var engine *sandbox.UnavailableError
+	var database *database.UnavailableError
+	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || j.Succeeded() {
+		return err
+	}
+	next := "see `agent self status`; the image from before is current"
+	// Before these phases nothing was written, and there would be nothing to undo.
+	if last := j.State().Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
+		next += ", and `agent undo` takes the change back" // it was written before the tags moved
+	}
+	return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: err}
+}
+
+// proveImage builds the image of a tree and has it prove itself.
+// What is built is m and not what lies in the workspace later: an edit in between gets
+// into no image. The outcome is left in cause and proved for rebuild, as the approver
+// that calls this can only answer with a decision.
+func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
+	r.work.Source = run.Tree(m)
+	r.work.Build = func(ctx context.Context, ref string) (images.Build, error) { return r.build(ctx, ref, m) }
+	err := r.copied(ctx, func(p selfbuild.Prover) error {
+		r.work.Canary = func(ctx context.Context, image string) (map[string]string, error) {
+			// The image has to name this source itself: another that took the tag is told by
+			// it.
+			return p.Canary(ctx, image, m.Digest())
+		}
+		return refused(r.journal, r.journal.Prove(ctx, r.work))
+	})
+	r.cause, r.proved = err, err == nil
+	return err
+}
+
+// build makes the image: the toolchain, the modules, then the agent.
+// The modules are installed before, from the lock file of the same tree, since the build
+// itself has no network: a change cannot fetch what was not named when it was judged.
+func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) (images.Build, error) {
+	tools, err := r.attempt.Session.Builder.Ensure(ctx, images.Toolchain)
+	if err != nil {
+		return images.Build{}, err
+	}
+	wanted, err := run.DependenciesOf(m, r.req)
+	if err != nil {
+		return images.Build{}, err
+	}
+	on, err := r.attempt.Session.Builder.Install(ctx, tools, wanted)
+	if err != nil {
+		return images.Build{}, err
+	}
+	return r.attempt.Session.Builder.Agent(ctx, ref, on, run.Tree(m), m.Root)
+}
+
+// copied gives act a prover whose image works on a copy of the schema.
+// The record itself is not used: a migration that goes wrong would be found out after it
+// had taken the history with it. The error joins that of act with that of dropping the
+// copy.
+func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) (err error) {
+	address := r.set["database_url"].Text
+	// The agent's own database runs in a container, which may not be up.
+	if address == "" {
+		if address, err = r.attempt.Session.OwnPostgres(ctx); err != nil {
+			return err
+		}
+	}
+	dir, err := home(r.Line)
+	if err != nil {
+		return err
+	}
+	// Of one name for one journal, which one process has: what a killed one left is found again.
+	// The host belongs to it: two of them have a home of one name, and may have one database.
+	host, _, _ := strings.Cut(sandbox.Owner(), "/")
+	// 23 characters are well below the 63 that Postgres keeps of a name.
+	name := fmt.Sprintf("agent_self_%x", sha256.Sum256([]byte(host+"/"+dir)))[:23]
+	own, drop, err := database.Scratch(ctx, address, name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		err = errors.Join(err, drop(steady))
+	}()
+	env := []string{"AGENT_DATABASE_URL=" + own}
+	// Where packages come from is the machine's business and no setting of the agent, so
+	// the image cannot know it. Keys of models are not among these: the canary asks no
+	// model.
+	for _, name := range []string{"NPM_CONFIG_REGISTRY", "GOPROXY", "PIP_INDEX_URL", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"} {
+		if v := r.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return act(selfbuild.Prover{Errands: r.attempt.Session.Engine, Env: env, Certificates: r.machineCertificates()})
+}

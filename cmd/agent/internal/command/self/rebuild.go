@@ -1,0 +1,242 @@
+package self
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	sandboxcmd "agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/orchestrator/selfbuild"
+	"agent/sandbox/workspace"
+)
+
+// What the boxes of the agent's own repository may use: its tests are many programs, and all lie in /tmp.
+const (
+	// Each test program is linked and run there. A tmpfs counts against the memory of the
+	// box, which must therefore be more.
+	tmpBytes    = 3 << 30
+	memoryBytes = 6 << 30
+	// Threads count as well, and every Go program starts some for each processor.
+	processes = 1024
+	// For each gate: the tests alone take longer than the five minutes that others get.
+	gateTime = 30 * time.Minute
+)
+
+// healthEvery is the pause between two questions to an image on trial.
+// Each question starts the program anew, in a container of its own.
+const healthEvery = 3 * time.Second
+
+// rebuild takes a change to the next image. The document of the run, in words, is progress here: the result is which
+// image is current.
+//
+// The journal is taken before the change is looked at, so that two rebuilds cannot prove
+// themselves against the same current image and then both replace it.
+func (c command) rebuild(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	asJSON := set.On("json")
+	// The run below would print its own document, and a script would find two on standard
+	// output.
+	set["json"] = config.Value{Text: "false", Origin: "default"}
+	// A copy: the caller's own standard output is where the result goes at the end.
+	quiet := *c.Line
+	quiet.Stdout = c.Stderr
+	req, intent, err := request(ctx, &quiet, set)
+	if err != nil {
+		return err
+	}
+	// What the journal holds in the end; nil where the attempt did not begin.
+	var state *selfbuild.State
+	err = quiet.With(ctx.Context, set, true, func(s *wire.Session) error {
+		return (command{&quiet}).journal(ctx.Context, s.Engine, func(j *selfbuild.Journal) error {
+			// Containers in which a killed rebuild tried its image hold memory, and may hold
+			// the scratch schema that is about to be dropped.
+			if err := s.Engine.ReapErrands(ctx.Context); err != nil {
+				return err
+			}
+			r := &rebuild{command: command{&quiet}, attempt: &sandboxcmd.Attempt{Line: &quiet, Session: s, Settings: set}, journal: j, set: set, req: req}
+			begun := false
+			err := j.Attempt(ctx.Context, intent, func() error { begun = true; return r.run(ctx) }, func(err error) error { return why(r.attempt.Ended, err) })
+			if begun {
+				last := j.State()
+				state = &last
+			}
+			return err
+		})
+	})
+	if state == nil {
+		return err
+	}
+	// After the hand-over, whose error is told with the rest.
+	return c.tellRebuilt(ctx.Context, *state, asJSON, err)
+}
+
+// why is what is recorded of an attempt that ended before there was an image: what its run says, else the error.
+// The words of the run come first, as its error may be no more than an exit code. That a
+// model or a person wanted nothing changed is no error anywhere else, but an attempt
+// that ended must have a cause: without one it would read as settled.
+func why(ended *run.Document, err error) error {
+	switch {
+	case ended != nil && ended.Error != nil:
+		return errors.New(ended.Error.Message)
+	case err == nil:
+		return errors.New("there was no change")
+	}
+	return err
+}
+
+// request is the run that proves the change, without patch and goal where there is none.
+// The string is the intent for the journal. The limits of the request are raised even
+// when the error is not nil, as nobody uses them then.
+func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, string, error) {
+	// Refused and not ignored: whoever set it wants the workspace left alone, and the
+	// image on trial would be of a source that exists nowhere.
+	if set.On("no_promote") {
+		return run.Request{}, "", fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
+	}
+	req, err := sandboxcmd.BaseRequest(set)
+	intent := "the workspace as it is"
+	switch {
+	// A request that is refused is neither of the others; without this a patch would be
+	// read, perhaps from a terminal, for nothing.
+	case err != nil:
+	case ctx.IsSet("patch"):
+		intent = "patch " + ctx.String("patch")
+		req, err = sandboxcmd.Request(ctx, c, set)
+	case ctx.IsSet("goal"):
+		intent = "goal " + ctx.String("goal")
+		req, err = sandboxcmd.Request(ctx, c, set)
+	}
+	// More than a workspace may ask for, and no more than the user allows.
+	// Memory that somebody chose stays as it is, since it bounds the machine; processes
+	// and time are raised to what the agent's own tests take.
+	limits := &req.Config.Limits
+	limits.Tmp, limits.PIDs = tmpBytes, max(limits.PIDs, processes)
+	if limits.Memory == 0 {
+		limits.Memory = memoryBytes
+	}
+	req.Config.Timeout = max(req.Config.Timeout, gateTime)
+	return req, intent, err
+}
+
+// run goes from the change to the settled image.
+// Before the promotion the approver has the image built and tried, so that a refused
+// image leaves the workspace as it was; after it the tags move. Only then can the trial
+// say no, and the change stays in the workspace for `agent undo`.
+func (r *rebuild) run(ctx *cli.Context) error {
+	// Every run of the session is guarded, also those that iterate begins.
+	r.attempt.Guard = func(a *checkpoint.Approver) run.Approver { return &approver{Approver: a, rebuild: r} }
+	r.work = selfbuild.Work{
+		Period: ctx.Duration("trial"), Every: healthEvery,
+		// Minutes pass in some phases: what goes on is told as it begins.
+		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
+		HandOver: func(ctx context.Context) error {
+			return r.attempt.Session.Engine.HandOver(ctx, tags(r.Line)+":current", resumed)
+		},
+	}
+	var err error
+	switch {
+	case r.req.Patch != nil:
+		err = r.attempt.Prove(ctx, r.req)
+	case r.req.Goal != "":
+		err = r.attempt.Iterate(ctx, r.req)
+	default:
+		err = r.asItIs(ctx.Context)
+	}
+	switch {
+	// It says more than the run does, for which the approver only declined.
+	case r.cause != nil:
+		return r.cause
+	// Also after a canary that passed: the promotion may have met a conflict, and an image
+	// whose change is not in the workspace is not taken.
+	case err != nil || !r.proved:
+		return err
+	}
+	// A scratch schema of its own for the trial: the canary's was dropped when that ended.
+	err = r.copied(ctx.Context, func(p selfbuild.Prover) error {
+		r.work.Healthy = func(ctx context.Context) error {
+			// Asked each time: the journal is what says which image is on trial.
+			to := r.journal.State().Attempt.To
+			return p.Healthy(ctx, to.Image, to.Source)
+		}
+		return refused(r.journal, r.journal.Take(ctx.Context, r.work))
+	})
+	var f *fault.Error
+	if err == nil || errors.As(err, &f) || r.journal.Succeeded() || r.req.Patch == nil && r.req.Goal == "" {
+		return err
+	}
+	// Whatever it was, the change lies in the workspace without an image.
+	return fault.Infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
+}
+
+// asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version in
+// protected parts needs the person.
+//
+// No gate judges it: the workspace is what it is, and the canary and the trial must do.
+// So what --yes approves here is bounded by what has changed since an image that did
+// prove itself.
+func (r *rebuild) asItIs(ctx context.Context) error {
+	// Read at this moment: what is compared here is also what is built.
+	base, err := workspace.Rescan(ctx, r.req.Workspace, r.req.Exclude, workspace.Limits{})
+	if err != nil {
+		return fmt.Errorf("scan the workspace: %w", err)
+	}
+	held, err := r.journal.Held(run.Tree(base))
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.set.On("yes") && len(held) == 0:
+	// Exit code 4, as wherever a person is missing.
+	case !r.Attended():
+		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
+	default:
+		if len(held) > 0 {
+			// The names come from the workspace, and one of them may hold what moves a cursor.
+			fmt.Fprintln(r.Stderr, "self: since the current version changed, what judges, builds or takes back the agent:", term.CleanLine(strings.Join(held, ", ")))
+		}
+		// What was typed while the scan went on answers nothing that only a person may.
+		r.DiscardInput()
+		typed, err := r.Question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
+		// Enter is no yes: there is no diff above this question that somebody could have
+		// read.
+		if err != nil || !term.OneOf(term.Normalize(typed), "y", "yes") {
+			return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
+		}
+	}
+	return r.proveImage(ctx, base)
+}
+
+// tellRebuilt prints which image is current and why, and gives the exit code.
+// The state is printed in any case, as it is the truth about the tags: also after an
+// error one of the two images is current. In JSON it is the one document: the error is
+// told for people alone then.
+func (c command) tellRebuilt(ctx context.Context, state selfbuild.State, asJSON bool, err error) error {
+	if asJSON {
+		if printed := term.PrintJSON(c.Stdout, state); printed != nil {
+			return printed
+		}
+	} else if now := state.Current; now != nil {
+		fmt.Fprintf(c.Stdout, "source %s is current\n", now.Name())
+	}
+	var reported fault.Reported
+	if err == nil || !asJSON || errors.As(err, &reported) {
+		return err
+	}
+	problem, code := fault.Classify(ctx, err)
+	c.PrintProblem(c.Stderr, problem)
+	return fault.Reported{Exit: code}
+}

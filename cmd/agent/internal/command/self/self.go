@@ -1,0 +1,189 @@
+// Package self is `agent self`: the agent's own image, rebuilt from a change that passed, and
+// taken back.
+package self
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/run"
+	"agent/orchestrator/selfbuild"
+)
+
+// Command is the group of the agent's own image.
+// All but list take the journal, and with it the right to move the tags: two of them do
+// not go on at the same time. The lock is the kernel's, so a killed one never keeps the
+// next from its work.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "self", Usage: "rebuild the agent's own image, and take it back",
+		Subcommands: []*cli.Command{
+			// The order is that of use: make one, see how it went, go back, see what there is.
+			c.rebuildCommand(),
+			{
+				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Description: "Settles what a killed rebuild left: its tags go back.\n\n" + cmdline.Examples("agent self status", "after a kill, or to know the version"),
+				Action:      c.status,
+			},
+			{
+				Name: "rollback", Usage: "make the previous image current again",
+				Description: "Moves the tags agent:current and agent:previous. The workspace and the database stay as they are.\n\n" +
+					cmdline.Examples("agent self rollback", "the version before; again: back"),
+				Action: c.rollback,
+			},
+			{
+				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Description: "Of each version the image and the source are kept, outside of the workspace.\n\n" +
+					cmdline.Examples("agent self list", "what could be gone back to"),
+				Action: c.list,
+			},
+		},
+	}
+}
+
+// rebuildCommand describes the rebuild.
+// It takes the flags of a run by which a change is found and approved, but none by which
+// it would be proved and not written: an image whose source is not in the workspace
+// could not be built again.
+func (c command) rebuildCommand() *cli.Command {
+	return &cli.Command{
+		Name: "rebuild", Usage: "prove a change of the agent's own source, and build the next image from it",
+		Description: "The workspace is the agent's own repository. The change goes through the gate; then the image is\n" +
+			"built without a network from the proven tree, and proves itself: its doctor, its migrations on a copy\n" +
+			"of the schema, and a battery of runs whose verdicts must be those of the current image. Then the\n" +
+			"change is written, agent:current moves, and the image is on trial: one bad answer and all goes back.\n" +
+			"Without a change the workspace is built as it is. A change of what judges, builds or takes back the\n" +
+			"agent needs a person at a terminal: neither --yes nor --allow approves it.\n\n" + cmdline.Examples(
+			"agent self rebuild --yes", "the first image",
+			"agent self rebuild --patch change.diff", "prove, ask, build, swap",
+			"agent self rebuild --goal 'name the run in every message'", "have a model find the change"),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the change from `FILE`, - for standard input"},
+			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
+			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on"},
+			// Zero still asks once.
+			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "watch the new image for `TIME` before it is kept"},
+		}, cmdline.ModelFlags(), []cli.Flag{
+			cmdline.YesFlag("rebuild without asking"),
+			cmdline.AllowFlag(),
+			cmdline.JSONFlag(),
+		}),
+		Action: c.rebuild,
+	}
+}
+
+// status prints the journal. While a rebuild goes on it only reads.
+// Else it takes the journal for a moment, as that is what settles a killed rebuild; what
+// it prints then is the truth about the tags too.
+func (c command) status(ctx *cli.Context) error {
+	dir, err := home(c.Line)
+	if err != nil {
+		return err
+	}
+	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
+	var f *fault.Error
+	// Of all errors this one alone means that somebody else keeps the journal in order.
+	if err != nil && !(errors.As(err, &f) && f.Exit == run.ExitConflict) {
+		return err
+	}
+	// Read after the settling, and without the lock: the file is replaced as a whole, so a
+	// reader beside a rebuild sees one phase or the next and never a part.
+	state, err := selfbuild.Read(dir)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		return term.PrintJSON(c.Stdout, state)
+	}
+	// What an attempt is for, and why it ended, may hold the words of a patch's author or
+	// of a program in a box: they are cleaned before a terminal sees them.
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		tellVersion(w, "current", state.Current)
+		tellVersion(w, "previous", state.Previous)
+		if a := state.Attempt; a != nil {
+			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, term.CleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
+		}
+		// The newest comes first. Only that is of interest here; --json has them all.
+		if len(state.Past) > 0 {
+			a := state.Past[0]
+			fmt.Fprintf(w, "last      %s\n", attemptText(a))
+		}
+		return nil
+	})
+}
+
+// attemptText is an attempt that ended, on one line.
+// A rollback has a cause too, that it was asked for, and so reads as one that ended.
+func attemptText(a selfbuild.Attempt) string {
+	text := a.Begun.Local().Format(time.DateTime) + " " + term.CleanLine(a.Intent)
+	// Nothing but the last step leaves the cause empty.
+	if a.Cause == "" {
+		return text + ": settled"
+	}
+	return fmt.Sprintf("%s: ended in %s: %s", text, a.Phase, term.CleanLine(a.Cause))
+}
+
+// tellVersion prints a version on one line.
+// The digests are cut to what tells versions apart: with its "sha256:" an image has 12
+// digits as well. There is none before the first rebuild, and no previous one before the
+// second.
+func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
+	if v == nil {
+		fmt.Fprintf(w, "%-9s none: `agent self rebuild` makes it\n", what)
+		return
+	}
+	fmt.Fprintf(w, "%-9s source %s, image %.19s, program %.12s, built %s\n", what, v.Name(), v.Image, v.Program, v.Built.Local().Format(time.DateTime))
+}
+
+// rollback goes back by one version.
+// It asks nothing: the image was current once, and the same command takes the rollback
+// back. Containers follow, as after every use of the journal.
+func (c command) rollback(ctx *cli.Context) error {
+	return c.withJournal(ctx.Context, func(j *selfbuild.Journal) error {
+		if j.State().Previous == nil {
+			return fault.Usage("see `agent self list`", "there is no previous version to go back to")
+		}
+		if err := j.Rollback(ctx.Context, "asked for"); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.Stdout, "source %s is current\n", j.State().Current.Name())
+		return err
+	})
+}
+
+// list prints the versions, the newest first.
+// It takes no lock and needs no engine: it reads what lies in the directory, also of
+// versions whose images somebody has removed.
+func (c command) list(ctx *cli.Context) error {
+	dir, err := home(c.Line)
+	if err != nil {
+		return err
+	}
+	list, err := selfbuild.Versions(dir)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		// An empty list is [] in JSON and not null, which scripts would trip over.
+		return term.PrintJSON(c.Stdout, append([]selfbuild.Version{}, list...))
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SOURCE\tIMAGE\tPROGRAM\tBUILT")
+		for _, v := range list {
+			fmt.Fprintf(t, "%s\t%.19s\t%.12s\t%s\n", v.Name(), v.Image, v.Program, v.Built.Local().Format(time.DateTime))
+		}
+		return t.Flush()
+	})
+}

@@ -1,0 +1,150 @@
+// Package undo is `agent undo`: a promotion taken back.
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/blame"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/undo"
+	"agent/sandbox/workspace"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command reverses a promotion. It goes through what every
+// promotion does: lock, three-way check, journal, record. An undo can itself
+// be undone, by naming its run. No gate judges it: a person takes back
+// what a person may take back, also what had fixed a finding.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "undo", Usage: "undo an applied change", ArgsUsage: "[RUN]",
+		Description: "Puts the files of a promotion back as they were, all of them or none. Where a text was\n" +
+			"edited since, by later runs or by hand, these edits are kept and merged. Where they touch\n" +
+			"what is undone, or leave no line between, or the file is binary, gone, renamed or of\n" +
+			"another mode since, it is a conflict, exit code 6: it names the file, the lines and who\n" +
+			"edited them, and nothing is written. An undo is not proved again: look at a merged one.\n" +
+			"Without RUN the last promotion of the workspace is meant. Needs no engine when\n" +
+			"AGENT_DATABASE_URL names a database.\n\n" + cmdline.Examples(
+			"agent undo", "show what would change, then ask",
+			"agent undo 1k3f --yes", "for scripts: never asks"),
+		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("write without asking"), cmdline.JSONFlag()},
+		Action: func(ctx *cli.Context) error {
+			set, err := config.Load(ctx, c.Getenv)
+			if err != nil {
+				return err
+			}
+			return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+				of, p, err := undoable(ctx.Context, s, ctx.Args().First(), cmdline.Resolved(set["workspace"].Text))
+				if err != nil {
+					return err
+				}
+				doc, err := Undo(ctx.Context, line, s, set.On("yes"), of, p.Changeset)
+				if err != nil {
+					return err
+				}
+				return c.Report(doc, set.On("json"))
+			})
+		},
+	}
+}
+
+// Undo takes the changes of a run back, once that was confirmed or where yes says so. What is
+// shown is the reverse changeset, as it will be written. The document is that of the undo,
+// also where later edits are in the way; an error says that there was none.
+func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of run.Record, changes workspace.Changeset) (run.Document, error) {
+	if err := cmdline.CheckDirectory(of.Workspace); err != nil {
+		return run.Document{}, err
+	}
+	m, err := undo.Plan(ctx, of.Workspace, of.ID, changes.Reverse(), func(ctx context.Context, name, now string) (*blame.Timeline, error) {
+		return s.Timeline(ctx, of.Workspace, name, now)
+	})
+	if err != nil {
+		return run.Document{}, err
+	}
+	show := "`agent runs diff " + of.ID + "` shows what it did"
+	switch {
+	// What cannot be done is recorded, and needs no answer.
+	case len(m.Conflicts) > 0:
+		return s.Runner(nil).Undo(ctx, of, m.Changes, &run.Problem{
+			Kind: "conflict", Next: "undo the later runs first, the newest first, or edit by hand: " + show,
+			Message: fmt.Sprintf("run %s cannot be taken back from under later edits: %s; nothing was written", of.ID, strings.Join(m.Conflicts, "; ")),
+		}), nil
+	case m.Changes.Empty():
+		return run.Document{}, fault.Usage(show, "nothing of run %s is left to undo: its files are as they were before it", of.ID)
+	}
+	for _, note := range m.Notes {
+		fmt.Fprintln(line.Stderr, "note: "+term.CleanLine(note))
+	}
+	if err := (command{line}).confirm(ctx, yes, of, m.Changes); err != nil {
+		return run.Document{}, err
+	}
+	return s.Runner(nil).Undo(ctx, of, m.Changes, nil), nil
+}
+
+// undoable returns the promotion to reverse: that of the run named,
+// else the last one of the workspace.
+func undoable(ctx context.Context, s *wire.Session, prefix, dir string) (run.Record, run.Promotion, error) {
+	if prefix == "" {
+		of, p, err := s.DB.LastPromotion(ctx, dir)
+		if errors.Is(err, database.ErrNotFound) {
+			err = fault.Usage("see `agent runs list`, or name a workspace with --workspace", "nothing to undo in %s", dir)
+		}
+		return of, p, err
+	}
+	// A run that is named may be on any workspace: the record knows
+	// which.
+	d, err := s.Named(ctx, prefix)
+	if err != nil {
+		return run.Record{}, run.Promotion{}, err
+	}
+	next := "see `agent runs show " + d.ID + "`"
+	// Each of these would end in a conflict or in nothing; the reason
+	// is told here, where it is known.
+	switch {
+	case d.Promotion == nil || d.Promotion.Status != run.Committed:
+		return d.Record, run.Promotion{}, fault.Usage(next, "run %s promoted nothing", d.ID)
+	case d.UndoneBy != "":
+		return d.Record, run.Promotion{}, fault.Usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
+	}
+	p, err := s.DB.PromotionOf(ctx, d.ID)
+	return d.Record, p, err
+}
+
+// confirm asks whether the reversal is to be written.
+func (c command) confirm(ctx context.Context, yes bool, of run.Record, back workspace.Changeset) error {
+	const next = "run again with --yes, or on a terminal"
+	// No question is asked where nobody could answer it; an undo writes
+	// to the workspace like any promotion.
+	if yes {
+		return nil
+	}
+	if !c.Attended() {
+		return fault.Policy(next, "undo of run %s needs an approval, and there is no terminal", of.ID)
+	}
+	// The question looks like that of a promotion, since it is one.
+	fmt.Fprintf(c.Stderr, "undo of run %s (%s) in %s\n\n", of.ID, term.CleanLine(of.Intent), term.CleanLine(of.Workspace))
+	checkpoint.Preview(&c.Console, back.Diff(), checkpoint.PreviewLines)
+	c.DiscardInput() // typed before there was a diff to read
+	switch said, err := checkpoint.Confirm(ctx, &c.Console, ""); {
+	case err != nil:
+		fmt.Fprintln(c.Stderr)
+		return fault.Policy(next, "the terminal gave no answer")
+	case !said:
+		return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)
+	}
+	return nil
+}
