@@ -54,7 +54,7 @@ func aChange() workspace.Changeset {
 func newHistory(t *testing.T) pastRuns {
 	t.Helper()
 	db, url := storetest.Warm(t)
-	h := history{db: db, dir: cmdline.Resolved(t.TempDir()), env: map[string]string{
+	h := pastRuns{db: db, dir: cmdline.Resolved(t.TempDir()), env: map[string]string{
 		"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
 	}}
 	h.write(t, "shop.py", "price = 2\n", 0o755)
