@@ -37,6 +37,8 @@
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
+//	sandbox/guest/process         how PID 1 minds the other processes of a box
+//	sandbox/guest/wire            frames between host and guest, and connections beside them
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
