@@ -66,6 +66,7 @@ var allowed = map[string][]string{
 	"orchestrator/edit/explain":  {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match"},
 	"orchestrator/edit/guard":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain"},
 
+	"orchestrator/llm":        {"sandbox/workspace/secret"},
 	"orchestrator/llm/gemini": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama": {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/wire":   {"orchestrator/llm"},
