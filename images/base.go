@@ -22,7 +22,7 @@ const pullTime = 5 * time.Second
 
 // ensureBase sees to it that the engine has the base: what is there already,
 // else the registry's, else one made from Debian's packages. Why the registry is not there is said on
-// progress, since a person may prefer to mend that.
+// progress, since a person may prefer to fix that.
 //
 // The caller holds the build lock: two bases made at once would differ, and one would be left over.
 func (b *Builder) ensureBase(ctx context.Context, spec base) error {

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"agent/images/registries"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/tonistiigi/fsutil"
+
+	"agent/images/registries"
 )
 
 // The labels of the images. Those of a snapshot are in snapshot.go.

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"agent/images/registries"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"agent/images/registries"
 )
 
 // Engine is what this package needs of a container engine. *sandbox.Engine implements it.

@@ -1,8 +1,6 @@
 package images
 
 import (
-	"agent/images/dependencies"
-	"agent/images/registries"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -17,6 +15,9 @@ import (
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/tonistiigi/fsutil"
+
+	"agent/images/dependencies"
+	"agent/images/registries"
 )
 
 // installer is the user who installs, the images' own: no box has it, so that what
@@ -66,9 +67,9 @@ func (e *InstallError) Unwrap() error { return e.Err }
 // Next says what to do about it.
 func (e *InstallError) Next() string {
 	if e.Registry == "" {
-		return "mend the manifest or lock file that is named, or go on without what it lists by --no-install"
+		return "fix the manifest or lock file that is named, or skip installation with --no-install"
 	}
-	return "name a registry that answers, by NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY, or go on without by --no-install"
+	return "set NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY to a registry that responds, or skip installation with --no-install"
 }
 
 // unanswered begins the line by which the script tells that a registry cannot

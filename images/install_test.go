@@ -1,8 +1,6 @@
 package images
 
 import (
-	"agent/images/dependencies"
-	"agent/images/registries"
 	"archive/tar"
 	"archive/zip"
 	"bytes"
@@ -21,6 +19,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agent/images/dependencies"
+	"agent/images/registries"
 )
 
 // texts turns texts into the files of a workspace.

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"agent/images/registries"
 	"cmp"
 	"fmt"
 	"maps"
@@ -13,6 +12,8 @@ import (
 	"github.com/moby/buildkit/client/llb"
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	"github.com/opencontainers/go-digest"
+
+	"agent/images/registries"
 )
 
 // The scripts for tools that are not packages of Debian.

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"agent/images/registries"
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
@@ -18,6 +17,8 @@ import (
 	"github.com/moby/buildkit/client/llb"
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"agent/images/registries"
 )
 
 // TestSourcesAreTheUsersOwn holds where archives come from, and that an address with a password is refused.

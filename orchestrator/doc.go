@@ -65,13 +65,15 @@
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
+//	sandbox/guest/process         how PID 1 minds the other processes of a box
+//	sandbox/guest/wire            frames between host and guest, and connections beside them
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
-//	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
+//	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
 //	images/registries             where packages come from, by the user's settings
@@ -85,8 +87,8 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, registries, migrations, llm
-// and agent import nothing of ours; images knows registries and dependencies, which
+// in cmd/agent keeps the table: dirfd, git, deps, secret, registries, migrations
+// and agent import nothing of ours; llm knows secret; images knows registries and dependencies, which
 // knows deps; forge knows git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 	"agent/sandbox/workspace"
 )
 
@@ -182,7 +183,7 @@ func (b *Box) begin(ctx context.Context, config *container.Config, host *contain
 		return b.engine.wrap("start", err)
 	}
 	err = b.stream.exchange(ctx, time.Now().Add(fillTime), func() error {
-		return guest.ReadJSON(b.stream, guest.KindReady, guest.MaxReady, &b.ready)
+		return wire.ReadJSON(b.stream, wire.KindReady, guest.MaxReady, &b.ready)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for the guest: %w%s", err, b.lastWords())
@@ -215,7 +216,7 @@ func (b *Box) Apply(ctx context.Context, cs workspace.Changeset) error {
 		if err := sendChangeset(b.stream, cs); err != nil {
 			return err
 		}
-		return guest.ReadJSON(b.stream, guest.KindApplied, guest.MaxReady, &applied)
+		return wire.ReadJSON(b.stream, wire.KindApplied, guest.MaxReady, &applied)
 	})
 	if err == nil && applied.Problem != "" {
 		err = fmt.Errorf("%.500s", applied.Problem)
@@ -242,10 +243,10 @@ func sendChangeset(s *stream, cs workspace.Changeset) error {
 			patch.Delete = append(patch.Delete, c.From)
 		}
 	}
-	if err := guest.WriteJSON(s, guest.KindApply, patch); err != nil {
+	if err := wire.WriteJSON(s, wire.KindApply, patch); err != nil {
 		return err
 	}
-	data := guest.NewDataWriter(s)
+	data := wire.NewDataWriter(s)
 	archive := tar.NewWriter(data)
 	for _, c := range cs.Changes {
 		if c.Op == workspace.Delete {

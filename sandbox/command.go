@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 )
 
 // Run runs one command in the box to its end. When the command leaves
@@ -47,7 +48,7 @@ func (b *Box) run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 	var answer guest.Answer
 	deadline := time.Now().Add(cmd.Timeout + cmd.Grace + slack)
 	err := b.stream.exchange(ctx, deadline, func() error {
-		if err := guest.WriteJSON(b.stream, guest.KindRun, cmd); err != nil {
+		if err := wire.WriteJSON(b.stream, wire.KindRun, cmd); err != nil {
 			return err
 		}
 		return b.answer(ctx, guest.AnswerLimit(cmd), &answer)

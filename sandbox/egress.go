@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 )
 
 // What may go through one box's way out: connections, and bytes of all of them in
@@ -53,16 +54,16 @@ func (b *Box) AllowEgress(e Egress) {
 // it. None of them is left when it returns.
 func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer) error {
 	if b.way == nil {
-		return guest.ReadJSON(b.stream, guest.KindEnded, limit, a)
+		return wire.ReadJSON(b.stream, wire.KindEnded, limit, a)
 	}
-	link := guest.NewLink(b.stream)
+	link := wire.NewLink(b.stream)
 	var serving sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
-	err := guest.ReadJSONAfter(b.stream, guest.KindEnded, limit, a, func(kind guest.Kind, payload []byte) error {
-		if kind != guest.KindOpen {
+	err := wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, func(kind wire.Kind, payload []byte) error {
+		if kind != wire.KindOpen {
 			return link.Take(kind, payload)
 		}
-		number, _, err := guest.ChannelOf(payload)
+		number, _, err := wire.ChannelOf(payload)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer) error {
 				b.way.to.Serve(ctx, outer)
 			}
 		})
-		return link.Carry(number, metered{inner, b.way})
+		return link.Carry(number, metered{inner, b.way}, nil)
 	})
 	if err != nil {
 		b.stream.interrupt() // it is of no more use, and a channel may wait for it

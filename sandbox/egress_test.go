@@ -17,6 +17,7 @@ import (
 	"agent/sandbox/boxtest"
 	"agent/sandbox/egress"
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 )
 
 // A gateway is a real proxy that lets through one server of this machine, which answers /here and never ends /endless.
@@ -145,7 +146,7 @@ func TestABoxReachesWhatItMayAndNoMore(t *testing.T) {
 	}
 	// Those for which there is no place wait; all that get one are recorded.
 	r = boxtest.Run(t, box, "crowd", "300", strconv.Quote(""), here)
-	if record := g.recorded(t); r.Exit != 0 || !strings.HasPrefix(string(r.Stdout.Head), "HTTP/1.1 200") || len(record) != 301 || g.max > guest.MaxChannels {
+	if record := g.recorded(t); r.Exit != 0 || !strings.HasPrefix(string(r.Stdout.Head), "HTTP/1.1 200") || len(record) != 301 || g.max > wire.MaxChannels {
 		t.Errorf("a crowd: exit %d, %d connections, %d at once: %.100q %q", r.Exit, len(record), g.max, r.Stdout.Head, r.Stderr.Head)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 	"agent/sandbox/workspace"
 )
 
@@ -238,7 +239,7 @@ func (b *Box) answers(ctx context.Context) bool {
 		if err := sendChangeset(b.stream, workspace.Changeset{}); err != nil {
 			return err
 		}
-		return guest.ReadJSON(b.stream, guest.KindApplied, guest.MaxReady, &applied)
+		return wire.ReadJSON(b.stream, wire.KindApplied, guest.MaxReady, &applied)
 	})
 	return err == nil && applied.Problem == ""
 }

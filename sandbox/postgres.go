@@ -159,7 +159,7 @@ func (p postgres) step(ctx context.Context, image string, mayStart bool) (dsn st
 	case !mayStart:
 		return "", false, &PostgresError{
 			Err:  fmt.Errorf("it ends by itself with code %d: %s", c.State.ExitCode, p.lastWords(ctx, c.ID)),
-			Hint: "mend that, or set AGENT_DATABASE_URL",
+			Hint: "fix that, or set AGENT_DATABASE_URL",
 		}
 	}
 	return "", true, p.trouble("start it", p.start(ctx, c.ID), "see `docker logs "+p.container+"`, or set AGENT_DATABASE_URL")

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/wire"
 )
 
 // An echo serves a connection by sending back all that comes, until it ends, and takes its time to end itself. It counts
@@ -32,33 +33,33 @@ func (e echo) Serve(ctx context.Context, conn net.Conn) {
 // was told to wait for; and so is one that answers beside open connections, which end.
 func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 	t.Parallel()
-	frame := func(kind guest.Kind, payload string) string {
+	frame := func(kind wire.Kind, payload string) string {
 		var b strings.Builder
-		if err := guest.WriteFrame(&b, kind, []byte(payload)); err != nil {
+		if err := wire.WriteFrame(&b, kind, []byte(payload)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
 	}
 	number := func(n int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	crowd := ""
-	for n := range guest.MaxChannels + 1 {
-		crowd += frame(guest.KindOpen, number(n))
+	for n := range wire.MaxChannels + 1 {
+		crowd += frame(wire.KindOpen, number(n))
 	}
-	open := frame(guest.KindOpen, number(1))
-	ended := frame(guest.KindEnded, `{"problem":"none"}`)
+	open := frame(wire.KindOpen, number(1))
+	ended := frame(wire.KindEnded, `{"problem":"none"}`)
 	for _, test := range []struct {
 		name, frames, want string
 		without            bool // without a way out
 	}{
 		{"more channels than there may be", crowd, "the link takes 16", false},
 		{"one number twice", open + open, "channel 1 beside 1 others", false},
-		{"no number", frame(guest.KindOpen, "x"), "with 1 bytes", false},
-		{"credit that it has not", open + frame(guest.KindCredit, number(1)+number(1<<30)), "window", false},
-		{"a frame that it never sends", frame(guest.KindRun, "{}"), "none of a channel", false},
+		{"no number", frame(wire.KindOpen, "x"), "with 1 bytes", false},
+		{"credit that it has not", open + frame(wire.KindCredit, number(1)+number(1<<30)), "window", false},
+		{"a frame that it never sends", frame(wire.KindRun, "{}"), "none of a channel", false},
 		{"an endless frame", "\xff\xff\xff\xffp", "the limit is", false},
 		{"a channel that nobody allowed", open, "frame 'o' where 'E' belongs", true},
-		{"an answer beside open channels", open + frame(guest.KindPiece, number(1)+"echo this") + ended, "", false},
-		{"a frame for a channel that never was", frame(guest.KindPiece, number(7)+"x") + ended, "", false},
+		{"an answer beside open channels", open + frame(wire.KindPiece, number(1)+"echo this") + ended, "", false},
+		{"a frame for a channel that never was", frame(wire.KindPiece, number(7)+"x") + ended, "", false},
 	} {
 		ours, theirs := net.Pipe()
 		b := &Box{stream: &stream{conn: types.HijackedResponse{Conn: ours, Reader: bufio.NewReader(ours)}}}

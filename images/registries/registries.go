@@ -48,7 +48,7 @@ func (h Host) ForTools() (Set, error) {
 		h.setting(filepath.Join(h.Getenv("HOME"), ".npmrc"), "registry"), defaultNPM)
 	u, err := url.Parse(registry)
 	if err != nil || !web(u) || u.RawQuery != "" || u.Fragment != "" {
-		return Set{}, fmt.Errorf("npm registry: it is no https address: set NPM_CONFIG_REGISTRY to one such as %s", defaultNPM)
+		return Set{}, fmt.Errorf("npm registry: not an https address: set NPM_CONFIG_REGISTRY to one such as %s", defaultNPM)
 	}
 	if u.User != nil {
 		return Set{}, fmt.Errorf("npm registry %s: its address has a password in it: set NPM_CONFIG_REGISTRY to one without", u.Host)
@@ -84,7 +84,7 @@ func (h Host) ForWorkspace() (Set, error) {
 	// "pip config set" writes.
 	s.PyPI = cmp.Or(h.Getenv("PIP_INDEX_URL"), h.setting(h.config("pip", "pip.conf"), "index-url"), defaultPyPI)
 	if u, err := url.Parse(s.PyPI); err != nil || !web(u) || u.User != nil {
-		return Set{}, errors.New("package index of Python: it is no https address, or has a password in it: set PIP_INDEX_URL to one such as " + defaultPyPI)
+		return Set{}, errors.New("package index of Python: not an https address, or has a password in it: set PIP_INDEX_URL to one such as " + defaultPyPI)
 	}
 	// Which modules are checked against which database is the user's too: a
 	// private one is in none.

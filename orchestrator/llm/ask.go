@@ -30,7 +30,7 @@ type turn struct {
 
 // fail returns an error of this turn, with no key of the chain in its text.
 func (a *asking) fail(t turn, kind Kind, detail string) *Error {
-	e := NewError(kind, t.Provider.Vendor(), t.Model, a.masker.mask(detail))
+	e := NewError(kind, t.Provider.Vendor(), t.Model, a.masker.Mask(detail))
 	e.Keyless = t.key.ID == ""
 	return e
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"agent/sandbox/workspace/secret"
 )
 
 // A Link is one model of a chain, with what is needed to ask it.
@@ -49,8 +51,8 @@ type Config struct {
 // processes: whose turn a key is, and the last request before a cap.
 type Chain struct {
 	conf   Config
-	rings  []*ring // of the links, by index
-	masker masker  // of all keys
+	rings  []*ring       // of the links, by index
+	masker secret.Masker // of all keys
 
 	entry sync.Mutex // held from reading what was spent until a request is entered
 }
@@ -190,7 +192,7 @@ func (c *Chain) check(call Call) error {
 		return fmt.Errorf("temperature %v, bound of %d tokens and context of %d are not all numbers from 0", r.Temperature, r.MaxTokens, r.Context)
 	}
 	for _, text := range r.texts() {
-		if c.masker.holds(text) {
+		if c.masker.Holds(text) {
 			return ErrHoldsKey
 		}
 	}

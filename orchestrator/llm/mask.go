@@ -1,204 +1,49 @@
 package llm
 
 import (
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"html"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agent/sandbox/workspace/secret"
 )
 
-const (
-	// maxDetail is how many bytes of what a vendor said an Error keeps.
-	maxDetail = 300
-	// minForm is the shortest text that is masked: masking shorter ones would
-	// destroy the text around them, and no vendor gives out such a secret.
-	minForm = 4
-	// minOutput is the shortest secret, and the shortest part of one, that is masked in
-	// the output of programs: that is long, full of ordinary words, and read by people.
-	minOutput = 8
-)
+// maxDetail is how many bytes of what a vendor said an Error keeps.
+const maxDetail = 300
 
 // NewError returns an error of the kind whose detail is one line of at most
 // 300 bytes, without control characters and without the keys.
 func NewError(kind Kind, vendor, model, detail string, keys ...Key) *Error {
-	return &Error{Kind: kind, Vendor: vendor, Model: model, Detail: Line(newMasker(keys).mask(detail))}
+	return &Error{Kind: kind, Vendor: vendor, Model: model, Detail: Line(newMasker(keys).Mask(detail))}
 }
 
 // Mask returns text with every occurrence of a key's secret replaced by its ID:
 // as it is, quoted, reversed, escaped for a URL, JSON or HTML, in hexadecimal, and
 // in base64 at whatever offset; and with each of its lines, where it has several.
 // Secrets shorter than 4 bytes are left.
-func Mask(text string, keys ...Key) string { return newMasker(keys).mask(text) }
+func Mask(text string, keys ...Key) string { return newMasker(keys).Mask(text) }
 
 // Masker returns Mask for always the same keys, whose forms are then made once.
-func Masker(keys ...Key) func(text string) string { return newMasker(keys).mask }
+func Masker(keys ...Key) func(text string) string { return newMasker(keys).Mask }
 
 // OutputMasker returns what masks the keys in the output of programs, which may be
 // cut: the part of a key that is left at either end of the text is masked too. Secrets
 // and lines of them that are shorter than 8 bytes are left. The function is safe for
 // concurrent use, and what it returns it returns unchanged the next time.
 func OutputMasker(keys ...Key) func(text string) string {
-	// Only this closure holds the forms: what prints a struct must not print them.
-	pairs := pairsOf(minOutput, keys)
-	m := maskerOf(pairs)
-	return func(text string) string { return m.mask(maskEnds(pairs, text)) }
+	return secret.NewOutputMasker(known(keys)...)
 }
 
-// A masker takes keys out of texts.
-type masker struct {
-	replacer *strings.Replacer
-	longest  int // bytes of the longest form, 0 without keys
-}
+// newMasker takes keys out of texts.
+func newMasker(keys []Key) secret.Masker { return secret.NewMasker(known(keys)...) }
 
-// newMasker prepares all forms of all keys.
-func newMasker(keys []Key) masker { return maskerOf(pairsOf(minForm, keys)) }
-
-// pairsOf returns the forms of all keys that have at least so many bytes, each with its
-// mark, the longest first.
-func pairsOf(least int, keys []Key) (pairs [][2]string) {
+// known are the keys with their marks. It is kept nowhere: what prints a struct must not
+// print them.
+func known(keys []Key) (list []secret.Known) {
 	for _, k := range keys {
-		for _, part := range parts(k.Secret()) {
-			for _, form := range forms(part) {
-				if len(form) >= least && len(part) >= least {
-					pairs = append(pairs, [2]string{form, "[key " + k.ID + "]"})
-				}
-			}
-		}
-	}
-	// At one place in the text the first pair that fits wins: the longest must
-	// come first, or its rest would stay.
-	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
-	return pairs
-}
-
-// maskerOf returns the masker of pairs, of which the longest form comes first.
-func maskerOf(pairs [][2]string) (m masker) {
-	var list []string
-	for _, p := range pairs {
-		m.longest = max(m.longest, len(p[0]))
-		list = append(list, p[0], p[1])
-	}
-	m.replacer = strings.NewReplacer(list...)
-	return m
-}
-
-// parts returns a secret and, where it has several lines, each of them: programs
-// indent and quote lines one by one. A line that begins or ends a PEM block is the same
-// in all of them and no secret.
-func parts(secret string) []string {
-	list := []string{secret}
-	if strings.Contains(secret, "\n") {
-		for line := range strings.Lines(secret) {
-			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") {
-				list = append(list, line)
-			}
-		}
+		list = append(list, secret.Known{Text: k.Secret(), Mark: "[key " + k.ID + "]"})
 	}
 	return list
-}
-
-// maskEnds returns text without the parts of keys that are left of them where the
-// text was cut: at its begin, at its end, and before the mark of something left out. A
-// whole form at an end counts as well, with the last character of base64, which the
-// middle of a longer base64 text does not have.
-func maskEnds(pairs [][2]string, text string) string {
-	rest, left := text, ""
-	for _, more := range []string{"…", " …"} {
-		if t, ok := strings.CutSuffix(text, more); ok {
-			rest, left = t, more
-		}
-	}
-	head, tail := 0, 0 // bytes that are part of a key
-	headMark, tailMark := "", ""
-	for _, p := range pairs {
-		form := p[0]
-		if strings.Contains(form, "-----") {
-			continue // a PEM block, which begins and ends like all others: its lines are forms of their own
-		}
-		if n := overlap(form, rest); n > tail {
-			tail, tailMark = n, p[1]
-		}
-		if n := overlap(rest, form); n > head {
-			head, headMark = n, p[1]
-		}
-	}
-	if head+tail > len(rest) {
-		head, headMark = 0, ""
-	}
-	return headMark + rest[head:len(rest)-tail] + tailMark + left
-}
-
-// overlap returns how many bytes, of minOutput at least, the end of before shares with
-// the begin of after; 0 for fewer.
-func overlap(after, before string) int {
-	for n := min(len(after), len(before)); n >= minOutput; n-- {
-		if strings.HasSuffix(before, after[:n]) {
-			return n
-		}
-	}
-	return 0
-}
-
-// mask returns text without the keys.
-func (m masker) mask(text string) string { return m.replacer.Replace(text) }
-
-// holds reports whether text has one of the keys in it.
-func (m masker) holds(text string) bool { return m.longest > 0 && m.mask(text) != text }
-
-// forms returns the ways in which a secret may stand in a text.
-func forms(secret string) []string {
-	reversed := []byte(secret)
-	slices.Reverse(reversed)
-	quoted := strconv.Quote(secret)
-	hexed := hex.EncodeToString([]byte(secret))
-	list := []string{
-		secret, string(reversed), quoted[1 : len(quoted)-1],
-		url.QueryEscape(secret), url.PathEscape(secret), lowerEscapes(url.QueryEscape(secret)), lowerEscapes(url.PathEscape(secret)),
-		hexed, strings.ToUpper(hexed),
-	}
-	escaped, err := json.Marshal(secret)
-	if err == nil && len(escaped) > 2 {
-		list = append(list, string(escaped[1:len(escaped)-1]))
-	}
-	list = append(list, html.EscapeString(secret), strings.ReplaceAll(secret, "/", `\/`))
-	// Alone, a base64 text has a last character of its own, and padding.
-	list = append(list, base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)))
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		list = append(list, encoding.EncodeToString([]byte(secret)))
-		for offset := range 3 {
-			list = append(list, base64At(encoding, secret, offset))
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// base64At returns the characters that secret alone decides when it is encoded
-// after offset other bytes. A character holds 6 bits, so those at both ends
-// that are shared with neighbours are left out.
-func base64At(encoding *base64.Encoding, secret string, offset int) string {
-	text := encoding.EncodeToString(append(make([]byte, offset), secret...))
-	first := (8*offset + 5) / 6
-	last := 8 * (offset + len(secret)) / 6
-	return text[min(first, last):last]
-}
-
-// lowerEscapes returns a URL-encoded text with its hexadecimal digits in lower
-// case, which is as good a URL.
-func lowerEscapes(s string) string {
-	b := []byte(s)
-	for i := 0; i+2 < len(b); i++ {
-		if b[i] == '%' {
-			copy(b[i+1:i+3], strings.ToLower(s[i+1:i+3]))
-		}
-	}
-	return string(b)
 }
 
 // Line returns text as one line of at most maxDetail bytes of valid UTF-8 with

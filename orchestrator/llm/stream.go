@@ -83,8 +83,8 @@ func (s *stream) inspect(text string) *Error {
 	}
 	// A key may come in several pieces, so the end of what came before counts.
 	before := s.text.String()
-	before = before[max(0, len(before)-s.masker.longest):]
-	if s.masker.holds(before + text) {
+	before = before[max(0, len(before)-s.masker.Longest()):]
+	if s.masker.Holds(before + text) {
 		return s.fail(s.turn, Malformed, "the answer holds the key that was sent")
 	}
 	return nil
@@ -128,7 +128,7 @@ func (s *stream) checked(e *Error) *Error {
 	}
 	own := s.fail(s.turn, kind, e.Detail)
 	own.After = max(e.After, 0)
-	if e.Err != nil && !s.masker.holds(fmt.Sprintf("%v %+v", e.Err, e.Err)) {
+	if e.Err != nil && !s.masker.Holds(fmt.Sprintf("%v %+v", e.Err, e.Err)) {
 		own.Err = e.Err
 	}
 	return own
@@ -138,7 +138,7 @@ func (s *stream) checked(e *Error) *Error {
 // for one that gave no answer, the question and what came of the answer count.
 func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outcome {
 	estimate := Usage{In: Estimate(req.texts()...), Out: Estimate(s.text.String())}
-	o := Outcome{Version: s.masker.mask(Line(answer.Model))}
+	o := Outcome{Version: s.masker.Mask(Line(answer.Model))}
 	switch {
 	case err != nil:
 		o.Kind, o.Detail = Cancelled, "the caller gave up"

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox/guest/wire"
 )
 
 func TestCommandCheckKnowsTheBounds(t *testing.T) {
@@ -126,9 +128,9 @@ func TestTheWireFormat(t *testing.T) {
 			t.Errorf("%T (-want +got):\n%s", test.message, diff)
 		}
 	}
-	for kind, want := range map[Kind]string{
-		KindReady: "R", KindApply: "A", KindData: "D", KindApplied: "a", KindRun: "C", KindEnded: "E",
-		KindOpen: "o", KindPiece: "p", KindCredit: "c", KindClose: "x",
+	for kind, want := range map[wire.Kind]string{
+		wire.KindReady: "R", wire.KindApply: "A", wire.KindData: "D", wire.KindApplied: "a", wire.KindRun: "C", wire.KindEnded: "E",
+		wire.KindOpen: "o", wire.KindPiece: "p", wire.KindCredit: "c", wire.KindClose: "x",
 	} {
 		if string(rune(kind)) != want {
 			t.Errorf("kind %q, want %s", byte(kind), want)

@@ -2,8 +2,7 @@
 // speaks.
 //
 // The host holds the box's standard input and output and exchanges
-// frames over them: a length of four bytes, big-endian, a kind of one
-// byte, then the payload. The order is fixed, one question at a time:
+// frames over them (package wire). The order is fixed, one question at a time:
 //
 //	guest → host   Ready                      once, when /work is filled
 //	host  → guest  Apply, Data…, empty Data   then Applied comes back
@@ -31,7 +30,7 @@
 // from them by three measures: it is not dumpable, so that nobody can
 // open its memory or its end of the stream through /proc; every signal
 // that it could receive has the default disposition, which the kernel
-// never delivers to the first process of a PID namespace; and every
+// never delivers to the first process of a PID namespace (package process); and every
 // child gets pipes of its own and no other descriptor. The host
 // nevertheless treats each answer as hostile: see Answer.Check.
 //

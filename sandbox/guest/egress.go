@@ -3,6 +3,8 @@ package guest
 import (
 	"fmt"
 	"net"
+
+	"agent/sandbox/guest/wire"
 )
 
 // egressAddress is where the way out of the box begins. The port is below those that
@@ -27,18 +29,18 @@ const (
 
 // An exit is the guest's side of the way out while one command runs.
 type exit struct {
-	link      *Link
+	link      *wire.Link
 	listener  net.Listener
 	accepting chan struct{} // closed when it accepts no more
 }
 
 // openExit begins to listen and returns.
-func openExit(link *Link) (*exit, error) {
+func openExit(link *wire.Link) (*exit, error) {
 	listener, err := net.Listen("tcp4", egressAddress)
 	if err != nil {
 		return nil, fmt.Errorf("open the way out: %w", err)
 	}
-	link.opens = true
+	link.Originate()
 	e := &exit{link: link, listener: listener, accepting: make(chan struct{})}
 	go e.accept()
 	return e, nil
@@ -48,14 +50,14 @@ func openExit(link *Link) (*exit, error) {
 // in the kernel's queue.
 func (e *exit) accept() {
 	defer close(e.accepting)
-	places := make(chan struct{}, MaxChannels)
+	places := make(chan struct{}, wire.MaxChannels)
 	for number := uint32(1); ; number++ {
 		places <- struct{}{} // every place gets free when the link is closed
 		conn, err := e.listener.Accept()
 		if err != nil {
 			return
 		}
-		if e.link.carry(number, conn, func() { <-places }) != nil {
+		if e.link.Carry(number, conn, func() { <-places }) != nil {
 			return
 		}
 	}

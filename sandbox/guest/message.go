@@ -30,7 +30,10 @@ type Ready struct {
 }
 
 // MaxReady is the largest payload of a Ready or Applied frame.
-const MaxReady = maxSmall
+const MaxReady = 64 << 10
+
+// maxRequest is the largest payload of a request. JSON writes bytes as base64, a third longer.
+const maxRequest = 2 * (MaxStdin + maxArguments)
 
 // Check refuses a guest that speaks another protocol or that could not
 // fill /work.
@@ -74,7 +77,7 @@ type Answer struct {
 // AnswerLimit is the largest payload that an Answer to c may have.
 func AnswerLimit(c Command) int {
 	content := 2*c.MaxOutput + len(c.Collect)*MaxCollectSize
-	return content/3*4 + maxArguments + maxSmall
+	return content/3*4 + maxArguments + MaxReady
 }
 
 // Check reports what an honest guest could never answer to c. The guest

@@ -103,27 +103,6 @@ func TestApplyTakesEmptiedDirectoriesAway(t *testing.T) {
 	}
 }
 
-func FuzzReadFrame(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x02E{}"))
-	f.Add([]byte("\xff\xff\xff\xffE"))
-	f.Add([]byte("\x00\x00"))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		r := bytes.NewReader(stream)
-		kind, payload, err := ReadFrame(r, 1000)
-		if err != nil {
-			return
-		}
-		if len(payload) > 1000 || len(payload) > len(stream) {
-			t.Fatalf("%d bytes out of %d", len(payload), len(stream))
-		}
-		var again bytes.Buffer
-		must(t, WriteFrame(&again, kind, payload))
-		if !bytes.HasPrefix(stream, again.Bytes()) {
-			t.Fatalf("%q was read as %q", stream, again.Bytes())
-		}
-	})
-}
-
 func FuzzApplyStaysInside(f *testing.F) {
 	for _, name := range []string{"a", "../a", "/a", "a/../../b", "out/x", "in/x", "a//b", "\x00", "out"} {
 		f.Add(name)

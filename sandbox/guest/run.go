@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"agent/sandbox/guest/process"
 )
 
 // defaultPath is used when the image sets no PATH.
@@ -22,7 +24,7 @@ const drainTime = time.Second
 
 // run runs one command and returns when no process but this one is left
 // in the box. An error means that the command was not run.
-func run(ctx context.Context, c Command, score oomScore) (Result, error) {
+func run(ctx context.Context, c Command, score process.OOMScore) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
@@ -37,18 +39,18 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 	// From here on the child may end at any moment. Nothing below may return
 	// before everything that it left behind is gone, or the next command would
 	// meet it.
-	procs := watch(ch.pid)
+	procs := process.Watch(ch.pid)
 	seen := observe(ctx, c, ch.finder)
-	ended := procs.run(ctx, seen.settled, c.Timeout, c.Watch != nil)
+	ended := procs.Run(ctx, seen.settled, c.Timeout, c.Watch != nil)
 	// Before anything is told to end: what it closes then was open.
 	ports := seen.report()
-	met := reached(readForks()-forks, ended && procs.status.Signal() == unix.SIGXFSZ)
-	survivors := procs.end(ctx, ended, c.Grace)
+	met := reached(readForks()-forks, ended && procs.Status.Signal() == unix.SIGXFSZ)
+	survivors := procs.End(ctx, ended, c.Grace)
 	ch.drain()
 	after := readMemory()
 	// A program that was seen to do what was waited for was ended by us, which is
 	// neither a time-out nor a result of its own.
-	settled := !ended && over(seen.settled)
+	settled := !ended && process.Ended(seen.settled)
 	res := Result{
 		TimedOut:  !ended && !settled,
 		Settled:   settled,
@@ -57,15 +59,15 @@ func run(ctx context.Context, c Command, score oomScore) (Result, error) {
 		Stdout:    ch.stdout.output(),
 		Stderr:    ch.stderr.output(),
 		Files:     collect(c.Collect),
-		Wall:      procs.endedAt.Sub(started),
-		CPU:       procs.cpu,
-		Waited:    procs.waited,
-		Rested:    procs.rested(),
+		Wall:      procs.EndedAt.Sub(started),
+		CPU:       procs.CPU,
+		Waited:    procs.Waited,
+		Rested:    procs.Rested(),
 		PeakBytes: after.peak,
 		Survivors: survivors,
 		Reached:   met,
 	}
-	res.Exit, res.Signal = ending(procs.status)
+	res.Exit, res.Signal = ending(procs.Status)
 	return res, nil
 }
 
@@ -94,7 +96,7 @@ type child struct {
 }
 
 // start forks the command in a session of its own.
-func start(c Command, score oomScore) (*child, error) {
+func start(c Command, score process.OOMScore) (*child, error) {
 	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput), finder: &finder{}}
 	if c.Watch != nil {
 		ch.finder.text = []byte(c.Watch.Text)
@@ -161,7 +163,7 @@ func openStdin(content []byte) (stdin, feed *os.File, err error) {
 // instruction on, because this process has that score for the moment of
 // the fork; so when memory runs out the kernel takes the command, not
 // the guest.
-func fork(c Command, files []*os.File, score oomScore) (int, error) {
+func fork(c Command, files []*os.File, score process.OOMScore) (int, error) {
 	fds := make([]uintptr, len(files))
 	for i, f := range files {
 		fds[i] = f.Fd() // Fd also makes the child's end blocking, as programs expect
@@ -170,7 +172,7 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := score.set("1000"); err != nil {
+	if err := score.Set("1000"); err != nil {
 		return 0, err
 	}
 	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
@@ -178,7 +180,7 @@ func fork(c Command, files []*os.File, score oomScore) (int, error) {
 	})
 	// With a score like the command's the guest could be taken in its place, and
 	// the box would be lost with the result.
-	if scoreErr := score.set("0"); err == nil && scoreErr != nil {
+	if scoreErr := score.Set("0"); err == nil && scoreErr != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, 0, nil)
 		err = scoreErr

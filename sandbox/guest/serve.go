@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync/atomic"
+
+	"agent/sandbox/guest/process"
+	"agent/sandbox/guest/wire"
 )
 
 // The places of a box.
@@ -29,15 +31,15 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 	if os.Getpid() != 1 {
 		return errors.New("the guest runs only as the first process of a box: start boxes with agent sandbox")
 	}
-	score, err := openOOMScore()
+	score, err := process.OpenOOMScore()
 	if err != nil {
 		return err
 	}
-	if err := harden(); err != nil {
+	if err := process.Harden(); err != nil {
 		return err
 	}
 	s := &server{in: in, out: out, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
-	if err := WriteJSON(out, KindReady, s.fill(snapshotDir)); err != nil {
+	if err := wire.WriteJSON(out, wire.KindReady, s.fill(snapshotDir)); err != nil {
 		return err
 	}
 	return s.serve(ctx)
@@ -48,18 +50,18 @@ type server struct {
 	in    io.Reader
 	out   io.Writer
 	work  string
-	score oomScore
+	score process.OOMScore
 	// frames carries what the host sends, from read to serve.
 	frames chan frame
 	// link is that of the command in progress, if it has a way out.
-	link atomic.Pointer[Link]
+	link atomic.Pointer[wire.Link]
 	// ended is closed when serve has returned.
 	ended chan struct{}
 }
 
 // A frame is one frame from the host.
 type frame struct {
-	kind    Kind
+	kind    wire.Kind
 	payload []byte
 }
 
@@ -123,12 +125,12 @@ func (s *server) serve(ctx context.Context) error {
 // has returned.
 func (s *server) read() error {
 	for {
-		kind, payload, err := ReadFrame(s.in, maxRequest)
+		kind, payload, err := wire.ReadFrame(s.in, maxRequest)
 		if err != nil {
 			return err
 		}
 		// Taken here, where nothing waits. What comes after its command is late.
-		if slices.Contains(linkKinds, kind) {
+		if wire.OfLink(kind) {
 			if link := s.link.Load(); link != nil {
 				err = link.Take(kind, payload)
 			}
@@ -149,7 +151,7 @@ func (s *server) read() error {
 // more use; what a request gets wrong is told in the answer instead.
 func (s *server) answer(ctx context.Context, f frame) error {
 	switch f.kind {
-	case KindApply:
+	case wire.KindApply:
 		var p Patch
 		if err := json.Unmarshal(f.payload, &p); err != nil {
 			return fmt.Errorf("decode patch: %w", err)
@@ -158,8 +160,8 @@ func (s *server) answer(ctx context.Context, f frame) error {
 		if err != nil {
 			return err
 		}
-		return s.reply(ctx, KindApplied, applied)
-	case KindRun:
+		return s.reply(ctx, wire.KindApplied, applied)
+	case wire.KindRun:
 		var c Command
 		if err := json.Unmarshal(f.payload, &c); err != nil {
 			return fmt.Errorf("decode command: %w", err)
@@ -171,7 +173,7 @@ func (s *server) answer(ctx context.Context, f frame) error {
 		} else {
 			a.Result = res
 		}
-		return s.reply(ctx, KindEnded, a)
+		return s.reply(ctx, wire.KindEnded, a)
 	}
 	return fmt.Errorf("frame %q is no request", byte(f.kind))
 }
@@ -180,7 +182,7 @@ func (s *server) answer(ctx context.Context, f frame) error {
 // when it returns, so nothing of them comes after the answer.
 func (s *server) run(ctx context.Context, c Command) (Result, error) {
 	if c.Egress {
-		link := NewLink(s.out)
+		link := wire.NewLink(s.out)
 		way, err := openExit(link)
 		if err != nil {
 			return Result{}, err
@@ -194,8 +196,8 @@ func (s *server) run(ctx context.Context, c Command) (Result, error) {
 
 // reply sends an answer. When the host has gone, nobody minds that it
 // does not arrive.
-func (s *server) reply(ctx context.Context, kind Kind, v any) error {
-	err := WriteJSON(s.out, kind, v)
+func (s *server) reply(ctx context.Context, kind wire.Kind, v any) error {
+	err := wire.WriteJSON(s.out, kind, v)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -205,7 +207,7 @@ func (s *server) reply(ctx context.Context, kind Kind, v any) error {
 // apply takes the frames that belong to the patch and applies them to
 // the workspace.
 func (s *server) apply(ctx context.Context, p Patch) (Applied, error) {
-	data := &dataReader{next: func() (Kind, []byte, error) {
+	data := &wire.DataReader{Next: func() (wire.Kind, []byte, error) {
 		select {
 		case f := <-s.frames:
 			return f.kind, f.payload, nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"agent/sandbox/guest/wire"
 )
 
 // serveInput lets a server work on the directory until the input ends, and returns what it answers. Commands are
@@ -24,8 +26,8 @@ func serveInput(t *testing.T, work string, input []byte) (*bytes.Buffer, error) 
 func request(t *testing.T, p Patch, archive *bytes.Buffer) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, WriteJSON(&b, KindApply, p))
-	w := NewDataWriter(&b)
+	must(t, wire.WriteJSON(&b, wire.KindApply, p))
+	w := wire.NewDataWriter(&b)
 	_, err := io.Copy(w, archive)
 	must(t, err)
 	must(t, w.Close())
@@ -44,7 +46,7 @@ func TestServeAnswersOnePatchAfterTheOther(t *testing.T) {
 	}
 	for i, want := range []Applied{{Deleted: 1, Written: 1}, {Problem: "absent"}, {Written: 1}} {
 		var got Applied
-		must(t, ReadJSON(out, KindApplied, MaxReady, &got))
+		must(t, wire.ReadJSON(out, wire.KindApplied, MaxReady, &got))
 		if got.Deleted != want.Deleted || got.Written != want.Written || !strings.Contains(got.Problem, want.Problem) ||
 			(got.Problem == "") != (want.Problem == "") {
 			t.Errorf("answer %d: %+v, want %+v", i, got, want)
@@ -77,11 +79,11 @@ func TestServeEndsWithItsInput(t *testing.T) {
 
 func TestServeRefusesACommandThatMakesNoSense(t *testing.T) {
 	var input bytes.Buffer
-	must(t, WriteJSON(&input, KindRun, Command{Args: []string{"relative"}}))
+	must(t, wire.WriteJSON(&input, wire.KindRun, Command{Args: []string{"relative"}}))
 	out, err := serveInput(t, t.TempDir(), input.Bytes())
 	must(t, err)
 	var a Answer
-	must(t, ReadJSON(out, KindEnded, MaxReady, &a))
+	must(t, wire.ReadJSON(out, wire.KindEnded, MaxReady, &a))
 	if !strings.Contains(a.Problem, "absolute") {
 		t.Errorf("answer %+v", a)
 	}

@@ -1,4 +1,5 @@
-// Package secret knows what looks like a credential in a text, and hides it.
+// Package secret knows what looks like a credential in a text, and hides it; and it masks
+// secrets that are known, in every form in which they may stand there.
 //
 // It owns the rules: keys and tokens by the forms that their issuers document,
 // literals of high entropy by the names that they are given to, passwords where

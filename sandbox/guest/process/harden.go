@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ const lastSignal = 64
 // new thread dies.
 const spareThreads = 16
 
-// harden makes this process safe from the others in the box. It must
+// Harden makes this process safe from the others in the box. It must
 // come before the first child, and works only for the first process of
 // a PID namespace.
-func harden() error {
+func Harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the guest undumpable: %w", err)
 	}
@@ -84,22 +84,23 @@ func startThreads() error {
 	return err
 }
 
-// oomScore is the way to this process's own OOM score. The file is
+// An OOMScore is the way to this process's own OOM score. The file is
 // opened before the process becomes undumpable, since it belongs to
 // root afterwards.
-type oomScore struct{ f *os.File }
+type OOMScore struct{ f *os.File }
 
-func openOOMScore() (oomScore, error) {
+// OpenOOMScore opens it.
+func OpenOOMScore() (OOMScore, error) {
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
 	if err != nil {
-		return oomScore{}, fmt.Errorf("open the OOM score: %w", err)
+		return OOMScore{}, fmt.Errorf("open the OOM score: %w", err)
 	}
-	return oomScore{f}, nil
+	return OOMScore{f}, nil
 }
 
-// set changes the score: 1000 makes this process, and those that it
+// Set changes the score: 1000 makes this process, and those that it
 // forks meanwhile, the first that the kernel kills for memory.
-func (o oomScore) set(score string) error {
+func (o OOMScore) Set(score string) error {
 	if _, err := o.f.WriteAt([]byte(score), 0); err != nil {
 		return fmt.Errorf("set the OOM score to %s: %w", score, err)
 	}

@@ -1,4 +1,4 @@
-package guest
+package wire
 
 import (
 	"bytes"
@@ -73,7 +73,7 @@ func TestReadFrameAllocatesWhatArrives(t *testing.T) {
 }
 
 func TestReadJSONWantsTheRightKind(t *testing.T) {
-	var v Ready
+	var v struct{ Files int }
 	for _, test := range []struct{ stream, want string }{
 		{"\x00\x00\x00\x02E{}", "belongs"},
 		{"\x00\x00\x00\x02R[]", "decode"},
@@ -121,6 +121,34 @@ func TestDataMustNotBeCutOrMixed(t *testing.T) {
 }
 
 // readerOf reads the Data frames of a stream.
-func readerOf(r io.Reader) *dataReader {
-	return &dataReader{next: func() (Kind, []byte, error) { return ReadFrame(r, maxData) }}
+func readerOf(r io.Reader) *DataReader {
+	return &DataReader{Next: func() (Kind, []byte, error) { return ReadFrame(r, maxData) }}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x02E{}"))
+	f.Add([]byte("\xff\xff\xff\xffE"))
+	f.Add([]byte("\x00\x00"))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		r := bytes.NewReader(stream)
+		kind, payload, err := ReadFrame(r, 1000)
+		if err != nil {
+			return
+		}
+		if len(payload) > 1000 || len(payload) > len(stream) {
+			t.Fatalf("%d bytes out of %d", len(payload), len(stream))
+		}
+		var again bytes.Buffer
+		must(t, WriteFrame(&again, kind, payload))
+		if !bytes.HasPrefix(stream, again.Bytes()) {
+			t.Fatalf("%q was read as %q", stream, again.Bytes())
+		}
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

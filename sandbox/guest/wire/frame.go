@@ -1,4 +1,11 @@
-package guest
+// Package wire is how host and guest speak over the stream of a box: frames, and the
+// connections that a Link carries beside them.
+//
+// A frame is a length of four bytes, big-endian, a kind of one byte, then the payload.
+// Neither end trusts the other: a reader bounds every frame, memory grows with the bytes
+// that arrive, and what does not keep to the protocol is an error. What the payloads mean is
+// the business of package guest.
+package wire
 
 import (
 	"encoding/binary"
@@ -41,13 +48,8 @@ const (
 // the kind.
 const frameHeader = 5
 
-// The largest payloads. JSON writes bytes as base64, a third longer.
-const (
-	maxData    = 1 << 20
-	maxRequest = 2 * (MaxStdin + maxArguments)
-	// Ready and Applied
-	maxSmall = 64 << 10
-)
+// maxData is the largest payload of a Data frame.
+const maxData = 1 << 20
 
 // WriteFrame writes one frame with a single call of Write.
 func WriteFrame(w io.Writer, kind Kind, payload []byte) error {
@@ -158,16 +160,19 @@ func (d *DataWriter) Close() error {
 	return WriteFrame(d.w, KindData, nil)
 }
 
-// A dataReader joins Data frames until the empty one, which is io.EOF.
-type dataReader struct {
-	// next returns the next frame of the stream, of whatever kind.
-	next func() (Kind, []byte, error)
+// A DataReader joins Data frames until the empty one, which is io.EOF.
+type DataReader struct {
+	// Next returns the next frame of the stream, of whatever kind.
+	Next func() (Kind, []byte, error)
+
 	rest []byte
 	// err is io.EOF after the empty frame. Any error is final.
 	err error
 }
 
-func (d *dataReader) Read(p []byte) (int, error) {
+// Read gives the bytes of the frames. A stream that ends before the empty frame is
+// io.ErrUnexpectedEOF.
+func (d *DataReader) Read(p []byte) (int, error) {
 	for len(d.rest) == 0 {
 		if d.err != nil {
 			return 0, d.err
@@ -180,8 +185,8 @@ func (d *dataReader) Read(p []byte) (int, error) {
 }
 
 // piece returns the content of the next frame.
-func (d *dataReader) piece() ([]byte, error) {
-	kind, payload, err := d.next()
+func (d *DataReader) piece() ([]byte, error) {
+	kind, payload, err := d.Next()
 	switch {
 	case err == io.EOF:
 		return nil, io.ErrUnexpectedEOF // the stream ended before the data did

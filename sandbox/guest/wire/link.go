@@ -1,10 +1,9 @@
-package guest
+package wire
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 )
 
@@ -20,8 +19,8 @@ const (
 	maxPiece = 16 << 10
 )
 
-// linkKinds are the frames that both ends of a link may send.
-var linkKinds = []Kind{KindPiece, KindCredit, KindClose}
+// OfLink reports whether both ends of a link may send frames of this kind.
+func OfLink(kind Kind) bool { return kind == KindPiece || kind == KindCredit || kind == KindClose }
 
 // A Link carries connections over the stream, beside the command in progress. Each
 // is a channel with a number, which the guest opens. What one end reads of its
@@ -70,14 +69,13 @@ func NewLink(out io.Writer) *Link {
 	return l
 }
 
-// Carry begins to carry conn as a channel and returns. It closes conn in the end,
-// also with an error: more channels than there may be, or a number in use.
-func (l *Link) Carry(number uint32, conn io.ReadWriteCloser) error {
-	return l.carry(number, conn, func() {})
-}
+// Originate makes this the end that opens channels, the guest's. It comes before Carry.
+func (l *Link) Originate() { l.opens = true }
 
-// carry is Carry that calls done when both ends are done with the channel.
-func (l *Link) carry(number uint32, conn io.ReadWriteCloser, done func()) error {
+// Carry begins to carry conn as a channel and returns. It closes conn in the end,
+// also with an error: more channels than there may be, or a number in use. done, if
+// there is one, is called when both ends are done with the channel.
+func (l *Link) Carry(number uint32, conn io.ReadWriteCloser, done func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.channels[number] != nil || len(l.channels) >= MaxChannels {
@@ -87,7 +85,9 @@ func (l *Link) carry(number uint32, conn io.ReadWriteCloser, done func()) error 
 	c := &channel{number: number, conn: conn, credit: window}
 	l.channels[number] = c
 	l.work.Go(func() {
-		defer done()
+		if done != nil {
+			defer done()
+		}
 		l.pump(c)
 		if !l.opens {
 			// Before the other end is told, which may use its place at once.
@@ -184,7 +184,7 @@ func (l *Link) write(kind Kind, number uint32, rest []byte) error {
 // the protocol. What comes for a channel that has ended is nobody's.
 func (l *Link) Take(kind Kind, payload []byte) error {
 	number, rest, err := ChannelOf(payload)
-	if err != nil || !slices.Contains(linkKinds, kind) {
+	if err != nil || !OfLink(kind) {
 		return fmt.Errorf("frame %q of %d bytes is none of a channel", byte(kind), len(payload))
 	}
 	l.mu.Lock()

@@ -1,10 +1,11 @@
-package guest
+package wire
 
 import (
 	"bytes"
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,12 +18,12 @@ func linked(t *testing.T) (guests *Link, hosts <-chan net.Conn) {
 	toHost, fromGuest := io.Pipe()
 	toGuest, fromHost := io.Pipe()
 	guest, host := NewLink(fromGuest), NewLink(fromHost)
-	guest.opens = true
+	guest.Originate()
 	opened := make(chan net.Conn, 100)
 	var reading sync.WaitGroup
 	read := func(from io.Reader, to *Link) {
 		for {
-			kind, payload, err := ReadFrame(from, maxSmall)
+			kind, payload, err := ReadFrame(from, 64<<10)
 			if err != nil {
 				return
 			}
@@ -30,7 +31,7 @@ func linked(t *testing.T) (guests *Link, hosts <-chan net.Conn) {
 				number, _, _ := ChannelOf(payload)
 				inner, outer := net.Pipe()
 				opened <- outer
-				err = to.Carry(number, inner)
+				err = to.Carry(number, inner, nil)
 			} else {
 				err = to.Take(kind, payload)
 			}
@@ -55,7 +56,7 @@ func linked(t *testing.T) (guests *Link, hosts <-chan net.Conn) {
 func join(t *testing.T, guest *Link, hosts <-chan net.Conn, number uint32) (program, server net.Conn) {
 	t.Helper()
 	inner, program := net.Pipe()
-	must(t, guest.Carry(number, inner))
+	must(t, guest.Carry(number, inner, nil))
 	return program, <-hosts
 }
 
@@ -126,7 +127,7 @@ func TestALinkThatIsClosedEndsEverything(t *testing.T) {
 		t.Errorf("an idle connection: %v", err)
 	}
 	inner, outer := net.Pipe()
-	if guest.Carry(3, inner) == nil {
+	if guest.Carry(3, inner, nil) == nil {
 		t.Error("a closed link carried on")
 	}
 	if _, err := outer.Read(make([]byte, 1)); err != io.EOF {
@@ -153,7 +154,7 @@ func TestALinkTakesNoMoreThanItsBounds(t *testing.T) {
 	} {
 		l := NewLink(io.Discard)
 		inner, _ := net.Pipe()
-		must(t, l.Carry(1, inner))
+		must(t, l.Carry(1, inner, nil))
 		err := l.Take(test.kind, []byte(test.payload))
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
@@ -164,11 +165,11 @@ func TestALinkTakesNoMoreThanItsBounds(t *testing.T) {
 	defer l.Close()
 	for n := range uint32(MaxChannels) {
 		inner, _ := net.Pipe()
-		must(t, l.Carry(n, inner))
+		must(t, l.Carry(n, inner, nil))
 	}
 	for _, n := range []uint32{0, MaxChannels} {
 		inner, _ := net.Pipe()
-		if err := l.Carry(n, inner); err == nil {
+		if err := l.Carry(n, inner, nil); err == nil {
 			t.Errorf("channel %d beside %d", n, MaxChannels)
 		}
 	}
@@ -184,10 +185,15 @@ func TestALinkTakesNoMoreThanItsBounds(t *testing.T) {
 func TestAStreamThatBreaksEndsItsConnections(t *testing.T) {
 	l := NewLink(brokenWriter{})
 	inner, outer := net.Pipe()
-	must(t, l.Carry(1, inner))
+	must(t, l.Carry(1, inner, nil))
 	go func() { _, _ = outer.Write([]byte("x")) }()
 	if _, err := outer.Read(make([]byte, 1)); err == nil {
 		t.Error("bytes came over a broken stream")
 	}
 	l.Close()
 }
+
+// A brokenWriter is an output that nobody reads any more.
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }

@@ -1,4 +1,8 @@
-package guest
+// Package process is how the first process of a box minds the others: it waits for every
+// one of them, ends what a command leaves, knows when they rest, and is itself safe from
+// them. It works for the first process of a PID namespace alone: anywhere else it would wait
+// for, and kill, processes of the host.
+package process
 
 import (
 	"context"
@@ -28,34 +32,34 @@ const (
 	restShare    = 100
 )
 
-// processes are all processes of the box but this one, while a command
+// A Group is all processes of the box but this one, while a command
 // runs. Orphans become children of the first process, so waiting for
 // any child sees every end, and the lack of children means that nothing
 // is left.
-type processes struct {
+type Group struct {
 	main int
 	// closed when main has been waited for
 	mainEnded chan struct{}
 	// closed when there is no child left
 	none chan struct{}
 
-	// Set by reap; to be read after mainEnded.
-	status  unix.WaitStatus
-	endedAt time.Time
-	// Set by reap; to be read after none.
-	cpu time.Duration
-	// Set by end.
-	waited time.Duration
+	// Status is how the command ended, at EndedAt, once Run or End says so.
+	Status  unix.WaitStatus
+	EndedAt time.Time
+	// CPU is what all of them have used of the processors, once End has returned.
+	CPU time.Duration
+	// Waited is how long all of them had waited for a processor when End stopped them.
+	Waited time.Duration
 	// Set by look: what they have had and wanted of the processors so far, when
 	// that was asked, and since when it grows no more.
 	spent             time.Duration
 	looked, restSince time.Time
 }
 
-// watch starts to wait for every process. The goroutine ends when none
-// is left: end waits for that.
-func watch(main int) *processes {
-	p := &processes{main: main, mainEnded: make(chan struct{}), none: make(chan struct{})}
+// Watch starts to wait for every process; main is the command's own. The goroutine ends when none
+// is left: End waits for that.
+func Watch(main int) *Group {
+	p := &Group{main: main, mainEnded: make(chan struct{}), none: make(chan struct{})}
 	go p.reap()
 	return p
 }
@@ -63,7 +67,7 @@ func watch(main int) *processes {
 // reap waits for children until there are none. The usage of each
 // includes that of its own children that it waited for, so the sum
 // counts everything once.
-func (p *processes) reap() {
+func (p *Group) reap() {
 	defer close(p.none)
 	for {
 		var status unix.WaitStatus
@@ -75,18 +79,18 @@ func (p *processes) reap() {
 		if err != nil { // ECHILD
 			return
 		}
-		p.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		p.CPU += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		if pid == p.main {
-			p.status, p.endedAt = status, time.Now()
+			p.Status, p.EndedAt = status, time.Now()
 			close(p.mainEnded)
 		}
 	}
 }
 
-// run lets the command run until it ends, or for at most timeout, or until
+// Run lets the command run until it ends, or for at most timeout, or until
 // settled, and reports whether it ended by itself. The end of ctx is none. What is
 // watched is looked at meanwhile.
-func (p *processes) run(ctx context.Context, settled <-chan struct{}, timeout time.Duration, watched bool) (ended bool) {
+func (p *Group) Run(ctx context.Context, settled <-chan struct{}, timeout time.Duration, watched bool) (ended bool) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	tick := time.NewTicker(restInterval)
@@ -106,22 +110,22 @@ func (p *processes) run(ctx context.Context, settled <-chan struct{}, timeout ti
 		looking = false
 	}
 	// It may have ended at the same moment as it was found ready.
-	return over(p.mainEnded)
+	return Ended(p.mainEnded)
 }
 
-// end waits for what an ended command has left to end by itself; one that
+// End waits for what an ended command has left to end by itself; one that
 // runs is asked to stop. After that everything is killed. It returns when no
 // process is left. Survivors are those that outlived the command. The end
 // of ctx kills everything at once.
-func (p *processes) end(ctx context.Context, ended bool, grace time.Duration) (survivors int) {
+func (p *Group) End(ctx context.Context, ended bool, grace time.Duration) (survivors int) {
 	if ended {
 		within(ctx, p.none, settleTime)
 	} else {
-		p.waited = p.delay()
+		p.Waited = p.delay()
 		_ = unix.Kill(-p.main, unix.SIGTERM)
 		within(ctx, p.none, grace)
 	}
-	if over(p.none) {
+	if Ended(p.none) {
 		return 0
 	}
 	survivors = p.others()
@@ -129,8 +133,8 @@ func (p *processes) end(ctx context.Context, ended bool, grace time.Duration) (s
 	return survivors
 }
 
-// over reports whether done is closed.
-func over(done <-chan struct{}) bool {
+// Ended reports whether done is closed.
+func Ended(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
@@ -153,7 +157,7 @@ func within(ctx context.Context, done <-chan struct{}, d time.Duration) {
 // killAll kills every process that the guest can see, in whatever
 // session or group, and waits until they are gone. The host's own
 // deadline covers one that the kernel cannot end.
-func (p *processes) killAll() {
+func (p *Group) killAll() {
 	tick := time.NewTicker(killInterval)
 	defer tick.Stop()
 	for {
@@ -170,7 +174,7 @@ func (p *processes) killAll() {
 
 // others counts the living processes besides this one and the command's
 // own.
-func (p *processes) others() int {
+func (p *Group) others() int {
 	count := 0
 	for _, pid := range visible() {
 		if pid == strconv.Itoa(p.main) {
@@ -201,7 +205,7 @@ func visible() []string {
 
 // delay sums how long the threads of all processes besides this one have
 // waited for a processor.
-func (p *processes) delay() time.Duration {
+func (p *Group) delay() time.Duration {
 	var sum time.Duration
 	for _, task := range threads() {
 		_, wanted, _ := readSchedule(task + "/schedstat")
@@ -212,7 +216,7 @@ func (p *processes) delay() time.Duration {
 
 // look notes whether the processes have done, or wanted to do, anything since it
 // was called last. One that waits for a disk is at work.
-func (p *processes) look() {
+func (p *Group) look() {
 	now, spent, disk, exact := time.Now(), time.Duration(0), false, time.Duration(0)
 	for _, task := range threads() {
 		stat, err := os.ReadFile(task + "/stat")
@@ -232,8 +236,8 @@ func (p *processes) look() {
 	p.spent, p.looked = spent, now
 }
 
-// rested is how long they had been at rest when they were looked at last.
-func (p *processes) rested() time.Duration { return p.looked.Sub(p.restSince) }
+// Rested is how long they had been at rest when they were looked at last.
+func (p *Group) Rested() time.Duration { return p.looked.Sub(p.restSince) }
 
 // threads lists the directories of all threads of the visible processes in /proc.
 func threads() (tasks []string) {
