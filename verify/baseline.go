@@ -113,7 +113,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 			}
 			known[def.name] = out
 			s.results.baseline(def.name, out)
-			if err := s.types.keep(ctx, out.types); err != nil {
+			if err := s.types.keep(ctx, out.learned); err != nil {
 				s.results.note(err.Error())
 			}
 		}
@@ -177,7 +177,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 			groups[def.group] = map[string]outcome{}
 		}
 		groups[def.group][def.name] = out
-		errs = append(errs, s.types.keep(ctx, out.types))
+		errs = append(errs, s.types.keep(ctx, out.learned))
 	}
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by

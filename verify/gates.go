@@ -118,6 +118,12 @@ type runner interface {
 	Run(ctx context.Context, cmd guest.Command) (guest.Result, error)
 }
 
+// A cacheRow is what a tool left behind in an earlier box.
+type cacheRow interface {
+	// Load returns it packed, nil when there is none.
+	Load(ctx context.Context) []byte
+}
+
 // A bench is what a gate works with: one box and what stands in it.
 type bench struct {
 	box   runner
@@ -130,8 +136,8 @@ type bench struct {
 	smoke Smoke
 	// Of the smoke gate.
 	entry entry
-	// Of mypy; nil where its cache is neither used nor kept.
-	types *typeCache
+	// What mypy knows; nil where its cache is neither used nor kept.
+	known cacheRow
 	// Of the tests gate: the IDs of the only tests to run; nil for all.
 	only []string
 	// What the patch can affect, for a check of a family. The other packages come
@@ -169,7 +175,7 @@ type outcome struct {
 	// Of the smoke gate and of the workspace's own; nil when nothing was started.
 	Ending *ending `json:"ending,omitempty"`
 	// Of mypy only: its cache, when that is worth a row of its own.
-	types []byte
+	learned []byte
 }
 
 // infra is the outcome of a gate that could not work.

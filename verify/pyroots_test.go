@@ -385,13 +385,12 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// What mypy knows of a project travels with what it knows of the workspace.
-	b.types = &typeCache{newStore(newMemory(), "image", toolchain, Config{}), "row"}
+	row := &typesKnown{}
+	b.known = row
 	b.view = newView(base, cs)
-	if err := b.types.keep(t.Context(), runTypes(t.Context(), b).types); err != nil {
-		t.Fatal(err)
-	}
-	b.types.forget(t.Context(), b)
-	if !b.types.unpack(t.Context(), b) {
+	row.row = runTypes(t.Context(), b).learned
+	forgetTypes(t.Context(), b)
+	if !unpackTypes(t.Context(), b) {
 		t.Error("nothing to start with")
 	}
 	const known = "import glob; assert all(glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json') for root in ('', 'roots/services/a/'))"

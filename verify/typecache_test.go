@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,11 @@ func unequal(want, got []Finding) string {
 	less := func(a, b Finding) bool { return a.File+a.Message < b.File+b.Message }
 	return cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty())
 }
+
+// typesKnown is what mypy knows from an earlier box.
+type typesKnown struct{ row []byte }
+
+func (k *typesKnown) Load(context.Context) []byte { return k.row }
 
 // tarred is a packed cache of one file.
 func tarred(t *testing.T, name, text string) []byte {
@@ -64,12 +70,11 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	}
 	const aged = "import os; os.utime('/work/same.py', (1e9, 1e9))"
 	run(aged)
-	cache := newMemory()
-	known := &typeCache{newStore(cache, "image", toolchain, Config{}), "row"}
-	types := func(c *typeCache) outcome {
+	known := &typesKnown{}
+	types := func(row cacheRow) outcome {
 		t.Helper()
-		known.forget(t.Context(), b)
-		b.types = c
+		forgetTypes(t.Context(), b)
+		b.known = row
 		out := runTypes(t.Context(), b)
 		if out.Verdict != "" || out.Blocked != "" {
 			t.Fatalf("%+v", out)
@@ -77,10 +82,10 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 		return out
 	}
 	first := types(known)
-	if len(first.Findings) != 2 || len(first.types) == 0 {
-		t.Fatalf("%d findings and %d bytes to keep, want 2 and some", len(first.Findings), len(first.types))
+	if len(first.Findings) != 2 || len(first.learned) == 0 {
+		t.Fatalf("%d findings and %d bytes to keep, want 2 and some", len(first.Findings), len(first.learned))
 	}
-	cache.rows["row"] = first.types
+	known.row = first.learned
 
 	edit := workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "caller.py", Before: []byte(files["caller.py"]), After: []byte("from sound import double\n\ntotal = double(21)\n"), Mode: 0o644},
@@ -106,16 +111,17 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	}
 
 	for name, row := range map[string][]byte{
-		"no archive": []byte("rubbish"), "half": first.types[:len(first.types)/2], "elsewhere": tarred(t, "../../tmp/mypy.ini", "[mypy]"),
+		"no archive": []byte("rubbish"), "half": first.learned[:len(first.learned)/2], "elsewhere": tarred(t, "../../tmp/mypy.ini", "[mypy]"),
 	} {
-		cache.rows["row"] = row
-		known.forget(t.Context(), b)
-		if known.unpack(t.Context(), b) {
+		known.row = row
+		forgetTypes(t.Context(), b)
+		b.known = known
+		if unpackTypes(t.Context(), b) {
 			t.Errorf("%s: taken", name)
 		}
 		run("import os; assert not os.path.exists('/tmp/mypy') and not os.path.exists('/tmp/mypy.ini')")
 	}
-	cache.rows["row"] = tarred(t, "3.13/builtins.meta.json", "{")
+	known.row = tarred(t, "3.13/builtins.meta.json", "{")
 	if d := unequal(cold.Findings, types(known).Findings); d != "" {
 		t.Errorf("with rubbish in the row (-cold +got):\n%s", d)
 	}
@@ -164,10 +170,10 @@ func TestTypesAreKeptApart(t *testing.T) {
 		t.Error("a types cache with nothing to keep it in")
 	}
 	s, _ := offline(base.base, cache, workspace.Changeset{})
-	if s.warm(bench{}, []check{ruffCheck, shellCheck}).types == nil {
+	if s.warm(bench{}, []check{ruffCheck, shellCheck}).known == nil {
 		t.Error("cold behind linters that run nothing of the workspace")
 	}
-	if s.warm(bench{}, []check{ruffCheck, pytestCheck}).types != nil {
+	if s.warm(bench{}, []check{ruffCheck, pytestCheck}).known != nil {
 		t.Error("warm behind the workspace's own code")
 	}
 }

@@ -62,18 +62,18 @@ func typesCommand(b bench, roots []string, root string) guest.Command {
 // anything, and packs what it knows now.
 func runTypes(ctx context.Context, b bench) outcome {
 	start := time.Now()
-	warm := b.types.unpack(ctx, b)
+	warm := unpackTypes(ctx, b)
 	run := func() outcome {
 		return b.typed(checkMypy, func(b bench, roots []string, root string) outcome { return runMypy(ctx, b, roots, root) })
 	}
 	out := run()
 	// What it was given to know must never be what it stumbles over.
 	if warm && (out.Verdict == Infra || out.blocked()) {
-		b.types.forget(ctx, b)
+		forgetTypes(ctx, b)
 		out = run()
 	}
 	if out.Verdict == "" && !out.blocked() {
-		out.types = b.types.pack(ctx, b)
+		out.learned = packTypes(ctx, b)
 	}
 	out.Seconds = time.Since(start).Seconds()
 	return out
