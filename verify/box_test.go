@@ -19,21 +19,7 @@ func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) benc
 // newBenchOn is newBench on an image, with a changeset to what it has.
 func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) bench {
 	t.Helper()
-	box, err := newLab(t).engine.Start(t.Context(), sandbox.Spec{
-		Image: image, Run: "verify-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute), Limits: limits,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := box.Apply(t.Context(), cs); err != nil {
-		t.Fatal(err)
-	}
-	return bench{box: box, tools: toolchain, view: newView(base, cs), timeout: time.Minute}
+	return bench{box: newLab(t).box(t, image, cs, limits), tools: toolchain, view: newView(base, cs), timeout: time.Minute}
 }
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {

@@ -30,7 +30,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	near.base = whole.base
 	for _, s := range []*site{near, whole} {
 		s.verifier.Cache = newMemory()
-		s.verifier.Cache.(*memory).rows[s.lab.proofKey()] = allProved()
+		s.verifier.Cache.(*memory).rows[proofKey(s.lab)] = allProved()
 	}
 	for what, c := range map[string]struct {
 		patch  map[string]string

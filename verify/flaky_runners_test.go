@@ -38,7 +38,7 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 			}
 			s := newSite(t, files)
 			m, cache := &mint{Launcher: s.lab.engine, started: map[string]int{}}, newMemory()
-			cache.rows[s.lab.proofKey()] = allProved()
+			cache.rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
 			r := s.verify(t, map[string]string{"notes.txt": "two\n"})
 			expect(t, r, Pass)

@@ -112,7 +112,7 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 		"notes.txt":    "one\n",
 	})
 	m, cache := &mint{Launcher: s.lab.engine, started: map[string]int{}}, newMemory()
-	cache.rows[s.lab.proofKey()] = allProved()
+	cache.rows[proofKey(s.lab)] = allProved()
 	s.verifier = &Verifier{Boxes: m, Cache: cache}
 	r := s.verify(t, map[string]string{"notes.txt": "two\n"})
 	expect(t, r, Pass)

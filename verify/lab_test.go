@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -169,6 +170,16 @@ func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site 
 	t.Helper()
 	l := newLab(t)
 	base := scan(t, files)
+	return &site{
+		lab: l, dir: base.Root, base: base, snapshot: l.snapshot(t, image, base),
+		verifier: &Verifier{Boxes: l.engine, Cache: l.cache},
+	}
+}
+
+// snapshot makes a snapshot of base on an image, and removes it behind the last test
+// that stands on it.
+func (l *lab) snapshot(t *testing.T, image images.Image, base *workspace.Manifest) images.Image {
+	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	snapshot, err := l.builder.Snapshot(t.Context(), image, manifestTree{base}, base.Root)
@@ -186,10 +197,28 @@ func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site 
 			t.Errorf("remove the snapshot: %v", err)
 		}
 	})
-	return &site{
-		lab: l, dir: base.Root, base: base, snapshot: snapshot,
-		verifier: &Verifier{Boxes: l.engine, Cache: l.cache},
+	return snapshot
+}
+
+// box starts a box of an image, the bare toolchain's for "", with a changeset to what
+// it has; it is closed behind the test.
+func (l *lab) box(t *testing.T, image string, cs workspace.Changeset, limits sandbox.Limits) *sandbox.Box {
+	t.Helper()
+	box, err := l.engine.Start(t.Context(), sandbox.Spec{
+		Image: cmp.Or(image, l.toolchain.ID), Run: "verify-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute), Limits: limits,
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := box.Apply(t.Context(), cs); err != nil {
+		t.Fatal(err)
+	}
+	return box
 }
 
 // change makes the changeset that gives files these texts; "-" deletes one.
@@ -290,7 +319,7 @@ func withTimeout(cfg Config) Config {
 }
 
 // proofKey is where the proof of this lab's image is kept.
-func (l *lab) proofKey() string {
+func proofKey(l *lab) string {
 	return newStore(nil, l.toolchain.ID, toolchain, Config{}).proofKey()
 }
 

@@ -130,7 +130,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
 	cache := newMemory()
-	cache.rows[s.lab.proofKey()] = allProved()
+	cache.rows[proofKey(s.lab)] = allProved()
 	s.verifier.Cache = cache
 	var mu sync.Mutex // is never waited for: events come one at a time
 	begun, done, baseline := map[string]int{}, map[string]Verdict{}, map[string]bool{}

@@ -217,8 +217,8 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		base := scan(t, c.files)
 		r := newResults(nil, Request{Base: base, Changeset: workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "x.json", After: []byte("1")}}}})
 		r.proof = map[string]string{}
-		for check, out := range c.ran {
-			r.base[check], r.cand[check], r.judged[check] = out, out, Gate{Verdict: Pass}
+		for name, out := range c.ran {
+			r.base[name], r.cand[name], r.judged[name] = out, out, Gate{Verdict: Pass}
 		}
 		list := r.unproven()
 		ok := len(list) == len(c.want)

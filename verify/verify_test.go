@@ -239,7 +239,7 @@ func TestPatchOfTextNeedsNoBox(t *testing.T) {
 	s := newSite(t, map[string]string{"notes.txt": "one\n"})
 	v := &Verifier{Boxes: nil, Cache: s.lab.cache} // a start would crash
 	// Not into the map itself: other tests read it meanwhile.
-	if err := s.lab.cache.Save(t.Context(), s.lab.proofKey(), allProved()); err != nil {
+	if err := s.lab.cache.Save(t.Context(), proofKey(s.lab), allProved()); err != nil {
 		t.Fatal(err)
 	}
 	r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"notes.txt": "two\n"})), nil)
