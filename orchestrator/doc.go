@@ -46,6 +46,8 @@
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	verify                        the gates, the baseline and the verdict
+//	verify/check                  what a check is given and gives; findings, the comparison
+//	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
 //

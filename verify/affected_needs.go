@@ -11,45 +11,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // goFamily is the modules of Go.
-var goFamily = &family{unit: "modules", roots: goRoots, needs: goNeeds, shared: func(p string) bool {
+var goFamily = &check.Family{Unit: "modules", Roots: goRoots, Needs: goNeeds, Shared: func(p string) bool {
 	return slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum"}, path.Base(p)) || strings.Contains("/"+p, "/vendor/")
 }}
 
 // scriptFamily is the packages of npm.
-var scriptFamily = &family{unit: "packages", roots: scriptRoots, needs: scriptNeeds, around: true, shared: func(p string) bool {
+var scriptFamily = &check.Family{Unit: "packages", Roots: scriptRoots, Needs: scriptNeeds, Around: true, Shared: func(p string) bool {
 	return slices.Contains([]string{
 		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml",
 	}, path.Base(p)) || scriptConfig.MatchString(p) || strings.Contains("/"+p, "/node_modules/")
 }}
-
-var (
-	// upward matches a path that leads out of a directory, in whatever text.
-	upward = regexp.MustCompile(`(?:^|[^.\w])(\.\.(?:/[^"'\x60\s:;,)]*)?)(?:["'\x60\s:;,)]|$)`)
-	// between is what separates the parts of a path that is joined where it is used.
-	between = regexp.MustCompile(`["'\x60]\s*,\s*["'\x60]`)
-)
-
-// above lists the packages that the text of the file at p leads to.
-func (r reach) above(p string, text []byte) (found []string) {
-	for i, t := range [][]byte{text, between.ReplaceAll(text, []byte("/"))} {
-		for _, m := range upward.FindAllSubmatch(t, -1) {
-			// It is the first part of a path, or found below as well.
-			if i == 0 && string(m[1]) == ".." {
-				continue
-			}
-			// What lies in no package is "", as in family.needs.
-			root, ok := r.owner(path.Join(path.Dir(p), string(m[1])))
-			if !ok {
-				root = ""
-			}
-			found = append(found, root)
-		}
-	}
-	return found
-}
 
 var (
 	// goModuleLine is the line that names a module, goVersion the one for its language.
@@ -61,10 +37,10 @@ var (
 
 // goNeeds reads what the modules of a workspace require, replace and import. With
 // go.work one may import another that its go.mod does not name.
-func goNeeds(v view, r reach) (map[string][]string, bool) {
+func goNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 	needs, names := map[string][]string{}, map[string]string{}
 	for root := range r {
-		text := v.text(path.Join(root, "go.mod"))
+		text := v.Text(path.Join(root, "go.mod"))
 		name, language := goModuleLine.FindStringSubmatch(text), goVersion.FindStringSubmatch(text)
 		// Before 1.17 a go.mod does not name what its requirements require.
 		if name == nil || names[name[1]] != "" || language == nil || version.Compare("go"+language[1], "go1.17") < 0 {
@@ -72,13 +48,13 @@ func goNeeds(v view, r reach) (map[string][]string, bool) {
 		}
 		names[name[1]] = root
 	}
-	for _, p := range v.paths() {
-		root, ok := r.owner(p)
+	for _, p := range v.Paths() {
+		root, ok := r.Owner(p)
 		name := path.Base(p)
 		if name != "go.mod" && name != "go.work" && (!ok || path.Ext(p) != ".go" || goIgnored(path.Dir(p))) {
 			continue
 		}
-		data, err := v.read(p)
+		data, err := v.Read(p)
 		if err != nil {
 			return nil, false
 		}
@@ -100,9 +76,9 @@ func goNeeds(v view, r reach) (map[string][]string, bool) {
 				}
 			}
 		}
-		needs[root] = append(needs[root], r.above(p, data)...)
+		needs[root] = append(needs[root], r.Above(p, data)...)
 		for _, m := range goReplaced.FindAllSubmatch(data, -1) {
-			other, _ := r.owner(path.Join(path.Dir(p), string(m[1])))
+			other, _ := r.Owner(path.Join(path.Dir(p), string(m[1])))
 			needs[root] = append(needs[root], other)
 		}
 	}
@@ -130,7 +106,7 @@ func goNames(name string, data []byte) (names []string, ok bool) {
 }
 
 // scriptRoots lists the directories of the packages of npm.
-func scriptRoots(v view) []string {
+func scriptRoots(v check.View) []string {
 	return dirs(packageRoots(v), func(r packageRoot) string { return r.dir })
 }
 
@@ -149,14 +125,14 @@ var (
 // scriptNeeds reads what the packages of a workspace name and which paths out of
 // them they have. A package needs the one around it, for the tools that are
 // configured there.
-func scriptNeeds(v view, r reach) (map[string][]string, bool) {
+func scriptNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 	needs, names := map[string][]string{}, map[string]string{}
 	inside := map[string][]string{}
 	for root := range r {
 		var manifest struct {
 			Name string `json:"name"`
 		}
-		if json.Unmarshal([]byte(v.text(path.Join(root, "package.json"))), &manifest) != nil {
+		if json.Unmarshal([]byte(v.Text(path.Join(root, "package.json"))), &manifest) != nil {
 			return nil, false
 		}
 		if manifest.Name != "" && names[manifest.Name] != "" {
@@ -164,18 +140,18 @@ func scriptNeeds(v view, r reach) (map[string][]string, bool) {
 		}
 		names[manifest.Name] = root
 		for outer := range r {
-			if outer != root && below(root, outer) {
+			if outer != root && check.Below(root, outer) {
 				needs[root] = append(needs[root], outer)
 				inside[outer] = append(inside[outer], root)
 			}
 		}
 	}
-	for _, p := range v.paths() {
-		root, ok := r.owner(p)
+	for _, p := range v.Paths() {
+		root, ok := r.Owner(p)
 		if !ok || !scriptText.MatchString(p) || strings.Contains("/"+p, "/node_modules/") || strings.HasSuffix(p, "-lock.json") {
 			continue
 		}
-		data, err := v.read(p)
+		data, err := v.Read(p)
 		config := scriptConfig.MatchString(p)
 		if err != nil || config && (based.Match(data) || len(inside[root]) > 0 && aliased.Match(data)) {
 			return nil, false
@@ -185,7 +161,7 @@ func scriptNeeds(v view, r reach) (map[string][]string, bool) {
 				needs[root] = append(needs[root], other)
 			}
 		}
-		needs[root] = append(needs[root], r.above(p, data)...)
+		needs[root] = append(needs[root], r.Above(p, data)...)
 		// Which packages there are, or are compiled, is no need of what is in them.
 		if config || path.Base(p) == "package.json" {
 			continue

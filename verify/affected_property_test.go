@@ -13,6 +13,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 // graph draws which of some packages need which; a package may need itself, and two
@@ -40,12 +41,12 @@ func closure(needs [][]int, touched int) map[int]bool {
 }
 
 // inMemory is a view of files that are nowhere but in it.
-func inMemory(files map[string]string) view {
+func inMemory(files map[string]string) check.View {
 	var cs workspace.Changeset
 	for p, text := range files {
 		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text)})
 	}
-	return newView(&workspace.Manifest{}, cs)
+	return check.NewView(&workspace.Manifest{}, cs)
 }
 
 // Whatever packages need, and in whichever way they say it, a patch affects one and
@@ -53,7 +54,7 @@ func inMemory(files map[string]string) view {
 func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 	t.Parallel()
 	families := []struct {
-		family   *family
+		family   *check.Family
 		manifest string
 		file     string
 		// The forms in which a file, or a manifest, may say that it needs a package.
@@ -88,17 +89,17 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 				}
 			}
 		}
-		v, r := inMemory(texts), reach{}
-		for _, root := range f.family.roots(v) {
+		v, r := inMemory(texts), check.Reach{}
+		for _, root := range f.family.Roots(v) {
 			r[root] = false
 		}
-		got, ok := f.family.needs(v, r)
+		got, ok := f.family.Needs(v, r)
 		if !ok || len(r) != len(needs) {
 			t.Fatalf("nothing is known of %q", texts)
 		}
 		touched := rapid.IntRange(0, len(needs)-1).Draw(t, "touched")
 		hit := map[string]bool{fmt.Sprintf("p%d", touched): true}
-		spread(hit, got)
+		check.Spread(hit, got)
 		want := map[string]bool{}
 		for n := range closure(needs, touched) {
 			want[fmt.Sprintf("p%d", n)] = true
@@ -115,26 +116,26 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "a", "a/b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
-		r := reach{}
+		r := check.Reach{}
 		for _, root := range roots {
 			r[root] = rapid.Bool().Draw(t, root)
 		}
-		var base, part outcome
+		var base, part check.Outcome
 		for i := range rapid.IntRange(0, 12).Draw(t, "facts") {
 			root := rapid.SampledFrom(roots).Draw(t, "root")
-			f := Finding{File: path.Join(root, "x"), Line: rapid.IntRange(1, 2).Draw(t, "line"), Message: "m"}
-			test := testResult{ID: fmt.Sprintf("%s::%d", f.File, i), Outcome: "passed"}
+			f := check.Finding{File: path.Join(root, "x"), Line: rapid.IntRange(1, 2).Draw(t, "line"), Message: "m"}
+			test := check.TestResult{ID: fmt.Sprintf("%s::%d", f.File, i), Outcome: "passed"}
 			scope := path.Join(root, fmt.Sprintf("%d/*.go", i))
 			base.Findings, base.Tests, base.Unjudged = append(base.Findings, f), append(base.Tests, test), append(base.Unjudged, scope)
 			if r[root] || rapid.Bool().Draw(t, "told along") {
 				part.Findings, part.Tests, part.Unjudged = append(part.Findings, f), append(part.Tests, test), append(part.Unjudged, scope)
 			}
 		}
-		whole := part.beside(base, r)
-		if fresh, old, fixed := compare(base.Findings, whole.Findings, diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
+		whole := part.Beside(base, r)
+		if fresh, old, fixed := check.Compare(base.Findings, whole.Findings, check.Diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
 			t.Fatalf("%d new, %d old and %d fixed of %d", len(fresh), old, fixed, len(base.Findings))
 		}
-		if g := judgeTests(base, whole, diff{}); g.Verdict != Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
+		if g := check.JudgeTests(base, whole, check.Diff{}); g.Verdict != check.Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
 			t.Fatalf("%+v of %+v", g, whole)
 		}
 	})
@@ -142,7 +143,7 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 
 // goListed is what go list prints of one package.
 func goListed(dir, err string) guest.Result {
-	return ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, work+"/"+dir, "", err), nil)
+	return ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
 }
 
 // A module of which nothing could be compiled keeps the compiler from judging the
@@ -151,17 +152,17 @@ func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 	t.Parallel()
 	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
 	b, box := replayed(map[string]guest.Result{"list": goListed("far", absent)})
-	b.view = inMemory(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
-	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.ran) != 2 {
-		t.Errorf("%+v, ran %+v", out, box.ran)
+	b.View = inMemory(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
+	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.Ran) != 2 {
+		t.Errorf("%+v, ran %+v", out, box.Ran)
 	}
-	b.reach, b.leave = reach{"far": true, "near": false}, true
+	b.Reach, b.Leave = check.Reach{"far": true, "near": false}, true
 	out := runGoTypes(t.Context(), b)
-	if out.Blocked != "" || len(box.ran) != 3 || box.ran[2].Dir != work+"/far" {
-		t.Errorf("%+v, ran %+v", out, box.ran)
+	if out.Blocked != "" || len(box.Ran) != 3 || box.Ran[2].Dir != check.Work+"/far" {
+		t.Errorf("%+v, ran %+v", out, box.Ran)
 	}
-	base := outcome{Findings: out.Findings, Unjudged: out.Unjudged}
-	if g := judgeGoTypes(base, out.beside(base, b.reach), diff{}); g.Verdict != Pass || g.Old != 1 {
+	base := check.Outcome{Findings: out.Findings, Unjudged: out.Unjudged}
+	if g := judgeGoTypes(base, out.Beside(base, b.Reach), check.Diff{}); g.Verdict != check.Pass || g.Old != 1 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -169,25 +170,25 @@ func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 // The second run of tests, with their helpers as they were, leaves out the same.
 func TestTrialLeavesOutTheSame(t *testing.T) {
 	t.Parallel()
-	passed := func(ids ...string) (out outcome) {
+	passed := func(ids ...string) (out check.Outcome) {
 		for _, id := range ids {
-			out.Tests = append(out.Tests, testResult{ID: id + "/a_test.go::TestA", Outcome: "passed"})
+			out.Tests = append(out.Tests, check.TestResult{ID: id + "/a_test.go::TestA", Outcome: "passed"})
 		}
 		return out
 	}
 	for name, c := range map[string]struct {
-		trial outcome
-		want  Verdict
+		trial check.Outcome
+		want  check.Verdict
 		rule  string
 	}{
-		"sound without its helpers":  {passed("low"), Pass, ""},
-		"passes with its helpers":    {outcome{Tests: []testResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, Policy, ruleTestHelper},
-		"does not run without them":  {outcome{}, Policy, ruleTestHelper},
-		"the machine is in trouble":  {outcome{Verdict: Infra}, Infra, ""},
-		"of the others it tells too": {passed("low", "own"), Pass, ""},
+		"sound without its helpers":  {passed("low"), check.Pass, ""},
+		"passes with its helpers":    {check.Outcome{Tests: []check.TestResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, check.Policy, check.RuleTestHelper},
+		"does not run without them":  {check.Outcome{}, check.Policy, check.RuleTestHelper},
+		"the machine is in trouble":  {check.Outcome{Verdict: check.Infra}, check.Infra, ""},
+		"of the others it tells too": {passed("low", "own"), check.Pass, ""},
 	} {
 		s := empty(nil)
-		s.results.leave(checkGoTests, reach{"low": true, "own": false})
+		s.results.leave(checkGoTests, check.Reach{"low": true, "own": false})
 		s.results.await(checkGoTests, []string{"testdata/a"})
 		s.results.proven(map[string]string{})
 		s.results.baseline(checkGoTests, passed("low", "own"))
@@ -207,8 +208,8 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 // A row of the cache keeps nothing of what was left out: it is the whole.
 func TestOutcomeOfAPartIsNoOtherRow(t *testing.T) {
 	t.Parallel()
-	whole := outcome{Findings: []Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}
-	part := outcome{Findings: whole.Findings[:1]}.beside(whole, reach{"low": true, "own": false})
+	whole := check.Outcome{Findings: []check.Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}
+	part := check.Outcome{Findings: whole.Findings[:1]}.Beside(whole, check.Reach{"low": true, "own": false})
 	a, errA := json.Marshal(whole)
 	b, errB := json.Marshal(part)
 	if errA != nil || errB != nil || string(a) != string(b) {

@@ -11,20 +11,21 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // biomeCheck lints JavaScript, TypeScript, CSS and JSON.
-var biomeCheck = check{
-	name: checkBiome, gate: gateLint, group: groupStatic, run: runBiome, applies: biomeApplies, judge: judgeFindings,
-	tools: []string{"biome"}, inert: true, config: biomeConfig,
-	planted: map[string]string{
+var biomeCheck = check.Check{
+	Name: checkBiome, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: check.JudgeFindings,
+	Tools: []string{"biome"}, Inert: true, Config: biomeConfig,
+	Planted: map[string]string{
 		"constant.js":      "const planted = 1;\nplanted = 2;\n",
 		"nan.ts":           "export const wrong = (n: number) => n === NaN;\n",
 		"unit.css":         "a {\n  width: 10pixels;\n}\n",
 		"twice.json":       "{\"a\": 1, \"a\": 2}\n",
 		"control/clean.js": "export const answer = 42;\n",
 	},
-	prove: proves(runBiome, map[string]string{
+	Prove: check.Proves(runBiome, map[string]string{
 		"constant.js": "correctness/noConstAssign", "nan.ts": "correctness/useIsNan",
 		"unit.css": "correctness/noUnknownUnit", "twice.json": "suspicious/noDuplicateObjectKeys",
 	}),
@@ -40,8 +41,8 @@ var biomeFiles = append([]string{".css", ".json", ".jsonc"}, scriptFiles...)
 //
 // By the names of the files alone: whether the configuration wants them looked at
 // is biome's to decide.
-func biomeApplies(v view) string {
-	if v.ends(biomeFiles) {
+func biomeApplies(v check.View) string {
+	if v.Ends(biomeFiles) {
 		return ""
 	}
 	return "the workspace has no JavaScript, TypeScript, CSS or JSON file"
@@ -50,9 +51,9 @@ func biomeApplies(v view) string {
 // biomeRoots lists the directories with a configuration that none above them
 // has: each is a project of its own. Asked of the base, like everything about
 // configuration.
-func biomeRoots(v view) []string {
+func biomeRoots(v check.View) []string {
 	var roots []string
-	for _, p := range onBase(v.base).paths() {
+	for _, p := range check.OnBase(v.Base).Paths() {
 		dir := path.Dir(p)
 		above := func(r string) bool { return r == "." || dir == r || strings.HasPrefix(dir, r+"/") }
 		if slices.Contains(biomeConfig, path.Base(p)) && !strings.Contains("/"+dir+"/", "/node_modules/") {
@@ -69,27 +70,27 @@ func biomeRoots(v view) []string {
 // count, and what does not parse is the syntax gate's business. Without a
 // configuration of the workspace ours applies: what is a mistake in any
 // program, and nothing of style.
-func biomeCommand(b bench, root string, own bool) guest.Command {
+func biomeCommand(b check.Bench, root string, own bool) guest.Command {
 	args := []string{
-		b.tools.Packages + "/biome/biome", "lint", "--reporter=json", "--colors=off", "--max-diagnostics=none",
+		b.Tools.Packages + "/biome/biome", "lint", "--reporter=json", "--colors=off", "--max-diagnostics=none",
 		"--diagnostic-level=error", "--skip-parse-errors", "--no-errors-on-unmatched",
 	}
 	if !own {
-		args = append(args, "--config-path="+b.tools.Biome)
+		args = append(args, "--config-path="+b.Tools.Biome)
 	}
-	return guest.Command{Args: append(args, "."), Dir: path.Join(work, root), MaxOutput: maxToolOutput}
+	return guest.Command{Args: append(args, "."), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput}
 }
 
 // runBiome runs biome over each project of the workspace.
-func runBiome(ctx context.Context, b bench) outcome {
-	roots, own := biomeRoots(b.view), true
+func runBiome(ctx context.Context, b check.Bench) check.Outcome {
+	roots, own := biomeRoots(b.View), true
 	if len(roots) == 0 {
 		roots, own = []string{"."}, false
 	}
-	total := outcome{Detail: "biome over the workspace"}
+	total := check.Outcome{Detail: "biome over the workspace"}
 	for _, root := range roots {
-		res, out, done := b.command(ctx, biomeCommand(b, root, own))
-		if total = add(total, out); !done {
+		res, out, done := b.Command(ctx, biomeCommand(b, root, own))
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		if reason, ok := biomeRefuses(res); ok && own {
@@ -98,25 +99,25 @@ func runBiome(ctx context.Context, b bench) outcome {
 		}
 		found, err := parseBiome(res, root)
 		if err != nil {
-			out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of biome: %v", err)
+			out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of biome: %v", err)
 			return out
 		}
 		total.Findings = append(total.Findings, found...)
 	}
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
 // biomeRefuses reports that biome did not start because of the workspace's
 // configuration, with the reason: most often it is one for another major version.
 func biomeRefuses(res guest.Result) (reason string, ok bool) {
-	text := clean(whole(res.Stderr))
+	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Exit != 1 || len(bytes.TrimSpace(res.Stdout.Head)) > 0 || !strings.Contains(text, "configuration resulted in errors") {
 		return "", false
 	}
 	for line := range strings.Lines(text) {
 		if what, ok := strings.CutPrefix(strings.TrimSpace(line), "× "); ok {
-			return "biome does not accept the workspace's configuration: " + shorten(what), true
+			return "biome does not accept the workspace's configuration: " + check.Shorten(what), true
 		}
 	}
 	return "biome does not accept the workspace's configuration", true
@@ -150,24 +151,24 @@ type biomeAnswer struct {
 //
 // A list that was cut or miscounted is refused as a whole: the findings that are
 // missing could be the new ones.
-func parseBiome(res guest.Result, root string) ([]Finding, error) {
-	complaint := firstLine(tail(clean(whole(res.Stderr)), maxMessage))
+func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
+	complaint := check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage))
 	if res.Stdout.Dropped > 0 {
-		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	var answer biomeAnswer
 	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
 		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, complaint)
 	}
-	var found []Finding
+	var found []check.Finding
 	for _, d := range answer.Diagnostics {
 		if d.Severity != "error" {
 			continue
 		}
 		rule, isRule := strings.CutPrefix(d.Category, "lint/")
-		f := Finding{
-			File: relative(path.Join(work, root, d.Location.Path), work), Line: max(d.Location.Start.Line, 0),
-			Column: max(d.Location.Start.Column, 0), Rule: rule, Message: shorten(d.Message),
+		f := check.Finding{
+			File: check.Relative(path.Join(check.Work, root, d.Location.Path), check.Work), Line: max(d.Location.Start.Line, 0),
+			Column: max(d.Location.Start.Column, 0), Rule: rule, Message: check.Shorten(d.Message),
 		}
 		if isRule {
 			f.Help = biomeHelp(path.Base(rule))
@@ -189,5 +190,5 @@ var capital = regexp.MustCompile(`[A-Z]`)
 // biomeHelp is the page of a rule: its name in lower case with hyphens.
 func biomeHelp(rule string) string {
 	kebab := capital.ReplaceAllStringFunc(rule, func(s string) string { return "-" + strings.ToLower(s) })
-	return link("https://biomejs.dev/linter/rules/" + kebab)
+	return check.Link("https://biomejs.dev/linter/rules/" + kebab)
 }

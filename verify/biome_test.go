@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestAnswersOfBiomeMustAgree(t *testing.T) {
@@ -85,7 +87,7 @@ func TestProjectsOfBiomeAreTheTopmostConfigurations(t *testing.T) {
 		for _, p := range c.paths {
 			files[p] = "{}"
 		}
-		if got := biomeRoots(newView(scan(t, files), workspace.Changeset{})); !slices.Equal(got, c.want) {
+		if got := biomeRoots(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.paths, got, c.want)
 		}
 	}

@@ -8,18 +8,20 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // newBench starts one box of the bare toolchain image with these files in /work.
-func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) bench {
+func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) check.Bench {
 	t.Helper()
-	return newBenchOn(t, newLab(t).toolchain.ID, &workspace.Manifest{}, plant(files), limits)
+	return newBenchOn(t, boxtest.Open(t).Toolchain.ID, &workspace.Manifest{}, check.Plant(files), limits)
 }
 
 // newBenchOn is newBench on an image, with a changeset to what it has.
-func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) bench {
+func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) check.Bench {
 	t.Helper()
-	return bench{box: newLab(t).box(t, image, cs, limits), tools: toolchain, view: newView(base, cs), timeout: time.Minute}
+	return check.Bench{Box: boxtest.Open(t).Box(t, image, cs, limits), Tools: check.Toolchain, View: check.NewView(base, cs), Timeout: time.Minute}
 }
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
@@ -88,11 +90,11 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 		files[p] = text
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, b.view.paths())
+	out := runSyntax(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
-	seen := map[string][]Finding{}
+	seen := map[string][]check.Finding{}
 	for _, f := range out.Findings {
 		seen[f.File] = append(seen[f.File], f)
 	}
@@ -106,7 +108,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 			t.Errorf("%s is sound: %+v", p, seen[p])
 		}
 	}
-	for p, want := range map[string]Finding{
+	for p, want := range map[string]check.Finding{
 		"a.py":       {Rule: "python-syntax", Line: 2, Column: 7, Source: "def f(:"},
 		"comma.json": {Rule: "json-syntax", Line: 2},
 		"a.toml":     {Rule: "toml-syntax", Line: 2},
@@ -130,11 +132,11 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
-	cmd, err := syntaxCommand(b.tools, []string{"big.json", "a.json", "absent.py"})
+	cmd, err := syntaxCommand(b.Tools, []string{"big.json", "a.json", "absent.py"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.box.Run(t.Context(), cmd)
+	res, err := b.Box.Run(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,34 +171,34 @@ func TestProgramsAreWatched(t *testing.T) {
 	b := newBench(t, files, sandbox.Limits{Memory: 512 << 20})
 	// What goes on for ever is watched shortly, what must end has time to do so on a busy machine.
 	endless := []string{"server.py", "clock.py", "stubborn.py", "logs.py", "busy.py"}
-	start := func(p string) (outcome, Gate) {
+	start := func(p string) (check.Outcome, check.Gate) {
 		t.Helper()
-		b.smoke.Seconds = 10
+		b.Smoke.Seconds = 10
 		if slices.Contains(endless, p) {
-			b.smoke.Seconds = 3
+			b.Smoke.Seconds = 3
 		}
-		b.entry = startFile(b.view, b.tools, p)
+		b.Entry = startFile(b.View, b.Tools, p)
 		if strings.HasSuffix(p, ".mjs") {
-			b.entry = entry{path: p, args: []string{b.tools.Node, p}}
+			b.Entry = check.Entry{Path: p, Args: []string{b.Tools.Node, p}}
 		}
 		out := runSmoke(t.Context(), b)
-		return out, judgeSmoke(outcome{}, out, diff{})
+		return out, judgeSmoke(check.Outcome{}, out, check.Diff{})
 	}
-	for p, want := range map[string]Verdict{
-		"server.py": Pass, "clock.py": Pass, "stubborn.py": Pass, "forks.py": Pass, "colours.py": Pass, "logs.py": Pass,
-		"segv.py": Fail, "asks.py": Fail, "throws.js": Fail, "rejects.mjs": Fail,
+	for p, want := range map[string]check.Verdict{
+		"server.py": check.Pass, "clock.py": check.Pass, "stubborn.py": check.Pass, "forks.py": check.Pass, "colours.py": check.Pass, "logs.py": check.Pass,
+		"segv.py": check.Fail, "asks.py": check.Fail, "throws.js": check.Fail, "rejects.mjs": check.Fail,
 	} {
 		out, g := start(p)
 		if g.Verdict != want {
 			t.Errorf("%s: %s, want %s: %+v", p, g.Verdict, want, g)
 		}
-		if want == Fail && len(g.Findings) != 1 {
+		if want == check.Fail && len(g.Findings) != 1 {
 			t.Errorf("%s: findings %+v", p, g.Findings)
 		}
 		if out.Ending.Running != slices.Contains(endless, p) || p == "clock.py" && !strings.Contains(out.Output, "not permitted") {
 			t.Errorf("%s: %+v: %s", p, out.Ending, out.Output)
 		}
-		if len(out.Output) > maxTail || strings.Contains(out.Output, "\x1b") {
+		if len(out.Output) > check.MaxTail || strings.Contains(out.Output, "\x1b") {
 			t.Errorf("%s: output of %d bytes is not fit to be shown", p, len(out.Output))
 		}
 	}
@@ -206,10 +208,10 @@ func TestProgramsAreWatched(t *testing.T) {
 	single(t, g, "RangeError", "throws.js", 1)
 
 	out, _ := start("busy.py")
-	if g := judgeSmoke(outcome{Ending: &ending{}}, out, diff{}); g.Verdict != Timeout || !out.Ending.Busy {
+	if g := judgeSmoke(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{}); g.Verdict != check.Timeout || !out.Ending.Busy {
 		t.Errorf("an endless loop where the program ended before: %+v", g)
 	}
-	if out, g = start("hungry.py"); g.Verdict != OOM {
+	if out, g = start("hungry.py"); g.Verdict != check.OOM {
 		t.Errorf("a child that took all memory: %+v", out)
 	}
 }
@@ -253,7 +255,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 	} {
 		b := newBench(t, map[string]string{"test_a.py": "import os, pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    " + body + "\n"}, sandbox.Limits{})
 		out := runTests(t.Context(), b)
-		if g := judgeTests(outcome{}, out, diff{}); out.Blocked == "" || g.Verdict != Fail {
+		if g := check.JudgeTests(check.Outcome{}, out, check.Diff{}); out.Blocked == "" || g.Verdict != check.Fail {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -262,9 +264,9 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 func TestEndlessTestsTimeOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
-	b.timeout = 3 * time.Second
+	b.Timeout = 3 * time.Second
 	out := runTests(t.Context(), b)
-	if out.Verdict != Timeout || len(out.Tests) != 1 {
+	if out.Verdict != check.Timeout || len(out.Tests) != 1 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -309,9 +311,9 @@ func TestALoopIsSeenOnABusyMachine(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"busy.py": "while True:\n    pass\n", "server.py": "import time\nwhile True:\n    time.sleep(0.1)\n"}
 	b := newBench(t, files, sandbox.Limits{CPUs: 0.2})
-	b.smoke.Seconds = 4
+	b.Smoke.Seconds = 4
 	for p, busy := range map[string]bool{"busy.py": true, "server.py": false} {
-		b.entry = startFile(b.view, b.tools, p)
+		b.Entry = startFile(b.View, b.Tools, p)
 		if out := runSmoke(t.Context(), b); out.Ending == nil || !out.Ending.Running || out.Ending.Busy != busy {
 			t.Errorf("%s: %+v", p, out)
 		}

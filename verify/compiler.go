@@ -12,23 +12,24 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // compilerCheck is the TypeScript that a workspace brings. It judges the projects of
 // the packages that have it, and the image's, of another version, leaves these to
 // it: scriptCheck. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
-var compilerCheck = check{
-	name: checkCompiler, gate: gateTypes, group: groupCompiler, run: runCompiler, applies: compilerApplies, judge: judgeInstalled("typescript"), config: scriptCheck.config,
-	planted: map[string]string{
+var compilerCheck = check.Check{
+	Name: checkCompiler, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: scriptCheck.Config,
+	Planted: map[string]string{
 		"package.json": plantedNeed, "tsconfig.json": `{"compilerOptions": {"strict": true}, "files": ["a.ts"]}`, "a.ts": "export const n: number = \"21\";\n",
 		"node_modules/typescript/package.json":      `{"version": "5.9.0", "bin": {"tsc": "./bin/tsc"}}`,
-		"node_modules/typescript/lib/typescript.js": "module.exports = require(\"" + toolchain.compiler() + "/lib/typescript.js\");\n",
+		"node_modules/typescript/lib/typescript.js": "module.exports = require(\"" + compilerPath(check.Toolchain) + "/lib/typescript.js\");\n",
 		"native/package.json":                       plantedNeed, "native/tsconfig.json": "{}", "native/a.ts": "export {};\n",
 		"native/node_modules/typescript/package.json": `{"version": "7.0.0", "bin": {"tsc": "./bin/tsc"}}`,
 		"native/node_modules/typescript/bin/tsc":      "console.log(`${process.argv[3].replace(\"tsconfig.json\", \"a.ts\")}(1,1): error TS2304: planted`);\nprocess.exitCode = 1;\n",
 	},
-	prove: proves(runCompiler, map[string]string{"a.ts": "TS2322", "native/a.ts": "TS2304"}),
+	Prove: check.Proves(runCompiler, map[string]string{"a.ts": "TS2322", "native/a.ts": "TS2304"}),
 }
 
 // plantedNeed is the package.json of the planted projects.
@@ -45,8 +46,8 @@ const (
 var projectConfig = regexp.MustCompile(`(?:^|/)[jt]sconfig\.json$`)
 
 // compilerUses lists the packages that name TypeScript at the base revision.
-func compilerUses(v view) (uses []packageUse) {
-	for _, r := range packageRoots(v.unpatched()) {
+func compilerUses(v check.View) (uses []packageUse) {
+	for _, r := range packageRoots(v.Unpatched()) {
 		if r.needs["typescript"] {
 			uses = append(uses, packageUse{root: r.dir})
 		}
@@ -55,11 +56,11 @@ func compilerUses(v view) (uses []packageUse) {
 }
 
 // compilerApplies gives the reason why there is nothing for it to check, or "".
-func compilerApplies(v view) string {
+func compilerApplies(v check.View) string {
 	if len(compilerUses(v)) == 0 {
 		return "no package.json has typescript"
 	}
-	if !slices.ContainsFunc(v.paths(), projectConfig.MatchString) {
+	if !slices.ContainsFunc(v.Paths(), projectConfig.MatchString) {
 		return "the workspace has no tsconfig.json"
 	}
 	return ""
@@ -74,12 +75,12 @@ type installedCompiler struct {
 
 // compilers finds those of a workspace, by their packages. blocked is why
 // the last of the others is not among them.
-func (b bench) compilers(ctx context.Context) (list map[string]installedCompiler, blocked string, out outcome, done bool) {
-	uses := compilerUses(b.view)
+func compilers(ctx context.Context, b check.Bench) (list map[string]installedCompiler, blocked string, out check.Outcome, done bool) {
+	uses := compilerUses(b.View)
 	if len(uses) == 0 {
-		return nil, "", outcome{}, true
+		return nil, "", check.Outcome{}, true
 	}
-	found, out, done := b.installed(ctx, "typescript", "tsc", uses)
+	found, out, done := installed(ctx, b, "typescript", "tsc", uses)
 	if !done {
 		return nil, "", out, false
 	}
@@ -92,7 +93,7 @@ func (b bench) compilers(ctx context.Context) (list map[string]installedCompiler
 		version, _, _ := strings.Cut(found[i].Version, ".")
 		major, err := strconv.Atoi(version)
 		if err != nil || major < oldestCompiler {
-			blocked = fmt.Sprintf("typescript of %s is %s, and only %d or later can be asked", path.Join(u.root, "package.json"), shorten(found[i].Version), oldestCompiler)
+			blocked = fmt.Sprintf("typescript of %s is %s, and only %d or later can be asked", path.Join(u.root, "package.json"), check.Shorten(found[i].Version), oldestCompiler)
 			continue
 		}
 		list[u.root] = installedCompiler{*found[i], u.root, major}
@@ -101,8 +102,8 @@ func (b bench) compilers(ctx context.Context) (list map[string]installedCompiler
 }
 
 // runCompiler checks each project with the compiler that is nearest to it.
-func runCompiler(ctx context.Context, b bench) outcome {
-	list, blocked, total, done := b.compilers(ctx)
+func runCompiler(ctx context.Context, b check.Bench) check.Outcome {
+	list, blocked, total, done := compilers(ctx, b)
 	if !done {
 		return total
 	}
@@ -112,13 +113,13 @@ func runCompiler(ctx context.Context, b bench) outcome {
 		return total
 	}
 	configs := map[string][]string{}
-	for _, p := range b.view.paths() {
-		if root := nearest(list, path.Dir(p)); projectConfig.MatchString(p) && list[root].Dir != "" && !strings.Contains("/"+p, "/node_modules/") {
+	for _, p := range b.View.Paths() {
+		if root := check.Nearest(list, path.Dir(p)); projectConfig.MatchString(p) && list[root].Dir != "" && !strings.Contains("/"+p, "/node_modules/") {
 			configs[root] = append(configs[root], p)
 		}
 	}
 	var details []string
-	known := map[Finding]bool{}
+	known := map[check.Finding]bool{}
 	for _, root := range slices.Sorted(maps.Keys(configs)) {
 		c := list[root]
 		run := c.script
@@ -126,15 +127,15 @@ func runCompiler(ctx context.Context, b bench) outcome {
 			run = c.native
 		}
 		out := run(ctx, b, configs[root])
-		total = add(total, out)
+		total = check.AddCost(total, out)
 		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
 		if out.Verdict != "" {
 			return total
 		}
-		details = append(details, fmt.Sprintf("TypeScript %s of %s: %d projects", shorten(c.Version), path.Join(c.root, "package.json"), len(configs[root])))
+		details = append(details, fmt.Sprintf("TypeScript %s of %s: %d projects", check.Shorten(c.Version), path.Join(c.root, "package.json"), len(configs[root])))
 		for _, f := range out.Findings {
 			// A file may belong to several projects.
-			key := Finding{File: f.File, Line: f.Line, Column: f.Column, Rule: f.Rule}
+			key := check.Finding{File: f.File, Line: f.Line, Column: f.Column, Rule: f.Rule}
 			if !known[key] {
 				known[key] = true
 				total.Findings = append(total.Findings, f)
@@ -142,23 +143,23 @@ func runCompiler(ctx context.Context, b bench) outcome {
 		}
 	}
 	total.Detail = strings.Join(details, "; ")
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
 // script checks projects by the API of a compiler.
-func (c installedCompiler) script(ctx context.Context, b bench, configs []string) outcome {
-	cmd, err := scriptCommand(b.tools, c.Dir, "projects", configs)
+func (c installedCompiler) script(ctx context.Context, b check.Bench, configs []string) check.Outcome {
+	cmd, err := scriptCommand(b.Tools, c.Dir, "projects", configs)
 	if err != nil {
-		return infra("list the projects for TypeScript: %v", err)
+		return check.Infraf("list the projects for TypeScript: %v", err)
 	}
-	res, out, done := b.command(ctx, cmd)
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out
 	}
 	answer, err := parseScript(res, configs)
 	if err != nil {
-		out.Blocked = fmt.Sprintf("TypeScript %s of the workspace gives no answer: %s", shorten(c.Version), shorten(err.Error()))
+		out.Blocked = fmt.Sprintf("TypeScript %s of the workspace gives no answer: %s", check.Shorten(c.Version), check.Shorten(err.Error()))
 	}
 	out.Findings = answer.Findings
 	return out
@@ -176,17 +177,17 @@ var (
 
 // native checks projects with the program of a compiler. One that refers to others
 // is built with them, in the box: it is made of what their build declares.
-func (c installedCompiler) native(ctx context.Context, b bench, configs []string) outcome {
-	var total outcome
+func (c installedCompiler) native(ctx context.Context, b check.Bench, configs []string) check.Outcome {
+	var total check.Outcome
 	for _, config := range configs {
 		args := []string{"-p", config, "--noEmit", "--composite", "false", "--incremental", "false", "--skipLibCheck", "--pretty", "false"}
-		if referring.MatchString(b.view.text(config)) {
+		if referring.MatchString(b.View.Text(config)) {
 			args = []string{"-b", config, "--pretty", "false"}
 		}
-		cmd := b.useCommand(packageUse{}, c.installedPackage, args...)
-		cmd.MaxOutput = maxToolOutput
-		res, out, done := b.command(ctx, cmd)
-		if total = add(total, out); !done {
+		cmd := useCommand(b, packageUse{}, c.installedPackage, args...)
+		cmd.MaxOutput = check.MaxToolOutput
+		res, out, done := b.Command(ctx, cmd)
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		found, trouble := parseCompiler(res)
@@ -198,11 +199,11 @@ func (c installedCompiler) native(ctx context.Context, b bench, configs []string
 
 // parseCompiler reads what the program wrote, and says why it cannot be taken for
 // an answer, "" when it can.
-func parseCompiler(res guest.Result) (found []Finding, trouble string) {
+func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 	if res.Stdout.Dropped > 0 {
-		return nil, fmt.Sprintf("tsc has more than %d MiB of findings", maxToolOutput>>20)
+		return nil, fmt.Sprintf("tsc has more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
-	lines := tscLine.FindAllStringSubmatch(clean(whole(res.Stdout)), -1)
+	lines := tscLine.FindAllStringSubmatch(check.Clean(check.Bytes(res.Stdout)), -1)
 	// 1 and 2 are errors, without and with output.
 	if res.Exit > 2 || (res.Exit != 0) != (len(lines) > 0) {
 		return nil, fmt.Sprintf("tsc's exit status %d does not fit its %d errors: %s", res.Exit, len(lines), nodeComplaint(res))
@@ -214,7 +215,7 @@ func parseCompiler(res guest.Result) (found []Finding, trouble string) {
 		// No number is 0, which is what a finding without a line has.
 		line, _ := strconv.Atoi(m[2])
 		column, _ := strconv.Atoi(m[3])
-		found = append(found, Finding{File: relative(m[1], work), Line: line, Column: column, Rule: m[4], Message: shorten(m[5])})
+		found = append(found, check.Finding{File: check.Relative(m[1], check.Work), Line: line, Column: column, Rule: m[4], Message: check.Shorten(m[5])})
 	}
 	return found, ""
 }

@@ -8,6 +8,8 @@ import (
 
 	"agent/images"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
@@ -43,9 +45,9 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 
 func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": plantedNeed, "a.ts": "x;"})
-	if uses := compilerUses(newView(base, cs)); len(uses) != 1 || uses[0].root != "." {
+	base := boxtest.Scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": plantedNeed, "a.ts": "x;"})
+	if uses := compilerUses(check.NewView(base, cs)); len(uses) != 1 || uses[0].root != "." {
 		t.Errorf("%+v", uses)
 	}
 	s, _ := offline(base, nil, cs)
@@ -59,12 +61,12 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 		"no package.json has typescript":     {"package.json": "{}", "tsconfig.json": "{}"},
 		"the workspace has no tsconfig.json": {"package.json": plantedNeed, "a.ts": ""},
 	} {
-		if reason := compilerApplies(newView(scan(t, files), workspace.Changeset{})); reason != name {
+		if reason := compilerApplies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
 			t.Errorf("%q, want %q", reason, name)
 		}
 	}
-	gone := outcome{Blocked: absent("typescript", ".")}
-	if g, reason := judge(compilerCheck, outcome{}, gone, "", diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
+	gone := check.Outcome{Blocked: absent("typescript", ".")}
+	if g, reason := judge(compilerCheck, check.Outcome{}, gone, "", check.Diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
 		t.Errorf("a compiler that the patch takes away: %+v, %s", g, reason)
 	}
 }
@@ -86,19 +88,19 @@ var sundry = map[string]string{
 
 func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := boxtest.Open(t)
 	manifests := map[string][]byte{}
 	for p, text := range sundry {
 		if strings.HasSuffix(p, "package.json") {
 			manifests[p] = []byte(text)
 		}
 	}
-	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(manifests))
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, images.ReadDependencies(manifests))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -107,8 +109,8 @@ func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 	r := s.verify(t, map[string]string{
 		"first/a.ts": sundry["first/a.ts"] + regexp, "sixth/a.ts": sundry["sixth/a.ts"] + insert, "native/a.ts": sundry["native/a.ts"] + insert,
 	})
-	expect(t, r, Pass)
-	types := find(t, r, gateTypes)
+	expect(t, r, check.Pass)
+	types := find(t, r, check.GateTypes)
 	for _, part := range []string{"TypeScript 5.0.4 of first/package.json: 1 projects", "TypeScript 6.0.3 of sixth/package.json: 1 projects", "TypeScript 7.0.2 of native/package.json: 3 projects"} {
 		if !strings.Contains(types.Detail, part) {
 			t.Errorf("no %q in %s", part, types.Detail)
@@ -121,9 +123,9 @@ func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 		"first/a.ts": sundry["first/a.ts"] + wrong + insert, "sixth/a.ts": sundry["sixth/a.ts"] + wrong, "native/a.ts": sundry["native/a.ts"] + wrong,
 		"native/user/u.ts": "import { f } from '../lib/f';\n\nf('1');\n", "old/a.ts": sundry["old/a.ts"] + wrong,
 	})
-	expect(t, r, Fail, gateTypes)
+	expect(t, r, check.Fail, check.GateTypes)
 	var got []string
-	for _, f := range find(t, r, gateTypes).Findings {
+	for _, f := range find(t, r, check.GateTypes).Findings {
 		got = append(got, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Tool))
 	}
 	want := "old/a.ts:2 TS2322 typescript, first/a.ts:2 TS2322 tsc, first/a.ts:3 TS2339 tsc, native/a.ts:2 TS2322 tsc, native/user/u.ts:3 TS2345 tsc, sixth/a.ts:2 TS2322 tsc"

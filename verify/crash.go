@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // A crashReport is what a runtime writes of an exception that nobody caught.
 type crashReport struct {
 	// Where it happened, with the place in the workspace if it has one.
-	Finding
+	check.Finding
 	// The index of its last line.
 	last int
 	// It tells of a thread, a task or a child: the runtime writes it and the
@@ -87,7 +89,7 @@ func indented(line string) bool { return strings.HasPrefix(line, " ") || strings
 
 // place fills in where it happened, when that is in the workspace.
 func (r *crashReport) place(file, line string) {
-	if rel := relative(file, work); rel != "" {
+	if rel := check.Relative(file, check.Work); rel != "" {
 		r.File = rel
 		r.Line, _ = strconv.Atoi(line)
 	}
@@ -96,7 +98,7 @@ func (r *crashReport) place(file, line string) {
 // say fills in the exception.
 func (r *crashReport) say(line string) {
 	rule, _, _ := strings.Cut(line, ":")
-	r.Rule, r.Message = path.Base(shorten(rule)), shorten(line)
+	r.Rule, r.Message = path.Base(check.Shorten(rule)), check.Shorten(line)
 }
 
 // pythonReports finds tracebacks with the exception after them, and the same

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // What runtimes wrote, recorded.
@@ -136,34 +137,34 @@ func TestCrashReportsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
-		want       []Finding
+		want       []check.Finding
 	}{
-		{"python", string(golden(t, "crash-python.txt")), []Finding{
+		{"python", string(golden(t, "crash-python.txt")), []check.Finding{
 			{File: "crash.py", Line: 6, Rule: "json.decoder.JSONDecodeError", Message: "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
 			{File: "crash.py", Line: 8, Rule: "RuntimeError", Message: "RuntimeError: no configuration at 0x7f12"},
 		}},
-		{"python's own exception", crashOwn, []Finding{{File: "a.py", Line: 3, Rule: "shop.Closed", Message: "shop.Closed: at night"}}},
-		{"python, cut off", crashCut, []Finding{{File: "a.py", Line: 3, Rule: "traceback", Message: "Traceback (most recent call last):"}}},
-		{"python that does not parse", crashUnparsed, []Finding{{File: "se.py", Line: 1, Rule: "SyntaxError", Message: "SyntaxError: invalid syntax"}}},
-		{"python's thread", crashThread, []Finding{
+		{"python's own exception", crashOwn, []check.Finding{{File: "a.py", Line: 3, Rule: "shop.Closed", Message: "shop.Closed: at night"}}},
+		{"python, cut off", crashCut, []check.Finding{{File: "a.py", Line: 3, Rule: "traceback", Message: "Traceback (most recent call last):"}}},
+		{"python that does not parse", crashUnparsed, []check.Finding{{File: "se.py", Line: 1, Rule: "SyntaxError", Message: "SyntaxError: invalid syntax"}}},
+		{"python's thread", crashThread, []check.Finding{
 			{File: "th.py", Line: 4, Rule: "KeyError", Message: "KeyError: 'k'"}, {File: "th.py", Line: 6, Rule: "ValueError", Message: "ValueError: second"},
 		}},
-		{"python's task", crashTask, []Finding{{File: "th.py", Line: 11, Rule: "OSError", Message: "OSError: task"}}},
-		{"node", string(golden(t, "crash-node.txt")), []Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
-		{"node, a rejection", crashRejected, []Finding{{File: "rej.js", Line: 1, Rule: "RangeError", Message: "RangeError: no 1"}}},
-		{"node, a reason", crashReason, []Finding{{Rule: "uncaught", Message: "UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block. The promise rejected with the reason \"plain\"."}}},
-		{"node, an object", crashObject, []Finding{{File: "obj.js", Line: 1, Rule: "uncaught", Message: "{ a: 1 }"}}},
-		{"node, no such export", crashModule, []Finding{{File: "a.mjs", Line: 1, Rule: "SyntaxError", Message: "SyntaxError: The requested module './b.mjs' does not provide an export named 'x'"}}},
-		{"node, no such module", crashImport, []Finding{{File: "d.mjs", Rule: "Error [ERR_MODULE_NOT_FOUND]", Message: "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/work/c.mjs' imported from /work/d.mjs"}}},
-		{"node, nothing to require", crashRequire, []Finding{{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
-		{"go", crashGo, []Finding{{File: "p.go", Line: 3, Rule: "panic", Message: "panic: runtime error: index out of range [5] with length 1"}}},
-		{"go, a deadlock", crashDeadlock, []Finding{{File: "dl.go", Line: 2, Rule: "fatal error", Message: "fatal error: all goroutines are asleep - deadlock!"}}},
-		{"two", crashRejected + crashOwn, []Finding{
+		{"python's task", crashTask, []check.Finding{{File: "th.py", Line: 11, Rule: "OSError", Message: "OSError: task"}}},
+		{"node", string(golden(t, "crash-node.txt")), []check.Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
+		{"node, a rejection", crashRejected, []check.Finding{{File: "rej.js", Line: 1, Rule: "RangeError", Message: "RangeError: no 1"}}},
+		{"node, a reason", crashReason, []check.Finding{{Rule: "uncaught", Message: "UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block. The promise rejected with the reason \"plain\"."}}},
+		{"node, an object", crashObject, []check.Finding{{File: "obj.js", Line: 1, Rule: "uncaught", Message: "{ a: 1 }"}}},
+		{"node, no such export", crashModule, []check.Finding{{File: "a.mjs", Line: 1, Rule: "SyntaxError", Message: "SyntaxError: The requested module './b.mjs' does not provide an export named 'x'"}}},
+		{"node, no such module", crashImport, []check.Finding{{File: "d.mjs", Rule: "Error [ERR_MODULE_NOT_FOUND]", Message: "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/work/c.mjs' imported from /work/d.mjs"}}},
+		{"node, nothing to require", crashRequire, []check.Finding{{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
+		{"go", crashGo, []check.Finding{{File: "p.go", Line: 3, Rule: "panic", Message: "panic: runtime error: index out of range [5] with length 1"}}},
+		{"go, a deadlock", crashDeadlock, []check.Finding{{File: "dl.go", Line: 2, Rule: "fatal error", Message: "fatal error: all goroutines are asleep - deadlock!"}}},
+		{"two", crashRejected + crashOwn, []check.Finding{
 			{File: "rej.js", Line: 1, Rule: "RangeError", Message: "RangeError: no 1"}, {File: "a.py", Line: 3, Rule: "shop.Closed", Message: "shop.Closed: at night"},
 		}},
 		{"help text", "usage: tool [-h]\n  --strict   Error: is shown for each\nINFO no Error: here\nErrors are listed below\nError: is what it says then\npanic: is another word\nNode.js v20.1.0 or newer\nTypeError: of a log\n", nil},
 	} {
-		var got []Finding
+		var got []check.Finding
 		for _, r := range crashReports(c.text) {
 			got = append(got, r.Finding)
 		}

@@ -10,56 +10,26 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
-
-// An entry is how the smoke gate starts the program. HTML pages, styles and
-// libraries are none: nothing but the interpreter of its own language starts a file.
-type entry struct {
-	// The file, "" for a configured command: the latter cannot be followed
-	// through a rename.
-	path string
-	// The command, its program as an absolute path; empty when there is none.
-	args []string
-	// The command of Go that makes the program first, nil where nothing needs to.
-	build []string
-	// Besides the configured variables.
-	env map[string]string
-}
-
-// String names the command for people.
-func (e entry) String() string {
-	if len(e.args) == 0 {
-		return "nothing"
-	}
-	args := slices.Clone(e.args)
-	if len(e.build) > 0 {
-		return shorten("go run " + e.build[len(e.build)-1])
-	}
-	args[0] = path.Base(args[0])
-	// env and its "--" are how it is started, not what a person configured.
-	if args[0] == "env" {
-		args = args[1:]
-	}
-	return shorten(strings.Join(args, " "))
-}
 
 // chooseEntries finds the program of each side. It is the base's program
 // wherever the candidate still has that file, so that a patch cannot put a
 // harmless main.py in its place.
-func chooseEntries(base, cand view, tools toolPaths, cfg Smoke) (before, after entry, err error) {
+func chooseEntries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before, after check.Entry, err error) {
 	if before, err = findEntry(base, tools, cfg); err != nil {
-		return entry{}, entry{}, err
+		return check.Entry{}, check.Entry{}, err
 	}
 	// A configured command has no path of its own: it is the same on both sides.
-	at := before.path
-	if at != "" && !cand.has(at) {
-		for _, c := range cand.changed {
+	at := before.Path
+	if at != "" && !cand.Has(at) {
+		for _, c := range cand.Changed {
 			if c.Op == workspace.Rename && c.From == at {
 				at = c.Path
 			}
 		}
 	}
-	if at != "" && cand.has(at) {
+	if at != "" && cand.Has(at) {
 		return before, startFile(cand, tools, at), nil
 	}
 	after, err = findEntry(cand, tools, cfg)
@@ -71,12 +41,12 @@ func chooseEntries(base, cand view, tools toolPaths, cfg Smoke) (before, after e
 // root or in src; the Go package at the root, or the only one in cmd, when it is a
 // program; the shallowest file with a main guard, tests and build
 // scripts left out; server.js, app.js or index.js at the root.
-func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
+func findEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, error) {
 	if len(cfg.Command) > 0 {
 		// env looks the program up in the box's PATH and becomes it.
-		return entry{args: append([]string{tools.Env, "--"}, cfg.Command...), env: pythonPath(v)}, nil
+		return check.Entry{Args: append([]string{tools.Env, "--"}, cfg.Command...), Env: pythonPath(v)}, nil
 	}
-	paths := v.paths()
+	paths := v.Paths()
 	for _, p := range []string{"main.py", "app.py"} {
 		if slices.Contains(paths, p) {
 			return startFile(v, tools, p), nil
@@ -101,12 +71,12 @@ func findEntry(v view, tools toolPaths, cfg Smoke) (entry, error) {
 			return startFile(v, tools, p), nil
 		}
 	}
-	return entry{}, nil
+	return check.Entry{}, nil
 }
 
 // guarded finds the shallowest, then first, Python file with a main guard.
-func guarded(v view) (string, error) {
-	p, err := v.first(search{"main guard", func(p string) bool { return path.Ext(p) == ".py" && !aside(p) }, shallower, hasMainGuard})
+func guarded(v check.View) (string, error) {
+	p, err := v.First(check.Search{What: "main guard", Among: func(p string) bool { return path.Ext(p) == ".py" && !aside(p) }, Order: shallower, Match: hasMainGuard})
 	if err != nil {
 		return "", fmt.Errorf("look for the program's entry point: %w", err)
 	}
@@ -188,42 +158,42 @@ func openQuote(line, quote string) string {
 
 // startFile makes the command for the program at p, nothing for "". A file
 // inside a package runs as a module of it, so that its relative imports work.
-func startFile(v view, tools toolPaths, p string) entry {
+func startFile(v check.View, tools check.Tools, p string) check.Entry {
 	switch path.Ext(p) {
 	case "":
-		return entry{}
+		return check.Entry{}
 	case ".js":
 		// node resolves what it requires from the file, so it needs no path.
-		return entry{path: p, args: []string{tools.Node, p}}
+		return check.Entry{Path: p, Args: []string{tools.Node, p}}
 	case ".go":
 		return startGo(p)
 	}
-	e := entry{path: p, args: []string{tools.Python, "-B", "-u"}, env: pythonPath(v)}
+	e := check.Entry{Path: p, Args: []string{tools.Python, "-B", "-u"}, Env: pythonPath(v)}
 	dir := path.Dir(p)
-	if dir == "." || dir == "src" || path.Base(p) != "__main__.py" && !v.has(dir+"/__init__.py") {
-		e.args = append(e.args, p)
+	if dir == "." || dir == "src" || path.Base(p) != "__main__.py" && !v.Has(dir+"/__init__.py") {
+		e.Args = append(e.Args, p)
 		return e
 	}
 	// -m needs the directory above the outermost package on the path; for the
 	// root and src it is there already.
 	top := dir // the directory that holds the outermost package
-	for top != "." && (top == dir || v.has(top+"/__init__.py")) {
+	for top != "." && (top == dir || v.Has(top+"/__init__.py")) {
 		top = path.Dir(top)
 	}
 	module := strings.TrimSuffix(strings.TrimPrefix(p, top+"/"), ".py")
 	module = strings.TrimSuffix(module, "/__main__")
-	e.args = append(e.args, "-m", strings.ReplaceAll(module, "/", "."))
+	e.Args = append(e.Args, "-m", strings.ReplaceAll(module, "/", "."))
 	if top != "." && top != "src" {
-		e.env = map[string]string{"PYTHONPATH": e.env["PYTHONPATH"] + ":" + work + "/" + top}
+		e.Env = map[string]string{"PYTHONPATH": e.Env["PYTHONPATH"] + ":" + check.Work + "/" + top}
 	}
 	return e
 }
 
 // pythonPath lets a program import what lies at the root and in src, as it
 // could once it is installed.
-func pythonPath(v view) map[string]string {
-	if v.hasDir("src") {
-		return map[string]string{"PYTHONPATH": work + ":" + work + "/src"}
+func pythonPath(v check.View) map[string]string {
+	if v.HasDir("src") {
+		return map[string]string{"PYTHONPATH": check.Work + ":" + check.Work + "/src"}
 	}
-	return map[string]string{"PYTHONPATH": work}
+	return map[string]string{"PYTHONPATH": check.Work}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"agent/verify/check"
 )
 
 // eslint lints JavaScript and TypeScript.
@@ -43,7 +45,7 @@ type eslintFile struct {
 }
 
 // parseESLint reads what eslint's formatter json wrote.
-func parseESLint(exit int, data []byte) (found []Finding, trouble string) {
+func parseESLint(exit int, data []byte) (found []check.Finding, trouble string) {
 	var files []eslintFile
 	if err := json.Unmarshal(data, &files); err != nil || exit > 1 {
 		return nil, unread
@@ -55,9 +57,9 @@ func parseESLint(exit int, data []byte) (found []Finding, trouble string) {
 				continue
 			}
 			n++
-			found = append(found, Finding{
-				File: relative(f.Path, work), Line: max(m.Line, 0), Column: max(m.Column, 0),
-				Rule: cmp.Or(shorten(m.Rule), "parse"), Message: shorten(m.Message), Fixable: m.Fix != nil,
+			found = append(found, check.Finding{
+				File: check.Relative(f.Path, check.Work), Line: max(m.Line, 0), Column: max(m.Column, 0),
+				Rule: cmp.Or(check.Shorten(m.Rule), "parse"), Message: check.Shorten(m.Message), Fixable: m.Fix != nil,
 			})
 		}
 		if n != f.Errors {

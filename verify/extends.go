@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/policy"
 )
 
@@ -48,7 +49,7 @@ const (
 // A configSet is the files that the configuration of a workspace is made of, as far as
 // others name them.
 type configSet struct {
-	base, cand view
+	base, cand check.View
 	// Directories of the packages of the workspace, by their names.
 	packages map[string]string
 	// By path, the file that names it.
@@ -60,9 +61,9 @@ type configSet struct {
 // name in turn, each with the first that does: as base has them, and what cand would have
 // in their place. Those that a tool reads by their name alone are left out: a rule for
 // their names holds them.
-func extended(base, cand view) map[string]string {
+func extended(base, cand check.View) map[string]string {
 	c := configSet{base: base, cand: cand, packages: map[string]string{}, named: map[string]string{}}
-	for _, p := range base.paths() {
+	for _, p := range base.Paths() {
 		if strings.Contains("/"+p, "/node_modules/") {
 			continue
 		}
@@ -70,7 +71,7 @@ func extended(base, cand view) map[string]string {
 			var about struct {
 				Name string `json:"name"`
 			}
-			if json.Unmarshal([]byte(base.text(p)), &about) == nil && about.Name != "" {
+			if json.Unmarshal([]byte(base.Text(p)), &about) == nil && about.Name != "" {
 				c.packages[about.Name] = path.Dir(p)
 			}
 		}
@@ -86,7 +87,7 @@ func extended(base, cand view) map[string]string {
 
 // follow adds what one file names.
 func (c *configSet) follow(from string) {
-	text := c.base.text(from)
+	text := c.base.Text(from)
 	if path.Base(from) == "package.json" {
 		// The rest of it is about other things.
 		keys, _ := json.Marshal(packageKeys(c.base, from)) // it was JSON
@@ -135,7 +136,7 @@ func (c *configSet) fromPackage(from, name string) {
 		}
 		// Its package.json says which file is meant.
 		var about map[string]any
-		if json.Unmarshal([]byte(c.base.text(path.Join(dir, "package.json"))), &about) == nil {
+		if json.Unmarshal([]byte(c.base.Text(path.Join(dir, "package.json"))), &about) == nil {
 			for _, key := range []string{"main", "module", "exports", "tsconfig"} {
 				for _, file := range leaves(about[key], 0) {
 					c.addFile(from, path.Join(dir, file), configEnds)
@@ -182,7 +183,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.has(p) && !c.cand.has(p) || policy.HeldByName(p) || len(c.named) >= mostModules {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= mostModules {
 				continue
 			}
 			c.named[p] = from
@@ -294,12 +295,12 @@ func isNamePart(c byte) bool {
 }
 
 // extendedHolds holds the changes of cs to files that configuration names.
-func extendedHolds(before, after view, cs workspace.Changeset, held []string) (holds []policy.Hold) {
+func extendedHolds(before, after check.View, cs workspace.Changeset, held []string) (holds []policy.Hold) {
 	named := extended(before, after)
-	own, _ := splitChanges(cs, func(p string) bool { return named[p] != "" && !slices.Contains(held, p) })
+	own, _ := check.SplitChanges(cs, func(p string) bool { return named[p] != "" && !slices.Contains(held, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{
-			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", shorten(named[c.Path])),
+			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", check.Shorten(named[c.Path])),
 		})
 	}
 	return holds

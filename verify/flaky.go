@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 const (
@@ -39,27 +40,27 @@ type tally struct{ passed, failed int }
 // suspects lists the tests whose failing is all that a judgement holds against the
 // patch, nil when there are too many or when something else speaks against it
 // too: then it does not matter which of them fail by chance.
-func suspects(g Gate, base, cand outcome, d diff) []suspect {
-	if g.Verdict != Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
+func suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []suspect {
+	if g.Verdict != check.Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
 		return nil
 	}
 	passed := map[string]string{}
 	for _, r := range base.Tests {
 		if r.Outcome == "passed" {
-			passed[d.newID(r.ID)] = r.ID
+			passed[d.NewID(r.ID)] = r.ID
 		}
 	}
 	var list []suspect
 	for _, r := range cand.Tests {
 		// A test can be asked for by its ID, unless its runner took that for an option.
 		// What fails because of the tests in it is repeated with them.
-		if old, ok := passed[r.ID]; ok && r.bad() && r.ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
+		if old, ok := passed[r.ID]; ok && r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
 			list = append(list, suspect{old, r.ID})
 		}
 	}
 	against := 0
 	for _, f := range g.Findings {
-		if !testPolicy[f.Rule] {
+		if !check.TestPolicy[f.Rule] {
 			against++
 		}
 	}
@@ -82,7 +83,7 @@ func (r *repetition) flaky(s suspect) (why string, ok bool) {
 
 // excuse shows both sides as they would be if the flaky tests had failed before the
 // patch too: they are then told as old.
-func (r *repetition) excuse(base, cand outcome) (outcome, outcome) {
+func (r *repetition) excuse(base, cand check.Outcome) (check.Outcome, check.Outcome) {
 	if r == nil {
 		return base, cand
 	}
@@ -132,7 +133,7 @@ func (s *session) repeat(ctx context.Context) {
 
 // repeats runs tests of one side, each time in a box of its own and all at once,
 // and counts how they end. A run that comes to no end of its own counts for nothing.
-func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset, ids []string, deadline time.Time) map[string]tally {
+func (s *session) repeats(ctx context.Context, def check.Check, cs workspace.Changeset, ids []string, deadline time.Time) map[string]tally {
 	var mu sync.Mutex
 	count := map[string]tally{}
 	var wg sync.WaitGroup
@@ -140,13 +141,13 @@ func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset
 		give := s.turn(ctx)
 		wg.Go(func() {
 			defer give()
-			err := s.withBox(ctx, s.req.layer(), "repeat-", def.group, func(box *sandbox.Box) {
-				b := s.bench(box, newView(s.req.Base, cs), entry{})
-				b.only, b.timeout = ids, time.Until(deadline)
-				if b.timeout <= 0 || !cs.Empty() && box.Apply(ctx, cs) != nil {
+			err := s.withBox(ctx, s.req.layer(), "repeat-", def.Group, func(box *sandbox.Box) {
+				b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
+				b.Only, b.Timeout = ids, time.Until(deadline)
+				if b.Timeout <= 0 || !cs.Empty() && box.Apply(ctx, cs) != nil {
 					return
 				}
-				out := def.run(ctx, b)
+				out := def.Run(ctx, b)
 				mu.Lock()
 				defer mu.Unlock()
 				tallied(count, out)
@@ -161,14 +162,14 @@ func (s *session) repeats(ctx context.Context, def check, cs workspace.Changeset
 }
 
 // tallied adds one run to the count of its tests.
-func tallied(count map[string]tally, out outcome) {
-	if out.Verdict != "" || out.blocked() {
+func tallied(count map[string]tally, out check.Outcome) {
+	if out.Verdict != "" || out.AnyBlocked() {
 		return
 	}
 	for _, t := range out.Tests {
 		n := count[t.ID]
 		switch {
-		case t.bad():
+		case t.Bad():
 			n.failed++
 		case t.Outcome == "passed":
 			n.passed++

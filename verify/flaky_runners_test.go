@@ -8,6 +8,8 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // coins are workspaces with a test that tosses a coin and others beside it, by the check
@@ -37,12 +39,12 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 				files[p] = text
 			}
 			s := newSite(t, files)
-			m, cache := &mint{Launcher: s.lab.engine, started: map[string]int{}}, newMemory()
-			cache.rows[proofKey(s.lab)] = allProved()
+			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, boxtest.NewMemory()
+			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
 			r := s.verify(t, map[string]string{"notes.txt": "two\n"})
-			expect(t, r, Pass)
-			g := find(t, r, gateTests)
+			expect(t, r, check.Pass)
+			g := find(t, r, check.GateTests)
 			want := c.id + ": flaky: failed 1 of 3 times before the patch: "
 			if g.Old != 1 || len(g.OldFindings) != 1 || !strings.HasPrefix(g.OldFindings[0].Message, want) {
 				t.Errorf("%d old: %+v, want %q", g.Old, g.OldFindings, want)
@@ -72,8 +74,8 @@ func TestABrokenTestStaysTheFaultOfThePatch(t *testing.T) {
 				files["web/one.test.mjs"] = "import test from \"node:test\";\nimport assert from \"node:assert\";\nimport { one } from \"./one.mjs\";\n\ntest(\"one\", () => assert.equal(one, 1));\n"
 			}
 			r := newSite(t, files).verify(t, map[string]string{file: change[1]})
-			expect(t, r, Fail, gateTests)
-			if g := find(t, r, gateTests); len(g.Findings) != 1 || g.Findings[0].Rule != ruleTestFailed {
+			expect(t, r, check.Fail, check.GateTests)
+			if g := find(t, r, check.GateTests); len(g.Findings) != 1 || g.Findings[0].Rule != check.RuleTestFailed {
 				t.Errorf("%+v", g.Findings)
 			}
 		})
@@ -86,8 +88,8 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
-			b.only = []string{c.id}
-			out := checkNamed(name).run(t.Context(), b)
+			b.Only = []string{c.id}
+			out := checkNamed(name).Run(t.Context(), b)
 			if out.Verdict != "" || out.Blocked != "" {
 				t.Fatalf("%+v", out)
 			}
@@ -99,9 +101,9 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 			if !slices.Contains(ran, c.id) || slices.ContainsFunc(ran, func(id string) bool { return !strings.HasPrefix(id, file+"::") }) {
 				t.Errorf("asked for %s, ran %q", c.id, ran)
 			}
-			b.only = []string{"nowhere/a.test.js::x", "nowhere/a_test.go::TestX"}
+			b.Only = []string{"nowhere/a.test.js::x", "nowhere/a_test.go::TestX"}
 			if name == checkNode {
-				if out := checkNamed(name).run(t.Context(), b); len(out.Tests) > 0 {
+				if out := checkNamed(name).Run(t.Context(), b); len(out.Tests) > 0 {
 					t.Errorf("asked for none of it, ran %+v", out.Tests)
 				}
 			}
@@ -112,24 +114,24 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 func TestRunnersOfPackagesAreGivenTheFiles(t *testing.T) {
 	t.Parallel()
 	roots := map[string]string{".": "", "web": ""}
-	b := bench{view: newView(&workspace.Manifest{}, workspace.Changeset{}), only: []string{"web/a.test.ts::x > y", "web/a.test.ts::z", "b.test.ts::x", "web/deep/c.test.ts::x"}}
+	b := check.Bench{View: check.NewView(&workspace.Manifest{}, workspace.Changeset{}), Only: []string{"web/a.test.ts::x > y", "web/a.test.ts::z", "b.test.ts::x", "web/deep/c.test.ts::x"}}
 	for root, want := range map[string]string{".": "./b.test.ts", "web": "./a.test.ts ./deep/c.test.ts"} {
 		for _, r := range packageRunners() {
 			want := strings.TrimSpace(strings.Join(r.byPath, " ") + " " + want)
 			if got, any := r.selected(b, roots, root); !any || strings.Join(got, " ") != want {
 				t.Errorf("%s in %s is given %q, want %q", r.name, root, got, want)
 			}
-			if got, any := r.selected(bench{}, roots, root); !any || got != nil {
+			if got, any := r.selected(check.Bench{}, roots, root); !any || got != nil {
 				t.Errorf("%s for all tests: %q %v", r.name, got, any)
 			}
-			if _, any := r.selected(bench{only: []string{"other/x.test.js::x"}}, map[string]string{".": "", "other": ""}, "."); any {
+			if _, any := r.selected(check.Bench{Only: []string{"other/x.test.js::x"}}, map[string]string{".": "", "other": ""}, "."); any {
 				t.Errorf("%s runs what nobody asked for", r.name)
 			}
 		}
 	}
 	for _, c := range checks() {
-		if c.gate == gateTests && !c.repeats {
-			t.Errorf("%s repeats no test", c.name)
+		if c.Gate == check.GateTests && !c.Repeats {
+			t.Errorf("%s repeats no test", c.Name)
 		}
 	}
 }

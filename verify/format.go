@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 // A formatter is one language's.
@@ -18,18 +19,18 @@ type formatter struct {
 	owns func(p string) bool
 	// command formats one text from standard input to standard output by the
 	// configuration that holds at its path.
-	command func(tools toolPaths, name string, data []byte) guest.Command
+	command func(tools check.Tools, name string, data []byte) guest.Command
 	// refuses reports that it does not accept the text or its configuration, which
 	// another gate says in its own words.
 	refuses func(res guest.Result) bool
 	// style decides for files that the patch creates: 1 when they are formatted.
-	style func(b bench, ctx context.Context) (int, outcome)
+	style func(ctx context.Context, b check.Bench) (int, check.Outcome)
 }
 
 // formatters lists them. Other languages keep their style.
 func formatters() []formatter {
 	return []formatter{
-		{name: "ruff format", owns: isPython, command: formatCommand, refuses: ruffUnparsed, style: bench.newFilesFormatted},
+		{name: "ruff format", owns: check.IsPython, command: formatCommand, refuses: ruffUnparsed, style: newFilesFormatted},
 		gofmt,
 	}
 }
@@ -49,26 +50,26 @@ func formatterOf(p string) (f formatter, ok bool) {
 // own affair, and unformatted is no fault.
 func ruffUnparsed(res guest.Result) bool {
 	_, refused := ruffRefuses(res)
-	return refused || res.Exit == 2 && strings.Contains(clean(whole(res.Stderr)), "Failed to parse")
+	return refused || res.Exit == 2 && strings.Contains(check.Clean(check.Bytes(res.Stderr)), "Failed to parse")
 }
 
 // formatCommand formats one file from standard input to standard output by
 // the configuration that holds at its path.
-func formatCommand(tools toolPaths, name string, data []byte) guest.Command {
+func formatCommand(tools check.Tools, name string, data []byte) guest.Command {
 	return guest.Command{
 		Args: []string{
 			tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--force-exclude", "--stdin-filename", name, "-",
 		},
-		Dir: work, Stdin: data, MaxOutput: maxToolOutput,
+		Dir: check.Work, Stdin: data, MaxOutput: check.MaxToolOutput,
 	}
 }
 
 // formatStyle asks about every Python file of the base at once. The answer is
 // wanted only for files that the patch creates, so most runs never ask.
-func formatStyle(tools toolPaths) guest.Command {
+func formatStyle(tools check.Tools) guest.Command {
 	return guest.Command{
-		Args: []string{tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--check", "."}, Dir: work,
-		MaxOutput: maxToolOutput,
+		Args: []string{tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--check", "."}, Dir: check.Work,
+		MaxOutput: check.MaxToolOutput,
 	}
 }
 
@@ -94,9 +95,9 @@ func formattable(c workspace.Change) bool {
 //
 // Each text goes through standard input: the formatter never sees the patch in
 // the tree, so that the configuration which holds is the one of the base.
-func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.Changeset, outcome) {
+func runFormat(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.Changeset, check.Outcome) {
 	final := workspace.Changeset{}
-	var sum outcome
+	var sum check.Outcome
 	files, changed := 0, 0
 	styles := map[string]int{} // of new files by formatter, where it was asked
 	for _, c := range cs.Changes {
@@ -107,27 +108,27 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 		files++
 		// A renamed file keeps the style that it had under its old name.
 		var wanted bool
-		var out outcome
+		var out check.Outcome
 		if c.Op == workspace.Create {
 			f, _ := formatterOf(c.Path)
 			style, asked := styles[f.name]
 			if !asked {
-				style, out = f.style(b, ctx)
+				style, out = f.style(ctx, b)
 				styles[f.name] = style
 			}
 			wanted = style == 1
 		} else {
 			var before []byte
-			before, out = b.format(ctx, oldPath(c), c.Before)
+			before, out = format(ctx, b, check.OldPath(c), c.Before)
 			// A fixed point of the formatter, under the configuration at its old
 			// path: whoever keeps this file formats it.
 			wanted = before != nil && bytes.Equal(before, c.Before)
 		}
 		after := c.After
 		if wanted && out.Verdict == "" {
-			after, out = b.format(ctx, c.Path, c.After)
+			after, out = format(ctx, b, c.Path, c.After)
 		}
-		sum = add(sum, out)
+		sum = check.AddCost(sum, out)
 		if sum.Verdict != "" {
 			return cs, sum // half formatted would be neither the patch nor its format
 		}
@@ -136,7 +137,7 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 			changed++
 		}
 		// A patch that only undid the formatting is no change any more.
-		if c.Op != workspace.Modify || !bytes.Equal(c.After, c.Before) || b.modeChanged(c) {
+		if c.Op != workspace.Modify || !bytes.Equal(c.After, c.Before) || modeChanged(b, c) {
 			final.Changes = append(final.Changes, c)
 		}
 	}
@@ -144,70 +145,47 @@ func runFormat(ctx context.Context, b bench, cs workspace.Changeset) (workspace.
 	return final, sum
 }
 
-// add puts the cost of one command to the sum, and its trouble in place of it.
-func add(sum, out outcome) outcome {
-	sum.Seconds += out.Seconds
-	sum.Peak = max(sum.Peak, out.Peak)
-	for _, limit := range out.Reached {
-		if !slices.Contains(sum.Reached, limit) {
-			sum.Reached = append(sum.Reached, limit)
-		}
-	}
-	if out.Verdict != "" {
-		sum.Verdict, sum.Detail, sum.Output = out.Verdict, out.Detail, out.Output
-	}
-	return sum
-}
-
-// oldPath is where the file of a change was before.
-func oldPath(c workspace.Change) string {
-	if c.Op == workspace.Rename {
-		return c.From
-	}
-	return c.Path
-}
-
 // modeChanged reports whether c changes the mode of a file of the base.
-func (b bench) modeChanged(c workspace.Change) bool {
+func modeChanged(b check.Bench, c workspace.Change) bool {
 	// Not known counts as changed: keeping a change is the safe side.
-	e, ok := b.view.base.Lookup(oldPath(c))
+	e, ok := b.View.Base.Lookup(check.OldPath(c))
 	return !ok || e.Mode.Perm() != c.Mode.Perm()
 }
 
 // format runs the formatter of a file once. It returns data as that formats it; nil
 // when it does not accept it.
-func (b bench) format(ctx context.Context, name string, data []byte) ([]byte, outcome) {
+func format(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, check.Outcome) {
 	f, ok := formatterOf(name)
 	if !ok {
-		return nil, outcome{} // an old path with another extension
+		return nil, check.Outcome{} // an old path with another extension
 	}
 	if data == nil {
 		data = []byte{} // nil would mean /dev/null, which is as empty
 	}
-	res, out, done := b.command(ctx, f.command(b.tools, name, data))
+	res, out, done := b.Command(ctx, f.command(b.Tools, name, data))
 	switch {
 	case !done, f.refuses(res):
 		return nil, out
 	case res.Exit == 0 && res.Stdout.Dropped == 0:
 		return append([]byte{}, res.Stdout.Head...), out
 	}
-	out.Verdict = Infra
-	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.name, name, res.Exit, firstLine(clean(whole(res.Stderr))))
+	out.Verdict = check.Infra
+	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.name, name, res.Exit, check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	return nil, out
 }
 
 // newFilesFormatted decides for Python files that the patch creates: 1 when the
 // workspace has a formatted Python file or none at all, else 0.
-func (b bench) newFilesFormatted(ctx context.Context) (int, outcome) {
+func newFilesFormatted(ctx context.Context, b check.Bench) (int, check.Outcome) {
 	// The first Python file of a workspace sets the style, so it starts clean.
-	if !onBase(b.view.base).python() {
-		return 1, outcome{}
+	if !check.OnBase(b.View.Base).Python() {
+		return 1, check.Outcome{}
 	}
-	res, out, done := b.command(ctx, formatStyle(b.tools))
+	res, out, done := b.Command(ctx, formatStyle(b.Tools))
 	if !done {
 		return 0, out
 	}
-	text := clean(whole(res.Stdout))
+	text := check.Clean(check.Bytes(res.Stdout))
 	// ruff closes with "3 files would be reformatted, 5 files already formatted".
 	if res.Exit == 0 || strings.Contains(text, "already formatted") {
 		return 1, out

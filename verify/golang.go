@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // goApplies gives the reason why a tool of Go has nothing to do, or "".
-func goApplies(v view) string {
+func goApplies(v check.View) string {
 	if len(goRoots(v)) == 0 {
 		return "the workspace has no Go module (go.mod)"
 	}
@@ -24,13 +25,13 @@ func goApplies(v view) string {
 // goRoots lists the directories of the workspace's modules, "." for its own. What
 // the go command leaves out of every pattern is no module of the workspace either:
 // most of it is there to be wrong.
-func goRoots(v view) []string {
-	return recall(v, "go roots", func() []string { return listGoRoots(v) })
+func goRoots(v check.View) []string {
+	return check.Recall(v, "go roots", func() []string { return listGoRoots(v) })
 }
 
-func listGoRoots(v view) []string {
+func listGoRoots(v check.View) []string {
 	var roots []string
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		if path.Base(p) == "go.mod" && !goIgnored(path.Dir(p)) {
 			roots = append(roots, path.Dir(p))
 		}
@@ -50,13 +51,13 @@ func goIgnored(dir string) bool {
 
 // goWork finds the go.work that holds for the module at root, as GOWORK wants it:
 // "off" for a module that no such file uses, which the go command would refuse.
-func goWork(v view, root string) string {
+func goWork(v check.View, root string) string {
 	for dir := root; ; dir = path.Dir(dir) {
 		file := path.Join(dir, "go.work")
-		if v.has(file) {
-			data, err := v.read(file)
+		if v.Has(file) {
+			data, err := v.Read(file)
 			if err == nil && slices.ContainsFunc(goUses(string(data)), func(use string) bool { return path.Join(dir, use) == root }) {
-				return work + "/" + file
+				return check.Work + "/" + file
 			}
 			return "off"
 		}
@@ -94,10 +95,10 @@ func goUses(text string) []string {
 // up what every one of them needs: no network, no other toolchain, no cgo, and the
 // standard library compiled ahead. Modules come from the layer of dependencies, or
 // from a vendor directory.
-func goCommand(b bench, root string, args ...string) guest.Command {
+func goCommand(b check.Bench, root string, args ...string) guest.Command {
 	return guest.Command{
-		Args: append([]string{b.tools.Go}, args...), Dir: path.Join(work, root), MaxOutput: maxToolOutput,
-		Env: map[string]string{"GOWORK": goWork(b.view, root)},
+		Args: append([]string{b.Tools.Go}, args...), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
+		Env: map[string]string{"GOWORK": goWork(b.View, root)},
 	}
 }
 
@@ -133,45 +134,45 @@ const goTemplate = `{{if or .Error (not .Standard)}}{{printf "%q %q %q" .ImportP
 // compiler tells all of its errors, not the first ten. No code of the workspace
 // runs: cgo is off, and nothing is generated. A module that cannot be listed at
 // all, for its go.mod, gives one package that says so.
-func (b bench) goList(ctx context.Context, root string) ([]goPackage, outcome, bool) {
+func goList(ctx context.Context, b check.Bench, root string) ([]goPackage, check.Outcome, bool) {
 	cmd := goCommand(b, root, "go", "list", "-e", "-test", "-deps", "-export", "-gcflags=-e", "-f", goTemplate, "./...")
-	res, out, done := b.command(ctx, cmd)
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return nil, out, false
 	}
 	packages, err := parseGoList(res)
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of go list: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of go list: %v", err)
 		return nil, out, false
 	}
-	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	return packages, out, true
 }
 
 // parseGoList reads the lines of goTemplate.
 func parseGoList(res guest.Result) ([]goPackage, error) {
 	if res.Stdout.Dropped > 0 {
-		return nil, fmt.Errorf("more than %d MiB of packages", maxToolOutput>>20)
+		return nil, fmt.Errorf("more than %d MiB of packages", check.MaxToolOutput>>20)
 	}
-	text := clean(whole(res.Stderr))
+	text := check.Clean(check.Bytes(res.Stderr))
 	if reason, ok := goRefuses(res.Exit, text); ok {
 		return []goPackage{{path: wholeModule, err: reason}}, nil
 	}
 	if res.Exit != 0 {
-		return nil, fmt.Errorf("exit status %d: %s", res.Exit, firstLine(text))
+		return nil, fmt.Errorf("exit status %d: %s", res.Exit, check.FirstLine(text))
 	}
 	var list []goPackage
 	for line := range strings.Lines(string(res.Stdout.Head)) {
 		p, ok := readGoPackage(strings.TrimSuffix(line, "\n"))
 		if !ok {
-			return nil, fmt.Errorf("line %q", shorten(line))
+			return nil, fmt.Errorf("line %q", check.Shorten(line))
 		}
 		if p.path != "" {
 			list = append(list, p)
 		}
 	}
 	if len(list) == 0 && !strings.Contains(text, "matched no packages") {
-		return nil, fmt.Errorf("it lists no package: %s", firstLine(text))
+		return nil, fmt.Errorf("it lists no package: %s", check.FirstLine(text))
 	}
 	return list, nil
 }
@@ -220,10 +221,10 @@ func goRefuses(status int, stderr string) (reason string, ok bool) {
 	for line := range strings.Lines(stderr) {
 		if text, cut := strings.CutPrefix(line, "go: "); cut && !strings.HasPrefix(text, "warning") {
 			// The heading of a list tells less than its first line.
-			if rest := firstLine(stderr[strings.Index(stderr, line)+len(line):]); strings.HasSuffix(text, ":\n") && rest != "" {
+			if rest := check.FirstLine(stderr[strings.Index(stderr, line)+len(line):]); strings.HasSuffix(text, ":\n") && rest != "" {
 				text = rest
 			}
-			return shorten(strings.TrimSpace(text)), goOwn.MatchString(line)
+			return check.Shorten(strings.TrimSpace(text)), goOwn.MatchString(line)
 		}
 	}
 	return "", false

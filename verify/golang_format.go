@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // gofmt formats Go.
 var gofmt = formatter{
-	name: "gofmt", owns: isGo, command: gofmtCommand, style: bench.goStyle,
+	name: "gofmt", owns: isGo, command: gofmtCommand, style: goStyle,
 	// What it cannot parse it says with the place.
 	refuses: func(res guest.Result) bool {
 		return res.Exit == 2 && strings.HasPrefix(string(res.Stderr.Head), "<standard input>:")
@@ -24,27 +25,27 @@ var gofmt = formatter{
 func isGo(p string) bool { return path.Ext(p) == ".go" }
 
 // gofmtCommand formats one text from standard input.
-func gofmtCommand(tools toolPaths, _ string, data []byte) guest.Command {
-	return guest.Command{Args: []string{tools.Gofmt}, Dir: work, Stdin: data, MaxOutput: maxToolOutput}
+func gofmtCommand(tools check.Tools, _ string, data []byte) guest.Command {
+	return guest.Command{Args: []string{tools.Gofmt}, Dir: check.Work, Stdin: data, MaxOutput: check.MaxToolOutput}
 }
 
 // goStyle decides for Go files that the patch creates: 1 when a file of the
 // workspace is formatted, or there is none, else 0.
 //
 // A workspace that never used gofmt does not get one formatted file among others.
-func (b bench) goStyle(ctx context.Context) (int, outcome) {
+func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
 	var files []string
-	for _, p := range onBase(b.view.base).paths() {
+	for _, p := range check.OnBase(b.View.Base).Paths() {
 		if isGo(p) && !goIgnored(path.Dir(p)) {
 			files = append(files, "./"+p)
 		}
 	}
 	if len(files) == 0 {
-		return 1, outcome{}
+		return 1, check.Outcome{}
 	}
 	// So many tell as much as all.
 	files = files[:min(len(files), goBatch)]
-	res, out, done := b.command(ctx, guest.Command{Args: append([]string{b.tools.Gofmt, "-l"}, files...), Dir: work, MaxOutput: maxToolOutput})
+	res, out, done := b.Command(ctx, guest.Command{Args: append([]string{b.Tools.Gofmt, "-l"}, files...), Dir: check.Work, MaxOutput: check.MaxToolOutput})
 	if !done {
 		return 0, out
 	}
@@ -59,44 +60,44 @@ func (b bench) goStyle(ctx context.Context) (int, outcome) {
 var goSyntaxFault = regexp.MustCompile(`^\./(.+):(\d+):(\d+): (.+)$`)
 
 // goSyntax parses the Go files at paths, all errors of each. Nothing is run.
-func (b bench) goSyntax(ctx context.Context, paths []string) outcome {
-	var total outcome
+func goSyntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
+	var total check.Outcome
 	for batch := range slices.Chunk(paths, goBatch) {
-		args := []string{b.tools.Gofmt, "-l", "-e"}
+		args := []string{b.Tools.Gofmt, "-l", "-e"}
 		for _, p := range batch {
 			args = append(args, "./"+p)
 		}
-		res, out, done := b.command(ctx, guest.Command{Args: args, Dir: work, MaxOutput: maxToolOutput})
-		if total = add(total, out); !done {
+		res, out, done := b.Command(ctx, guest.Command{Args: args, Dir: check.Work, MaxOutput: check.MaxToolOutput})
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		found, err := parseGofmt(res, batch)
 		if err != nil {
-			total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of gofmt: %v", err)
+			total.Verdict, total.Detail = check.Infra, fmt.Sprintf("read the output of gofmt: %v", err)
 			return total
 		}
 		total.Findings = append(total.Findings, found...)
 	}
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
 // parseGofmt reads what gofmt could not parse. It reads all files that it is given
 // or says why not: status 0 must come with nothing, and status 2 with faults in
 // these files only.
-func parseGofmt(res guest.Result, files []string) ([]Finding, error) {
-	text := clean(whole(res.Stderr))
+func parseGofmt(res guest.Result, files []string) ([]check.Finding, error) {
+	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Stderr.Dropped > 0 || res.Stdout.Dropped > 0 {
-		return nil, fmt.Errorf("more than %d MiB of faults", maxToolOutput>>20)
+		return nil, fmt.Errorf("more than %d MiB of faults", check.MaxToolOutput>>20)
 	}
-	var found []Finding
+	var found []check.Finding
 	for line := range strings.Lines(text) {
 		m := goSyntaxFault.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		if m == nil || !slices.Contains(files, m[1]) {
-			return nil, fmt.Errorf("exit status %d: %s", res.Exit, shorten(line))
+			return nil, fmt.Errorf("exit status %d: %s", res.Exit, check.Shorten(line))
 		}
 		f := goAt("", m[0])
-		found = append(found, Finding{File: m[1], Line: f.Line, Column: f.Column, Rule: "go-syntax", Message: f.Message})
+		found = append(found, check.Finding{File: m[1], Line: f.Line, Column: f.Column, Rule: "go-syntax", Message: f.Message})
 	}
 	if res.Exit != 0 && res.Exit != 2 || (res.Exit == 2) != (len(found) > 0) {
 		return nil, fmt.Errorf("exit status %d with %d faults", res.Exit, len(found))

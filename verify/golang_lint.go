@@ -14,22 +14,23 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // vetCheck is Go's own check for what compiles and is a mistake.
-var vetCheck = check{
-	name: checkVet, gate: gateLint, group: groupStatic, run: runVet, applies: goApplies, judge: judgeGo,
-	tools: []string{"go"}, inert: true, family: goFamily, places: goRoots,
-	planted: plantedGoLint,
-	prove:   proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
+var vetCheck = check.Check{
+	Name: checkVet, Gate: check.GateLint, Group: check.GroupStatic, Run: runVet, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"go"}, Inert: true, Family: goFamily, Places: goRoots,
+	Planted: plantedGoLint,
+	Prove:   check.Proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
 }
 
 // staticCheck is the checker for mistakes that need more than one look.
-var staticCheck = check{
-	name: checkStatic, gate: gateLint, group: groupStatic, run: runStatic, applies: goApplies, judge: judgeGo,
-	tools: []string{"staticcheck"}, inert: true, family: goFamily, places: goRoots, config: []string{staticcheckConf},
-	planted: plantedGoLint,
-	prove:   proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
+var staticCheck = check.Check{
+	Name: checkStatic, Gate: check.GateLint, Group: check.GroupStatic, Run: runStatic, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"staticcheck"}, Inert: true, Family: goFamily, Places: goRoots, Config: []string{staticcheckConf},
+	Planted: plantedGoLint,
+	Prove:   check.Proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
 }
 
 // plantedGoLint has a variable assigned to itself, a test that takes the wrong
@@ -59,13 +60,13 @@ const goBatch = 400
 // lintGo runs a tool over the packages of the workspace that compile, module by
 // module. Of the others the types gate tells, and what a linter would say of
 // them is a repetition.
-func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result, int) ([]Finding, string, error)) outcome {
-	var total outcome
-	seen := map[Finding]bool{}
+func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.Result, int) ([]check.Finding, string, error)) check.Outcome {
+	var total check.Outcome
+	seen := map[check.Finding]bool{}
 	unjudged := map[string]bool{}
-	for _, root := range inOrder(b, goRoots(b.view), itself) {
-		packages, out, done := b.goList(ctx, root)
-		if total = add(total, out); !done {
+	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
+		packages, out, done := goList(ctx, b, root)
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		sound, half, scopes := goSound(packages, root)
@@ -80,18 +81,18 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 		}
 		for _, dir := range half {
 			// Without names the tools would take another package.
-			if files := b.view.goFiles(root, dir); len(files) > 0 {
+			if files := goFiles(b.View, root, dir); len(files) > 0 {
 				batches = append(batches, batch{files, 1})
 			}
 		}
 		for _, one := range batches {
-			res, out, done := b.command(ctx, goCommand(b, root, slices.Concat(args, one.names)...))
-			if total = add(total, out); !done {
+			res, out, done := b.Command(ctx, goCommand(b, root, slices.Concat(args, one.names)...))
+			if total = check.AddCost(total, out); !done {
 				return total
 			}
 			found, blocked, err := parse(res, one.packages)
 			if err != nil {
-				total.Verdict, total.Detail = Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
+				total.Verdict, total.Detail = check.Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
 				return total
 			}
 			total.Blocked = cmp.Or(total.Blocked, blocked)
@@ -102,18 +103,18 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 					total.Findings = append(total.Findings, f)
 				}
 			}
-			total.Output = tail(clean(whole(res.Stderr)), maxTail)
+			total.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 		}
 	}
 	total.Unjudged = slices.Sorted(maps.Keys(unjudged))
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
 // goFiles lists the files of a package but for its tests, relative to root: as a
 // list of files the tools take a package without them.
-func (v view) goFiles(root, dir string) (files []string) {
-	for _, p := range v.paths() {
+func goFiles(v check.View, root, dir string) (files []string) {
+	for _, p := range v.Paths() {
 		if path.Dir(p) == dir && path.Ext(p) == ".go" && !strings.HasSuffix(p, "_test.go") {
 			files = append(files, "./"+strings.TrimPrefix(p, root+"/"))
 		}
@@ -144,7 +145,7 @@ func goSound(packages []goPackage, root string) (sound, half []string, unjudged 
 			if p.broken() {
 				unjudged[goScope(p, root)] = true
 			} else {
-				half = append(half, relative(p.dir, work))
+				half = append(half, check.Relative(p.dir, check.Work))
 			}
 			p.tests = p.path
 			unjudged[goScope(p, root)] = true
@@ -154,7 +155,7 @@ func goSound(packages []goPackage, root string) (sound, half []string, unjudged 
 }
 
 // runVet runs go vet. It reads the compiled packages that the types check needs too.
-func runVet(ctx context.Context, b bench) outcome {
+func runVet(ctx context.Context, b check.Bench) check.Outcome {
 	out := lintGo(ctx, b, []string{"go", "vet", "-gcflags=-e", "-json"}, parseVet)
 	if out.Verdict == "" {
 		out.Detail = "go vet over the workspace"
@@ -170,8 +171,8 @@ func runVet(ctx context.Context, b bench) outcome {
 //
 // It must speak of at least as many packages as were asked for; one that is left
 // out would count as sound.
-func parseVet(res guest.Result, packages int) (found []Finding, blocked string, err error) {
-	text := firstLine(clean(whole(res.Stderr)))
+func parseVet(res guest.Result, packages int) (found []check.Finding, blocked string, err error) {
+	text := check.FirstLine(check.Clean(check.Bytes(res.Stderr)))
 	if res.Exit != 0 || res.Stdout.Dropped > 0 {
 		return nil, "", fmt.Errorf("exit status %d: %s", res.Exit, text)
 	}
@@ -195,10 +196,10 @@ func parseVet(res guest.Result, packages int) (found []Finding, blocked string, 
 				for _, r := range analyzers[name] {
 					f := goAt("", r.Posn)
 					if f.Line == 0 || r.Message == "" {
-						return nil, "", fmt.Errorf("%s reports %q at %q", shorten(name), shorten(r.Message), shorten(r.Posn))
+						return nil, "", fmt.Errorf("%s reports %q at %q", check.Shorten(name), check.Shorten(r.Message), check.Shorten(r.Posn))
 					}
-					f.Rule, f.Message = "vet-"+shorten(name), shorten(r.Message)
-					f.Help = link("https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/" + name)
+					f.Rule, f.Message = "vet-"+check.Shorten(name), check.Shorten(r.Message)
+					f.Help = check.Link("https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/" + name)
 					found = append(found, f)
 				}
 			}
@@ -211,10 +212,10 @@ func parseVet(res guest.Result, packages int) (found []Finding, blocked string, 
 }
 
 // runStatic runs staticcheck, with the workspace's own choice where it has made one.
-func runStatic(ctx context.Context, b bench) outcome {
+func runStatic(ctx context.Context, b check.Bench) check.Outcome {
 	args := []string{"staticcheck", "-f", "json"}
 	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(onBase(b.view.base).paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
+	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
 		args = append(args, "-checks", staticRules)
 	}
 	out := lintGo(ctx, b, args, parseStatic)
@@ -239,21 +240,21 @@ type staticLine struct {
 
 // parseStatic reads staticcheck's findings. Status 0 must come with none and
 // status 1 with some. One that is about its configuration ends its work.
-func parseStatic(res guest.Result, _ int) (found []Finding, blocked string, err error) {
+func parseStatic(res guest.Result, _ int) (found []check.Finding, blocked string, err error) {
 	if res.Stdout.Dropped > 0 {
-		return nil, "", fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	for line := range bytes.Lines(res.Stdout.Head) {
 		var l staticLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return nil, "", fmt.Errorf("line %q: %w", shorten(string(line)), err)
+			return nil, "", fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
 		}
 		if l.Code == "" || l.Message == "" {
-			return nil, "", fmt.Errorf("line %q: no code or message", shorten(string(line)))
+			return nil, "", fmt.Errorf("line %q: no code or message", check.Shorten(string(line)))
 		}
-		f := Finding{
-			File: relative(l.Location.File, work), Line: max(l.Location.Line, 0), Column: max(l.Location.Column, 0),
-			Rule: l.Code, Message: shorten(l.Message), Help: "https://staticcheck.dev/docs/checks#" + l.Code,
+		f := check.Finding{
+			File: check.Relative(l.Location.File, check.Work), Line: max(l.Location.Line, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: check.Shorten(l.Message), Help: "https://staticcheck.dev/docs/checks#" + l.Code,
 		}
 		switch l.Code {
 		case "config":
@@ -265,7 +266,7 @@ func parseStatic(res guest.Result, _ int) (found []Finding, blocked string, err 
 		found = append(found, f)
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
-		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(clean(whole(res.Stderr))))
+		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	}
 	return found, blocked, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // goProgram is where the program of a Go workspace is built in the box: outside the
@@ -22,12 +23,12 @@ var goMain = regexp.MustCompile(`(?m)^package[ \t]+main\b`)
 // goEntry finds the program of a Go workspace: the package at the root, or the only
 // one below cmd; "" for none. It gives the file that stands for it: main.go, or the
 // first one.
-func goEntry(v view) string {
+func goEntry(v check.View) string {
 	dirs := map[string][]string{}
 	var commands []string
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		dir := path.Dir(p)
-		if !isGo(p) || isGoTest(p) || goIgnored(dir) || !v.has("go.mod") {
+		if !isGo(p) || isGoTest(p) || goIgnored(dir) || !v.Has("go.mod") {
 			continue
 		}
 		dirs[dir] = append(dirs[dir], p)
@@ -45,10 +46,10 @@ func goEntry(v view) string {
 }
 
 // goMainFile is the file of a program's package that stands for it.
-func goMainFile(v view, files []string) string {
+func goMainFile(v check.View, files []string) string {
 	best := ""
 	for _, p := range files {
-		data, err := v.read(p)
+		data, err := v.Read(p)
 		if err != nil || !goMain.Match(data) {
 			continue
 		}
@@ -60,37 +61,37 @@ func goMainFile(v view, files []string) string {
 }
 
 // startGo makes the entry for the program of the package that has the file at p.
-func startGo(p string) entry {
+func startGo(p string) check.Entry {
 	pkg := path.Dir(p)
 	if pkg != "." {
 		pkg = "./" + pkg // else it would be a package of the library
 	}
-	return entry{path: p, args: []string{goProgram}, build: []string{"go", "build", "-o", goProgram, pkg}}
+	return check.Entry{Path: p, Args: []string{goProgram}, Build: []string{"go", "build", "-o", goProgram, pkg}}
 }
 
 // build makes the program of the smoke gate where it must be built first. A program
 // that does not build ends before it begins: done is false, and the outcome is
 // compared like that of one that crashes at its start.
-func (b bench) build(ctx context.Context) (outcome, bool) {
-	if len(b.entry.build) == 0 {
-		return outcome{}, true
+func build(ctx context.Context, b check.Bench) (check.Outcome, bool) {
+	if len(b.Entry.Build) == 0 {
+		return check.Outcome{}, true
 	}
-	res, out, done := b.command(ctx, goCommand(b, ".", b.entry.build...))
+	res, out, done := b.Command(ctx, goCommand(b, ".", b.Entry.Build...))
 	if !done || res.Exit == 0 {
 		return out, done
 	}
-	out.Detail = b.entry.String() + ": it does not build"
+	out.Detail = b.Entry.String() + ": it does not build"
 	return goUnbuilt(res, out), false
 }
 
 // goUnbuilt reads why a program does not build.
-func goUnbuilt(res guest.Result, out outcome) outcome {
-	text := clean(whole(res.Stderr))
-	at := Finding{Message: "the program does not build: " + shorten(firstLine(strings.TrimPrefix(text, "go: ")))}
+func goUnbuilt(res guest.Result, out check.Outcome) check.Outcome {
+	text := check.Clean(check.Bytes(res.Stderr))
+	at := check.Finding{Message: "the program does not build: " + check.Shorten(check.FirstLine(strings.TrimPrefix(text, "go: ")))}
 	if found := goCompiled(".", text); len(found) > 0 {
 		at = found[0]
 	}
 	at.Rule = "build"
-	out.Ending = &ending{Exit: res.Exit, Crashes: []string{volatile.ReplaceAllString(at.Message, "N")}, Where: at}
+	out.Ending = &check.Ending{Exit: res.Exit, Crashes: []string{volatile.ReplaceAllString(at.Message, "N")}, Where: at}
 	return out
 }

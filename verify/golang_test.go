@@ -10,10 +10,14 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // goView is the base view of a workspace with these files.
-func goView(files map[string]string) view { return newView(&workspace.Manifest{}, plant(files)) }
+func goView(files map[string]string) check.View {
+	return check.NewView(&workspace.Manifest{}, check.Plant(files))
+}
 
 func TestGoModulesAreRoots(t *testing.T) {
 	t.Parallel()
@@ -61,11 +65,11 @@ func TestGoPackagesAreRead(t *testing.T) {
 	if err != nil || len(packages) != 13 {
 		t.Fatalf("%d packages, %v", len(packages), err)
 	}
-	sum := goTypes{unjudged: map[string]bool{}, seen: map[Finding]bool{}}
+	sum := goTypes{unjudged: map[string]bool{}, seen: map[check.Finding]bool{}}
 	for _, p := range slices.Concat(packages, packages[:1]) { // once for the tests
 		sum.add(p, "m")
 	}
-	want := []Finding{
+	want := []check.Finding{
 		{File: "m/area/a.go", Line: 5, Column: 28, Rule: ruleGoTypes, Message: "not enough arguments in call to F have () want (int)"},
 		{File: "m/b.go", Line: 6, Rule: ruleGoTypes, Message: "undefined: x"},
 		{File: "m/app/main.go", Line: 3, Column: 8, Rule: ruleGoTypes, Message: "no required module provides package example.com/m/nowhere"},
@@ -85,8 +89,8 @@ func TestGoPackagesAreRead(t *testing.T) {
 		unjudged["m/sound/*.go"] || !unjudged["m/sound/*_test.go"] || !unjudged["m/area/*.go"] || !unjudged["m/area/*_test.go"] || len(unjudged) != 9 {
 		t.Errorf("linted %q and %q, not %v", sound, half, unjudged)
 	}
-	v := newView(scan(t, map[string]string{"m/sound/a.go": "", "m/sound/a_test.go": "", "m/sound/b.go": "", "m/sound/c.txt": "", "m/sound/d/e.go": ""}), workspace.Changeset{})
-	if got := v.goFiles("m", "m/sound"); !slices.Equal(got, []string{"./sound/a.go", "./sound/b.go"}) {
+	v := check.NewView(boxtest.Scan(t, map[string]string{"m/sound/a.go": "", "m/sound/a_test.go": "", "m/sound/b.go": "", "m/sound/c.txt": "", "m/sound/d/e.go": ""}), workspace.Changeset{})
+	if got := goFiles(v, "m", "m/sound"); !slices.Equal(got, []string{"./sound/a.go", "./sound/b.go"}) {
 		t.Errorf("without its tests it is %q", got)
 	}
 }
@@ -120,7 +124,7 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 			continue
 		}
 		f := list[0].findings("tools")
-		if d := cmp.Diff([]Finding{{File: "tools/go.mod", Rule: ruleGoTypes, Message: want}}, f); d != "" || goScope(list[0], "tools") != "tools/..." {
+		if d := cmp.Diff([]check.Finding{{File: "tools/go.mod", Rule: ruleGoTypes, Message: want}}, f); d != "" || goScope(list[0], "tools") != "tools/..." {
 			t.Error(d)
 		}
 	}
@@ -133,26 +137,26 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 // what the patch keeps from being seen is not proved.
 func TestGoFindingsOfUnseenPackagesAreOld(t *testing.T) {
 	t.Parallel()
-	at := func(file string, line int) Finding {
-		return Finding{File: file, Line: line, Rule: ruleGoTypes, Message: file}
+	at := func(file string, line int) check.Finding {
+		return check.Finding{File: file, Line: line, Rule: ruleGoTypes, Message: file}
 	}
-	absent := Finding{File: "a/a.go", Rule: ruleGoAbsent, Message: "x"}
-	d := diff{hunks: map[string][]region{"a/a.go": {{newFrom: 3, newTo: 5}}}}
+	absent := check.Finding{File: "a/a.go", Rule: ruleGoAbsent, Message: "x"}
+	d := check.Diff{Hunks: map[string][]check.Region{"a/a.go": {{NewFrom: 3, NewTo: 5}}}}
 	for name, c := range map[string]struct {
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 		old        int
 	}{
-		"seen":                    {outcome{}, outcome{Findings: []Finding{at("a/a.go", 1)}}, Fail, 0},
-		"unseen":                  {outcome{Unjudged: []string{"a/*.go"}}, outcome{Findings: []Finding{at("a/a.go", 1)}}, Pass, 1},
-		"unseen module":           {outcome{Unjudged: []string{"..."}}, outcome{Findings: []Finding{at("a/a.go", 1)}}, Pass, 1},
-		"other module":            {outcome{Unjudged: []string{"b/..."}}, outcome{Findings: []Finding{at("a/a.go", 1)}}, Fail, 0},
-		"written by the patch":    {outcome{Unjudged: []string{"a/*.go"}}, outcome{Findings: []Finding{at("a/a.go", 4)}}, Fail, 0},
-		"package, tests unseen":   {outcome{Unjudged: []string{"a/*_test.go"}}, outcome{Findings: []Finding{at("a/a.go", 1)}}, Fail, 0},
-		"tests, tests unseen":     {outcome{Unjudged: []string{"a/*_test.go"}}, outcome{Findings: []Finding{at("a/a_test.go", 1)}}, Pass, 1},
-		"seen no more":            {outcome{Findings: []Finding{absent}}, outcome{Findings: []Finding{absent}, Unjudged: []string{"a/*.go"}}, Infra, 1},
-		"seen no more, explained": {outcome{}, outcome{Findings: []Finding{at("b/b.go", 1)}, Unjudged: []string{"a/*.go"}}, Fail, 0},
-		"never seen":              {outcome{Unjudged: []string{"a/*.go"}}, outcome{Unjudged: []string{"a/*.go"}}, Pass, 0},
+		"seen":                    {check.Outcome{}, check.Outcome{Findings: []check.Finding{at("a/a.go", 1)}}, check.Fail, 0},
+		"unseen":                  {check.Outcome{Unjudged: []string{"a/*.go"}}, check.Outcome{Findings: []check.Finding{at("a/a.go", 1)}}, check.Pass, 1},
+		"unseen module":           {check.Outcome{Unjudged: []string{"..."}}, check.Outcome{Findings: []check.Finding{at("a/a.go", 1)}}, check.Pass, 1},
+		"other module":            {check.Outcome{Unjudged: []string{"b/..."}}, check.Outcome{Findings: []check.Finding{at("a/a.go", 1)}}, check.Fail, 0},
+		"written by the patch":    {check.Outcome{Unjudged: []string{"a/*.go"}}, check.Outcome{Findings: []check.Finding{at("a/a.go", 4)}}, check.Fail, 0},
+		"package, tests unseen":   {check.Outcome{Unjudged: []string{"a/*_test.go"}}, check.Outcome{Findings: []check.Finding{at("a/a.go", 1)}}, check.Fail, 0},
+		"tests, tests unseen":     {check.Outcome{Unjudged: []string{"a/*_test.go"}}, check.Outcome{Findings: []check.Finding{at("a/a_test.go", 1)}}, check.Pass, 1},
+		"seen no more":            {check.Outcome{Findings: []check.Finding{absent}}, check.Outcome{Findings: []check.Finding{absent}, Unjudged: []string{"a/*.go"}}, check.Infra, 1},
+		"seen no more, explained": {check.Outcome{}, check.Outcome{Findings: []check.Finding{at("b/b.go", 1)}, Unjudged: []string{"a/*.go"}}, check.Fail, 0},
+		"never seen":              {check.Outcome{Unjudged: []string{"a/*.go"}}, check.Outcome{Unjudged: []string{"a/*.go"}}, check.Pass, 0},
 	} {
 		if g := judgeGoTypes(c.base, c.cand, d); g.Verdict != c.want || g.Old != c.old {
 			t.Errorf("%s: %s with %d old: %+v", name, g.Verdict, g.Old, g)
@@ -164,7 +168,7 @@ func TestAnswersOfGoVetAreRead(t *testing.T) {
 	t.Parallel()
 	const one = "{\n\t\"m/a\": {\n\t\t\"printf\": [\n\t\t\t{\"posn\": \"/work/a/a.go:10:26\", \"end\": \"/work/a/a.go:10:28\", \"message\": \"wrong type\"}\n\t\t]\n\t}\n}\n{}\n"
 	found, _, err := parseVet(ended(0, []byte(one), nil), 2)
-	want := []Finding{{File: "a/a.go", Line: 10, Column: 26, Rule: "vet-printf", Message: "wrong type", Help: "https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/printf"}}
+	want := []check.Finding{{File: "a/a.go", Line: 10, Column: 26, Rule: "vet-printf", Message: "wrong type", Help: "https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/printf"}}
 	if d := cmp.Diff(want, found); d != "" || err != nil {
 		t.Error(d, err)
 	}
@@ -232,7 +236,7 @@ func TestGofmtMustAccountForItsFiles(t *testing.T) {
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
-		if len(found) == 1 && found[0] != (Finding{File: "a b.go", Line: 2, Column: 6, Rule: "go-syntax", Message: "expected 'IDENT', found '{'"}) {
+		if len(found) == 1 && found[0] != (check.Finding{File: "a b.go", Line: 2, Column: 6, Rule: "go-syntax", Message: "expected 'IDENT', found '{'"}) {
 			t.Errorf("%s: %+v", name, found[0])
 		}
 	}
@@ -254,12 +258,12 @@ func TestGoProgramsAreFound(t *testing.T) {
 		"Python comes first":   {map[string]string{"go.mod": "", "main.go": program, "main.py": ""}, "main.py"},
 		"a script of a Go one": {map[string]string{"go.mod": "", "a.go": library, "gen.py": "if __name__ == '__main__':\n"}, "gen.py"},
 	} {
-		e, err := findEntry(goView(c.files), toolchain, Smoke{})
-		if err != nil || e.path != c.want {
-			t.Errorf("%s: %q, %v", name, e.path, err)
+		e, err := findEntry(goView(c.files), check.Toolchain, check.Smoke{})
+		if err != nil || e.Path != c.want {
+			t.Errorf("%s: %q, %v", name, e.Path, err)
 		}
 	}
-	if e := startGo("cmd/x/y.go"); e.String() != "go run ./cmd/x" || !slices.Contains(e.build, "./cmd/x") {
+	if e := startGo("cmd/x/y.go"); e.String() != "go run ./cmd/x" || !slices.Contains(e.Build, "./cmd/x") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -267,16 +271,16 @@ func TestGoProgramsAreFound(t *testing.T) {
 // A program that did not build before either is no new crash.
 func TestAGoProgramThatDoesNotBuildEndsAtItsStart(t *testing.T) {
 	t.Parallel()
-	unbuilt := func(stderr string) outcome { return goUnbuilt(ended(1, nil, []byte(stderr)), outcome{}) }
+	unbuilt := func(stderr string) check.Outcome { return goUnbuilt(ended(1, nil, []byte(stderr)), check.Outcome{}) }
 	one := unbuilt("# m\n./main.go:7:2: undefined: x\n")
-	g := judgeSmoke(outcome{}, one, diff{})
-	if g.Verdict != Fail || len(g.Findings) != 1 || g.Findings[0] != (Finding{File: "main.go", Line: 7, Column: 2, Rule: "build", Message: "undefined: x"}) {
+	g := judgeSmoke(check.Outcome{}, one, check.Diff{})
+	if g.Verdict != check.Fail || len(g.Findings) != 1 || g.Findings[0] != (check.Finding{File: "main.go", Line: 7, Column: 2, Rule: "build", Message: "undefined: x"}) {
 		t.Errorf("%+v", g)
 	}
-	if g = judgeSmoke(one, one, diff{}); g.Verdict != Pass {
+	if g = judgeSmoke(one, one, check.Diff{}); g.Verdict != check.Pass {
 		t.Errorf("the same as before: %+v", g)
 	}
-	if g = judgeSmoke(one, unbuilt("go: go.mod requires go >= 1.99\n"), diff{}); g.Verdict != Fail {
+	if g = judgeSmoke(one, unbuilt("go: go.mod requires go >= 1.99\n"), check.Diff{}); g.Verdict != check.Fail {
 		t.Errorf("another reason: %+v", g)
 	}
 }
@@ -289,10 +293,10 @@ func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
 "m/half [m/half.test]" "/work/half" "m/half" false 0 "" "# m/half\nhalf/a_test.go:1:1: no\n"
 `
 	b, box := replayed(map[string]guest.Result{"list": ended(0, []byte(listed), nil)})
-	box.answers["./..."] = box.answers["list"]
-	b.view = newView(scan(t, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "half/a_test.go": "package half\n"}), workspace.Changeset{})
+	box.Answers["./..."] = box.Answers["list"]
+	b.View = check.NewView(boxtest.Scan(t, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "half/a_test.go": "package half\n"}), workspace.Changeset{})
 	out := runVet(t.Context(), b)
-	if out.Verdict != "" || len(box.ran) != 1 || !slices.Contains(out.Unjudged, "half/*_test.go") {
-		t.Errorf("%+v, commands: %v", out, box.ran)
+	if out.Verdict != "" || len(box.Ran) != 1 || !slices.Contains(out.Unjudged, "half/*_test.go") {
+		t.Errorf("%+v, commands: %v", out, box.Ran)
 	}
 }

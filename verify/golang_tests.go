@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // goTestCheck runs Go's tests.
-var goTestCheck = check{
-	name: checkGoTests, gate: gateTests, group: groupTests, run: runGoTests, applies: goTestsApply, judge: judgeTests,
-	tools: []string{"go"}, family: goFamily, places: goRoots, repeats: true,
-	planted: map[string]string{
+var goTestCheck = check.Check{
+	Name: checkGoTests, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: check.JudgeTests,
+	Tools: []string{"go"}, Family: goFamily, Places: goRoots, Repeats: true,
+	Planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",
 		"sound.go":       plantedGo,
 		"sound_test.go":  "package sound\n\nimport \"testing\"\n\nfunc TestTrue(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestFalse(t *testing.T) {\n\tt.Fatal(\"planted\")\n}\n",
@@ -30,18 +31,18 @@ var goTestCheck = check{
 		"testdata/x.go":  "package\n",
 		"skip/a_test.go": "package skip\n\nimport \"testing\"\n\nfunc TestSkipped(test *testing.T) { test.Skip(\"planted\") }\n",
 	},
-	prove: proveGoTests,
+	Prove: proveGoTests,
 }
 
 // goTestsApply gives the reason why there are no Go tests to run, or "".
 //
 // A module without tests is no failure: then the other gates judge alone, and the
 // reason is told with what was skipped.
-func goTestsApply(v view) string {
+func goTestsApply(v check.View) string {
 	if reason := goApplies(v); reason != "" {
 		return reason
 	}
-	if !slices.ContainsFunc(v.paths(), isGoTest) {
+	if !slices.ContainsFunc(v.Paths(), isGoTest) {
 		return "the workspace has no Go tests (*_test.go)"
 	}
 	return ""
@@ -52,19 +53,19 @@ func isGoTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !goIgn
 
 // goSelected lists the arguments of go test for the tests that are asked for in a module:
 // their functions and their packages. Without any that is all of them.
-func goSelected(b bench, root string) []string {
-	if len(b.only) == 0 {
+func goSelected(b check.Bench, root string) []string {
+	if len(b.Only) == 0 {
 		return []string{"./..."}
 	}
 	var dirs, tests []string
-	for _, id := range b.only {
+	for _, id := range b.Only {
 		file, test, _ := strings.Cut(id, "::")
 		// A test that no file of its package declares goes by the directory.
 		dir := file
 		if isGoTest(file) {
 			dir = path.Dir(file)
 		}
-		if nearest(rooted(goRoots(b.view)), dir) != root {
+		if check.Nearest(check.Rooted(goRoots(b.View)), dir) != root {
 			continue
 		}
 		// A subtest is run with what it stands in: its name need not be what it is
@@ -81,17 +82,17 @@ func goSelected(b bench, root string) []string {
 
 // runGoTests runs the tests of every module to their end, one after the other, or those
 // that are asked for.
-func runGoTests(ctx context.Context, b bench) outcome {
-	var total outcome
-	files := newGoTestFiles(b.view)
-	var all testRun
-	for _, root := range inOrder(b, goRoots(b.view), itself) {
+func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
+	var total check.Outcome
+	files := newGoTestFiles(b.View)
+	var all check.TestRun
+	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
 		selected := goSelected(b, root)
 		if selected == nil {
 			continue
 		}
-		dirs, out, done := b.goDirs(ctx, root)
-		if total = add(total, out); !done {
+		dirs, out, done := goDirs(ctx, b, root)
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		// go test would complain that it matches no packages.
@@ -99,13 +100,13 @@ func runGoTests(ctx context.Context, b bench) outcome {
 			continue
 		}
 		// What vet has to say is the lint gate's; a cached result would be none.
-		res, out, done := b.command(ctx, goCommand(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
-		if total = add(total, out); !done && out.Verdict != Timeout && out.Verdict != OOM {
+		res, out, done := b.Command(ctx, goCommand(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
+		if total = check.AddCost(total, out); !done && out.Verdict != check.Timeout && out.Verdict != check.OOM {
 			return total
 		}
 		run := parseGoTests(res, root, dirs, files)
-		all.results = append(all.results, run.results...)
-		total.Tests, total.Output = all.results, run.said
+		all.Results = append(all.Results, run.results...)
+		total.Tests, total.Output = all.Results, run.said
 		if !done {
 			return total
 		}
@@ -115,26 +116,26 @@ func runGoTests(ctx context.Context, b bench) outcome {
 			total.Blocked = run.trouble
 		}
 	}
-	total.Detail = "go test: " + all.summary()
+	total.Detail = "go test: " + all.Summary()
 	return total
 }
 
 // goDirs maps the import paths of a module's packages to their directories in the
 // workspace. A module that cannot be listed has none: it is told by the types gate.
-func (b bench) goDirs(ctx context.Context, root string) (map[string]string, outcome, bool) {
-	res, out, done := b.command(ctx, goCommand(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
+func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string, check.Outcome, bool) {
+	res, out, done := b.Command(ctx, goCommand(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
 	if !done {
 		return nil, out, false
 	}
 	packages, err := parseGoList(res)
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of go list: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of go list: %v", err)
 		return nil, out, false
 	}
 	dirs := map[string]string{}
 	for _, p := range packages {
 		if p.path != wholeModule {
-			dirs[p.path] = path.Join(".", relative(p.dir, work))
+			dirs[p.path] = path.Join(".", check.Relative(p.dir, check.Work))
 		}
 	}
 	return dirs, out, true
@@ -143,14 +144,14 @@ func (b bench) goDirs(ctx context.Context, root string) (map[string]string, outc
 // goTestFiles finds the file in which a test stands, as the go command does not
 // tell. Renames of files and tests that are gone are told by their files.
 type goTestFiles struct {
-	view view
+	view check.View
 	// By directory, then by the name of the function.
 	known map[string]map[string]string
 }
 
 // newGoTestFiles reads nothing yet: most directories of a workspace are never
 // asked about.
-func newGoTestFiles(v view) *goTestFiles {
+func newGoTestFiles(v check.View) *goTestFiles {
 	return &goTestFiles{view: v, known: map[string]map[string]string{}}
 }
 
@@ -177,11 +178,11 @@ func (g *goTestFiles) in(dir string) map[string]string {
 	}
 	known := map[string]string{}
 	g.known[dir] = known
-	for _, p := range g.view.paths() {
+	for _, p := range g.view.Paths() {
 		if path.Dir(p) != dir || !isGoTest(p) {
 			continue
 		}
-		data, err := g.view.read(p)
+		data, err := g.view.Read(p)
 		if err != nil {
 			continue // its tests keep the directory as their place, on both sides
 		}
@@ -216,7 +217,7 @@ var goEnds = map[string]string{"pass": "passed", "fail": "failed", "skip": "skip
 
 // A goTestRun is what go test told of one module.
 type goTestRun struct {
-	results []testResult
+	results []check.TestResult
 	// Why it cannot be taken for the result, "" when it can.
 	trouble string
 	// What the tests and the compiler wrote, for people: the events that it came in
@@ -251,25 +252,25 @@ func parseGoTests(res guest.Result, root string, dirs map[string]string, files *
 	for line := range bytes.Lines(res.Stdout.Head) {
 		var e goEvent
 		if err := json.Unmarshal(line, &e); err != nil {
-			trouble = fmt.Sprintf("the record of the tests is broken: line %q", shorten(string(line)))
+			trouble = fmt.Sprintf("the record of the tests is broken: line %q", check.Shorten(string(line)))
 			break
 		}
 		if !r.event(e) {
-			trouble = fmt.Sprintf("the record of the tests is broken: %s of %q in %q", shorten(e.Action), shorten(e.Test), shorten(e.Package))
+			trouble = fmt.Sprintf("the record of the tests is broken: %s of %q in %q", check.Shorten(e.Action), check.Shorten(e.Test), check.Shorten(e.Package))
 			break
 		}
 	}
-	run := goTestRun{results: r.results(), trouble: trouble, said: tail(clean(append(r.said, whole(res.Stderr)...)), maxTail)}
-	bad := slices.ContainsFunc(run.results, testResult.bad)
-	text := clean(whole(res.Stderr))
+	run := goTestRun{results: r.results(), trouble: trouble, said: check.Tail(check.Clean(append(r.said, check.Bytes(res.Stderr)...)), check.MaxTail)}
+	bad := slices.ContainsFunc(run.results, check.TestResult.Bad)
+	text := check.Clean(check.Bytes(res.Stderr))
 	switch reason, refused := goRefuses(res.Exit, text); {
 	case trouble != "":
 	case res.Stdout.Dropped > 0:
-		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", maxToolOutput>>20)
+		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", check.MaxToolOutput>>20)
 	case refused && len(r.order) == 0:
 		run.trouble = "go test did not begin: " + reason
 	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (bad || r.absent):
-		run.trouble = strings.TrimSuffix(fmt.Sprintf("go test's exit status %d does not fit its results: %s", res.Exit, firstLine(text)), ": ")
+		run.trouble = strings.TrimSuffix(fmt.Sprintf("go test's exit status %d does not fit its results: %s", res.Exit, check.FirstLine(text)), ": ")
 	}
 	return run
 }
@@ -334,8 +335,8 @@ func appendTail(data []byte, text string) []byte {
 }
 
 // results lists how each test ended, package by package.
-func (r *goTestReader) results() []testResult {
-	var list []testResult
+func (r *goTestReader) results() []check.TestResult {
+	var list []check.TestResult
 	for _, name := range r.order {
 		dir, units := r.dirs[name], r.units[name]
 		if build, ok := r.failed[name]; ok {
@@ -367,7 +368,7 @@ func (r *goTestReader) results() []testResult {
 		// A package without tests has none to lose: what keeps it from being built is
 		// told once.
 		list[i].Within = a.Within || a.Outcome == "error" && !r.files.any(a.ID) &&
-			slices.ContainsFunc(list, func(b testResult) bool {
+			slices.ContainsFunc(list, func(b check.TestResult) bool {
 				return b.Outcome == "error" && b.ID != a.ID && b.File == a.File && b.Line == a.Line && !b.Within
 			})
 	}
@@ -376,13 +377,13 @@ func (r *goTestReader) results() []testResult {
 
 // unbuilt is the result of a package whose tests do not compile: none of them ran.
 // That a module is not installed is not the tests' fault.
-func (r *goTestReader) unbuilt(dir, build string) testResult {
-	result := testResult{ID: dir, Outcome: "error", Message: "the tests of " + dir + " do not build"}
+func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
+	result := check.TestResult{ID: dir, Outcome: "error", Message: "the tests of " + dir + " do not build"}
 	if found := goCompiled(r.root, string(r.builds[build])); len(found) > 0 {
 		result.File, result.Line = found[0].File, found[0].Line
 		result.Message += ": " + found[0].Message
-	} else if text := firstLine(clean(r.builds[build])); text != "" {
-		result.Message = shorten(result.Message + ": " + text)
+	} else if text := check.FirstLine(check.Clean(r.builds[build])); text != "" {
+		result.Message = check.Shorten(result.Message + ": " + text)
 	}
 	if goAbsent.Match(r.builds[build]) {
 		r.absent, result.Outcome, result.Message = true, "skipped", goNotInstalled
@@ -391,8 +392,8 @@ func (r *goTestReader) unbuilt(dir, build string) testResult {
 }
 
 // result is how one test ended, with the place that its output names last.
-func (r *goTestReader) result(dir string, u *goUnit) testResult {
-	result := testResult{ID: dir, Outcome: u.outcome, Within: u.within}
+func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
+	result := check.TestResult{ID: dir, Outcome: u.outcome, Within: u.within}
 	if u.name != "" {
 		result.ID = r.files.of(dir, u.name) + "::" + u.name
 	}
@@ -404,7 +405,7 @@ func (r *goTestReader) result(dir string, u *goUnit) testResult {
 	if result.Outcome == "passed" {
 		return result
 	}
-	text := clean(u.output)
+	text := check.Clean(u.output)
 	if crashes := goReports(strings.Split(text, "\n")); len(crashes) > 0 {
 		crash := crashes[0]
 		result.File, result.Line, result.Message = crash.File, crash.Line, crash.Message
@@ -418,16 +419,16 @@ func (r *goTestReader) result(dir string, u *goUnit) testResult {
 		}
 	}
 	if result.Message == "" && u.name == "" {
-		result.Message = shorten(firstLine(text))
+		result.Message = check.Shorten(check.FirstLine(text))
 	}
 	return result
 }
 
 // proveGoTests wants a test passed, one failed and one skipped, a package that does
 // not build, and one that ends before its tests.
-func proveGoTests(ctx context.Context, b bench) error {
+func proveGoTests(ctx context.Context, b check.Bench) error {
 	out := runGoTests(ctx, b)
-	if err := judgedBy(out); err != nil {
+	if err := check.Judged(out); err != nil {
 		return err
 	}
 	got := map[string]string{}

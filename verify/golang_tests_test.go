@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // goTestsOf reads a recorded go test of the module m at the root of a workspace.
@@ -43,7 +44,7 @@ func TestGoTestsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := goTestsOf(ended(1, data, nil))
-	want := []testResult{
+	want := []check.TestResult{
 		{ID: "app", Outcome: "error", File: "app/x_test.go", Line: 5, Message: "the tests of app do not build: not enough arguments in call to lib.Double have () want (int)"},
 		{ID: "lib/a_test.go::TestA", Outcome: "failed", Within: true},
 		{ID: "lib/a_test.go::TestA/n", Outcome: "passed"},
@@ -112,9 +113,9 @@ func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 	if d := cmp.Diff(map[string]bool{"cmd": false, "app": false, "lib": true}, told); d != "" || run.trouble != "" {
 		t.Error(d, run.trouble)
 	}
-	passed := outcome{Tests: []testResult{{ID: "lib/a_test.go::TestA", Outcome: "passed"}}}
-	g := judgeTests(passed, outcome{Tests: run.results}, diff{sources: newSources(goView(nil))})
-	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != ruleTestError {
+	passed := check.Outcome{Tests: []check.TestResult{{ID: "lib/a_test.go::TestA", Outcome: "passed"}}}
+	g := check.JudgeTests(passed, check.Outcome{Tests: run.results}, check.Diff{Sources: check.NewSources(goView(nil))})
+	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != check.RuleTestError {
 		t.Errorf("%+v", g.Findings)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // goAbsent matches the errors of a module that is asked for rightly and is not on
@@ -27,7 +29,7 @@ const (
 const goNotInstalled = "the modules of go.mod are not installed: name them in go.mod and go.sum, or keep them in vendor"
 
 // findings lists what is wrong with one package itself.
-func (p goPackage) findings(root string) []Finding {
+func (p goPackage) findings(root string) []check.Finding {
 	at := goAt(root, p.pos)
 	at.Rule = ruleGoTypes
 	switch {
@@ -44,16 +46,16 @@ func (p goPackage) findings(root string) []Finding {
 		}
 		fallthrough // an error that cannot be read is one all the same
 	default:
-		at.Message = shorten(goUninstalled.ReplaceAllString(firstLine(strings.TrimPrefix(p.err, "# ")), ""))
-		at.File = cmp.Or(at.File, relative(p.dir, work))
+		at.Message = check.Shorten(goUninstalled.ReplaceAllString(check.FirstLine(strings.TrimPrefix(p.err, "# ")), ""))
+		at.File = cmp.Or(at.File, check.Relative(p.dir, check.Work))
 	}
-	return []Finding{at}
+	return []check.Finding{at}
 }
 
 // goCompiled reads what the compiler says of one package. An indented line goes on
 // with the one before: what was had and what was wanted.
-func goCompiled(root, text string) []Finding {
-	var found []Finding
+func goCompiled(root, text string) []check.Finding {
+	var found []check.Finding
 	for line := range strings.Lines(text) {
 		f := goAt(root, strings.TrimRight(line, "\n"))
 		if n := len(found); n > 0 && f.Message == "too many errors" {
@@ -63,7 +65,7 @@ func goCompiled(root, text string) []Finding {
 			f.Rule = ruleGoTypes
 			found = append(found, f)
 		} else if n > 0 && strings.HasPrefix(line, "\t") {
-			found[n-1].Message = shorten(found[n-1].Message + " " + line)
+			found[n-1].Message = check.Shorten(found[n-1].Message + " " + line)
 		}
 	}
 	return found
@@ -79,15 +81,15 @@ var goPlace = regexp.MustCompile(`^(.+?\.\w+):(\d+)(?::(\d+))?(?:: (.+))?$`)
 //
 // What is no place gives the zero Finding: callers tell by its Message or its
 // Line.
-func goAt(root, text string) (f Finding) {
+func goAt(root, text string) (f check.Finding) {
 	m := goPlace.FindStringSubmatch(text)
 	if m == nil {
 		return f
 	}
 	if !path.IsAbs(m[1]) {
-		m[1] = path.Join(work, root, m[1])
+		m[1] = path.Join(check.Work, root, m[1])
 	}
-	f.File, f.Message = relative(m[1], work), shorten(m[4])
+	f.File, f.Message = check.Relative(m[1], check.Work), check.Shorten(m[4])
 	f.Line, _ = strconv.Atoi(m[2]) // digits, as the pattern says
 	f.Column, _ = strconv.Atoi(m[3])
 	return f
@@ -95,17 +97,17 @@ func goAt(root, text string) (f Finding) {
 
 // goTypesCheck compiles Go. The planted caller gives a wrong argument to a function
 // of another package; so does a test, which nothing but a test run compiles.
-var goTypesCheck = check{
-	name: checkGoTypes, gate: gateTypes, group: groupStatic, run: runGoTypes, applies: goApplies, judge: judgeGoTypes,
-	tools: []string{"go"}, inert: true, family: goFamily, places: goRoots,
-	planted: map[string]string{
+var goTypesCheck = check.Check{
+	Name: checkGoTypes, Gate: check.GateTypes, Group: check.GroupStatic, Run: runGoTypes, Applies: goApplies, Judge: judgeGoTypes,
+	Tools: []string{"go"}, Inert: true, Family: goFamily, Places: goRoots,
+	Planted: map[string]string{
 		"go.mod":             "module planted\n\ngo 1.21\n",
 		"sound/sound.go":     plantedGo,
 		"caller/caller.go":   "package caller\n\nimport \"planted/sound\"\n\nvar Total = sound.Double(\"21\")\n",
 		"sound/call_test.go": "package sound_test\n\nimport \"planted/sound\"\n\nvar _ = sound.Double()\n",
 		"absent/absent.go":   "package absent\n\nimport _ \"planted/nowhere\"\n",
 	},
-	prove: proves(runGoTypes, map[string]string{
+	Prove: check.Proves(runGoTypes, map[string]string{
 		"caller/caller.go": ruleGoTypes, "sound/call_test.go": ruleGoTypes, "absent/absent.go": ruleGoTypes,
 	}),
 }
@@ -114,12 +116,12 @@ var goTypesCheck = check{
 const plantedGo = "// Package sound is sound.\npackage sound\n\n// Double doubles.\nfunc Double(n int) int { return 2 * n }\n"
 
 // runGoTypes compiles every module of the workspace.
-func runGoTypes(ctx context.Context, b bench) outcome {
-	var total outcome
-	sum := goTypes{unjudged: map[string]bool{}, seen: map[Finding]bool{}}
-	for _, root := range inOrder(b, goRoots(b.view), itself) {
-		packages, out, done := b.goList(ctx, root)
-		if total = add(total, out); !done {
+func runGoTypes(ctx context.Context, b check.Bench) check.Outcome {
+	var total check.Outcome
+	sum := goTypes{unjudged: map[string]bool{}, seen: map[check.Finding]bool{}}
+	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
+		packages, out, done := goList(ctx, b, root)
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		total.Output = out.Output
@@ -135,14 +137,14 @@ func runGoTypes(ctx context.Context, b bench) outcome {
 		total.Detail += ": " + goNotInstalled
 	}
 	// With nothing judged there is nothing to compare, unless there are other modules.
-	if sum.judged == 0 && sum.packages > 0 && b.reach == nil {
+	if sum.judged == 0 && sum.packages > 0 && b.Reach == nil {
 		total.Blocked = "no Go package could be compiled"
 		if sum.absent {
 			total.Blocked = goNotInstalled
 		}
 	}
 	total.Unjudged = slices.Sorted(maps.Keys(sum.unjudged))
-	total.Findings = newSources(b.view).fill(sum.found)
+	total.Findings = check.NewSources(b.View).Fill(sum.found)
 	return total
 }
 
@@ -152,9 +154,9 @@ type goTypes struct {
 	packages, judged int
 	// A module is not installed.
 	absent bool
-	found  []Finding
+	found  []check.Finding
 	// A package and its tests are compiled from the same files.
-	seen map[Finding]bool
+	seen map[check.Finding]bool
 	// Scopes, see goScope.
 	unjudged map[string]bool
 }
@@ -191,9 +193,9 @@ func goScope(p goPackage, root string) string {
 	case p.path == wholeModule:
 		return path.Join(root, "...")
 	case p.tests != "":
-		return path.Join(relative(p.dir, work), "*_test.go")
+		return path.Join(check.Relative(p.dir, check.Work), "*_test.go")
 	}
-	return path.Join(relative(p.dir, work), "*.go")
+	return path.Join(check.Relative(p.dir, check.Work), "*.go")
 }
 
 // unseen reports whether the file at p lies in one of the scopes.
@@ -221,28 +223,28 @@ func unseen(scopes []string, p string) bool {
 // judgeGo is judgeFindings for a tool that sees one package and not another: what
 // it says of a package that it could not see before the patch may be old, unless
 // the patch wrote the line.
-func judgeGo(base, cand outcome, d diff) Gate {
+func judgeGo(base, cand check.Outcome, d check.Diff) check.Gate {
 	hidden := 0
 	known := cand
-	known.Findings = slices.DeleteFunc(slices.Clone(cand.Findings), func(f Finding) bool {
-		old := unseen(base.Unjudged, f.File) && !d.rewrote(f)
+	known.Findings = slices.DeleteFunc(slices.Clone(cand.Findings), func(f check.Finding) bool {
+		old := unseen(base.Unjudged, f.File) && !rewrote(d, f)
 		if old {
 			hidden++
 		}
 		return old
 	})
-	g := judgeFindings(base, known, d)
+	g := check.JudgeFindings(base, known, d)
 	g.Old += hidden
 	return g
 }
 
 // judgeGoTypes wants a reason for every package that the patch keeps from being
 // compiled. Without one nobody knows what is wrong with it.
-func judgeGoTypes(base, cand outcome, d diff) Gate {
+func judgeGoTypes(base, cand check.Outcome, d check.Diff) check.Gate {
 	g := judgeGo(base, cand, d)
 	for _, scope := range cand.Unjudged {
-		if g.Verdict == Pass && !slices.Contains(base.Unjudged, scope) && !slices.Contains(base.Unjudged, path.Join(path.Dir(scope), "...")) {
-			g.Verdict = Infra
+		if g.Verdict == check.Pass && !slices.Contains(base.Unjudged, scope) && !slices.Contains(base.Unjudged, path.Join(path.Dir(scope), "...")) {
+			g.Verdict = check.Infra
 			g.Detail = fmt.Sprintf("%s could not be compiled: %s", scope, goNotInstalled)
 		}
 	}
@@ -250,6 +252,6 @@ func judgeGoTypes(base, cand outcome, d diff) Gate {
 }
 
 // rewrote reports whether f stands on a line that the patch wrote.
-func (d diff) rewrote(f Finding) bool {
-	return slices.ContainsFunc(d.hunks[f.File], func(r region) bool { return r.newFrom <= f.Line && f.Line < r.newTo })
+func rewrote(d check.Diff, f check.Finding) bool {
+	return slices.ContainsFunc(d.Hunks[f.File], func(r check.Region) bool { return r.NewFrom <= f.Line && f.Line < r.NewTo })
 }

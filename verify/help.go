@@ -1,24 +1,9 @@
 package verify
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 )
-
-// link returns raw when it is an https address that may be shown and followed,
-// else "". A tool's own word is not enough: it works on what a patch brought.
-func link(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(raw) > maxMessage {
-		return ""
-	}
-	// An address is plain ASCII (RFC 3986); anything else only looks like one.
-	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return ""
-	}
-	return raw
-}
 
 // mypyDocs is where mypy's documentation lists its codes, one anchor each, on
 // two pages: those that it checks by default, and those to be switched on.

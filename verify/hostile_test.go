@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 func TestRecordIsRefusedUnlessEveryLineHasItsForm(t *testing.T) {
@@ -36,7 +37,7 @@ func TestRecordIsRefusedUnlessEveryLineHasItsForm(t *testing.T) {
 		"two ends":                  {strings.Repeat(`{"kind": "finished", "status": 0}`+"\n", 2), false},
 		"ids that are no list":      {`{"kind": "collected", "ids": "a"}` + "\n", false},
 	} {
-		if run, err := parseRecord([]byte(c.text)); (err == nil) != c.ok {
+		if run, err := check.ParseRecord([]byte(c.text)); (err == nil) != c.ok {
 			t.Errorf("%s: %v %+v", name, err, run)
 		}
 	}
@@ -51,20 +52,20 @@ func TestUnknownOutcomeCannotHideALostTest(t *testing.T) {
 	res := ended(0, nil, nil)
 	res.Files = map[string][]byte{record: []byte(forged)}
 	b, _ := replayed(map[string]guest.Result{"run_tests.py": res})
-	base := outcome{Tests: []testResult{{ID: "a.py::t", Outcome: "passed"}}}
-	g := judgeTests(base, runTests(t.Context(), b), diff{sources: newSources(b.view)})
-	if g.Verdict != Fail {
+	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "passed"}}}
+	g := check.JudgeTests(base, runTests(t.Context(), b), check.Diff{Sources: check.NewSources(b.View)})
+	if g.Verdict != check.Fail {
 		t.Errorf("a test that did not pass again is judged %s: %+v", g.Verdict, g.Findings)
 	}
 }
 
 func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 	t.Parallel()
-	run, err := parseRecord([]byte(`{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n" + `{"kind": "finished", "status": 5}` + "\n"))
+	run, err := check.ParseRecord([]byte(`{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n" + `{"kind": "finished", "status": 5}` + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run.trouble(ended(5, nil, nil)); got == "" {
+	if got := trouble(run, ended(5, nil, nil)); got == "" {
 		t.Error("results are accepted of a session that collected no test")
 	}
 }
@@ -72,8 +73,8 @@ func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 func TestRuffLinesAreTakenOnlyWhole(t *testing.T) {
 	t.Parallel()
 	line := `{"code": "F821", "filename": "/work/a.py", "message": "m", "location": {"row": 3, "column": 7}}` + "\n"
-	read := func(text string) ([]Finding, error) { return parseRuff(ended(1, []byte(text), nil)) }
-	want := Finding{File: "a.py", Line: 3, Column: 7, Rule: "F821", Message: "m"}
+	read := func(text string) ([]check.Finding, error) { return parseRuff(ended(1, []byte(text), nil)) }
+	want := check.Finding{File: "a.py", Line: 3, Column: 7, Rule: "F821", Message: "m"}
 	for n := 1; n < len(line)-1; n++ {
 		if found, err := read(line + line[:n]); err == nil {
 			t.Fatalf("an answer cut after %q is taken: %+v", line[:n], found)
@@ -81,23 +82,23 @@ func TestRuffLinesAreTakenOnlyWhole(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		old, new string
-		change   func(*Finding)
+		change   func(*check.Finding)
 	}{
-		"as it is":           {"", "", func(*Finding) {}},
-		"outside":            {"/work/a.py", "/work/../etc/passwd", func(f *Finding) { f.File = "" }},
-		"beside":             {"/work/a.py", "/workshop/a.py", func(f *Finding) { f.File = "" }},
-		"the root itself":    {"/work/a.py", "/work/", func(f *Finding) { f.File = "" }},
-		"relative":           {"/work/a.py", "src/../b.py", func(f *Finding) { f.File = "b.py" }},
-		"line below 1":       {`"row": 3`, `"row": -3`, func(f *Finding) { f.Line = 0 }},
-		"no place":           {`, "location": {"row": 3, "column": 7}`, "", func(f *Finding) { f.Line, f.Column = 0, 0 }},
-		"place that is null": {`{"row": 3, "column": 7}`, "null", func(f *Finding) { f.Line, f.Column = 0, 0 }},
-		"no rule":            {`"code": "F821"`, `"code": null`, func(f *Finding) { f.Rule = "" }},
-		"escapes":            {`"message": "m"`, `"message": "\u001b[31mred\u001b[0m\nx.py:1: second"`, func(f *Finding) { f.Message = "red x.py:1: second" }},
+		"as it is":           {"", "", func(*check.Finding) {}},
+		"outside":            {"/work/a.py", "/work/../etc/passwd", func(f *check.Finding) { f.File = "" }},
+		"beside":             {"/work/a.py", "/workshop/a.py", func(f *check.Finding) { f.File = "" }},
+		"the root itself":    {"/work/a.py", "/work/", func(f *check.Finding) { f.File = "" }},
+		"relative":           {"/work/a.py", "src/../b.py", func(f *check.Finding) { f.File = "b.py" }},
+		"line below 1":       {`"row": 3`, `"row": -3`, func(f *check.Finding) { f.Line = 0 }},
+		"no place":           {`, "location": {"row": 3, "column": 7}`, "", func(f *check.Finding) { f.Line, f.Column = 0, 0 }},
+		"place that is null": {`{"row": 3, "column": 7}`, "null", func(f *check.Finding) { f.Line, f.Column = 0, 0 }},
+		"no rule":            {`"code": "F821"`, `"code": null`, func(f *check.Finding) { f.Rule = "" }},
+		"escapes":            {`"message": "m"`, `"message": "\u001b[31mred\u001b[0m\nx.py:1: second"`, func(f *check.Finding) { f.Message = "red x.py:1: second" }},
 	} {
 		want := want
 		c.change(&want)
 		got, err := read(strings.Replace(line, c.old, c.new, 1))
-		if d := cmp.Diff([]Finding{want}, got); d != "" || err != nil {
+		if d := cmp.Diff([]check.Finding{want}, got); d != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, d)
 		}
 	}
@@ -110,7 +111,7 @@ func TestRuffLinesAreTakenOnlyWhole(t *testing.T) {
 
 func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]Finding{
+	for text, want := range map[string]check.Finding{
 		"a.py:1: error: invalid syntax  [syntax]":               {File: "a.py", Line: 1, Rule: "syntax", Message: "invalid syntax"},
 		"/work/s/a.py:2:5: error: no [brackets] here":           {File: "s/a.py", Line: 2, Column: 5, Message: "no [brackets] here"},
 		"a.py: error: Source file found twice":                  {File: "a.py", Message: "Source file found twice"},
@@ -122,7 +123,7 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 	} {
 		want.Help = mypyHelp(want.Rule)
 		got, blocked, err := parseMypy(ended(2, nil, []byte(text)))
-		if d := cmp.Diff([]Finding{want}, got); d != "" || err != nil || !strings.HasSuffix(blocked, want.Message) {
+		if d := cmp.Diff([]check.Finding{want}, got); d != "" || err != nil || !strings.HasSuffix(blocked, want.Message) {
 			t.Errorf("%q: %v %q %s", text, err, blocked, d)
 		}
 	}
@@ -168,7 +169,7 @@ func TestSyntaxAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 	}
 	long := `{"checked": ["a.py"], "findings": [{"file": "a.py", "message": "` + strings.Repeat("m", 1<<16) + `\n\u001b[2Jx"}]}`
 	answer, err := parseSyntax(ended(0, []byte(long), nil), 1)
-	if err != nil || len(answer.Findings[0].Message) > maxMessage+8 {
+	if err != nil || len(answer.Findings[0].Message) > check.MaxMessage+8 {
 		t.Errorf("%v: the message is not bounded", err)
 	}
 }
@@ -178,7 +179,7 @@ func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 	text := `{"checked": ["a.py", "b.js"], "findings": [{"file": "a.py", "rule": "python-syntax", "message": "m"}], "trouble": ["node is missing"]}`
 	b, _ := replayed(map[string]guest.Result{"syntax.py": ended(0, []byte(text), nil)})
 	out := runSyntax(t.Context(), b, []string{"a.py", "b.js"})
-	if out.Verdict != Infra || !strings.Contains(out.Detail, "node is missing") || !strings.Contains(out.Detail, "agent images build") {
+	if out.Verdict != check.Infra || !strings.Contains(out.Detail, "node is missing") || !strings.Contains(out.Detail, "agent images build") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -211,7 +212,7 @@ func TestSignatureOfACrashKeepsWhatMatters(t *testing.T) {
 func TestEndingOfAProgramThatWasStoppedIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	e := readEnding(guest.Result{TimedOut: true, Exit: -1, Signal: "SIGKILL", Wall: 10, CPU: 6})
-	if !e.Running || !e.Busy || e.Signal != "" || e.crashed() {
+	if !e.Running || !e.Busy || e.Signal != "" || e.Crashed() {
 		t.Errorf("%+v", e)
 	}
 	for name, res := range map[string]guest.Result{
@@ -251,8 +252,8 @@ func FuzzToolOutput(f *testing.F) {
 			t.Errorf("ruff: status %d refuses %q", exit, reason)
 		}
 		end := readEnding(res)
-		for _, f := range slices.Concat(found, more, []Finding{end.Where, end.Told}) {
-			if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "../") || f.Line < 0 || f.Column < 0 || len(f.Message) > maxMessage+8 {
+		for _, f := range slices.Concat(found, more, []check.Finding{end.Where, end.Told}) {
+			if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "../") || f.Line < 0 || f.Column < 0 || len(f.Message) > check.MaxMessage+8 {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -266,16 +267,16 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"kind": "finished", "status": 5}`+"\n"), 5)
 	f.Add([]byte(`{"kind": "collect", "id": "", "outcome": "error", "file": "/etc/passwd", "line": -1}`+"\n"), 2)
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
-		run, err := parseRecord(data)
+		run, err := check.ParseRecord(data)
 		if err != nil {
 			return
 		}
-		for _, r := range run.results {
-			if r.Outcome != "passed" && !r.bad() && !r.skipped() || strings.HasPrefix(r.File, "/") {
+		for _, r := range run.Results {
+			if r.Outcome != "passed" && !r.Bad() && !r.Skipped() || strings.HasPrefix(r.File, "/") {
 				t.Errorf("%+v", r)
 			}
 		}
-		if run.trouble(ended(exit, nil, nil)) == "" && (!run.finished || run.status != exit || run.ran != run.collected || exit != 0 && exit != 1 && exit != 5) {
+		if trouble(run, ended(exit, nil, nil)) == "" && (!run.Finished || run.Status != exit || run.Ran != run.Collected || exit != 0 && exit != 1 && exit != 5) {
 			t.Errorf("status %d with %+v", exit, run)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/sandbox"
+	"agent/verify/check"
 )
 
 // knowing are programs that behave where they are watched, as far as they know the place: the user and the host name
@@ -39,35 +40,35 @@ func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 	}
 	b := newBench(t, files, sandbox.Limits{})
 	for name := range knowing {
-		b.entry = startFile(b.view, b.tools, name)
+		b.Entry = startFile(b.View, b.Tools, name)
 		out := runSmoke(t.Context(), b)
-		g := judgeSmoke(outcome{Ending: &ending{}}, out, diff{})
-		if g.Verdict != Fail || len(g.Findings) != 1 || g.Findings[0].Rule != "AssertionError" {
+		g := judgeSmoke(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{})
+		if g.Verdict != check.Fail || len(g.Findings) != 1 || g.Findings[0].Rule != "AssertionError" {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
-	b.entry = startFile(b.view, b.tools, "neighbour.py")
+	b.Entry = startFile(b.View, b.Tools, "neighbour.py")
 	out := runSmoke(t.Context(), b)
-	if g := judgeSmoke(outcome{}, out, diff{}); g.Verdict != Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
+	if g := judgeSmoke(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
 		t.Errorf("%+v\n%s", g, out.Output)
 	}
 
 	// What waits longer than the watch passes it, and the record says that it was not seen to its end; what waits for
 	// a date is not told from a good program at all.
 	for name, want := range map[string]string{"bomb.py": ": still running when the watch was over", "date.py": ": exit status 0"} {
-		b.entry = startFile(b.view, b.tools, name)
+		b.Entry = startFile(b.View, b.Tools, name)
 		if name == "bomb.py" {
-			b.smoke.Seconds = 2
+			b.Smoke.Seconds = 2
 		} else {
-			b.smoke.Seconds = 10 // to end in, on a busy machine
+			b.Smoke.Seconds = 10 // to end in, on a busy machine
 		}
 		out := runSmoke(t.Context(), b)
-		if g := judgeSmoke(outcome{}, out, diff{}); g.Verdict != Pass || !strings.HasSuffix(g.Detail, want) {
+		if g := judgeSmoke(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(g.Detail, want) {
 			t.Errorf("%s: %+v", name, g)
 		}
 		// A wait in the place of the work is no way through.
-		g := judgeSmoke(outcome{Ending: &ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, diff{})
-		if waits := g.Verdict == Fail && g.Findings[0].Rule == ruleWait; waits != (name == "bomb.py") {
+		g := judgeSmoke(check.Outcome{Ending: &check.Ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, check.Diff{})
+		if waits := g.Verdict == check.Fail && g.Findings[0].Rule == ruleWait; waits != (name == "bomb.py") {
 			t.Errorf("%s in the place of work: %+v", name, g)
 		}
 	}

@@ -10,17 +10,18 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // importCheck imports the packages of a workspace in which there is no program to
 // start: what cannot even be imported works for nobody.
-var importCheck = check{
-	name: checkImports, gate: gateSmoke, group: groupSmoke, run: runImports, applies: importsApply, judge: judgeImports,
-	planted: map[string]string{
+var importCheck = check.Check{
+	Name: checkImports, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: runImports, Applies: importsApply, Judge: judgeImports,
+	Planted: map[string]string{
 		"sound/__init__.py": "", "broken/__init__.py": "from sound import absent\n", "quits.py": "raise SystemExit\n",
 		"node/package.json": "{\"main\": \"faulty.js\"}\n", "node/faulty.js": "module.exports = absent;\n",
 	},
-	prove: proveImports,
+	Prove: proveImports,
 }
 
 // maxImports is how many packages are imported, the first by their names.
@@ -51,20 +52,9 @@ type library struct {
 	args      []string
 }
 
-// An importResult is how an import ended.
-type importResult struct {
-	Name string `json:"name"`
-	// It did not come to its end, for this reason.
-	Failed bool    `json:"failed,omitempty"`
-	Why    Finding `json:"why"`
-	// The reason is a module that is nowhere in the workspace: it is not installed.
-	// What a workspace needs and the box lacks is nobody's fault.
-	Outside bool `json:"outside,omitempty"`
-}
-
 // importsApply gives the reason why there is nothing to import, or "".
-func importsApply(v view) string {
-	if len(libraries(v, toolchain)) > 0 {
+func importsApply(v check.View) string {
+	if len(libraries(v, check.Toolchain)) > 0 {
 		return ""
 	}
 	return "no package or module to import"
@@ -73,9 +63,9 @@ func importsApply(v view) string {
 // libraries lists what can be imported: Python's packages and modules at the root
 // of the workspace or of a project in it, or in src there, and node's packages
 // that name a file which exists.
-func libraries(v view, tools toolPaths) []library {
+func libraries(v check.View, tools check.Tools) []library {
 	// Sorted, so that both sides leave out the same ones when there are too many.
-	paths := v.paths()
+	paths := v.Paths()
 	tops := pythonTops(paths)
 	var list []library
 	for _, p := range paths {
@@ -88,8 +78,8 @@ func libraries(v view, tools toolPaths) []library {
 		case name == "package.json" && !strings.Contains("/"+p, "/node_modules/"):
 			if main := nodeMain(v, p); main != "" {
 				list = append(list, library{
-					name: "node " + dir, file: main, dir: path.Join(work, dir),
-					args: []string{tools.Node, "-e", nodeImportScript, path.Join(work, main)},
+					name: "node " + dir, file: main, dir: path.Join(check.Work, dir),
+					args: []string{tools.Node, "-e", nodeImportScript, path.Join(check.Work, main)},
 				})
 			}
 			continue
@@ -104,8 +94,8 @@ func libraries(v view, tools toolPaths) []library {
 			continue
 		}
 		list = append(list, library{
-			name: "python " + path.Join(dir, name), file: p, dir: path.Join(work, root),
-			args: []string{tools.Python, "-I", "-B", "-c", pythonImport, name, path.Join(work, dir), path.Join(work, root)},
+			name: "python " + path.Join(dir, name), file: p, dir: path.Join(check.Work, root),
+			args: []string{tools.Python, "-I", "-B", "-c", pythonImport, name, path.Join(check.Work, dir), path.Join(check.Work, root)},
 		})
 	}
 	return list
@@ -130,8 +120,8 @@ func pythonTops(paths []string) map[string]string {
 
 // nodeMain is the file that an import of the package described at p gives, ""
 // when it names none or one that is not there, such as one that is yet to be built.
-func nodeMain(v view, p string) string {
-	data, err := v.read(p)
+func nodeMain(v check.View, p string) string {
+	data, err := v.Read(p)
 	if err != nil {
 		return ""
 	}
@@ -153,7 +143,7 @@ func nodeMain(v view, p string) string {
 	// A path that leads out of the workspace leads to no file of the view.
 	target = path.Join(path.Dir(p), target)
 	for _, file := range []string{target, target + ".js", path.Join(target, "index.js")} {
-		if ext := path.Ext(file); v.has(file) && (ext == ".js" || ext == ".mjs" || ext == ".cjs") {
+		if ext := path.Ext(file); v.Has(file) && (ext == ".js" || ext == ".mjs" || ext == ".cjs") {
 			return file
 		}
 	}
@@ -188,19 +178,19 @@ func exported(exports json.RawMessage, depth int) string {
 
 // runImports imports each library in a process of its own, so that none finds
 // what another has loaded.
-func runImports(ctx context.Context, b bench) outcome {
-	all := outcome{}
+func runImports(ctx context.Context, b check.Bench) check.Outcome {
+	all := check.Outcome{}
 	failed := 0
-	for _, lib := range libraries(b.view, b.tools) {
-		res, out, _ := b.command(ctx, guest.Command{Args: lib.args, Dir: lib.dir, Timeout: smokeTime, Grace: smokeGrace})
+	for _, lib := range libraries(b.View, b.Tools) {
+		res, out, _ := b.Command(ctx, guest.Command{Args: lib.args, Dir: lib.dir, Timeout: smokeTime, Grace: smokeGrace})
 		all.Seconds, all.Peak = all.Seconds+out.Seconds, max(all.Peak, out.Peak)
-		if out.Verdict == OOM || res.Killed || out.Verdict == Infra && res.Exit == 0 && res.Signal == "" {
+		if out.Verdict == check.OOM || res.Killed || out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "" {
 			return out // what became of the import was not seen
 		}
-		r := b.importResult(lib, res)
+		r := importResult(b, lib, res)
 		if r.Failed {
 			failed++
-			all.Output = tail(all.Output+"\n"+out.Output, maxTail)
+			all.Output = check.Tail(all.Output+"\n"+out.Output, check.MaxTail)
 		}
 		all.Imports = append(all.Imports, r)
 	}
@@ -209,8 +199,8 @@ func runImports(ctx context.Context, b bench) outcome {
 }
 
 // importResult reads how the import of lib ended.
-func (b bench) importResult(lib library, res guest.Result) importResult {
-	r := importResult{Name: lib.name}
+func importResult(b check.Bench, lib library, res guest.Result) check.ImportResult {
+	r := check.ImportResult{Name: lib.name}
 	if res.Exit == exitImported && !res.TimedOut {
 		return r
 	}
@@ -218,14 +208,14 @@ func (b bench) importResult(lib library, res guest.Result) importResult {
 	e := readEnding(res)
 	r.Failed, r.Why = true, e.Where
 	if len(e.Crashes) == 0 {
-		r.Why = Finding{Rule: "import", Message: "the import did not come to its end: " + e.String()}
+		r.Why = check.Finding{Rule: "import", Message: "the import did not come to its end: " + e.String()}
 	}
 	if r.Why.File == "" {
 		r.Why.File, r.Why.Line = lib.file, 0
 	}
-	r.Why.Source = newSources(b.view).line(r.Why.File, r.Why.Line)
+	r.Why.Source = check.NewSources(b.View).Line(r.Why.File, r.Why.Line)
 	if m := lackedModule.FindStringSubmatch(r.Why.Message); m != nil {
-		r.Outside = !b.view.mentions(m[1] + m[2])
+		r.Outside = !mentions(b.View, m[1]+m[2])
 	}
 	return r
 }
@@ -236,8 +226,8 @@ var lackedModule = regexp.MustCompile(`No module named '(\w+)|Cannot find (?:mod
 
 // mentions reports whether a module of that name could be meant to lie in the
 // workspace: a file or a directory has it for a name.
-func (v view) mentions(module string) bool {
-	for _, p := range v.paths() {
+func mentions(v check.View, module string) bool {
+	for _, p := range v.Paths() {
 		for part := range strings.SplitSeq(p, "/") {
 			if part == module || strings.TrimSuffix(part, path.Ext(part)) == module {
 				return true
@@ -250,18 +240,18 @@ func (v view) mentions(module string) bool {
 // judgeImports holds against the patch what could be imported without it, and what
 // fails for another reason than before. Which of the modules that are not installed
 // is missed first depends on the order of imports, so these are one reason.
-func judgeImports(base, cand outcome, _ diff) Gate {
-	g := gateOf(gateSmoke, cand)
+func judgeImports(base, cand check.Outcome, _ check.Diff) check.Gate {
+	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
 	}
-	g.Verdict = Pass
+	g.Verdict = check.Pass
 	for _, now := range cand.Imports {
-		then := importResult{}
-		if i := slices.IndexFunc(base.Imports, func(r importResult) bool { return r.Name == now.Name }); i >= 0 {
+		then := check.ImportResult{}
+		if i := slices.IndexFunc(base.Imports, func(r check.ImportResult) bool { return r.Name == now.Name }); i >= 0 {
 			then = base.Imports[i]
 		}
-		same := then.Outside && now.Outside || then.Why.Rule == now.Why.Rule && sameMessage(then.Why.Message, now.Why.Message)
+		same := then.Outside && now.Outside || then.Why.Rule == now.Why.Rule && check.SameMessage(then.Why.Message, now.Why.Message)
 		switch {
 		case !now.Failed && then.Failed:
 			g.Fixed++
@@ -270,8 +260,8 @@ func judgeImports(base, cand outcome, _ diff) Gate {
 			g.Old++
 		default:
 			f := now.Why
-			f.Message = shorten("import " + now.Name + ": " + f.Message)
-			g.Verdict, g.Findings = Fail, append(g.Findings, f)
+			f.Message = check.Shorten("import " + now.Name + ": " + f.Message)
+			g.Verdict, g.Findings = check.Fail, append(g.Findings, f)
 		}
 	}
 	return g
@@ -279,11 +269,11 @@ func judgeImports(base, cand outcome, _ diff) Gate {
 
 // proveImports wants a sound package imported and three faults seen, one of them
 // a module that ends its process without a complaint.
-func proveImports(ctx context.Context, b bench) error {
+func proveImports(ctx context.Context, b check.Bench) error {
 	out := runImports(ctx, b)
-	if err := judgedBy(out); err != nil {
+	if err := check.Judged(out); err != nil {
 		return err
 	}
 	want := map[string]string{"broken/__init__.py": "ImportError", "quits.py": "import", "node/faulty.js": "ReferenceError"}
-	return exactly(judgeImports(outcome{}, out, diff{}).Findings, want)
+	return check.Exactly(judgeImports(check.Outcome{}, out, check.Diff{}).Findings, want)
 }

@@ -8,6 +8,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestLibrariesAreFoundByConvention(t *testing.T) {
@@ -38,9 +40,9 @@ func TestLibrariesAreFoundByConvention(t *testing.T) {
 		{"installed", map[string]string{"node_modules/x/package.json": `{"main": "a.js"}`, "node_modules/x/a.js": ""}, ""},
 		{"conditions without an end", map[string]string{"package.json": `{"exports": ` + strings.Repeat(`{"node":`, 50) + `"./a.js"` + strings.Repeat("}", 50) + "}", "a.js": ""}, ""},
 	} {
-		v := newView(scan(t, c.files), workspace.Changeset{})
+		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
 		var got []string
-		for _, lib := range libraries(v, toolchain) {
+		for _, lib := range libraries(v, check.Toolchain) {
 			text := lib.name
 			if strings.HasPrefix(text, "node ") {
 				text += " " + lib.file
@@ -54,16 +56,16 @@ func TestLibrariesAreFoundByConvention(t *testing.T) {
 			t.Errorf("%s: applies %q", c.name, reason)
 		}
 	}
-	if n := len(libraries(newView(scan(t, many), workspace.Changeset{}), toolchain)); n != maxImports {
+	if n := len(libraries(check.NewView(boxtest.Scan(t, many), workspace.Changeset{}), check.Toolchain)); n != maxImports {
 		t.Errorf("%d packages of 30", n)
 	}
 }
 
 func TestImportsAreJudgedOneByOne(t *testing.T) {
 	t.Parallel()
-	fine := importResult{Name: "python shop"}
-	fails := func(rule, message string, outside bool) importResult {
-		return importResult{Name: "python shop", Failed: true, Outside: outside, Why: Finding{Rule: rule, Message: message}}
+	fine := check.ImportResult{Name: "python shop"}
+	fails := func(rule, message string, outside bool) check.ImportResult {
+		return check.ImportResult{Name: "python shop", Failed: true, Outside: outside, Why: check.Finding{Rule: rule, Message: message}}
 	}
 	name := fails("NameError", "NameError: name 'x' is not defined", false)
 	requests := fails("ModuleNotFoundError", "ModuleNotFoundError: No module named 'requests'", true)
@@ -71,55 +73,55 @@ func TestImportsAreJudgedOneByOne(t *testing.T) {
 	cart := fails("ModuleNotFoundError", "ModuleNotFoundError: No module named 'shop.cart'", false)
 	for _, c := range []struct {
 		name       string
-		base, cand []importResult
+		base, cand []check.ImportResult
 		found, old int
 	}{
-		{"fine", []importResult{fine}, []importResult{fine}, 0, 0},
-		{"fails", []importResult{fine}, []importResult{name}, 1, 0},
-		{"new, and fails", nil, []importResult{name}, 1, 0},
-		{"fails as before", []importResult{name}, []importResult{name}, 0, 1},
-		{"fails otherwise", []importResult{name}, []importResult{cart}, 1, 0},
-		{"not installed, as before", []importResult{requests}, []importResult{requests}, 0, 1},
-		{"another is missed first", []importResult{requests}, []importResult{yaml}, 0, 1},
-		{"not installed, anew", []importResult{fine}, []importResult{requests}, 1, 0},
-		{"its own module instead", []importResult{requests}, []importResult{cart}, 1, 0},
-		{"a fault before it", []importResult{requests}, []importResult{name}, 1, 0},
-		{"gone", []importResult{fine}, nil, 0, 0},
+		{"fine", []check.ImportResult{fine}, []check.ImportResult{fine}, 0, 0},
+		{"fails", []check.ImportResult{fine}, []check.ImportResult{name}, 1, 0},
+		{"new, and fails", nil, []check.ImportResult{name}, 1, 0},
+		{"fails as before", []check.ImportResult{name}, []check.ImportResult{name}, 0, 1},
+		{"fails otherwise", []check.ImportResult{name}, []check.ImportResult{cart}, 1, 0},
+		{"not installed, as before", []check.ImportResult{requests}, []check.ImportResult{requests}, 0, 1},
+		{"another is missed first", []check.ImportResult{requests}, []check.ImportResult{yaml}, 0, 1},
+		{"not installed, anew", []check.ImportResult{fine}, []check.ImportResult{requests}, 1, 0},
+		{"its own module instead", []check.ImportResult{requests}, []check.ImportResult{cart}, 1, 0},
+		{"a fault before it", []check.ImportResult{requests}, []check.ImportResult{name}, 1, 0},
+		{"gone", []check.ImportResult{fine}, nil, 0, 0},
 	} {
-		g := judgeImports(outcome{Imports: c.base}, outcome{Imports: c.cand}, diff{})
-		if len(g.Findings) != c.found || g.Old != c.old || (g.Verdict == Pass) != (c.found == 0) {
+		g := judgeImports(check.Outcome{Imports: c.base}, check.Outcome{Imports: c.cand}, check.Diff{})
+		if len(g.Findings) != c.found || g.Old != c.old || (g.Verdict == check.Pass) != (c.found == 0) {
 			t.Errorf("%s: %s %+v, %d old", c.name, g.Verdict, g.Findings, g.Old)
 		}
 	}
-	if g := judgeImports(outcome{Imports: []importResult{name}}, outcome{Imports: []importResult{fine}}, diff{}); g.Fixed != 1 {
+	if g := judgeImports(check.Outcome{Imports: []check.ImportResult{name}}, check.Outcome{Imports: []check.ImportResult{fine}}, check.Diff{}); g.Fixed != 1 {
 		t.Errorf("mended: %+v", g)
 	}
-	if g := judgeImports(outcome{}, outcome{Verdict: OOM}, diff{}); g.Verdict != OOM {
+	if g := judgeImports(check.Outcome{}, check.Outcome{Verdict: check.OOM}, check.Diff{}); g.Verdict != check.OOM {
 		t.Errorf("out of memory: %+v", g)
 	}
 }
 
 func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
 	t.Parallel()
-	v := newView(scan(t, map[string]string{"a.py": "x = 1\n\n\ny\n", "shop/cart.py": ""}), workspace.Changeset{})
+	v := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n\n\ny\n", "shop/cart.py": ""}), workspace.Changeset{})
 	absent := func(name string) []byte {
 		return []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 4, in <module>\nModuleNotFoundError: No module named '" + name + "'\n")
 	}
 	for name, c := range map[string]struct {
 		res  guest.Result
-		want importResult
+		want check.ImportResult
 	}{
-		"comes to its end": {ended(exitImported, nil, absent("told")), importResult{}},
-		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
-		"exits":            {ended(0, nil, nil), importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
-		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
-		"is not installed": {ended(1, nil, absent("requests.adapters")), importResult{Failed: true, Outside: true, Why: Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
-		"a part is gone":   {ended(1, nil, absent("shop.card")), importResult{Failed: true, Why: Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
-		"node's own":       {ended(1, nil, []byte(crashRequire)), importResult{Failed: true, Why: Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
-		"node's, outside":  {ended(1, nil, []byte(strings.ReplaceAll(crashRequire, "./nowhere", "@scope/x"))), importResult{Failed: true, Outside: true, Why: Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
+		"comes to its end": {ended(exitImported, nil, absent("told")), check.ImportResult{}},
+		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
+		"exits":            {ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
+		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
+		"is not installed": {ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
+		"a part is gone":   {ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
+		"node's own":       {ended(1, nil, []byte(crashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
+		"node's, outside":  {ended(1, nil, []byte(strings.ReplaceAll(crashRequire, "./nowhere", "@scope/x"))), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
 	} {
 		c.want.Name = "python a"
-		got := bench{view: v}.importResult(library{name: "python a", file: "a.py"}, c.res)
+		got := importResult(check.Bench{View: v}, library{name: "python a", file: "a.py"}, c.res)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -138,10 +140,10 @@ func TestLibraryThatCannotBeImportedAnyMoreFails(t *testing.T) {
 		"web/part.js":          "setInterval(() => {}, 1000);\n",
 	})
 	r := s.verify(t, map[string]string{"src/shop/cart.py": "import shop.price\n\ntotal = shop.price.of(1)\n", "web/part.js": "module.exports = part;\n"})
-	if r.Verdict != Fail || skipped(r, gateSmoke) != "" {
+	if r.Verdict != check.Fail || skipped(r, check.GateSmoke) != "" {
 		t.Fatalf("%s: %+v %+v", r.Verdict, r.Gates, r.Skipped)
 	}
-	g := find(t, r, gateSmoke)
+	g := find(t, r, check.GateSmoke)
 	var got []string
 	for _, f := range g.Findings {
 		got = append(got, f.File+" "+f.Message)
@@ -168,7 +170,7 @@ func TestEitherTheProgramOrTheLibrariesAreTried(t *testing.T) {
 		"libraries":           {map[string]string{"shop/__init__.py": ""}, nil, false, true},
 		"neither, but a page": {map[string]string{"index.html": ""}, nil, false, false},
 	} {
-		s, _ := offline(scan(t, c.files), newMemory(), workspace.Changeset{})
+		s, _ := offline(boxtest.Scan(t, c.files), boxtest.NewMemory(), workspace.Changeset{})
 		s.req.Config.Smoke.Command = c.command
 		s.plan(func() {})
 		_, noProgram := s.results.skipped[checkProgram]

@@ -7,13 +7,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // linkCheck follows the references of static pages to files of the workspace.
-var linkCheck = check{
-	name: checkLinks, gate: gateLint, group: groupStatic, run: runLinks, applies: linksApply, judge: judgeFindings,
-	tools: []string{"python3"}, inert: true,
-	planted: map[string]string{
+var linkCheck = check.Check{
+	Name: checkLinks, Gate: check.GateLint, Group: check.GroupStatic, Run: runLinks, Applies: linksApply, Judge: check.JudgeFindings,
+	Tools: []string{"python3"}, Inert: true,
+	Planted: map[string]string{
 		"index.html":      "<!DOCTYPE html>\n<html><body><a href=\"about.html#us\">a</a><img src=\"/img/b.svg\"></body></html>\n",
 		"about.html":      "<a href=\"abuot.html\">a</a>\n",
 		"part.html":       "<h1 id=\"top1\">a</h1><a href=\"#top2\">a</a>\n",
@@ -23,7 +25,7 @@ var linkCheck = check{
 		"img/b.svg":       "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
 		"site/index.html": "<a href=\"../index.html?a=b\">a</a><a href=\"https://example.com/a.html\">b</a>\n",
 	},
-	prove: proves(runLinks, map[string]string{"about.html": "broken-link", "part.html": "broken-fragment", "style/main.css": "broken-link"}),
+	Prove: check.Proves(runLinks, map[string]string{"about.html": "broken-link", "part.html": "broken-fragment", "style/main.css": "broken-link"}),
 }
 
 // built names files of generators and servers, whose pages refer to files that
@@ -40,32 +42,32 @@ var parts = regexp.MustCompile(`(^|/)(_?templates?|_?layouts?|_?includes?|_?part
 
 // staticPages lists the HTML and CSS files of a view, none where something else
 // than a file system serves them.
-func staticPages(v view) []string {
-	return recall(v, "static pages", func() []string { return listStaticPages(v) })
+func staticPages(v check.View) []string {
+	return check.Recall(v, "static pages", func() []string { return listStaticPages(v) })
 }
 
-func listStaticPages(v view) []string {
+func listStaticPages(v check.View) []string {
 	var pages []string
 	html := false
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		switch ext := strings.ToLower(path.Ext(p)); {
 		case ext != ".html" && ext != ".htm" && ext != ".css" || parts.MatchString(p):
 		default:
 			html, pages = html || ext != ".css", append(pages, p)
 		}
 	}
-	if !html || slices.ContainsFunc(v.paths(), func(p string) bool { return built.MatchString(path.Base(p)) }) {
+	if !html || slices.ContainsFunc(v.Paths(), func(p string) bool { return built.MatchString(path.Base(p)) }) {
 		return nil
 	}
 	isSource := func(p string) bool { return strings.ToLower(path.Ext(p)) == ".py" }
-	if p, err := v.first(search{"server", isSource, strings.Compare, serves.Match}); err != nil || p != "" {
+	if p, err := v.First(check.Search{What: "server", Among: isSource, Order: strings.Compare, Match: serves.Match}); err != nil || p != "" {
 		return nil
 	}
 	return pages
 }
 
 // linksApply gives the reason why there are no references to follow, or "".
-func linksApply(v view) string {
+func linksApply(v check.View) string {
 	if len(staticPages(v)) == 0 {
 		return "the workspace has no static pages, or something builds or serves them"
 	}
@@ -74,24 +76,24 @@ func linksApply(v view) string {
 
 // runLinks follows the references of every page: a file that is deleted or renamed
 // breaks those that the patch does not touch.
-func runLinks(ctx context.Context, b bench) outcome {
-	pages := staticPages(b.view)
-	cmd, err := syntaxCommand(b.tools, pages)
+func runLinks(ctx context.Context, b check.Bench) check.Outcome {
+	pages := staticPages(b.View)
+	cmd, err := syntaxCommand(b.Tools, pages)
 	if err != nil {
-		return infra("list the pages: %v", err)
+		return check.Infraf("list the pages: %v", err)
 	}
-	cmd.Args[slices.Index(cmd.Args, b.tools.Syntax)] = b.tools.Links
-	res, out, done := b.command(ctx, cmd)
+	cmd.Args[slices.Index(cmd.Args, b.Tools.Syntax)] = b.Tools.Links
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out
 	}
 	answer, err := parseSyntax(res, len(pages))
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the link check: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the link check: %v", err)
 		return out
 	}
 	out.Output = ""
-	out.Findings = newSources(b.view).fill(answer.Findings)
+	out.Findings = check.NewSources(b.View).Fill(answer.Findings)
 	out.Detail = fmt.Sprintf("the references of %d static pages", len(answer.Checked))
 	return out
 }

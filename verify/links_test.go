@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 func TestOnlyPagesThatNothingBuildsOrServesAreFollowed(t *testing.T) {
@@ -27,12 +28,12 @@ func TestOnlyPagesThatNothingBuildsOrServesAreFollowed(t *testing.T) {
 	} {
 		files := maps.Clone(page)
 		maps.Copy(files, c.more)
-		v := newView(&workspace.Manifest{}, plant(files))
+		v := check.NewView(&workspace.Manifest{}, check.Plant(files))
 		if got := staticPages(v); len(got) != c.want || (linksApply(v) == "") != (c.want > 0) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := staticPages(newView(&workspace.Manifest{}, plant(map[string]string{"a.css": ""}))); got != nil {
+	if got := staticPages(check.NewView(&workspace.Manifest{}, check.Plant(map[string]string{"a.css": ""}))); got != nil {
 		t.Errorf("styles with no page: %q", got)
 	}
 }
@@ -89,11 +90,11 @@ func TestARemovedFileBreaksThePagesThatReferToIt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"index.html": "<a href=\"a.html\">a</a><a href=\"old.html\">b</a>\n", "a.html": "<p>a</p>\n"})
 	r := s.verify(t, map[string]string{"a.html": "-"})
-	expect(t, r, Fail, gateLint)
-	f := single(t, find(t, r, gateLint), "broken-link", "index.html", 1)
-	if g := find(t, r, gateLint); g.Old != 1 || f.Message != "no such file: a.html (a.html)" || f.Tool != checkLinks {
+	expect(t, r, check.Fail, check.GateLint)
+	f := single(t, find(t, r, check.GateLint), "broken-link", "index.html", 1)
+	if g := find(t, r, check.GateLint); g.Old != 1 || f.Message != "no such file: a.html (a.html)" || f.Tool != checkLinks {
 		t.Errorf("%+v", g)
 	}
 	r = s.verify(t, map[string]string{"index.html": "<a href=\"a.html\">a</a><a href=\"old.html\">b</a><a href=\"b.html\">c</a>\n", "b.html": "<p>b</p>\n"})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 }

@@ -10,11 +10,8 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
-
-// maxToolOutput is how much of a tool's list of findings is read, in bytes. A
-// workspace with more is not judged by that tool.
-const maxToolOutput = guest.MaxKept
 
 // lintRules are ruff's long-standing default: errors of syntax and of names, and the
 // few statements that are almost always mistakes. unlintRules are those of them that are
@@ -27,19 +24,19 @@ const (
 )
 
 // ruffCheck lints Python.
-var ruffCheck = check{
-	name: checkRuff, gate: gateLint, group: groupStatic, run: runLint, applies: pythonApplies, judge: judgeFindings,
-	tools: []string{"ruff"}, inert: true, config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
-	planted: map[string]string{
+var ruffCheck = check.Check{
+	Name: checkRuff, Gate: check.GateLint, Group: check.GroupStatic, Run: runLint, Applies: pythonApplies, Judge: check.JudgeFindings,
+	Tools: []string{"ruff"}, Inert: true, Config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
+	Planted: map[string]string{
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
-		"sound.py":     plantedSound,
+		"sound.py":     check.PlantedSound,
 	},
-	prove: proves(runLint, map[string]string{"undefined.py": "F821"}),
+	Prove: check.Proves(runLint, map[string]string{"undefined.py": "F821"}),
 }
 
 // pythonApplies gives the reason why a tool of Python has nothing to do, or "".
-func pythonApplies(v view) string {
-	if v.python() {
+func pythonApplies(v check.View) string {
+	if v.Python() {
 		return ""
 	}
 	return "the workspace has no Python file"
@@ -48,25 +45,25 @@ func pythonApplies(v view) string {
 // lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore
 // names are checked too: the snapshot has none but those that git tracks, and a patch
 // could otherwise hide a file.
-func lintCommand(b bench) guest.Command {
-	args := []string{b.tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
+func lintCommand(b check.Bench) guest.Command {
+	args := []string{b.Tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
 	// Asked of the base, like everything about configuration.
-	if !ruffConfigured(onBase(b.view.base)) {
+	if !ruffConfigured(check.OnBase(b.View.Base)) {
 		args = append(args, "--select", lintRules, "--ignore", unlintRules)
 	}
-	return guest.Command{Args: append(args, "."), Dir: work, MaxOutput: maxToolOutput}
+	return guest.Command{Args: append(args, "."), Dir: check.Work, MaxOutput: check.MaxToolOutput}
 }
 
 // ruffConfigured reports whether any file of the workspace configures ruff.
-func ruffConfigured(v view) bool {
-	for _, p := range v.paths() {
+func ruffConfigured(v check.View) bool {
+	for _, p := range v.Paths() {
 		switch path.Base(p) {
 		case "ruff.toml", ".ruff.toml":
 			return true
 		case "pyproject.toml":
 			// Most of them belong to other tools. A file that cannot be read
 			// counts as none: ruff, which reads it in the box, decides.
-			if data, err := v.read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
+			if data, err := v.Read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
 				return true
 			}
 		}
@@ -76,12 +73,12 @@ func ruffConfigured(v view) bool {
 
 // runLint runs ruff and reads its findings. The whole workspace, not only the
 // touched files: removing a name breaks the files that import it.
-func runLint(ctx context.Context, b bench) outcome {
-	res, out, done := b.command(ctx, lintCommand(b))
+func runLint(ctx context.Context, b check.Bench) check.Outcome {
+	res, out, done := b.Command(ctx, lintCommand(b))
 	if !done {
 		return out
 	}
-	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	out.Detail = "ruff check over the workspace"
 	// The workspace's doing, not the image's: Blocked compares it with before.
 	if reason, ok := ruffRefuses(res); ok {
@@ -90,10 +87,10 @@ func runLint(ctx context.Context, b bench) outcome {
 	}
 	findings, err := parseRuff(res)
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of ruff: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of ruff: %v", err)
 		return out
 	}
-	out.Findings = newSources(b.view).fill(findings)
+	out.Findings = check.NewSources(b.View).Fill(findings)
 	return out
 }
 
@@ -103,7 +100,7 @@ var ruffConfig = regexp.MustCompile(`\.?ruff\.toml|pyproject\.toml`)
 // ruffRefuses reports that ruff did not start because of a configuration file
 // in the workspace, with its reason.
 func ruffRefuses(res guest.Result) (reason string, ok bool) {
-	text := clean(whole(res.Stderr))
+	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Exit != 2 || !strings.HasPrefix(text, "ruff failed\n") {
 		return "", false
 	}
@@ -114,7 +111,7 @@ func ruffRefuses(res guest.Result) (reason string, ok bool) {
 			causes = append(causes, cause)
 		}
 	}
-	reason = shorten(strings.Join(causes, ": "))
+	reason = check.Shorten(strings.Join(causes, ": "))
 	return "ruff does not accept the workspace's configuration: " + reason, ruffConfig.MatchString(reason)
 }
 
@@ -142,31 +139,31 @@ type ruffLine struct {
 
 // parseRuff reads ruff's findings. Status 0 must come with none and status 1
 // with some: anything else is no answer.
-func parseRuff(res guest.Result) ([]Finding, error) {
+func parseRuff(res guest.Result) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
-		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
-	var found []Finding
+	var found []check.Finding
 	for line := range bytes.Lines(res.Stdout.Head) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		var l ruffLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return nil, fmt.Errorf("line %q: %w", shorten(string(line)), err)
+			return nil, fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
 		}
 		// Any JSON object would pass the decoder.
 		if l.Message == "" || l.Filename == "" {
-			return nil, fmt.Errorf("line %q: no message or file", shorten(string(line)))
+			return nil, fmt.Errorf("line %q: no message or file", check.Shorten(string(line)))
 		}
-		found = append(found, Finding{
-			File: relative(l.Filename, work), Line: max(l.Location.Row, 0), Column: max(l.Location.Column, 0),
-			Rule: l.Code, Message: shorten(l.Message),
-			Fixable: l.Fix != nil && l.Fix.Applicability == "safe", Help: link(l.URL),
+		found = append(found, check.Finding{
+			File: check.Relative(l.Filename, check.Work), Line: max(l.Location.Row, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: check.Shorten(l.Message),
+			Fixable: l.Fix != nil && l.Fix.Applicability == "safe", Help: check.Link(l.URL),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
-		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(clean(whole(res.Stderr))))
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	}
 	return found, nil
 }

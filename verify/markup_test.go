@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
 )
 
 // page makes a complete document around a body.
@@ -96,11 +97,11 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 		files[p] = text
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, b.view.paths())
+	out := runSyntax(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
-	seen := map[string]Finding{}
+	seen := map[string]check.Finding{}
 	for _, f := range out.Findings {
 		if _, ok := bad[f.File]; !ok {
 			t.Errorf("%s is sound: %+v", f.File, f)

@@ -8,6 +8,7 @@ import (
 
 	"agent/images"
 	"agent/sandbox"
+	"agent/verify/boxtest"
 )
 
 // members is a workspace whose packages import each other by name, with nothing from a
@@ -60,8 +61,8 @@ func laid(t *testing.T, files map[string]string) images.Image {
 			read[name] = []byte(text)
 		}
 	}
-	l := newLab(t)
-	image, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(read))
+	l := boxtest.Open(t)
+	image, err := l.Builder.Install(t.Context(), l.Toolchain, images.ReadDependencies(read))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +73,11 @@ func laid(t *testing.T, files map[string]string) images.Image {
 func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, laid(t, members), members)
-	b := newBenchOn(t, s.snapshot.ID, s.base, change(t, s.base, map[string]string{
+	b := newBenchOn(t, s.snapshot.ID, s.base, boxtest.Change(t, s.base, map[string]string{
 		"packages/core/source/index.ts": "export function double(n: string): string {\n  return n + n;\n}\n",
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})
-	b.timeout = defaultTimeout
+	b.Timeout = defaultTimeout
 	out := runScript(t.Context(), b)
 	var got []string
 	for _, f := range out.Findings {

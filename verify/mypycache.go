@@ -9,6 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 const (
@@ -19,31 +20,31 @@ const (
 )
 
 // unpackTypes puts what mypy knew into the box and reports whether it has that to start with.
-func unpackTypes(ctx context.Context, b bench) bool {
-	if b.known == nil {
+func unpackTypes(ctx context.Context, b check.Bench) bool {
+	if b.Known == nil {
 		return false
 	}
-	row := b.known.Load(ctx)
+	row := b.Known.Load(ctx)
 	// The engine would refuse what is too large for it.
 	if row == nil || len(row) > guest.MaxStdin {
 		return false
 	}
-	res, _, done := b.command(ctx, guest.Command{Args: []string{b.tools.Python, "-I", "-B", b.tools.Types, "unpack", typesDir}, Stdin: row})
+	res, _, done := b.Command(ctx, guest.Command{Args: []string{b.Tools.Python, "-I", "-B", b.Tools.Types, "unpack", typesDir}, Stdin: row})
 	return done && res.Exit == 0
 }
 
 // forgetTypes makes mypy start afresh in this box.
-func forgetTypes(ctx context.Context, b bench) {
-	b.command(ctx, guest.Command{Args: []string{b.tools.Python, "-I", "-B", "-c", "import shutil; shutil.rmtree('" + typesDir + "')"}})
+func forgetTypes(ctx context.Context, b check.Bench) {
+	b.Command(ctx, guest.Command{Args: []string{b.Tools.Python, "-I", "-B", "-c", "import shutil; shutil.rmtree('" + typesDir + "')"}})
 }
 
 // packTypes returns what mypy knows now, nil when that is hardly more than it began with.
-func packTypes(ctx context.Context, b bench) []byte {
-	if b.known == nil {
+func packTypes(ctx context.Context, b check.Bench) []byte {
+	if b.Known == nil {
 		return nil
 	}
-	res, _, done := b.command(ctx, guest.Command{
-		Args: []string{b.tools.Python, "-I", "-B", b.tools.Types, "pack", typesDir, typesPacked}, Collect: []string{typesPacked},
+	res, _, done := b.Command(ctx, guest.Command{
+		Args: []string{b.Tools.Python, "-I", "-B", b.Tools.Types, "pack", typesDir, typesPacked}, Collect: []string{typesPacked},
 	})
 	if !done || res.Exit != 0 {
 		return nil
@@ -62,9 +63,9 @@ var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|pa
 
 // plainTypes reports whether all of mypy's options in the workspace are plain. mypy
 // reads its configuration from a root, and from one of these files.
-func plainTypes(v view) bool {
+func plainTypes(v check.View) bool {
 	for _, name := range mypyFiles(v) {
-		if _, ok := v.base.Lookup(name); !ok {
+		if _, ok := v.Base.Lookup(name); !ok {
 			continue
 		}
 		plain := plainINI
@@ -72,7 +73,7 @@ func plainTypes(v view) bool {
 			plain = plainTOML
 		}
 		// What is no regular file is not plain either.
-		if text, err := v.read(name); err != nil || !plain(text) {
+		if text, err := v.Read(name); err != nil || !plain(text) {
 			return false
 		}
 	}

@@ -10,18 +10,19 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // nodeCheck runs the tests of JavaScript that node runs by itself.
-var nodeCheck = check{
-	name: checkNode, gate: gateTests, group: groupTests, run: runNodeTests, applies: nodeTestsApply, judge: judgeTests,
-	tools: []string{"node"}, family: scriptFamily, places: nodePlaces, repeats: true,
-	planted: map[string]string{
+var nodeCheck = check.Check{
+	Name: checkNode, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: check.JudgeTests,
+	Tools: []string{"node"}, Family: scriptFamily, Places: nodePlaces, Repeats: true,
+	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
 			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
 		"broken.test.mjs": "import \"node:test\";\nthrow new Error(\"planted\");\n",
 	},
-	prove: proveNodeTests,
+	Prove: proveNodeTests,
 }
 
 // nodeRecord is where the reporter of node_reporter.mjs writes in the box.
@@ -47,7 +48,7 @@ type nodeProject struct {
 func (p nodeProject) dir() string { return p.root }
 
 // nodePlaces lists the directories whose tests node runs.
-func nodePlaces(v view) []string { return dirs(nodeProjects(v), nodeProject.dir) }
+func nodePlaces(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
 // nodeScript matches a test script that starts node's runner, with its arguments.
 var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)
@@ -58,11 +59,11 @@ var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[
 //
 // A script that starts anything else than node's runner is not guessed at: such a
 // project has no tests here, whatever its files are called.
-func nodeProjects(v view) []nodeProject {
-	return recall(v, "node projects", func() []nodeProject { return listNodeProjects(v) })
+func nodeProjects(v check.View) []nodeProject {
+	return check.Recall(v, "node projects", func() []nodeProject { return listNodeProjects(v) })
 }
 
-func listNodeProjects(v view) []nodeProject {
+func listNodeProjects(v check.View) []nodeProject {
 	roots := map[string]string{".": ""} // directory: its test script
 	for _, r := range packageRoots(v) {
 		roots[r.dir] = strings.TrimSpace(r.scripts["test"])
@@ -75,11 +76,11 @@ func listNodeProjects(v view) []nodeProject {
 		}
 	}
 	found, tests := map[string]*nodeProject{}, map[string]func(string) bool{}
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		if !isScript(p) || strings.Contains("/"+p, "/node_modules/") {
 			continue
 		}
-		root := nearest(roots, path.Dir(p))
+		root := check.Nearest(roots, path.Dir(p))
 		script, name := roots[root], strings.TrimPrefix(p, root+"/")
 		options, patterns, ours := nodeOptions(script)
 		if tests[root] == nil {
@@ -89,7 +90,7 @@ func listNodeProjects(v view) []nodeProject {
 			continue
 		}
 		if len(patterns) == 0 {
-			data, err := v.read(p)
+			data, err := v.Read(p)
 			// In a directory of tests lie their aids as well.
 			if err != nil || script == "" && !bytes.Contains(data, []byte("node:test")) {
 				continue
@@ -101,7 +102,7 @@ func listNodeProjects(v view) []nodeProject {
 		found[root].files = append(found[root].files, name)
 	}
 	var list []nodeProject
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		if n := found[path.Dir(p)]; n != nil && path.Base(p) == "package.json" {
 			list = append(list, *n)
 		}
@@ -110,18 +111,6 @@ func listNodeProjects(v view) []nodeProject {
 		list = append(list, *n)
 	}
 	return list
-}
-
-// nearest is the closest of the roots at or above dir.
-//
-// The workspace itself is always a root, so there is one for every directory.
-func nearest[T any](roots map[string]T, dir string) string {
-	for {
-		if _, ok := roots[dir]; ok || dir == "." {
-			return dir
-		}
-		dir = path.Dir(dir)
-	}
 }
 
 // nodeOptions reads a test script: what it gives to node, the patterns of the
@@ -187,7 +176,7 @@ func matching(patterns []string) func(name string) bool {
 }
 
 // nodeTestsApply gives the reason why there are no tests to run, or "".
-func nodeTestsApply(v view) string {
+func nodeTestsApply(v check.View) string {
 	if len(nodeProjects(v)) > 0 {
 		return ""
 	}
@@ -196,24 +185,24 @@ func nodeTestsApply(v view) string {
 
 // nodeCommand runs the tests of one project. The reporter runs in the runner's
 // own process and the tests in others.
-func nodeCommand(b bench, p nodeProject) guest.Command {
-	args := append([]string{b.tools.Node}, p.options...)
+func nodeCommand(b check.Bench, p nodeProject) guest.Command {
+	args := append([]string{b.Tools.Node}, p.options...)
 	args = append(args, "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
-		"--test-reporter="+b.tools.NodeReporter, "--test-reporter-destination="+nodeRecord)
+		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+nodeRecord)
 	return guest.Command{
-		Args: append(args, p.files...), Dir: path.Join(work, p.root),
-		Env: map[string]string{"AGENT_WORKSPACE": work, "NODE_ENV": "test"}, Collect: []string{nodeRecord},
+		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
+		Env: map[string]string{"AGENT_WORKSPACE": check.Work, "NODE_ENV": "test"}, Collect: []string{nodeRecord},
 	}
 }
 
 // selectedFiles leaves of a project's files those with tests that are asked for; without
 // any that is all of them.
-func selectedFiles(b bench, root string, files []string) (list []string) {
-	if len(b.only) == 0 {
+func selectedFiles(b check.Bench, root string, files []string) (list []string) {
+	if len(b.Only) == 0 {
 		return files
 	}
 	for _, name := range files {
-		if slices.ContainsFunc(b.only, func(id string) bool {
+		if slices.ContainsFunc(b.Only, func(id string) bool {
 			file, _, _ := strings.Cut(id, "::")
 			return file == path.Join(root, name)
 		}) {
@@ -225,32 +214,32 @@ func selectedFiles(b bench, root string, files []string) (list []string) {
 
 // runNodeTests runs node's runner in each project and reads the reporter's file. Where
 // some tests are asked for, it runs the files in which they stand.
-func runNodeTests(ctx context.Context, b bench) outcome {
-	total, all := outcome{}, testRun{}
-	for _, p := range inOrder(b, nodeProjects(b.view), nodeProject.dir) {
+func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
+	total, all := check.Outcome{}, check.TestRun{}
+	for _, p := range check.InOrder(b, nodeProjects(b.View), nodeProject.dir) {
 		if p.files = selectedFiles(b, p.root, p.files); len(p.files) == 0 {
 			continue
 		}
-		res, out, done := b.command(ctx, nodeCommand(b, p))
+		res, out, done := b.Command(ctx, nodeCommand(b, p))
 		// A test can send its parent a signal; see runTests.
-		if out.Verdict == Infra && !res.Killed && res.Signal != "" {
+		if out.Verdict == check.Infra && !res.Killed && res.Signal != "" {
 			out.Verdict, done = "", true
 		}
-		run, err := parseRecord(res.Files[nodeRecord])
-		all.results = append(all.results, run.results...)
+		run, err := check.ParseRecord(res.Files[nodeRecord])
+		all.Results = append(all.Results, run.Results...)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
-		total.Output = tail(total.Output+"\n"+out.Output, maxTail)
+		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		switch {
 		case err != nil && out.Verdict == "":
 			total.Blocked = "the record of the tests is broken: " + err.Error()
 		case !done:
-			out.Tests = all.results
+			out.Tests = all.Results
 			return out
 		case total.Blocked == "":
-			total.Blocked = run.nodeTrouble(res)
+			total.Blocked = nodeTrouble(run, res)
 		}
 	}
-	total.Tests, total.Detail = all.results, "node: "+all.summary()
+	total.Tests, total.Detail = all.Results, "node: "+all.Summary()
 	return total
 }
 
@@ -259,26 +248,26 @@ func runNodeTests(ctx context.Context, b bench) outcome {
 //
 // The record is written by the reporter and the exit status is node's own; a test
 // that tampers with one of them has not tampered with the other.
-func (s testRun) nodeTrouble(res guest.Result) string {
-	failing := slices.ContainsFunc(s.results, testResult.bad)
-	first := shorten(firstLine(clean(whole(res.Stderr))))
+func nodeTrouble(s check.TestRun, res guest.Result) string {
+	failing := slices.ContainsFunc(s.Results, check.TestResult.Bad)
+	first := check.Shorten(check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	switch {
 	case res.Signal != "":
 		return "node was ended by " + res.Signal + " before its tests were over"
-	case !s.finished:
+	case !s.Finished:
 		return strings.TrimSuffix(fmt.Sprintf("node ended with exit status %d before its tests were over: %s", res.Exit, first), ": ")
-	case s.status != res.Exit || res.Exit > 1:
-		return fmt.Sprintf("the record of node's tests says %d and its exit status %d", s.status, res.Exit)
-	case (s.status == 1) != failing:
-		return fmt.Sprintf("node's exit status %d does not fit its results", s.status)
+	case s.Status != res.Exit || res.Exit > 1:
+		return fmt.Sprintf("the record of node's tests says %d and its exit status %d", s.Status, res.Exit)
+	case (s.Status == 1) != failing:
+		return fmt.Sprintf("node's exit status %d does not fit its results", s.Status)
 	}
 	return ""
 }
 
 // proveNodeTests wants a test passed, one failed, and a file that breaks off.
-func proveNodeTests(ctx context.Context, b bench) error {
+func proveNodeTests(ctx context.Context, b check.Bench) error {
 	out := runNodeTests(ctx, b)
-	if err := judgedBy(out); err != nil {
+	if err := check.Judged(out); err != nil {
 		return err
 	}
 	got := map[string]string{}

@@ -8,6 +8,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
@@ -32,7 +34,7 @@ func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
 		}, []string{"p [a.test.js] []"}},
 	} {
 		var got []string
-		for _, p := range nodeProjects(newView(scan(t, c.files), workspace.Changeset{})) {
+		for _, p := range nodeProjects(check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})) {
 			got = append(got, fmt.Sprint(p.root, " ", p.files, " ", p.options))
 		}
 		if !slices.Equal(got, c.want) {
@@ -59,8 +61,8 @@ func TestRecordOfNodeMustFitItsExit(t *testing.T) {
 		"forged":              {passed + end1, guest.Result{Exit: 1}, "does not fit"},
 		"a signal":            {passed + end0, guest.Result{Signal: "SIGKILL"}, "SIGKILL"},
 	} {
-		run, err := parseRecord([]byte(c.record))
-		if got := run.nodeTrouble(c.res); err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		run, err := check.ParseRecord([]byte(c.record))
+		if got := nodeTrouble(run, c.res); err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -87,7 +89,7 @@ func TestFaultsInScriptsAreHeldAndOldOnesAreNot(t *testing.T) {
 		"web/app.css":   "a {\n  width: 10pixels;\n}\n",
 	})
 	var got []string
-	for _, name := range []string{gateLint, gateTypes, gateTests} {
+	for _, name := range []string{check.GateLint, check.GateTypes, check.GateTests} {
 		g := find(t, r, name)
 		if g.Old == 0 {
 			t.Errorf("%s has no old finding", name)
@@ -108,5 +110,5 @@ func TestFaultsInScriptsAreHeldAndOldOnesAreNot(t *testing.T) {
 		"web/app.ts":  scripts["web/app.ts"] + "export const twice: number = double(total);\n",
 		"lib/old.js":  scripts["lib/old.js"] + "// The order matters.\nmodule.exports.more = neverDeclared;\n",
 	})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // A packageLinter is a linter that workspaces bring with them, a package of npm,
@@ -31,7 +32,7 @@ type packageLinter struct {
 	args func(report string) []string
 	// parse reads the report of what ended with an exit status, and says why it
 	// cannot be taken for an answer, "" when it can.
-	parse func(exit int, data []byte) (found []Finding, trouble string)
+	parse func(exit int, data []byte) (found []check.Finding, trouble string)
 	// Its exit status when it finds errors, as its documentation has it.
 	status int
 	// What the planted package reports of a file of that name, and by which rule.
@@ -45,36 +46,36 @@ const unread = "no report"
 func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
 
 // check makes the check of a linter.
-func (l packageLinter) check() check {
-	return check{
-		name: l.name, gate: gateLint, group: l.name, run: l.run, applies: l.applies, judge: judgeInstalled(l.name), family: scriptFamily, places: l.places,
-		config: l.config, inside: l.own,
-		planted: map[string]string{
+func (l packageLinter) check() check.Check {
+	return check.Check{
+		Name: l.name, Gate: check.GateLint, Group: l.name, Run: l.run, Applies: l.applies, Judge: judgeInstalled(l.name), Family: scriptFamily, Places: l.places,
+		Config: l.config, Inside: l.own,
+		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, l.name), l.config[0]: "", l.faulty: "a\n",
 			"node_modules/" + l.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, l.name),
 			"node_modules/" + l.name + "/run.cjs":         strings.Replace(plantedRunner, "exit(1)", fmt.Sprintf("exit(%d)", l.status), 1),
 			"node_modules/" + l.name + "/lib/report.json": l.planted,
 		},
-		prove: proves(l.run, map[string]string{l.faulty: l.rule}),
+		Prove: check.Proves(l.run, map[string]string{l.faulty: l.rule}),
 	}
 }
 
 // uses lists the packages that it lints, those of the base: what it looks at is
 // configuration.
-func (l packageLinter) uses(v view) []packageUse {
-	base := v.unpatched()
+func (l packageLinter) uses(v check.View) []packageUse {
+	base := v.Unpatched()
 	return slices.DeleteFunc(packageUses(base, l.name, l.kinds...), func(u packageUse) bool {
-		return !slices.ContainsFunc(base.paths(), func(p string) bool {
+		return !slices.ContainsFunc(base.Paths(), func(p string) bool {
 			return (slices.Contains(l.config, path.Base(p)) || packageKeys(base, p)[l.keys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
 		})
 	})
 }
 
 // places lists their directories.
-func (l packageLinter) places(v view) []string { return dirs(l.uses(v), packageUse.dir) }
+func (l packageLinter) places(v check.View) []string { return dirs(l.uses(v), packageUse.dir) }
 
 // applies gives the reason why it has nothing to do, or "".
-func (l packageLinter) applies(v view) string {
+func (l packageLinter) applies(v check.View) string {
 	if len(l.uses(v)) > 0 {
 		return ""
 	}
@@ -82,14 +83,14 @@ func (l packageLinter) applies(v view) string {
 }
 
 // run runs it as the scripts of each package do.
-func (l packageLinter) run(ctx context.Context, b bench) outcome {
-	uses := l.uses(b.view)
-	found, total, done := b.installed(ctx, l.name, l.name, uses)
+func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
+	uses := l.uses(b.View)
+	found, total, done := installed(ctx, b, l.name, l.name, uses)
 	if !done {
 		return total
 	}
 	total.Output = ""
-	for i, u := range inOrder(b, uses, packageUse.dir) {
+	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
 			total.Blocked = cmp.Or(total.Blocked, absent(l.name, u.root))
 			continue
@@ -98,24 +99,24 @@ func (l packageLinter) run(ctx context.Context, b bench) outcome {
 		if len(args) == 0 {
 			args = []string{l.look}
 		}
-		cmd := b.useCommand(u, *found[i], append(args, l.args(report)...)...)
+		cmd := useCommand(b, u, *found[i], append(args, l.args(report)...)...)
 		cmd.Collect = []string{report}
-		res, out, done := b.command(ctx, cmd)
-		if total = add(total, out); !done {
+		res, out, done := b.Command(ctx, cmd)
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
-		total.Detail = l.name + " " + shorten(found[i].Version)
+		total.Detail = l.name + " " + check.Shorten(found[i].Version)
 		findings, trouble := l.read(res, report)
 		total.Blocked = cmp.Or(total.Blocked, trouble)
 		total.Findings = append(total.Findings, findings...)
 	}
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
 // read reads the findings, and says why they are not all, "" when they are. It is
 // the workspace's own program: whatever keeps it from judging is the workspace's doing.
-func (l packageLinter) read(res guest.Result, report string) (found []Finding, trouble string) {
+func (l packageLinter) read(res guest.Result, report string) (found []check.Finding, trouble string) {
 	found, trouble = l.parse(res.Exit, res.Files[report])
 	switch {
 	case trouble == unread:
@@ -130,18 +131,18 @@ func (l packageLinter) read(res guest.Result, report string) (found []Finding, t
 
 // judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
 // was allowed to change what is installed may do without it.
-func judgeInstalled(tool string) func(base, cand outcome, d diff) Gate {
-	return func(base, cand outcome, d diff) Gate {
+func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
+	return func(base, cand check.Outcome, d check.Diff) check.Gate {
 		if isAbsent(tool, cand) {
-			return Gate{Detail: "not judged: " + cand.Blocked}
+			return check.Gate{Detail: "not judged: " + cand.Blocked}
 		}
-		return judgeFindings(base, cand, d)
+		return check.JudgeFindings(base, cand, d)
 	}
 }
 
 // own lists what of its box comes from the base: the code of the configuration,
 // and each package.json that would say something else of it.
-func (l packageLinter) own(base, cand view) []string {
+func (l packageLinter) own(base, cand check.View) []string {
 	own := l.code(base, cand)
 	for p, names := range changedKeys(base, cand) {
 		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(l.keys, name) }) {
@@ -175,19 +176,19 @@ func configNames(text string) (names []string) {
 
 // code lists the files that its configuration is made of: those of the base, and
 // what cand would have in their place.
-func (l packageLinter) code(base, cand view) []string {
+func (l packageLinter) code(base, cand check.View) []string {
 	var found []string
 	follow := func(from string) {
-		for _, name := range configNames(base.text(from)) {
+		for _, name := range configNames(base.Text(from)) {
 			stem := path.Join(path.Dir(from), name)
 			for _, end := range []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".yml", ".yaml", "/index.js", "/index.cjs", "/index.mjs", "/index.ts"} {
-				if p := stem + end; (base.has(p) || cand.has(p)) && !slices.Contains(found, p) && len(found) < mostModules {
+				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < mostModules {
 					found = append(found, p)
 				}
 			}
 		}
 	}
-	for _, p := range base.paths() {
+	for _, p := range base.Paths() {
 		if slices.Contains(l.config, path.Base(p)) {
 			follow(p)
 		}

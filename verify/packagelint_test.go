@@ -9,6 +9,8 @@ import (
 
 	"agent/images"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestReportOfESLintMustFitItsExit(t *testing.T) {
@@ -83,16 +85,16 @@ func TestConfigurationOfALinterIsFollowed(t *testing.T) {
 
 func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
 		"eslint.config.js": "import own from './rules';\nexport default own;\n", "rules/index.js": "module.exports = require('../tools/names.cjs');\n",
 		"tools/names.cjs": "", "src/a.js": "", ".gitignore": "",
 	})
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
 	var uses []string
-	for _, u := range eslint.uses(newView(base, cs)) {
+	for _, u := range eslint.uses(check.NewView(base, cs)) {
 		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
 	}
 	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
@@ -112,11 +114,11 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := eslint.applies(newView(scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := eslint.applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
-	late := outcome{Verdict: Timeout}
-	if _, reason := judge(eslint.check(), late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
+	late := check.Outcome{Verdict: check.Timeout}
+	if _, reason := judge(eslint.check(), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
 	}
 }
@@ -124,12 +126,12 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 // A key of package.json configures as a file does.
 func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 2}}, "scripts": {"build": "x"}}`,
 		"web/package.json": `{"jest": {"bail": true}, "scripts": {"test": "jest", "build": "x"}}`,
 		"old/package.json": `{"mocha": {}, "eslintIgnore": []}`, "same/package.json": `{"jest": {"a": 1, "b": 2}}`, "broken/package.json": "{",
 	})
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 0}}, "scripts": {"build": "y"}}`,
 		"web/package.json": `{"jest": {}, "scripts": {"test": "jest --testPathIgnorePatterns a", "test:all": "jest", "build": "y"}}`,
 		"old/package.json": "-", "same/package.json": `{ "jest": {"b": 2, "a": 1}, "version": "2" }`, "broken/package.json": `{"name": "b"}`,
@@ -158,27 +160,27 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if reason := eslint.applies(newView(base, cs)); reason != "" {
+	if reason := eslint.applies(check.NewView(base, cs)); reason != "" {
 		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
 
 func TestESLintMayBeTakenAway(t *testing.T) {
 	t.Parallel()
-	found := outcome{Findings: []Finding{{File: "a.js", Rule: "no-undef"}}}
+	found := check.Outcome{Findings: []check.Finding{{File: "a.js", Rule: "no-undef"}}}
 	for name, c := range map[string]struct {
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 		reason     string
 	}{
-		"it is gone":        {found, outcome{Blocked: absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
-		"it says it is":     {found, outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, Fail, ""},
-		"it was never here": {outcome{Blocked: absent("eslint", ".")}, outcome{Blocked: absent("eslint", ".")}, "", "not judged: already before"},
-		"it breaks":         {outcome{}, outcome{Blocked: "eslint ended with exit status 2"}, Fail, ""},
-		"it finds":          {outcome{}, found, Fail, ""},
-		"it found":          {found, found, Pass, ""},
+		"it is gone":        {found, check.Outcome{Blocked: absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
+		"it says it is":     {found, check.Outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, check.Fail, ""},
+		"it was never here": {check.Outcome{Blocked: absent("eslint", ".")}, check.Outcome{Blocked: absent("eslint", ".")}, "", "not judged: already before"},
+		"it breaks":         {check.Outcome{}, check.Outcome{Blocked: "eslint ended with exit status 2"}, check.Fail, ""},
+		"it finds":          {check.Outcome{}, found, check.Fail, ""},
+		"it found":          {found, found, check.Pass, ""},
 	} {
-		g, reason := judge(eslint.check(), c.base, c.cand, "", diff{})
+		g, reason := judge(eslint.check(), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -189,15 +191,15 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 // the workspace's code out of that of the others.
 func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
-	s, started := offline(base, nil, change(t, base, map[string]string{"a.js": "x;\n"}))
+	base := boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
+	s, started := offline(base, nil, boxtest.Change(t, base, map[string]string{"a.js": "x;\n"}))
 	for _, j := range s.plan(func() {}) {
 		j.do(t.Context())
 	}
 	if !slices.Contains(*started, checkESLint) || !slices.Contains(*started, "baseline-"+checkESLint) {
 		t.Errorf("boxes %q", *started)
 	}
-	if eslint.check().inert {
+	if eslint.check().Inert {
 		t.Error("what eslint leaves in its box is trusted")
 	}
 }
@@ -213,13 +215,13 @@ var equipped = map[string]string{
 
 func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	installed, err := l.builder.Install(t.Context(), l.toolchain, images.ReadDependencies(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
+	l := boxtest.Open(t)
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, images.ReadDependencies(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -228,26 +230,26 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 		"sum.js":   strings.Replace(equipped["sum.js"], "a + b", "a - b", 1) + "var warned = 1;\nmodule.exports.more = (a) => a == warned;\n",
 		"rules.js": "module.exports = {};\n", "a.css": "b {}\ni { color: #xyz; }\n", "style.yml": "rules: {}\n",
 	})
-	expect(t, r, Fail, gateLint, gateTests)
+	expect(t, r, check.Fail, check.GateLint, check.GateTests)
 	var found []string
-	for _, f := range find(t, r, gateLint).Findings {
+	for _, f := range find(t, r, check.GateLint).Findings {
 		found = append(found, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Tool))
 	}
 	if want := []string{"sum.js:5 eqeqeq eslint", "a.css:2 color-no-invalid-hex stylelint"}; !slices.Equal(found, want) {
 		t.Errorf("%q, want %q", found, want)
 	}
-	tests := find(t, r, gateTests)
-	single(t, tests, ruleTestFailed, "spec/sum.js", 5)
+	tests := find(t, r, check.GateTests)
+	single(t, tests, check.RuleTestFailed, "spec/sum.js", 5)
 	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
 		t.Errorf("%+v", tests)
 	}
 	r = s.verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
-	expect(t, r, Pass)
-	if lint := find(t, r, gateLint); lint.Old != 2 || find(t, r, gateTests).Old != 1 {
+	expect(t, r, check.Pass)
+	if lint := find(t, r, check.GateLint); lint.Old != 2 || find(t, r, check.GateTests).Old != 1 {
 		t.Errorf("%+v", r.Gates)
 	}
 	bare := newSite(t, equipped).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
-	if expect(t, bare, Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
+	if expect(t, bare, check.Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
 		t.Errorf("%+v", bare)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	shell "mvdan.cc/sh/v3/syntax"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // A packageRoot is a directory with a package.json.
@@ -26,13 +27,13 @@ type packageRoot struct {
 
 // packageRoots lists those of a view, sorted, but for what lies in node_modules. A
 // file that cannot be read configures nothing: the syntax gate tells.
-func packageRoots(v view) []packageRoot {
-	return recall(v, "packages", func() []packageRoot { return listPackageRoots(v) })
+func packageRoots(v check.View) []packageRoot {
+	return check.Recall(v, "packages", func() []packageRoot { return listPackageRoots(v) })
 }
 
-func listPackageRoots(v view) []packageRoot {
+func listPackageRoots(v check.View) []packageRoot {
 	var roots []packageRoot
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		if path.Base(p) != "package.json" || strings.Contains("/"+p, "/node_modules/") {
 			continue
 		}
@@ -42,7 +43,7 @@ func listPackageRoots(v view) []packageRoot {
 			Development  map[string]string `json:"devDependencies"`
 			Optional     map[string]string `json:"optionalDependencies"`
 		}
-		data, err := v.read(p)
+		data, err := v.Read(p)
 		if err != nil || json.Unmarshal(data, &manifest) != nil {
 			continue
 		}
@@ -70,9 +71,9 @@ var (
 
 // packageKeys reads those keys of a package.json, and its scripts as
 // "scripts.name". Another file and one that cannot be read have none.
-func packageKeys(v view, p string) map[string]any {
+func packageKeys(v check.View, p string) map[string]any {
 	var all map[string]any
-	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.text(p)), &all) != nil {
+	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.Text(p)), &all) != nil {
 		return nil
 	}
 	found := map[string]any{}
@@ -91,9 +92,9 @@ func packageKeys(v view, p string) map[string]any {
 }
 
 // changedKeys lists by package.json which of its keys another view has otherwise.
-func changedKeys(base, cand view) map[string][]string {
+func changedKeys(base, cand check.View) map[string][]string {
 	changed := map[string][]string{}
-	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.changed)), slices.Collect(maps.Keys(cand.gone))) {
+	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.Changed)), slices.Collect(maps.Keys(cand.Gone))) {
 		before, after, names := packageKeys(base, p), packageKeys(cand, p), map[string]any{}
 		maps.Copy(names, before)
 		maps.Copy(names, after)
@@ -129,7 +130,7 @@ func dirs[T any](list []T, dir func(T) string) (found []string) {
 // of one of the kinds that starts it, and those that only name it and have
 // no such script. The tool must be named there or in a package above, where a
 // monorepo has its tools.
-func packageUses(v view, tool string, kinds ...string) []packageUse {
+func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 	roots := packageRoots(v)
 	var uses []packageUse
 	for _, r := range roots {
@@ -286,18 +287,18 @@ console.log(JSON.stringify(dirs.map((dir) => {
 
 // installed finds a tool and its program for each of its uses; nil where it is not
 // installed.
-func (b bench) installed(ctx context.Context, tool, program string, uses []packageUse) ([]*installedPackage, outcome, bool) {
-	args := []string{b.tools.Node, "-e", findPackages, "--", work, tool, program}
+func installed(ctx context.Context, b check.Bench, tool, program string, uses []packageUse) ([]*installedPackage, check.Outcome, bool) {
+	args := []string{b.Tools.Node, "-e", findPackages, "--", check.Work, tool, program}
 	for _, u := range uses {
-		args = append(args, path.Join(work, u.root))
+		args = append(args, path.Join(check.Work, u.root))
 	}
-	res, out, done := b.command(ctx, guest.Command{Args: args, Dir: "/"})
+	res, out, done := b.Command(ctx, guest.Command{Args: args, Dir: "/"})
 	if !done {
 		return nil, out, false
 	}
 	var found []*installedPackage
 	if err := json.Unmarshal(res.Stdout.Head, &found); err != nil || res.Exit != 0 || len(found) != len(uses) {
-		return nil, infra("look for %s: exit status %d: %s", tool, res.Exit, firstLine(clean(whole(res.Stderr)))), false
+		return nil, check.Infraf("look for %s: exit status %d: %s", tool, res.Exit, check.FirstLine(check.Clean(check.Bytes(res.Stderr)))), false
 	}
 	return found, out, true
 }
@@ -309,22 +310,24 @@ func absent(tool, root string) string {
 
 // isAbsent tells that from every other trouble, none of which begins like it,
 // whatever a tool wrote.
-func isAbsent(tool string, out outcome) bool { return strings.HasPrefix(out.Blocked, tool+" of ") }
+func isAbsent(tool string, out check.Outcome) bool {
+	return strings.HasPrefix(out.Blocked, tool+" of ")
+}
 
 // useCommand starts an installed tool as a use says, with other arguments.
-func (b bench) useCommand(u packageUse, p installedPackage, args ...string) guest.Command {
+func useCommand(b check.Bench, u packageUse, p installedPackage, args ...string) guest.Command {
 	env := map[string]string{"NODE_ENV": "test"}
 	maps.Copy(env, u.env)
 	env["CI"], env["FORCE_COLOR"] = "1", "0"
 	return guest.Command{
-		Args: slices.Concat([]string{b.tools.Node}, u.options, []string{p.Program}, args), Dir: path.Join(work, u.root), Env: env,
+		Args: slices.Concat([]string{b.Tools.Node}, u.options, []string{p.Program}, args), Dir: path.Join(check.Work, u.root), Env: env,
 	}
 }
 
 // nodeComplaint is the line of what a program of node wrote that says what is wrong.
 func nodeComplaint(res guest.Result) string {
-	text := clean(whole(res.Stderr)) + "\n" + clean(whole(res.Stdout))
-	return shorten(cmp.Or(nodeError.FindString(text), firstLine(text)))
+	text := check.Clean(check.Bytes(res.Stderr)) + "\n" + check.Clean(check.Bytes(res.Stdout))
+	return check.Shorten(cmp.Or(nodeError.FindString(text), check.FirstLine(text)))
 }
 
 // nodeError matches how node and its tools begin such a line.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // golden returns what a real tool wrote, kept in testdata.
@@ -35,7 +36,7 @@ func TestRuffFindingsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Finding{
+	want := []check.Finding{
 		{File: "caller.py", Line: 1, Column: 8, Rule: "F401", Message: "`os` imported but unused", Fixable: true, Help: ruffRules + "unused-import"},
 		{File: "caller.py", Line: 5, Column: 14, Rule: "F821", Message: "Undefined name `nothing`", Help: ruffRules + "undefined-name"},
 		{File: "lib.py", Line: 5, Column: 5, Rule: "F811", Message: "Redefinition of unused `f` from line 1: `f` redefined here", Help: ruffRules + "redefined-while-unused"},
@@ -96,7 +97,7 @@ func TestMypyFindingsAreRead(t *testing.T) {
 	if err != nil || blocked != "" {
 		t.Fatal(err, blocked)
 	}
-	want := []Finding{
+	want := []check.Finding{
 		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`, Help: mypyDocs + ".html#code-no-redef"},
 		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`, Help: mypyDocs + ".html#code-return-value"},
 		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`, Help: mypyDocs + ".html#code-import-not-found"},
@@ -111,7 +112,7 @@ func TestMypyFindingsAreRead(t *testing.T) {
 func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 	t.Parallel()
 	got, blocked, err := parseMypy(ended(2, golden(t, "mypy-blocked.txt"), nil))
-	want := []Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
+	want := []check.Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
 		t.Error(d, err, blocked)
 	}
@@ -123,21 +124,21 @@ func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 
 func TestTestRecordIsRead(t *testing.T) {
 	t.Parallel()
-	run, err := parseRecord(golden(t, "record.jsonl"))
+	run, err := check.ParseRecord(golden(t, "record.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reason := run.trouble(ended(1, nil, nil)); reason != "" {
+	if reason := trouble(run, ended(1, nil, nil)); reason != "" {
 		t.Errorf("trouble %q", reason)
 	}
-	if got := run.summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
+	if got := run.Summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
 		t.Errorf("summary %q", got)
 	}
-	byID := map[string]testResult{}
-	for _, r := range run.results {
+	byID := map[string]check.TestResult{}
+	for _, r := range run.Results {
 		byID[r.ID] = r
 	}
-	for _, want := range []testResult{
+	for _, want := range []check.TestResult{
 		{ID: "tests/test_a.py::test_raise", Outcome: "failed", File: "lib.py", Line: 2, Message: "ZeroDivisionError: division by zero"},
 		{ID: "tests/test_a.py::T::test_u", Outcome: "failed", File: "tests/test_a.py", Line: 17, Message: "AssertionError: 1 != 2"},
 		{ID: "tests/test_imp.py", Outcome: "error", File: "tests/test_imp.py", Line: 1, Message: "ModuleNotFoundError: No module named 'nosuch'"},
@@ -169,18 +170,18 @@ func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", ended(5, nil, nil), ""},
 		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", ended(0, nil, nil), ""},
 	} {
-		run, err := parseRecord([]byte(c.record))
+		run, err := check.ParseRecord([]byte(c.record))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if got := run.trouble(c.res); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+		if got := trouble(run, c.res); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%s: trouble %q, want %q", c.name, got, c.want)
 		}
 	}
-	if _, err := parseRecord([]byte(whole + passed)); err == nil {
+	if _, err := check.ParseRecord([]byte(whole + passed)); err == nil {
 		t.Error("a record that goes on after its end is accepted")
 	}
-	if _, err := parseRecord([]byte("1 passed\n")); err == nil {
+	if _, err := check.ParseRecord([]byte("1 passed\n")); err == nil {
 		t.Error("text is accepted as a record")
 	}
 }
@@ -220,10 +221,10 @@ func TestOutputIsSafeToShow(t *testing.T) {
 		"unfinished \x1b[38;5;":         "unfinished 38;5;",
 		"\x1b\x1b[1mnested\x1b\x1b[0m?": "nested?",
 	} {
-		if got := clean([]byte(in)); got != want {
+		if got := check.Clean([]byte(in)); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
-		if strings.ContainsRune(clean([]byte(in)), 0x1b) {
+		if strings.ContainsRune(check.Clean([]byte(in)), 0x1b) {
 			t.Errorf("an escape is left of %q", in)
 		}
 	}
@@ -233,11 +234,11 @@ func TestTailKeepsTheEndOnARuneAndALine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 100) + "\n" + strings.Repeat("z", 90) + "\n\n"
 	for n, want := range map[int]string{1000: strings.TrimSpace(long), 95: strings.Repeat("z", 90), 96: strings.Repeat("z", 90), 50: strings.Repeat("z", 50)} {
-		if got := tail(long, n); got != want {
+		if got := check.Tail(long, n); got != want {
 			t.Errorf("tail %d = %q", n, got)
 		}
 	}
-	if got := tail(strings.Repeat("é", 10), 5); got != "éé" {
+	if got := check.Tail(strings.Repeat("é", 10), 5); got != "éé" {
 		t.Errorf("half a rune is kept: %q", got)
 	}
 }

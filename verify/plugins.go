@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/policy"
 )
 
@@ -39,23 +40,23 @@ var (
 // typePlugins lists the files of base that run inside mypy, with what they
 // import from the workspace, and the files of cand that would take the place of
 // an import.
-func typePlugins(base, cand view) []string {
+func typePlugins(base, cand check.View) []string {
 	names := map[string][]string{}
 	for _, p := range mypyFiles(base) {
-		for _, m := range mypyPlugins.FindAllStringSubmatch(base.text(p), -1) {
+		for _, m := range mypyPlugins.FindAllStringSubmatch(base.Text(p), -1) {
 			names[path.Dir(p)] = append(names[path.Dir(p)], plugin.FindAllString(m[1], -1)...)
 		}
 	}
-	return base.modules(names, cand)
+	return pythonModules(base, names, cand)
 }
 
 // testPlugins does the same for pytest.
-func testPlugins(base, cand view) []string {
+func testPlugins(base, cand check.View) []string {
 	names := map[string][]string{}
-	for _, p := range base.paths() {
+	for _, p := range base.Paths() {
 		dir, name := path.Dir(p), path.Base(p)
 		if slices.Contains(pytestConfig, name) {
-			for _, m := range pytestOption.FindAllStringSubmatch(base.text(p), -1) {
+			for _, m := range pytestOption.FindAllStringSubmatch(base.Text(p), -1) {
 				// "-p no:name" loads nothing.
 				if m[1] != "no:" {
 					names[dir] = append(names[dir], m[1])
@@ -63,17 +64,17 @@ func testPlugins(base, cand view) []string {
 			}
 		}
 		if name == "conftest.py" {
-			for _, m := range pytestPlugins.FindAllStringSubmatch(base.text(p), -1) {
+			for _, m := range pytestPlugins.FindAllStringSubmatch(base.Text(p), -1) {
 				names[dir] = append(names[dir], plugin.FindAllString(m[1], -1)...)
 			}
 		}
 	}
-	return base.modules(names, cand)
+	return pythonModules(base, names, cand)
 }
 
 // mypyFiles lists where mypy may read its configuration: at the top, and in each
 // directory below that has one.
-func mypyFiles(v view) (files []string) {
+func mypyFiles(v check.View) (files []string) {
 	for _, dir := range slices.Sorted(maps.Keys(typeProjects(v))) {
 		for _, name := range mypyConfig {
 			files = append(files, path.Join(dir, name))
@@ -82,31 +83,18 @@ func mypyFiles(v view) (files []string) {
 	return files
 }
 
-// text is a file of the view, "" when it is not there or cannot be read.
-func (v view) text(p string) string {
-	if !v.has(p) {
-		return ""
-	}
-	// A file that changed on the host ends the run before anything is promoted.
-	data, err := v.read(p)
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}
-
 // mostModules bounds how many files of a workspace are followed from plugins.
 const mostModules = 200
 
-// modules returns the files behind names of modules and files, by the directory
+// pythonModules returns the files behind names of modules and files, by the directory
 // of who names them, and those that they import in turn, sorted: as v has them, and
 // where a file of cand would be imported instead, that too. What is not of the
 // workspace is left out.
-func (v view) modules(names map[string][]string, cand view) []string {
+func pythonModules(v check.View, names map[string][]string, cand check.View) []string {
 	var found []string
 	add := func(dir, name string) {
-		for _, side := range []view{v, cand} {
-			if file, ok := side.module(dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
+		for _, side := range []check.View{v, cand} {
+			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
 				found = append(found, file)
 			}
 		}
@@ -117,7 +105,7 @@ func (v view) modules(names map[string][]string, cand view) []string {
 		}
 	}
 	for i := 0; i < len(found); i++ {
-		for _, m := range imported.FindAllStringSubmatch(v.text(found[i]), -1) {
+		for _, m := range imported.FindAllStringSubmatch(v.Text(found[i]), -1) {
 			for _, name := range append(strings.Split(m[2], ","), m[1]) {
 				name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
 				add(path.Dir(found[i]), name)
@@ -128,13 +116,13 @@ func (v view) modules(names map[string][]string, cand view) []string {
 	return found
 }
 
-// module finds the file of a module or of a path, below dir, its src, the top or src.
-func (v view) module(dir, name string) (file string, ok bool) {
+// pythonModule finds the file of a module or of a path, below dir, its src, the top or src.
+func pythonModule(v check.View, dir, name string) (file string, ok bool) {
 	if strings.HasSuffix(name, ".py") {
 		if file = name; !path.IsAbs(name) {
 			file = path.Join(dir, name)
 		}
-		return file, v.has(file)
+		return file, v.Has(file)
 	}
 	stem := strings.ReplaceAll(strings.TrimLeft(name, "."), ".", "/")
 	if stem == "" {
@@ -142,7 +130,7 @@ func (v view) module(dir, name string) (file string, ok bool) {
 	}
 	for _, top := range []string{dir, path.Join(dir, "src"), "", "src"} {
 		for _, end := range []string{".py", "/__init__.py"} {
-			if file = path.Join(top, stem) + end; v.has(file) {
+			if file = path.Join(top, stem) + end; v.Has(file) {
 				return file, true
 			}
 		}
@@ -155,12 +143,12 @@ func (v view) module(dir, name string) (file string, ok bool) {
 // them, and the stubs that hide a module from type checkers. The judgement itself is made with that code as base has it; from the
 // next run on it would be what the patch made of it.
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hold) {
-	before, after := newView(base, workspace.Changeset{}), newView(base, cs)
+	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
 	inside := slices.Concat(typePlugins(before, after), testPlugins(before, after))
 	for _, l := range packageLinters() {
 		inside = append(inside, l.code(before, after)...)
 	}
-	own, _ := splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
+	own, _ := check.SplitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{
 			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: "It is a plugin of the tools that judge the patch, or part of one.",
@@ -177,30 +165,21 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hol
 	return holds
 }
 
-// unplug separates what of a changeset runs inside the tool of a check from the rest.
-func (c check) unplug(base, cand view, cs workspace.Changeset) (own, rest workspace.Changeset) {
-	if c.inside == nil {
-		return workspace.Changeset{}, cs
-	}
-	inside := c.inside(base, cand)
-	return splitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
-}
-
 // unplugged runs a check with the plugins that the workspace gives it as they
 // were before the patch cs. The patch's own stand in the box again afterwards,
 // for the checks that come next.
-func (s *session) unplugged(ctx context.Context, def check, b bench, cs workspace.Changeset) outcome {
-	own, others := def.unplug(s.base, b.view, cs)
+func (s *session) unplugged(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) check.Outcome {
+	own, others := def.Unplug(s.base, b.View, cs)
 	if own.Empty() {
-		return def.run(ctx, b)
+		return def.Run(ctx, b)
 	}
-	if err := b.box.Apply(ctx, own.Reverse()); err != nil {
-		return infra("put the plugins back: %v", err)
+	if err := b.Box.Apply(ctx, own.Reverse()); err != nil {
+		return check.Infraf("put the plugins back: %v", err)
 	}
-	b.view = newView(s.req.Base, others)
-	out := def.run(ctx, b)
-	if err := b.box.Apply(ctx, own); err != nil {
-		return infra("put the patch's plugins in place: %v", err)
+	b.View = check.NewView(s.req.Base, others)
+	out := def.Run(ctx, b)
+	if err := b.Box.Apply(ctx, own); err != nil {
+		return check.Infraf("put the patch's plugins in place: %v", err)
 	}
 	out.Detail += ", with plugins as they were before the patch"
 	return out

@@ -6,6 +6,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
@@ -27,7 +29,7 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 		{"variable", map[string]string{"sub/conftest.py": "pytest_plugins = (\n    \"a.b\",\n    'c',\n)\n", "a/b.py": "", "c.py": ""}, nil, []string{"a/b.py", "c.py"}},
 		{"variable of one", map[string]string{"conftest.py": "pytest_plugins = 'a'\nb = 1\n", "a.py": "", "b.py": ""}, nil, []string{"a.py"}},
 	} {
-		v := newView(scan(t, c.files), workspace.Changeset{})
+		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
 		if got := typePlugins(v, v); !slices.Equal(got, c.types) {
 			t.Errorf("%s: in mypy %q, want %q", c.name, got, c.types)
 		}
@@ -39,11 +41,11 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 
 func TestAChangeOfAPluginIsHeld(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"mypy.ini": "[mypy]\nplugins = tools/checker.py\n", "tools/checker.py": "import ast\nimport shapes\n", "tools/shapes.py": "", "tools/other.py": "",
 		"conftest.py": "pytest_plugins = ['tools.plug']\n", "tools/plug.py": "",
 	})
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"tools/checker.py": "x = 1\n", "tools/shapes.py": "-", "tools/other.py": "x = 1\n", "tools/plug.py": "x = 1\n",
 		"tools/ast.py": "in the place of the library's\n", "ast.py": "where nothing looks\n", "stock.py": "x = 1\n",
 	})
@@ -67,15 +69,15 @@ func TestAChangeOfAPluginIsHeld(t *testing.T) {
 // leaves it afterwards.
 func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
-	cs := change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
+	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
+	cs := boxtest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
 	b, box := replayed(map[string]guest.Result{"json-lines": ended(0, nil, nil), "mypy": ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.box, []check{checkNamed(checkRuff), checkNamed(checkMypy)}, false, func() {})
-	if len(box.applied) != 3 || len(box.ran) != 2 {
-		t.Fatalf("applied %d, ran %d", len(box.applied), len(box.ran))
+	s.check(t.Context(), b.Box, []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}, false, func() {})
+	if len(box.Applied) != 3 || len(box.Ran) != 2 {
+		t.Fatalf("applied %d, ran %d", len(box.Applied), len(box.Ran))
 	}
-	back, again := box.applied[1].Changes, box.applied[2].Changes
+	back, again := box.Applied[1].Changes, box.Applied[2].Changes
 	if len(back) != 1 || back[0].Path != "checker.py" || string(back[0].After) != "old\n" || len(again) != 1 || string(again[0].After) != "new\n" {
 		t.Errorf("put back %+v, then %+v", back, again)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // hostile draws bytes as a program under test might write them: pieces of
@@ -35,20 +37,20 @@ func hostile() *rapid.Generator[[]byte] {
 func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := clean(hostile().Draw(t, "output"))
+		text := check.Clean(hostile().Draw(t, "output"))
 		for _, r := range text {
 			if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 				t.Fatalf("%q holds %U", text, r)
 			}
 		}
-		if !utf8.ValidString(text) || clean([]byte(text)) != text {
+		if !utf8.ValidString(text) || check.Clean([]byte(text)) != text {
 			t.Fatalf("%q is not stable", text)
 		}
 		n := rapid.IntRange(0, 40).Draw(t, "n")
-		if end := tail(text, n); len(end) > n || !utf8.ValidString(end) || !strings.HasSuffix(strings.TrimRight(text, " \t\n"), end) {
+		if end := check.Tail(text, n); len(end) > n || !utf8.ValidString(end) || !strings.HasSuffix(strings.TrimRight(text, " \t\n"), end) {
 			t.Fatalf("tail %d of %q is %q", n, text, end)
 		}
-		if one := shorten(text); strings.ContainsAny(one, "\n\t") || len(one) > maxMessage+8 {
+		if one := check.Shorten(text); strings.ContainsAny(one, "\n\t") || len(one) > check.MaxMessage+8 {
 			t.Fatalf("%q is no single line", one)
 		}
 	})
@@ -56,7 +58,7 @@ func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 
 func TestParsersTakeAnythingWithoutTakingItForAPass(t *testing.T) {
 	t.Parallel()
-	inside := func(t *rapid.T, found []Finding) {
+	inside := func(t *rapid.T, found []check.Finding) {
 		for _, f := range found {
 			if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") || f.Line < 0 {
 				t.Fatalf("%+v lies outside the workspace", f)
@@ -82,12 +84,12 @@ func TestParsersTakeAnythingWithoutTakingItForAPass(t *testing.T) {
 		if answer, err := parseSyntax(res, 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
 			t.Fatalf("syntax: %+v", answer)
 		}
-		run, err := parseRecord(res.Stdout.Head)
-		if err == nil && run.trouble(res) == "" && (!run.finished || res.Exit != run.status) {
+		run, err := check.ParseRecord(res.Stdout.Head)
+		if err == nil && trouble(run, res) == "" && (!run.Finished || res.Exit != run.Status) {
 			t.Fatalf("tests: %+v", run)
 		}
 		end := readEnding(res)
-		inside(t, []Finding{end.Where, end.Told})
+		inside(t, []check.Finding{end.Where, end.Told})
 	})
 }
 
@@ -111,8 +113,8 @@ func TestScannerOfQuotesTakesAnything(t *testing.T) {
 
 func TestFindingsAddUp(t *testing.T) {
 	t.Parallel()
-	finding := rapid.Custom(func(t *rapid.T) Finding {
-		return Finding{
+	finding := rapid.Custom(func(t *rapid.T) check.Finding {
+		return check.Finding{
 			File: rapid.SampledFrom([]string{"a.py", "b.py"}).Draw(t, "file"), Line: rapid.IntRange(1, 5).Draw(t, "line"),
 			Rule: rapid.SampledFrom([]string{"F1", "F2", "import-not-found"}).Draw(t, "rule"), Message: "m",
 			Source: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "source"),
@@ -123,8 +125,8 @@ func TestFindingsAddUp(t *testing.T) {
 		cand := rapid.SliceOfN(finding, 0, 6).Draw(t, "cand")
 		before, after := "1\n2\n3\n4\n5\n", rapid.SampledFrom([]string{"1\n2\n3\n4\n5\n", "1\nx\n3\n4\n5\n", "0\n1\n2\n9\n4\n5\n", ""}).Draw(t, "after")
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte(before), After: []byte(after)}}}
-		d := newDiff(cs, newView(&workspace.Manifest{}, cs))
-		fresh, old, fixed := compare(base, cand, d)
+		d := check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+		fresh, old, fixed := check.Compare(base, cand, d)
 		if len(fresh)+old != len(cand) {
 			t.Fatalf("%d new and %d old of %d", len(fresh), old, len(cand))
 		}
@@ -137,7 +139,7 @@ func TestFindingsAddUp(t *testing.T) {
 			}
 		}
 		// A workspace next to itself has nothing new.
-		if fresh, _, fixed := compare(base, base, diff{}); len(fresh) != 0 || fixed != 0 {
+		if fresh, _, fixed := check.Compare(base, base, check.Diff{}); len(fresh) != 0 || fixed != 0 {
 			t.Fatalf("%+v %d", fresh, fixed)
 		}
 	})
@@ -145,29 +147,29 @@ func TestFindingsAddUp(t *testing.T) {
 
 func TestOutcomeSurvivesTheCache(t *testing.T) {
 	t.Parallel()
-	out := outcome{
-		Findings: []Finding{{File: "a.py", Line: 1, Column: 2, Rule: "r", Message: "m", Source: "s"}},
+	out := check.Outcome{
+		Findings: []check.Finding{{File: "a.py", Line: 1, Column: 2, Rule: "r", Message: "m", Source: "s"}},
 		Blocked:  "b", Detail: "d", Output: "o", Seconds: 1.5, Peak: 7,
-		Tests:  []testResult{{ID: "a::b", Outcome: "passed"}, {ID: "a::c", Outcome: "failed", File: "a", Line: 3, Message: "m"}},
-		Ending: &ending{Exit: -1, Signal: "SIGSEGV", Crashes: []string{"x"}, Where: Finding{Message: "x"}},
+		Tests:  []check.TestResult{{ID: "a::b", Outcome: "passed"}, {ID: "a::c", Outcome: "failed", File: "a", Line: 3, Message: "m"}},
+		Ending: &check.Ending{Exit: -1, Signal: "SIGSEGV", Crashes: []string{"x"}, Where: check.Finding{Message: "x"}},
 	}
-	cache := newMemory()
-	st := newStore(cache, "image", toolchain, Config{})
-	key := st.baselineKey("digest", groupTests)
-	if err := st.save(t.Context(), key, map[string]outcome{gateTests: out}); err != nil {
+	cache := boxtest.NewMemory()
+	st := newStore(cache, "image", check.Toolchain, Config{})
+	key := st.baselineKey("digest", check.GroupTests)
+	if err := st.save(t.Context(), key, map[string]check.Outcome{check.GateTests: out}); err != nil {
 		t.Fatal(err)
 	}
-	back := map[string]outcome{}
+	back := map[string]check.Outcome{}
 	ok, err := st.load(t.Context(), key, &back)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	want, _ := json.Marshal(out)
-	got, _ := json.Marshal(back[gateTests])
+	got, _ := json.Marshal(back[check.GateTests])
 	if string(got) != string(want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for _, other := range []string{st.baselineKey("digest", groupSmoke), st.baselineKey("other", groupTests), newStore(cache, "new", toolchain, Config{}).baselineKey("digest", groupTests)} {
+	for _, other := range []string{st.baselineKey("digest", check.GroupSmoke), st.baselineKey("other", check.GroupTests), newStore(cache, "new", check.Toolchain, Config{}).baselineKey("digest", check.GroupTests)} {
 		if ok, err := st.load(t.Context(), other, &back); ok || err != nil {
 			t.Errorf("%s is found: %v", other, err)
 		}
@@ -177,10 +179,10 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 func TestOnlyJudgementsLast(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.sh": "echo\n", "b.sh": "echo\n\n"}
-	base := scan(t, files)
-	v := newView(base, workspace.Changeset{})
-	for verdict, want := range map[Verdict]bool{"": true, Infra: false, Timeout: false, OOM: false} {
-		kept := lasting(v, map[string]outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
+	base := boxtest.Scan(t, files)
+	v := check.NewView(base, workspace.Changeset{})
+	for verdict, want := range map[check.Verdict]bool{"": true, check.Infra: false, check.Timeout: false, check.OOM: false} {
+		kept := lasting(v, map[string]check.Outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
 		if _, ruff := kept[checkRuff]; !ruff {
 			t.Errorf("with %q beside it a judgement is lost", verdict)
 		}
@@ -190,14 +192,14 @@ func TestOnlyJudgementsLast(t *testing.T) {
 	}
 	// While a finding was looked at the user wrote its file: kept without its line, it
 	// would make the same finding of every later patch a new one.
-	judged := map[string]outcome{}
-	judged[checkShell] = outcome{Findings: []Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
+	judged := map[string]check.Outcome{}
+	judged[checkShell] = check.Outcome{Findings: []check.Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
 	if len(lasting(v, judged)) != 1 {
 		t.Error("a finding of a blank line is not kept")
 	}
 	files["a.sh"] = "echo by hand\n"
-	write(t, base.Root, files)
-	judged[checkMypy] = outcome{Findings: newSources(v).fill([]Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
+	boxtest.Write(t, base.Root, files)
+	judged[checkMypy] = check.Outcome{Findings: check.NewSources(v).Fill([]check.Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
 	if kept := lasting(v, judged); len(kept) != 1 {
 		t.Errorf("kept %v", kept)
 	}

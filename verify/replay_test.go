@@ -1,12 +1,10 @@
 package verify
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -14,37 +12,15 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
-// A replay is a box that answers each tool with what it was seen to answer. A
-// tool without an answer is missing, as it is in a box whose image lost it.
-type replay struct {
-	answers map[string]guest.Result // by the name of the program or script
-	err     error                   // of every call
-	applied []workspace.Changeset
-	ran     []guest.Command
-}
-
-func (r *replay) Apply(_ context.Context, cs workspace.Changeset) error {
-	r.applied = append(r.applied, cs)
-	return r.err
-}
-
-func (r *replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error) {
-	r.ran = append(r.ran, cmd)
-	for _, arg := range slices.Backward(cmd.Args) {
-		if res, ok := r.answers[path.Base(arg)]; ok {
-			return res, r.err
-		}
-	}
-	return guest.Result{Exit: 127}, r.err
-}
-
 // replayed is a bench on a box with these answers and nothing in it.
-func replayed(answers map[string]guest.Result) (bench, *replay) {
-	box := &replay{answers: answers}
-	v := newView(&workspace.Manifest{}, workspace.Changeset{})
-	return bench{box: box, tools: toolchain, view: v, timeout: time.Minute, entry: entry{args: []string{"/bin/prog"}}}, box
+func replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
+	box := &boxtest.Replay{Answers: answers}
+	v := check.NewView(&workspace.Manifest{}, workspace.Changeset{})
+	return check.Bench{Box: box, Tools: check.Toolchain, View: v, Timeout: time.Minute, Entry: check.Entry{Args: []string{"/bin/prog"}}}, box
 }
 
 func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
@@ -53,29 +29,29 @@ func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 		name   string
 		res    guest.Result
 		err    error
-		want   Verdict
+		want   check.Verdict
 		detail string
 	}{
 		{"answer", guest.Result{Exit: 1}, nil, "", ""},
-		{"engine gone", guest.Result{}, errors.New("no route"), Infra, "run /bin/prog: no route"},
-		{"memory", guest.Result{OOM: true, Exit: -1, Signal: "SIGKILL"}, nil, OOM, "out of the box's memory"},
-		{"memory and late", guest.Result{OOM: true, TimedOut: true, Killed: true}, nil, OOM, ""},
-		{"memory of a child", guest.Result{OOM: true, Exit: 0}, nil, OOM, ""},
-		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, Timeout, "within 1m0s"},
-		{"late, then exit 0", guest.Result{TimedOut: true}, nil, Timeout, ""},
-		{"box died", guest.Result{Killed: true}, nil, Infra, "the box died"},
-		{"not executable", guest.Result{Exit: 126}, nil, Infra, "agent images build"},
-		{"not there", guest.Result{Exit: 127}, nil, Infra, "agent images build"},
-		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, nil, Infra, "SIGSEGV"},
+		{"engine gone", guest.Result{}, errors.New("no route"), check.Infra, "run /bin/prog: no route"},
+		{"memory", guest.Result{OOM: true, Exit: -1, Signal: "SIGKILL"}, nil, check.OOM, "out of the box's memory"},
+		{"memory and late", guest.Result{OOM: true, TimedOut: true, Killed: true}, nil, check.OOM, ""},
+		{"memory of a child", guest.Result{OOM: true, Exit: 0}, nil, check.OOM, ""},
+		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, check.Timeout, "within 1m0s"},
+		{"late, then exit 0", guest.Result{TimedOut: true}, nil, check.Timeout, ""},
+		{"box died", guest.Result{Killed: true}, nil, check.Infra, "the box died"},
+		{"not executable", guest.Result{Exit: 126}, nil, check.Infra, "agent images build"},
+		{"not there", guest.Result{Exit: 127}, nil, check.Infra, "agent images build"},
+		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, nil, check.Infra, "SIGSEGV"},
 	} {
 		b, box := replayed(map[string]guest.Result{"prog": c.res})
-		box.err = c.err
-		_, out, done := b.command(t.Context(), guest.Command{Args: []string{"/bin/prog"}})
+		box.Err = c.err
+		_, out, done := b.Command(t.Context(), guest.Command{Args: []string{"/bin/prog"}})
 		if out.Verdict != c.want || done != (c.want == "") || !strings.Contains(out.Detail, c.detail) {
 			t.Errorf("%s: %q, done %v: %s", c.name, out.Verdict, done, out.Detail)
 		}
-		if box.ran[0].Timeout != time.Minute {
-			t.Errorf("%s: runs for %s", c.name, box.ran[0].Timeout)
+		if box.Ran[0].Timeout != time.Minute {
+			t.Errorf("%s: runs for %s", c.name, box.Ran[0].Timeout)
 		}
 	}
 }
@@ -112,7 +88,7 @@ func works() map[string]guest.Result {
 	} {
 		types = append(types, fmt.Sprintf(`{"file": %q, "rule": %q}`, file, rule))
 	}
-	checked, err := json.Marshal(slices.Sorted(maps.Keys(scriptCheck.planted)))
+	checked, err := json.Marshal(slices.Sorted(maps.Keys(scriptCheck.Planted)))
 	if err != nil {
 		panic(err)
 	}
@@ -213,11 +189,11 @@ func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
 	// Each has its own files, which are gone before the next begins.
-	if len(box.applied) != 2*len(allChecks()) {
-		t.Fatalf("planted %+v", box.applied)
+	if len(box.Applied) != 2*len(allChecks()) {
+		t.Fatalf("planted %+v", box.Applied)
 	}
-	for i := 0; i < len(box.applied); i += 2 {
-		planted, gone := box.applied[i], box.applied[i+1]
+	for i := 0; i < len(box.Applied); i += 2 {
+		planted, gone := box.Applied[i], box.Applied[i+1]
 		if len(planted.Changes) != len(gone.Changes) || slices.ContainsFunc(gone.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete }) {
 			t.Errorf("planted %+v, taken away %+v", planted, gone)
 		}
@@ -261,7 +237,7 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 		answers := works()
 		answers["server.py"] = seen
 		b, _ := replayed(answers)
-		if reasons := prove(t.Context(), b, []check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
+		if reasons := prove(t.Context(), b, []check.Check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
 			t.Errorf("%s: %q", name, reasons)
 		}
 	}
@@ -270,8 +246,8 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
 	b, box := replayed(works())
-	box.err = errors.New("no space")
-	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.ran) != 0 {
+	box.Err = errors.New("no space")
+	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.Ran) != 0 {
 		t.Errorf("%q", reasons)
 	}
 }
@@ -279,22 +255,22 @@ func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 func TestFindingsProveAGateOnlyWhenTheyAreExact(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"a.py": "E1", "b.py": "E2"}
-	a, b := Finding{File: "a.py", Rule: "E1"}, Finding{File: "b.py", Rule: "E2"}
+	a, b := check.Finding{File: "a.py", Rule: "E1"}, check.Finding{File: "b.py", Rule: "E2"}
 	for _, c := range []struct {
 		name  string
-		found []Finding
+		found []check.Finding
 		ok    bool
 	}{
-		{"both", []Finding{a, b}, true},
-		{"one twice and the other", []Finding{a, a, b}, true},
+		{"both", []check.Finding{a, b}, true},
+		{"one twice and the other", []check.Finding{a, a, b}, true},
 		{"none", nil, false},
-		{"one", []Finding{a}, false},
-		{"one twice", []Finding{a, a}, false},
-		{"by another rule", []Finding{a, {File: "b.py", Rule: "E1"}}, false},
-		{"and a sound file", []Finding{a, b, {File: "c.py", Rule: "E1"}}, false},
-		{"and no file", []Finding{a, b, {Rule: "E1"}}, false},
+		{"one", []check.Finding{a}, false},
+		{"one twice", []check.Finding{a, a}, false},
+		{"by another rule", []check.Finding{a, {File: "b.py", Rule: "E1"}}, false},
+		{"and a sound file", []check.Finding{a, b, {File: "c.py", Rule: "E1"}}, false},
+		{"and no file", []check.Finding{a, b, {Rule: "E1"}}, false},
 	} {
-		if err := exactly(c.found, want); (err == nil) != c.ok {
+		if err := check.Exactly(c.found, want); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -306,15 +282,15 @@ func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		res              guest.Result
-		verdict          Verdict
+		verdict          check.Verdict
 		blocked, results bool
 	}{
 		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
 		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
-		{"pytest not installed", ended(127, nil, []byte("pytest: No module named 'pytest'\n")), Infra, false, true},
-		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, Infra, false, true},
-		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, Timeout, false, true},
-		{"out of memory", guest.Result{OOM: true}, OOM, false, true},
+		{"pytest not installed", ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
+		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, check.Infra, false, true},
+		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, false, true},
+		{"out of memory", guest.Result{OOM: true}, check.OOM, false, true},
 	} {
 		c.res.Files = map[string][]byte{record: begun}
 		b, _ := replayed(map[string]guest.Result{"run_tests.py": c.res})
@@ -334,19 +310,19 @@ func TestProgramIsJudgedOnlyByAnEndingThatWasSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		res     guest.Result
 		err     error
-		verdict Verdict
+		verdict check.Verdict
 		ending  bool
 	}{
 		"ends":          {guest.Result{}, nil, "", true},
 		"by a signal":   {guest.Result{Exit: -1, Signal: "SIGABRT"}, nil, "", true},
 		"still running": {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, "", true},
 		"not found":     {guest.Result{Exit: 127}, nil, "", true},
-		"out of memory": {guest.Result{OOM: true, Exit: 1}, nil, OOM, false},
-		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, nil, Infra, false},
-		"not started":   {guest.Result{}, errors.New("gone"), Infra, false},
+		"out of memory": {guest.Result{OOM: true, Exit: 1}, nil, check.OOM, false},
+		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, nil, check.Infra, false},
+		"not started":   {guest.Result{}, errors.New("gone"), check.Infra, false},
 	} {
 		b, box := replayed(map[string]guest.Result{"prog": c.res})
-		box.err = c.err
+		box.Err = c.err
 		out := runSmoke(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != c.ending {
 			t.Errorf("%s: %+v", name, out)
@@ -363,10 +339,10 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 	refused := ended(2, nil, golden(t, "ruff-config.txt"))
 	b, box := replayed(map[string]guest.Result{"json-lines": refused, "mypy": ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
-	defs := []check{checkNamed(checkRuff), checkNamed(checkMypy)}
-	s.check(t.Context(), b.box, defs, false, func() {})
-	if len(box.applied) != 2 || len(box.applied[1].Changes) != 1 || box.applied[1].Changes[0].Op != workspace.Delete {
-		t.Fatalf("applied %+v", box.applied)
+	defs := []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}
+	s.check(t.Context(), b.Box, defs, false, func() {})
+	if len(box.Applied) != 2 || len(box.Applied[1].Changes) != 1 || box.Applied[1].Changes[0].Op != workspace.Delete {
+		t.Fatalf("applied %+v", box.Applied)
 	}
 	found := s.results.cand[checkRuff].Findings
 	if len(found) != 1 || found[0].File != "ruff.toml" || found[0].Rule != "config" {

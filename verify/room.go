@@ -3,6 +3,7 @@ package verify
 import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 const (
@@ -26,12 +27,12 @@ func Survey(base *workspace.Manifest, cfg Config) { BoxesFor(Request{Base: base,
 // proof and of repeats come on top. Where boxes are started from does not matter.
 func BoxesFor(req Request) (n int) {
 	s := newSession(&Verifier{}, req, nil)
-	cand := newView(req.Base, req.Changeset)
+	cand := check.NewView(req.Base, req.Changeset)
 	groups := s.groups(cand)
-	if formatApplies(req.Changeset) == "" || len(touched(cand)) > 0 || len(groups[groupStatic]) > 0 {
+	if formatApplies(req.Changeset) == "" || len(touched(cand)) > 0 || len(groups[check.GroupStatic]) > 0 {
 		n++
 	}
-	delete(groups, groupStatic)
+	delete(groups, check.GroupStatic)
 	for _, defs := range groups {
 		n += len(defs)
 	}

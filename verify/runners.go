@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // A packageRunner is a test runner that workspaces bring with them, a package of
@@ -24,7 +25,7 @@ type packageRunner struct {
 	// byPath are given before the files that are run alone.
 	byPath []string
 	// parse reads the report; place makes a test's file one of the workspace.
-	parse func(data []byte, place func(file string) string) ([]testResult, error)
+	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
 	// status is the exit status with that many failures, other than 1.
 	status func(failures int) int
 	// What the planted package reports: a test that passes and one that fails.
@@ -60,16 +61,16 @@ var (
 func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
 
 // check makes the check of a runner.
-func (r packageRunner) check() check {
-	return check{
-		name: r.name, gate: gateTests, group: groupTests, run: r.run, applies: r.applies, judge: r.judge, family: scriptFamily, places: r.places, repeats: true,
-		planted: map[string]string{
+func (r packageRunner) check() check.Check {
+	return check.Check{
+		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: r.run, Applies: r.applies, Judge: r.judge, Family: scriptFamily, Places: r.places, Repeats: true,
+		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
 			"node_modules/" + r.name + "/run.cjs":         plantedRunner,
 			"node_modules/" + r.name + "/lib/report.json": r.planted,
 		},
-		prove: r.prove,
+		Prove: r.prove,
 	}
 }
 
@@ -91,13 +92,13 @@ var runnerOptions = map[string]bool{
 }
 
 // uses lists the packages whose tests it runs.
-func (r packageRunner) uses(v view) []packageUse { return packageUses(v, r.name, "test") }
+func (r packageRunner) uses(v check.View) []packageUse { return packageUses(v, r.name, "test") }
 
 // places lists their directories.
-func (r packageRunner) places(v view) []string { return dirs(r.uses(v), packageUse.dir) }
+func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
 
 // applies gives the reason why there are no tests to run, or "".
-func (r packageRunner) applies(v view) string {
+func (r packageRunner) applies(v check.View) string {
 	if len(r.uses(v)) > 0 {
 		return ""
 	}
@@ -107,13 +108,13 @@ func (r packageRunner) applies(v view) string {
 // selected lists the arguments by which a package's tests that are asked for are run:
 // their files, since titles need not be unique. It reports whether there are any; without
 // tests that are asked for there are no arguments, and all are run.
-func (r packageRunner) selected(b bench, roots map[string]string, root string) (args []string, ok bool) {
-	if len(b.only) == 0 {
+func (r packageRunner) selected(b check.Bench, roots map[string]string, root string) (args []string, ok bool) {
+	if len(b.Only) == 0 {
 		return nil, true
 	}
-	for _, id := range b.only {
+	for _, id := range b.Only {
 		file, _, _ := strings.Cut(id, "::")
-		if name := "./" + strings.TrimPrefix(file, root+"/"); nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
+		if name := "./" + strings.TrimPrefix(file, root+"/"); check.Nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
 			args = append(args, name)
 		}
 	}
@@ -122,9 +123,9 @@ func (r packageRunner) selected(b bench, roots map[string]string, root string) (
 
 // run runs the tests of each package, or the files of those that are asked for, and reads
 // the runner's reports.
-func (r packageRunner) run(ctx context.Context, b bench) outcome {
-	uses := r.uses(b.view)
-	found, total, done := b.installed(ctx, r.name, r.name, uses)
+func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
+	uses := r.uses(b.View)
+	found, total, done := installed(ctx, b, r.name, r.name, uses)
 	if !done {
 		return total
 	}
@@ -133,9 +134,9 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 	for _, u := range uses {
 		roots[u.root] = ""
 	}
-	var all testRun
+	var all check.TestRun
 	version := ""
-	for i, u := range inOrder(b, uses, packageUse.dir) {
+	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
 			total.Blocked = cmp.Or(total.Blocked, absent(r.name, u.root))
 			continue
@@ -144,20 +145,20 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 		if !ok {
 			continue
 		}
-		version = " " + shorten(found[i].Version)
+		version = " " + check.Shorten(found[i].Version)
 		// Each has its own, so that none counts for another one.
 		report := fmt.Sprintf("/tmp/agent-%s-%d.json", r.name, i)
-		cmd := b.useCommand(u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
+		cmd := useCommand(b, u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
 		cmd.Collect = []string{report}
-		res, out, done := b.command(ctx, cmd)
+		res, out, done := b.Command(ctx, cmd)
 		// A test can end its runner in any way; see runTests.
-		if out.Verdict == Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
 			out.Verdict, done = "", true
 		}
-		total.Output = tail(total.Output+"\n"+out.Output, maxTail)
+		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		if !done {
-			out.Tests = all.results
+			out.Tests = all.Results
 			return out
 		}
 		results, trouble := r.read(res, report, u.root)
@@ -165,18 +166,18 @@ func (r packageRunner) run(ctx context.Context, b bench) outcome {
 		for _, t := range results {
 			// The runner of a package finds the tests of those inside it as well.
 			file, _, _ := strings.Cut(t.ID, "::")
-			if inner := nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(work, inner), path.Join(work, u.root)+"/") {
-				all.results = append(all.results, t)
+			if inner := check.Nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, u.root)+"/") {
+				all.Results = append(all.Results, t)
 			}
 		}
 	}
-	total.Tests, total.Detail = all.results, r.name+version+": "+all.summary()
+	total.Tests, total.Detail = all.Results, r.name+version+": "+all.Summary()
 	return total
 }
 
 // read reads what the runner left, and says why it cannot be taken for the result
 // of the tests, "" when it can.
-func (r packageRunner) read(res guest.Result, report, root string) (results []testResult, trouble string) {
+func (r packageRunner) read(res guest.Result, report, root string) (results []check.TestResult, trouble string) {
 	data, ok := res.Files[report]
 	switch {
 	case res.Signal != "":
@@ -186,16 +187,16 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []te
 	}
 	results, err := r.parse(data, func(file string) string {
 		if !path.IsAbs(file) {
-			file = path.Join(work, root, file)
+			file = path.Join(check.Work, root, file)
 		}
-		return cmp.Or(relative(file, work), path.Join(root, "package.json"))
+		return cmp.Or(check.Relative(file, check.Work), path.Join(root, "package.json"))
 	})
 	if err != nil {
 		return nil, fmt.Sprintf("the report of %s is broken: %v", r.name, err)
 	}
 	failures := 0
 	for _, t := range results {
-		if t.bad() {
+		if t.Bad() {
 			failures++
 		}
 	}
@@ -208,21 +209,21 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []te
 
 // judge is judgeTests for a runner that need not be there: one that
 // a patch names first, and that nobody has installed, has nothing to be compared with.
-func (r packageRunner) judge(base, cand outcome, d diff) Gate {
+func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {
 	case cand.Verdict != "" || !fresh:
 	case isAbsent(r.name, cand):
-		return Gate{Detail: "not judged: " + cand.Blocked}
+		return check.Gate{Detail: "not judged: " + cand.Blocked}
 	case cand.Blocked == "" && len(cand.Tests) == 0:
-		return Gate{Detail: "found no tests"}
+		return check.Gate{Detail: "found no tests"}
 	}
-	return judgeTests(base, cand, d)
+	return check.JudgeTests(base, cand, d)
 }
 
 // prove wants both tests of the planted report, and its version.
-func (r packageRunner) prove(ctx context.Context, b bench) error {
+func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
 	out := r.run(ctx, b)
-	if err := judgedBy(out); err != nil {
+	if err := check.Judged(out); err != nil {
 		return err
 	}
 	var got []string

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // A jestReport is what jest and vitest write as JSON, the fields that are used here.
@@ -39,7 +41,7 @@ var jestOutcomes = map[string]string{
 }
 
 // parseJest reads a report of jest or vitest. Its counts must be those of its list.
-func parseJest(data []byte, place func(file string) string) ([]testResult, error) {
+func parseJest(data []byte, place func(file string) string) ([]check.TestResult, error) {
 	var report jestReport
 	if err := json.Unmarshal(data, &report); err != nil {
 		return nil, err
@@ -51,10 +53,10 @@ func parseJest(data []byte, place func(file string) string) ([]testResult, error
 		for _, t := range f.Tests {
 			end, ok := jestOutcomes[t.Status]
 			if !ok {
-				return nil, fmt.Errorf("a test ends as %q", shorten(t.Status))
+				return nil, fmt.Errorf("a test ends as %q", check.Shorten(t.Status))
 			}
 			tests++
-			r := testResult{ID: file + "::" + strings.Join(append(t.Ancestors, t.Title), " > "), Outcome: end}
+			r := check.TestResult{ID: file + "::" + strings.Join(append(t.Ancestors, t.Title), " > "), Outcome: end}
 			if end == "failed" {
 				bad, failed = true, failed+1
 				r.Message, r.File = "failed", file
@@ -67,7 +69,7 @@ func parseJest(data []byte, place func(file string) string) ([]testResult, error
 		}
 		// The fault of no test in it.
 		if f.Status == "failed" && !bad {
-			r := testResult{ID: file, Outcome: "error", File: file, Message: "the file failed"}
+			r := check.TestResult{ID: file, Outcome: "error", File: file, Message: "the file failed"}
 			l.add(told(r, strings.Replace(f.Message, "● Test suite failed to run", "", 1), place))
 		}
 	}
@@ -105,7 +107,7 @@ type mochaTest struct {
 var mochaHook = regexp.MustCompile(`^"(?:before|after) (?:all|each)" hook`)
 
 // parseMocha reads a report of mocha. Its counts must be those of its lists.
-func parseMocha(data []byte, place func(file string) string) ([]testResult, error) {
+func parseMocha(data []byte, place func(file string) string) ([]check.TestResult, error) {
 	var report mochaReport
 	if err := json.Unmarshal(data, &report); err != nil {
 		return nil, err
@@ -119,14 +121,14 @@ func parseMocha(data []byte, place func(file string) string) ([]testResult, erro
 		for _, t := range list {
 			file := place(t.File)
 			names := slices.DeleteFunc([]string{strings.TrimSpace(strings.TrimSuffix(t.Full, t.Title)), t.Title}, func(s string) bool { return s == "" })
-			r := testResult{ID: file + "::" + strings.Join(names, " > "), Outcome: end}
+			r := check.TestResult{ID: file + "::" + strings.Join(names, " > "), Outcome: end}
 			if end == "failed" {
 				r.File, r.Message = file, "failed"
 				r = told(r, cmp.Or(t.Error.Stack, t.Error.Message), place)
 			}
 			// The tests that it is for did not run: it speaks for the file.
 			if end == "failed" && mochaHook.MatchString(t.Title) {
-				r.ID, r.Outcome, r.Message = file, "error", shorten(t.Full+": "+r.Message)
+				r.ID, r.Outcome, r.Message = file, "error", check.Shorten(t.Full+": "+r.Message)
 			}
 			l.add(r)
 		}
@@ -139,12 +141,12 @@ func parseMocha(data []byte, place func(file string) string) ([]testResult, erro
 
 // A testList gathers results under IDs of their own: titles need not be unique.
 type testList struct {
-	results []testResult
+	results []check.TestResult
 	used    map[string]int
 }
 
 // add appends one, with a number behind the second of a name.
-func (l *testList) add(r testResult) {
+func (l *testList) add(r check.TestResult) {
 	if l.used == nil {
 		l.used = map[string]int{}
 	}
@@ -163,15 +165,15 @@ var stackLine = regexp.MustCompile(`\n\s+at `)
 
 // told gives a failing test what it says up to the stack, and the first place in
 // it that lies in the workspace itself.
-func told(r testResult, text string, place func(file string) string) testResult {
-	text = clean([]byte(text))
+func told(r check.TestResult, text string, place func(file string) string) check.TestResult {
+	text = check.Clean([]byte(text))
 	for _, m := range workFrame.FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.Atoi(m[2]); err == nil && !strings.Contains(m[1], "/node_modules/") {
 			r.File, r.Line = place(m[1]), n
 			break
 		}
 	}
-	r.Message = cmp.Or(shorten(stackLine.Split(text, 2)[0]), r.Message)
+	r.Message = cmp.Or(check.Shorten(stackLine.Split(text, 2)[0]), r.Message)
 	return r
 }
 

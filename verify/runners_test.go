@@ -9,6 +9,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
@@ -39,7 +41,7 @@ func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
 		"tools of a monorepo": {map[string]string{"package.json": pkg(has, "test", "turbo test"), "p/package.json": pkg("", "test", "jest"), "q/package.json": pkg("")}, []string{"p map[] [] []"}},
 	} {
 		var got []string
-		for _, u := range jest.uses(newView(scan(t, c.files), workspace.Changeset{})) {
+		for _, u := range jest.uses(check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})) {
 			if u.env == nil {
 				u.env = map[string]string{}
 			}
@@ -151,22 +153,22 @@ func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 
 func TestRunnerThatIsNotThereIsNoVerdict(t *testing.T) {
 	t.Parallel()
-	gone := outcome{Blocked: absent("jest", "web")}
-	ran := outcome{Tests: []testResult{{ID: "a::b", Outcome: "passed"}}}
+	gone := check.Outcome{Blocked: absent("jest", "web")}
+	ran := check.Outcome{Tests: []check.TestResult{{ID: "a::b", Outcome: "passed"}}}
 	for name, c := range map[string]struct {
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 		skipped    string
 	}{
 		"on both sides":   {gone, gone, "", "jest of web/package.json is not installed: commit a lock file"},
-		"named first":     {outcome{}, gone, "", "jest of web/package.json is not installed"},
-		"gone":            {ran, gone, Fail, ""},
-		"no tests":        {outcome{}, outcome{}, "", "found no tests"},
-		"its first tests": {outcome{}, ran, Pass, ""},
-		"nothing left":    {ran, outcome{}, Fail, ""},
-		"broken first":    {outcome{}, outcome{Blocked: "jest left no report"}, Fail, ""},
+		"named first":     {check.Outcome{}, gone, "", "jest of web/package.json is not installed"},
+		"gone":            {ran, gone, check.Fail, ""},
+		"no tests":        {check.Outcome{}, check.Outcome{}, "", "found no tests"},
+		"its first tests": {check.Outcome{}, ran, check.Pass, ""},
+		"nothing left":    {ran, check.Outcome{}, check.Fail, ""},
+		"broken first":    {check.Outcome{}, check.Outcome{Blocked: "jest left no report"}, check.Fail, ""},
 	} {
-		g, reason := judge(jest.check(), c.base, c.cand, "", diff{})
+		g, reason := judge(jest.check(), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.skipped) || (reason == "") != (c.skipped == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -191,7 +193,7 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 	b, box := replayed(map[string]guest.Result{
 		"jest": ended(0, []byte(found), nil), "agent-jest-0.json": said("agent-jest-0.json", "a.test.js", "web/a.test.js"), "agent-jest-1.json": said("agent-jest-1.json", "web/a.test.js", "shared/b.test.js"),
 	})
-	b.view = newView(scan(t, map[string]string{"package.json": needs, "web/package.json": needs, "zoo/package.json": needs}), workspace.Changeset{})
+	b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": needs, "web/package.json": needs, "zoo/package.json": needs}), workspace.Changeset{})
 	out := jest.run(t.Context(), b)
 	var got []string
 	for _, r := range out.Tests {
@@ -201,12 +203,12 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// What the patch cannot affect is left out, and its tests count for nobody.
-	b.reach, b.leave = reach{".": true, "web": false, "zoo": false}, true
-	if alone := jest.run(t.Context(), b); len(alone.Tests) != 1 || alone.Blocked != "" || len(box.ran) != 5 {
-		t.Errorf("%+v, ran %+v", alone, box.ran)
+	b.Reach, b.Leave = check.Reach{".": true, "web": false, "zoo": false}, true
+	if alone := jest.run(t.Context(), b); len(alone.Tests) != 1 || alone.Blocked != "" || len(box.Ran) != 5 {
+		t.Errorf("%+v, ran %+v", alone, box.Ran)
 	}
-	if out.Blocked != absent("jest", "zoo") || out.Detail != "jest 30: 3 passed" || box.ran[2].Dir != "/work/web" {
-		t.Errorf("%+v, ran %+v", out, box.ran)
+	if out.Blocked != absent("jest", "zoo") || out.Detail != "jest 30: 3 passed" || box.Ran[2].Dir != "/work/web" {
+		t.Errorf("%+v, ran %+v", out, box.Ran)
 	}
 }
 
@@ -235,13 +237,13 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	} {
 		b, box := replayed(works())
 		manifest := fmt.Sprintf(`{"devDependencies": {%q: "1"}, "scripts": {"test": %q}}`, c.runner.name, c.script)
-		b.view = newView(scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
+		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
 		out := c.runner.run(t.Context(), b)
-		if len(out.Tests) != 2 || len(box.ran) != 2 {
-			t.Fatalf("%s: %+v, ran %+v", c.runner.name, out, box.ran)
+		if len(out.Tests) != 2 || len(box.Ran) != 2 {
+			t.Fatalf("%s: %+v, ran %+v", c.runner.name, out, box.Ran)
 		}
-		cmd := box.ran[1]
-		if got := strings.Join(cmd.Args, " "); got != c.want || cmd.Env["CI"] != "1" || cmd.Dir != "/work" || box.ran[0].Dir != "/" {
+		cmd := box.Ran[1]
+		if got := strings.Join(cmd.Args, " "); got != c.want || cmd.Env["CI"] != "1" || cmd.Dir != "/work" || box.Ran[0].Dir != "/" {
 			t.Errorf("%s: %s, want %s, with %v", c.runner.name, got, c.want, cmd.Env)
 		}
 	}
@@ -253,24 +255,24 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool    string // whose answer it is
 		res     guest.Result
-		verdict Verdict
+		verdict check.Verdict
 		blocked string
 	}{
-		"node is missing":   {"mocha", guest.Result{Exit: 127}, Infra, ""},
-		"node looks wrong":  {"mocha", ended(0, []byte("[]"), nil), Infra, ""},
+		"node is missing":   {"mocha", guest.Result{Exit: 127}, check.Infra, ""},
+		"node looks wrong":  {"mocha", ended(0, []byte("[]"), nil), check.Infra, ""},
 		"not there":         {"mocha", ended(0, []byte("[null]"), nil), "", "mocha of package.json is not installed"},
 		"many failures":     {"agent-mocha-0.json", guest.Result{Exit: 127}, "", "exit status 127 and left no report"},
 		"a signal":          {"agent-mocha-0.json", guest.Result{Exit: -1, Signal: "SIGABRT"}, "", "ended by SIGABRT"},
 		"an early end":      {"agent-mocha-0.json", guest.Result{}, "", "exit status 0 and left no report"},
-		"late":              {"agent-mocha-0.json", guest.Result{TimedOut: true}, Timeout, ""},
-		"out of memory":     {"agent-mocha-0.json", guest.Result{OOM: true}, OOM, ""},
-		"the box died":      {"agent-mocha-0.json", guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, Infra, ""},
+		"late":              {"agent-mocha-0.json", guest.Result{TimedOut: true}, check.Timeout, ""},
+		"out of memory":     {"agent-mocha-0.json", guest.Result{OOM: true}, check.OOM, ""},
+		"the box died":      {"agent-mocha-0.json", guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, check.Infra, ""},
 		"another's, before": {"agent-jest-0.json", guest.Result{Exit: 1}, "", ""},
 	} {
 		answers := works()
 		answers[c.tool] = c.res
 		b, _ := replayed(answers)
-		b.view = newView(scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
+		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
 		out := mocha.run(t.Context(), b)
 		if out.Verdict != c.verdict || !strings.Contains(out.Blocked, c.blocked) || (out.Blocked == "") != (c.blocked == "") {
 			t.Errorf("%s: %q: %s: blocked: %s", name, out.Verdict, out.Detail, out.Blocked)
@@ -281,7 +283,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 func TestRunnersProveThemselves(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, sandbox.Limits{})
-	list := []check{compilerCheck}
+	list := []check.Check{compilerCheck}
 	for _, l := range packageLinters() {
 		list = append(list, l.check())
 	}

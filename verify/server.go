@@ -3,10 +3,10 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // The rules of the smoke gate besides the names of exceptions.
@@ -20,67 +20,23 @@ const (
 	ruleReady   = "smoke-ready"  // it does not become ready in the way that is configured
 )
 
-// Check reports what is wrong with how the smoke test is configured.
-func (s Smoke) Check() error {
-	_, err := s.watch()
-	return err
-}
-
-// watch translates Ready for the guest.
-func (s Smoke) watch() (guest.Watch, error) {
-	rest, port := strings.CutPrefix(s.Ready, "port:")
-	switch {
-	// What has the form of one of these and is none is a mistake, not a text.
-	case port:
-		number, path, _ := strings.Cut(rest, "/")
-		n, err := strconv.ParseUint(number, 10, 16)
-		if path = "/" + path; err != nil || n == 0 || !guest.ValidPath(path) {
-			return guest.Watch{}, fmt.Errorf("ready %q: give port:NUMBER/PATH, as port:8080/health", shorten(s.Ready))
-		}
-		return guest.Watch{Port: int(n), Path: path}, nil
-	case strings.HasPrefix(s.Ready, "/"):
-		if !guest.ValidPath(s.Ready) {
-			return guest.Watch{}, fmt.Errorf("ready %q: a path holds no spaces and no other letters than those of ASCII", shorten(s.Ready))
-		}
-		return guest.Watch{Path: s.Ready}, nil
-	case strings.HasPrefix(s.Ready, "http://"), strings.HasPrefix(s.Ready, "https://"):
-		return guest.Watch{}, fmt.Errorf("ready %q: give the path alone, as /health, or port:8080/health", shorten(s.Ready))
-	case len(s.Ready) > maxMessage || strings.ContainsAny(s.Ready, "\n\r"):
-		return guest.Watch{}, fmt.Errorf("ready %.40q: give a piece of one line, of %d bytes at most", s.Ready, maxMessage)
-	}
-	return guest.Watch{Text: s.Ready}, nil
-}
-
-// served tells people of the ports, "" when there are none.
-func served(ports []guest.Port) string {
-	var parts []string
-	for _, p := range ports {
-		text := fmt.Sprintf("listens on port %d", p.Port)
-		if p.Status != 0 {
-			text = fmt.Sprintf("port %d answers %d", p.Port, p.Status)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
 // serverTrouble compares what a program offered to others, and returns what the
 // patch broke of it. then is nil for a program that the patch brings. That a port
 // has another number, or that there are fewer of them, is no trouble: only that
 // there is none any more.
-func serverTrouble(then *ending, now ending) (Finding, bool) {
+func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 	if then == nil {
-		then = &ending{Settled: now.Asked} // it has to become ready
+		then = &check.Ending{Settled: now.Asked} // it has to become ready
 	}
-	was := served(then.Ports)
+	was := check.Served(then.Ports)
 	// A crash has been told of by now: what ends here ended well, or as before.
 	switch {
 	case then.Running && was != "" && !now.Running:
-		return Finding{Rule: ruleEnded, Message: fmt.Sprintf("before the patch it kept running (%s); now it ends by itself: %s", was, now)}, true
+		return check.Finding{Rule: ruleEnded, Message: fmt.Sprintf("before the patch it kept running (%s); now it ends by itself: %s", was, now)}, true
 	case then.Running && was != "" && len(now.Ports) == 0:
-		return Finding{Rule: ruleListen, Message: fmt.Sprintf("it does not listen any more; before the patch: %s", was)}, true
+		return check.Finding{Rule: ruleListen, Message: fmt.Sprintf("it does not listen any more; before the patch: %s", was)}, true
 	case !now.Running:
-		return Finding{}, false
+		return check.Finding{}, false
 	}
 	for _, p := range now.Ports {
 		before := counterpart(then.Ports, p, len(now.Ports))
@@ -101,9 +57,9 @@ func serverTrouble(then *ending, now ending) (Finding, bool) {
 		return f, true
 	}
 	if now.Asked && !now.Settled && then.Settled {
-		return Finding{Rule: ruleReady, Message: "it did not become ready in the way that [smoke] ready asks for"}, true
+		return check.Finding{Rule: ruleReady, Message: "it did not become ready in the way that [smoke] ready asks for"}, true
 	}
-	return Finding{}, false
+	return check.Finding{}, false
 }
 
 // counterpart is the port before the patch that p is compared with: the one of
@@ -140,8 +96,8 @@ const (
 // ended well and soon, now does nothing until the watch is over: it writes
 // nothing, listens on nothing and uses no processor. A program that is to run
 // for ever does one of these.
-func onlyWaits(then *ending, now ending) bool {
-	if then == nil || then.Running || then.crashed() || then.Wall > now.Wall/2 {
+func onlyWaits(then *check.Ending, now check.Ending) bool {
+	if then == nil || then.Running || then.Crashed() || then.Wall > now.Wall/2 {
 		return false
 	}
 	return now.Running && !now.Settled && len(now.Ports) == 0 && now.Wrote == 0 && now.CPU <= then.CPU+now.Wall/waitTime && now.Rested >= now.Wall/restTime

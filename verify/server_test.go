@@ -7,25 +7,26 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 	t.Parallel()
-	at := func(status int, numbers ...int) *ending {
-		e := ending{Running: true, Settled: status > 0 && status < 500}
+	at := func(status int, numbers ...int) *check.Ending {
+		e := check.Ending{Running: true, Settled: status > 0 && status < 500}
 		for _, n := range numbers {
 			e.Ports = append(e.Ports, guest.Port{Port: n, Status: status})
 		}
 		return &e
 	}
-	asked := func(e *ending) *ending { e.Asked = true; return e }
+	asked := func(e *check.Ending) *check.Ending { e.Asked = true; return e }
 	trace := at(500, 80)
-	trace.Told = Finding{File: "app.py", Line: 7, Rule: "KeyError", Message: "KeyError: 'x'"}
+	trace.Told = check.Finding{File: "app.py", Line: 7, Rule: "KeyError", Message: "KeyError: 'x'"}
 	mixed := at(200, 80, 81)
 	mixed.Ports[1].Status = 500
 	for _, c := range []struct {
 		name      string
-		then, now *ending
+		then, now *check.Ending
 		rule      string // "" means a pass
 	}{
 		{"answers as before", at(200, 80), at(200, 80), ""},
@@ -45,27 +46,27 @@ func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 		{"one of two, as before", mixed, mixed, ""},
 		{"fewer ports", at(200, 80, 81), at(200, 80), ""},
 		{"more ports", at(200, 80), at(200, 80, 81), ""},
-		{"listens no more", at(200, 80), &ending{Running: true}, ruleListen},
-		{"ends by itself", at(200, 80), &ending{}, ruleEnded},
-		{"ended by itself before", &ending{Ports: at(200, 80).Ports}, &ending{}, ""},
-		{"a worker that ends now", &ending{Running: true}, &ending{}, ""},
+		{"listens no more", at(200, 80), &check.Ending{Running: true}, ruleListen},
+		{"ends by itself", at(200, 80), &check.Ending{}, ruleEnded},
+		{"ended by itself before", &check.Ending{Ports: at(200, 80).Ports}, &check.Ending{}, ""},
+		{"a worker that ends now", &check.Ending{Running: true}, &check.Ending{}, ""},
 		{"ready as configured", asked(at(200, 80)), asked(at(200, 80)), ""},
 		{"new, and not ready", nil, asked(at(0, 80)), ruleReady},
 		{"not ready now", asked(at(200, 80)), asked(at(0, 81, 82)), ruleReady},
 		{"never ready", asked(at(0, 80)), asked(at(0, 80)), ""},
-		{"a new program that ends", nil, asked(&ending{}), ""},
+		{"a new program that ends", nil, asked(&check.Ending{}), ""},
 	} {
-		base := outcome{Ending: c.then}
-		g := judgeSmoke(base, outcome{Ending: c.now}, diff{})
+		base := check.Outcome{Ending: c.then}
+		g := judgeSmoke(base, check.Outcome{Ending: c.now}, check.Diff{})
 		rule := ""
 		if len(g.Findings) == 1 {
 			rule = g.Findings[0].Rule
 		}
-		if rule != c.rule || (g.Verdict == Pass) != (c.rule == "") {
+		if rule != c.rule || (g.Verdict == check.Pass) != (c.rule == "") {
 			t.Errorf("%s: %s, %+v, want %q", c.name, g.Verdict, g.Findings, c.rule)
 		}
 	}
-	g := judgeSmoke(outcome{Ending: at(200, 80)}, outcome{Ending: trace}, diff{})
+	g := judgeSmoke(check.Outcome{Ending: at(200, 80)}, check.Outcome{Ending: trace}, check.Diff{})
 	if f := g.Findings[0]; f.File != "app.py" || f.Line != 7 || f.Message != "port 80 answers 500: KeyError: 'x'" {
 		t.Errorf("the trouble is told as %+v", f)
 	}
@@ -82,7 +83,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		"deaf.js":   "setInterval(() => {}, 1000);\n",
 		"job.py":    "print('done')\n",
 	}, sandbox.Limits{})
-	end := map[string]*ending{}
+	end := map[string]*check.Ending{}
 	for name, c := range map[string]struct {
 		file, ready string
 		seconds     int
@@ -95,7 +96,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		"deaf":    {"deaf.js", "", 2, "still running when the watch was over"},
 		"job":     {"job.py", "", 0, "exit status 0"},
 	} {
-		b.entry, b.smoke = startFile(b.view, b.tools, c.file), Smoke{Ready: c.ready, Seconds: c.seconds}
+		b.Entry, b.Smoke = startFile(b.View, b.Tools, c.file), check.Smoke{Ready: c.ready, Seconds: c.seconds}
 		out := runSmoke(t.Context(), b)
 		if out.Ending == nil {
 			t.Fatalf("%s: %+v", name, out)
@@ -116,7 +117,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		{"trouble", "path", ""},
 		{"job", "node", ""},
 	} {
-		g := judgeSmoke(outcome{Ending: end[c.then]}, outcome{Ending: end[c.now]}, diff{})
+		g := judgeSmoke(check.Outcome{Ending: end[c.then]}, check.Outcome{Ending: end[c.now]}, check.Diff{})
 		rule := ""
 		if len(g.Findings) > 0 {
 			rule = g.Findings[0].Rule
@@ -129,27 +130,27 @@ func TestServersAreSeenAtWork(t *testing.T) {
 
 func TestAWaitInPlaceOfTheWorkIsSeen(t *testing.T) {
 	t.Parallel()
-	worked := ending{Wall: time.Second, CPU: 300 * time.Millisecond, Wrote: 40}
-	waits := ending{Running: true, Wall: 10 * time.Second, CPU: 200 * time.Millisecond, Rested: 9 * time.Second}
-	with := func(change func(*ending)) ending { e := waits; change(&e); return e }
+	worked := check.Ending{Wall: time.Second, CPU: 300 * time.Millisecond, Wrote: 40}
+	waits := check.Ending{Running: true, Wall: 10 * time.Second, CPU: 200 * time.Millisecond, Rested: 9 * time.Second}
+	with := func(change func(*check.Ending)) check.Ending { e := waits; change(&e); return e }
 	for name, c := range map[string]struct {
-		then *ending
-		now  ending
+		then *check.Ending
+		now  check.Ending
 		want bool
 	}{
 		"sleeps":                  {&worked, waits, true},
-		"sleeps, silent before":   {&ending{Wall: time.Second}, waits, true},
-		"writes":                  {&worked, with(func(e *ending) { e.Wrote = 1 }), false},
-		"works":                   {&worked, with(func(e *ending) { e.CPU = 2 * time.Second }), false},
-		"listens":                 {&worked, with(func(e *ending) { e.Ports = []guest.Port{{Port: 80}} }), false},
-		"is ready":                {&worked, with(func(e *ending) { e.Settled = true }), false},
-		"is slow":                 {&worked, with(func(e *ending) { e.Rested = 2 * time.Second }), false},
+		"sleeps, silent before":   {&check.Ending{Wall: time.Second}, waits, true},
+		"writes":                  {&worked, with(func(e *check.Ending) { e.Wrote = 1 }), false},
+		"works":                   {&worked, with(func(e *check.Ending) { e.CPU = 2 * time.Second }), false},
+		"listens":                 {&worked, with(func(e *check.Ending) { e.Ports = []guest.Port{{Port: 80}} }), false},
+		"is ready":                {&worked, with(func(e *check.Ending) { e.Settled = true }), false},
+		"is slow":                 {&worked, with(func(e *check.Ending) { e.Rested = 2 * time.Second }), false},
 		"ends":                    {&worked, worked, false},
 		"waited before":           {&waits, waits, false},
-		"crashed before":          {&ending{Exit: 1}, waits, false},
-		"nearly as long before":   {&ending{Wall: 6 * time.Second}, waits, false},
+		"crashed before":          {&check.Ending{Exit: 1}, waits, false},
+		"nearly as long before":   {&check.Ending{Wall: 6 * time.Second}, waits, false},
 		"the patch brings it":     {nil, waits, false},
-		"a worker that says much": {&worked, with(func(e *ending) { e.Wrote = 9000 }), false},
+		"a worker that says much": {&worked, with(func(e *check.Ending) { e.Wrote = 9000 }), false},
 	} {
 		if got := onlyWaits(c.then, c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -161,21 +162,21 @@ func TestNewProgramMayShowHowItIsCalled(t *testing.T) {
 	t.Parallel()
 	usage := []byte("usage: tool [-h] FILE\ntool: error: the following arguments are required: FILE\n")
 	for name, c := range map[string]struct {
-		base *ending
+		base *check.Ending
 		res  guest.Result
-		want Verdict
+		want check.Verdict
 	}{
-		"new":                {nil, ended(2, nil, usage), Pass},
-		"new, by BSD":        {nil, ended(64, usage, nil), Pass},
-		"new, and in words":  {nil, ended(2, nil, []byte("no usage of this\n")), Fail},
-		"new, another end":   {nil, ended(3, nil, usage), Fail},
-		"as before":          {&ending{Exit: 2}, ended(2, nil, usage), Pass},
-		"ended well before":  {&ending{}, ended(2, nil, usage), Fail},
-		"new, and a crash":   {nil, ended(2, usage, []byte(crashOwn)), Fail},
-		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, Fail},
+		"new":                {nil, ended(2, nil, usage), check.Pass},
+		"new, by BSD":        {nil, ended(64, usage, nil), check.Pass},
+		"new, and in words":  {nil, ended(2, nil, []byte("no usage of this\n")), check.Fail},
+		"new, another end":   {nil, ended(3, nil, usage), check.Fail},
+		"as before":          {&check.Ending{Exit: 2}, ended(2, nil, usage), check.Pass},
+		"ended well before":  {&check.Ending{}, ended(2, nil, usage), check.Fail},
+		"new, and a crash":   {nil, ended(2, usage, []byte(crashOwn)), check.Fail},
+		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, check.Fail},
 	} {
 		now := readEnding(c.res)
-		if g := judgeSmoke(outcome{Ending: c.base}, outcome{Ending: &now}, diff{}); g.Verdict != c.want {
+		if g := judgeSmoke(check.Outcome{Ending: c.base}, check.Outcome{Ending: &now}, check.Diff{}); g.Verdict != c.want {
 			t.Errorf("%s: %s %+v", name, g.Verdict, g.Findings)
 		}
 	}
@@ -191,21 +192,21 @@ func TestReadyIsAPathAPortOrAText(t *testing.T) {
 		"port:8080/health?deep":  {Port: 8080, Path: "/health?deep"},
 		"Listening on port 80/x": {Text: "Listening on port 80/x"},
 	} {
-		if got, err := (Smoke{Ready: text}).watch(); got != want || err != nil {
+		if got, err := (check.Smoke{Ready: text}).Watch(); got != want || err != nil {
 			t.Errorf("%q: %+v %v", text, got, err)
 		}
 	}
 	for _, text := range []string{
 		"/a b", "/a\r\nHost: x", "/é", "port:", "port:0/", "port:70000/x", "port:http/x", "port:80/a b",
-		"http://localhost:80/health", "https://x", "two\nlines", strings.Repeat("x", maxMessage+1),
+		"http://localhost:80/health", "https://x", "two\nlines", strings.Repeat("x", check.MaxMessage+1),
 	} {
-		s := Smoke{Ready: text}
+		s := check.Smoke{Ready: text}
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "give") && !strings.Contains(err.Error(), "path") {
 			t.Errorf("%.40q: %v", text, err)
 		}
 		b, _ := replayed(map[string]guest.Result{"prog": {}})
-		b.smoke = s
-		if out := runSmoke(t.Context(), b); out.Verdict != Infra {
+		b.Smoke = s
+		if out := runSmoke(t.Context(), b); out.Verdict != check.Infra {
 			t.Errorf("%.40q is run: %+v", text, out)
 		}
 	}

@@ -11,17 +11,18 @@ import (
 	"strconv"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // shellCheck lints shell scripts.
-var shellCheck = check{
-	name: checkShell, gate: gateLint, group: groupStatic, run: runShell, applies: shellApplies, judge: judgeFindings,
-	tools: []string{"shellcheck"}, inert: true, config: []string{".shellcheckrc", "shellcheckrc"},
-	planted: map[string]string{
+var shellCheck = check.Check{
+	Name: checkShell, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: check.JudgeFindings,
+	Tools: []string{"shellcheck"}, Inert: true, Config: []string{".shellcheckrc", "shellcheckrc"},
+	Planted: map[string]string{
 		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
 		"control/clean.sh": "#!/bin/sh\nname=$1\necho \"$name\"\n",
 	},
-	prove: proves(runShell, map[string]string{"unassigned.sh": "SC2154"}),
+	Prove: check.Proves(runShell, map[string]string{"unassigned.sh": "SC2154"}),
 }
 
 // shellBatch is how many scripts one shellcheck reads: their names are
@@ -31,19 +32,15 @@ const shellBatch = 400
 // shebang matches the first line of a script that shellcheck has a dialect for.
 var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
 
-// maxScript is the size in bytes up to which a file without an extension is
-// looked into: a program is not a script.
-const maxScript = 1 << 20
-
 // shellScripts lists the scripts of a view: by name, or by the first line of an
 // executable file without an extension.
-func shellScripts(v view) []string {
-	return slices.DeleteFunc(slices.Clone(v.paths()), func(p string) bool {
+func shellScripts(v check.View) []string {
+	return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool {
 		switch path.Ext(p) {
 		case ".sh", ".bash", ".ksh", ".dash":
 			return false
 		case "":
-			text, err := v.executable(p)
+			text, err := v.Executable(p)
 			return err != nil || !shebang.Match(text)
 		}
 		return true
@@ -51,7 +48,7 @@ func shellScripts(v view) []string {
 }
 
 // shellApplies gives the reason why shellcheck has nothing to do, or "".
-func shellApplies(v view) string {
+func shellApplies(v check.View) string {
 	if len(shellScripts(v)) == 0 {
 		return "the workspace has no shell script"
 	}
@@ -62,39 +59,39 @@ func shellApplies(v view) string {
 // mistake; where the workspace configures the tool, all that it asks for counts.
 // What a script sources is not followed: it is a script of its own here, or not
 // of this workspace.
-func shellCommand(b bench, scripts []string) guest.Command {
-	args := []string{b.tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
+func shellCommand(b check.Bench, scripts []string) guest.Command {
+	args := []string{b.Tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
 	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(onBase(b.view.base).paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
 		args = append(args, "--severity", "warning")
 	}
 	args = append(args, "--")
 	for _, p := range scripts {
 		args = append(args, "./"+p)
 	}
-	return guest.Command{Args: args, Dir: work, MaxOutput: maxToolOutput}
+	return guest.Command{Args: args, Dir: check.Work, MaxOutput: check.MaxToolOutput}
 }
 
 // shellConfig names the files that configure shellcheck.
 var shellConfig = map[string]bool{".shellcheckrc": true, "shellcheckrc": true}
 
 // runShell runs shellcheck over every script of the workspace.
-func runShell(ctx context.Context, b bench) outcome {
-	total := outcome{Detail: "shellcheck over the workspace"}
-	for batch := range slices.Chunk(shellScripts(b.view), shellBatch) {
-		res, out, done := b.command(ctx, shellCommand(b, batch))
-		if total = add(total, out); !done {
+func runShell(ctx context.Context, b check.Bench) check.Outcome {
+	total := check.Outcome{Detail: "shellcheck over the workspace"}
+	for batch := range slices.Chunk(shellScripts(b.View), shellBatch) {
+		res, out, done := b.Command(ctx, shellCommand(b, batch))
+		if total = check.AddCost(total, out); !done {
 			return total
 		}
 		found, err := parseShell(res)
 		if err != nil {
-			out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of shellcheck: %v", err)
+			out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of shellcheck: %v", err)
 			return out
 		}
 		total.Findings = append(total.Findings, found...)
-		total.Output = tail(clean(whole(res.Stderr)), maxTail)
+		total.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	}
-	total.Findings = newSources(b.view).fill(total.Findings)
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
 }
 
@@ -112,25 +109,25 @@ type shellAnswer struct {
 
 // parseShell reads shellcheck's findings. Status 0 must come with none and
 // status 1 with some; any other says that a file was not read.
-func parseShell(res guest.Result) ([]Finding, error) {
+func parseShell(res guest.Result) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
-		return nil, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	var answer shellAnswer
 	d := json.NewDecoder(bytes.NewReader(res.Stdout.Head))
 	if err := d.Decode(&answer); err != nil {
-		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
 	}
-	var found []Finding
+	var found []check.Finding
 	for _, c := range answer.Comments {
-		found = append(found, Finding{
-			File: relative(c.File, work), Line: max(c.Line, 0), Column: max(c.Column, 0),
-			Rule: "SC" + strconv.Itoa(c.Code), Message: shorten(c.Message),
+		found = append(found, check.Finding{
+			File: check.Relative(c.File, check.Work), Line: max(c.Line, 0), Column: max(c.Column, 0),
+			Rule: "SC" + strconv.Itoa(c.Code), Message: check.Shorten(c.Message),
 			Help: "https://www.shellcheck.net/wiki/SC" + strconv.Itoa(c.Code),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
-		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
 	}
 	return found, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 func TestScriptsAreKnownByNameOrFirstLine(t *testing.T) {
@@ -24,11 +25,11 @@ func TestScriptsAreKnownByNameOrFirstLine(t *testing.T) {
 	} {
 		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: name, Mode: c.mode, After: []byte(c.text)})
 	}
-	v := newView(&workspace.Manifest{}, cs)
+	v := check.NewView(&workspace.Manifest{}, cs)
 	if got := shellScripts(v); !slices.Equal(got, []string{"a.sh", "b.bash", "env", "lib/c.ksh", "run", "split"}) {
 		t.Errorf("%q", got)
 	}
-	if shellApplies(v) != "" || shellApplies(newView(&workspace.Manifest{}, workspace.Changeset{})) == "" {
+	if shellApplies(v) != "" || shellApplies(check.NewView(&workspace.Manifest{}, workspace.Changeset{})) == "" {
 		t.Error("whether there is a script is told wrong")
 	}
 }
@@ -65,15 +66,15 @@ func TestShellScriptsAreLinted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"bin/hello.sh": script, "old.sh": "#!/bin/sh\necho \"$old\"\n"})
 	r := s.verify(t, map[string]string{"bin/hello.sh": strings.Replace(script, "hello $name", "$name $nam", 1)})
-	g := find(t, r, gateLint)
-	expect(t, r, Fail, gateLint)
+	g := find(t, r, check.GateLint)
+	expect(t, r, check.Fail, check.GateLint)
 	f := single(t, g, "SC2154", "bin/hello.sh", 4)
 	if f.Source != "echo \"$name $nam\"" || g.Old != 1 || !strings.Contains(g.Tool, "shellcheck") {
 		t.Errorf("%+v", g)
 	}
 	r = s.verify(t, map[string]string{"bin/hello.sh": strings.Replace(script, "hello", "good day", 1)})
-	expect(t, r, Pass)
-	if got := skipped(r, gateTypes); !strings.Contains(got, "no Python file") {
+	expect(t, r, check.Pass)
+	if got := skipped(r, check.GateTypes); !strings.Contains(got, "no Python file") {
 		t.Errorf("types skipped with %q", got)
 	}
 }
@@ -83,12 +84,12 @@ func TestAGateIsAllItsChecksTogether(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n", "a.sh": script})
 	r := s.verify(t, map[string]string{"a.py": "x = 1\nprint(y)\n", "a.sh": script + "echo \"$z\"\n"})
-	g := find(t, r, gateLint)
+	g := find(t, r, check.GateLint)
 	var rules []string
 	for _, f := range g.Findings {
 		rules = append(rules, f.File+" "+f.Rule)
 	}
-	if r.Verdict != Fail || !slices.Equal(rules, []string{"a.py F821", "a.sh SC2154"}) || !strings.Contains(g.Tool, "ruff") || !strings.Contains(g.Tool, "shellcheck") {
+	if r.Verdict != check.Fail || !slices.Equal(rules, []string{"a.py F821", "a.sh SC2154"}) || !strings.Contains(g.Tool, "ruff") || !strings.Contains(g.Tool, "shellcheck") {
 		t.Errorf("%s: %+v", r.Verdict, g)
 	}
 }
@@ -98,11 +99,11 @@ func TestConfigurationOfShellcheckIsThatOfTheBase(t *testing.T) {
 	s := newSite(t, map[string]string{"a.sh": script})
 	broken := script + "echo \"$z\"\n"
 	r := s.verify(t, map[string]string{"a.sh": broken, ".shellcheckrc": "disable=SC2154\n"})
-	expect(t, r, Fail, gateLint)
+	expect(t, r, check.Fail, check.GateLint)
 	// The workspace's own choice counts, in both directions.
 	s = newSite(t, map[string]string{"a.sh": script, ".shellcheckrc": "disable=SC2154\n"})
-	expect(t, s.verify(t, map[string]string{"a.sh": broken}), Pass)
+	expect(t, s.verify(t, map[string]string{"a.sh": broken}), check.Pass)
 	r = s.verify(t, map[string]string{"a.sh": script + "rm $1\n"})
-	expect(t, r, Fail, gateLint)
-	single(t, find(t, r, gateLint), "SC2086", "a.sh", 5)
+	expect(t, r, check.Fail, check.GateLint)
+	single(t, find(t, r, check.GateLint), "SC2086", "a.sh", 5)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // How long the program is watched, and how long it may take to end when it is
@@ -24,116 +25,66 @@ const (
 // exitNotFound is how env ends when there is no such program.
 const exitNotFound = 127
 
-// An ending is how the program of the smoke gate behaved.
-type ending struct {
-	// The exit status; -1 with a signal.
-	Exit   int    `json:"exit"`
-	Signal string `json:"signal,omitempty"`
-	// Still there when the watch was over, as a server is.
-	Running bool `json:"running,omitempty"`
-	// Running, and it was ready for its work: it answered, or wrote the text that
-	// is configured. It was not watched any longer then.
-	Settled bool `json:"settled,omitempty"`
-	// What makes it ready is configured.
-	Asked bool `json:"asked,omitempty"`
-	// Those on which it listened at the end of the watch.
-	Ports []guest.Port `json:"ports,omitempty"`
-	// Running, and at work for more than half of the time, or ready for it on a
-	// machine that has other things to do: a loop, not a wait.
-	Busy bool `json:"busy,omitempty"`
-	// What its crash reports say, each once, volatile parts removed.
-	Crashes []string `json:"crashes,omitempty"`
-	// It ended with the status that means a wrong command line, and showed the right one.
-	Usage bool `json:"usage,omitempty"`
-	// How long it ran, the processor time of all its processes, and how many
-	// bytes it wrote on both streams.
-	Wall  time.Duration `json:"wall,omitempty"`
-	CPU   time.Duration `json:"cpu,omitempty"`
-	Wrote int64         `json:"wrote,omitempty"`
-	// How long, at the end of the watch, it had not been at work.
-	Rested time.Duration `json:"rested,omitempty"`
-	// The last crash with a place in the workspace, else the last one.
-	Where Finding `json:"where"`
-	// The last report of an exception, be it one that was caught.
-	Told Finding `json:"told"`
-}
-
 // smokeCommand starts the program as the guest's own child, with no shell
 // between them whose status would stand for the program's. Its input is empty.
-func smokeCommand(b bench) (guest.Command, error) {
-	watch, err := b.smoke.watch()
+func smokeCommand(b check.Bench) (guest.Command, error) {
+	watch, err := b.Smoke.Watch()
 	if err != nil {
 		return guest.Command{}, err
 	}
 	seconds := smokeTime
-	if s := time.Duration(b.smoke.Seconds) * time.Second; s > 0 {
+	if s := time.Duration(b.Smoke.Seconds) * time.Second; s > 0 {
 		seconds = min(s, smokeTime)
 	}
 	// A copy: the entry belongs to both sides.
-	env := maps.Clone(b.entry.env)
+	env := maps.Clone(b.Entry.Env)
 	if env == nil {
 		env = map[string]string{}
 	}
 	// What is configured wins, PYTHONPATH included.
-	maps.Copy(env, b.smoke.Env)
-	return guest.Command{Args: b.entry.args, Dir: work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
+	maps.Copy(env, b.Smoke.Env)
+	return guest.Command{Args: b.Entry.Args, Dir: check.Work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
 }
 
 // runSmoke starts the program and watches it. Processes that it leaves behind
 // are killed by the guest and held against nobody: programs that fork into the
 // background are common.
-func runSmoke(ctx context.Context, b bench) outcome {
-	if len(b.entry.args) == 0 {
-		return outcome{}
+func runSmoke(ctx context.Context, b check.Bench) check.Outcome {
+	if len(b.Entry.Args) == 0 {
+		return check.Outcome{}
 	}
-	made, built := b.build(ctx)
+	made, built := build(ctx, b)
 	if !built {
 		return made
 	}
 	cmd, err := smokeCommand(b)
 	if err != nil {
-		return infra("[smoke] %v", err)
+		return check.Infraf("[smoke] %v", err)
 	}
-	res, out, _ := b.command(ctx, cmd)
+	res, out, _ := b.Command(ctx, cmd)
 	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
 	switch {
-	case out.Verdict == OOM || res.Killed:
+	case out.Verdict == check.OOM || res.Killed:
 		return out // no ending was seen, only that of the box
-	case out.Verdict == Infra && res.Exit == 0 && res.Signal == "":
+	case out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "":
 		return out // the guest did not run it
 	}
 	// Anything else is an ending like any other for a program, as a deadline
 	// or a signal is not for a tool.
 	out.Verdict = ""
 	end := readEnding(res)
-	end.Asked = b.smoke.Ready != ""
+	end.Asked = b.Smoke.Ready != ""
 	out.Ending = &end
-	out.Detail = fmt.Sprintf("%s: %s", b.entry, end)
-	lines := newSources(b.view)
-	end.Where.Source = lines.line(end.Where.File, end.Where.Line)
-	end.Told.Source = lines.line(end.Told.File, end.Told.Line)
+	out.Detail = fmt.Sprintf("%s: %s", b.Entry, end)
+	lines := check.NewSources(b.View)
+	end.Where.Source = lines.Line(end.Where.File, end.Where.Line)
+	end.Told.Source = lines.Line(end.Told.File, end.Told.Line)
 	return out
 }
 
-// String tells an ending to people.
-func (e ending) String() string {
-	switch ports := served(e.Ports); {
-	case e.Settled:
-		return strings.TrimPrefix(ports+", still running when it was ready", ", ")
-	case e.Running:
-		return strings.TrimSuffix("still running when the watch was over, "+ports, ", ")
-	case e.Signal != "":
-		return "ended by " + e.Signal
-	}
-	return fmt.Sprintf("exit status %d", e.Exit)
-}
-
-// crashed reports whether the ending alone is one of a crash.
-func (e ending) crashed() bool { return !e.Running && (e.Exit != 0 || e.Signal != "") }
-
 // readEnding reads exit status and crash reports of a program.
-func readEnding(res guest.Result) ending {
-	e := ending{
+func readEnding(res guest.Result) check.Ending {
+	e := check.Ending{
 		Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut || res.Settled, Settled: res.Settled, Ports: res.Ports,
 		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr), Rested: res.Rested,
 	}
@@ -142,8 +93,8 @@ func readEnding(res guest.Result) ending {
 	if e.Running {
 		e.Exit, e.Signal = 0, "" // how it took the order to end is not judged
 	}
-	text := clean(whole(res.Stderr))
-	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+clean(whole(res.Stdout)))
+	text := check.Clean(check.Bytes(res.Stderr))
+	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+check.Clean(check.Bytes(res.Stdout)))
 	lines := strings.Split(text, "\n")
 	reports := crashReports(text)
 	own := lastOwn(reports)
@@ -152,7 +103,7 @@ func readEnding(res guest.Result) ending {
 		// What a program caught it may tell as it likes: only the end of one that
 		// did not end well is a crash, and what the runtime says of its parts. Of a
 		// chain of exceptions that is the last: nobody caught that one.
-		if !report.part && (i != own || !e.crashed() || !report.ends(lines)) {
+		if !report.part && (i != own || !e.Crashed() || !report.ends(lines)) {
 			continue
 		}
 		text := volatile.ReplaceAllString(report.Message, "N")
@@ -187,14 +138,14 @@ var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
 // program that needs arguments, a network or a key, and ends with a message about
 // it, is no obstacle: it must only end in the same way. Which crashes occur counts,
 // not how often, since a server that tries again does so a different number of times.
-func judgeSmoke(base, cand outcome, _ diff) Gate {
-	g := gateOf(gateSmoke, cand)
+func judgeSmoke(base, cand check.Outcome, _ check.Diff) check.Gate {
+	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
 	}
 	now := *cand.Ending
 	// A program that the patch brings has to end well.
-	then := ending{}
+	then := check.Ending{}
 	if base.Ending != nil {
 		then = *base.Ending
 	}
@@ -210,31 +161,31 @@ func judgeSmoke(base, cand outcome, _ diff) Gate {
 	// A new program may want to be called otherwise.
 	asks := base.Ending == nil && now.Usage
 	broken, isBroken := serverTrouble(base.Ending, now)
-	g.Verdict = Pass
+	g.Verdict = check.Pass
 	switch {
 	case now.Exit == exitNotFound && then.Exit == exitNotFound:
 		// A configured command that is not there proves nothing about any patch.
-		g.Verdict = Infra
+		g.Verdict = check.Infra
 		g.Detail += ": the command is not in the box: correct [smoke] command in agent.toml"
-	case len(fresh) > 0 || now.crashed() && differs && !asks:
-		g.Verdict = Fail
+	case len(fresh) > 0 || now.Crashed() && differs && !asks:
+		g.Verdict = check.Fail
 		g.Findings = append(g.Findings, smokeFinding(now, g))
-	case now.Running && now.Busy && base.Ending != nil && !then.Running && !then.crashed():
-		g.Verdict = Timeout
-		g.Findings = append(g.Findings, Finding{
+	case now.Running && now.Busy && base.Ending != nil && !then.Running && !then.Crashed():
+		g.Verdict = check.Timeout
+		g.Findings = append(g.Findings, check.Finding{
 			Rule: ruleEndless, Message: "the program ended by itself before the patch; now it runs busily without an end",
 		})
 	case isBroken:
-		g.Verdict = Fail
+		g.Verdict = check.Fail
 		g.Findings = append(g.Findings, broken)
 	case onlyWaits(base.Ending, now):
-		g.Verdict = Fail
-		g.Findings = append(g.Findings, Finding{
+		g.Verdict = check.Fail
+		g.Findings = append(g.Findings, check.Finding{
 			Rule: ruleWait, Message: "the program did its work and ended before the patch; now it only waits, without output",
 		})
 	case asks:
 		g.Detail += ", with a text on how to call it"
-	case now.crashed():
+	case now.Crashed():
 		g.Old = max(g.Old, 1)
 		g.Detail += ", as before the patch"
 	}
@@ -243,15 +194,15 @@ func judgeSmoke(base, cand outcome, _ diff) Gate {
 
 // smokeFinding points at the crash, or says how the program ended when it
 // left no report.
-func smokeFinding(e ending, g Gate) Finding {
+func smokeFinding(e check.Ending, g check.Gate) check.Finding {
 	if len(e.Crashes) > 0 {
 		return e.Where
 	}
 	message := "the program did not run as before: " + e.String()
-	if last := firstLine(lastLine(g.Output)); last != "" {
+	if last := check.FirstLine(lastLine(g.Output)); last != "" {
 		message += ": " + last
 	}
-	return Finding{Rule: ruleExit, Message: shorten(message)}
+	return check.Finding{Rule: ruleExit, Message: check.Shorten(message)}
 }
 
 // lastLine is the last line of text that says something.

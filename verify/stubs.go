@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/policy"
 )
 
@@ -30,13 +31,13 @@ var stubPaths = regexp.MustCompile(`["']?\b(?:mypy_path|stubPath|extraPaths|extr
 var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
 
 // stubDirs lists the directories in which type checkers look for stubs of Python.
-func stubDirs(base view) []string {
+func stubDirs(base check.View) []string {
 	dirs := []string{"typings", "stubs"}
-	for _, p := range base.paths() {
+	for _, p := range base.Paths() {
 		if !policy.ConfiguresTools(p) {
 			continue
 		}
-		for _, m := range stubPaths.FindAllStringSubmatch(base.text(p), mostModules) {
+		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), mostModules) {
 			for _, dir := range stubPath.FindAllString(m[1], mostModules) {
 				// mypy writes the directory of its configuration so.
 				dir = strings.TrimPrefix(strings.TrimPrefix(dir, "$MYPY_CONFIG_FILE_DIR"), "/")
@@ -50,10 +51,10 @@ func stubDirs(base view) []string {
 // stubHolds holds the stubs that cs brings and that take the place of a module of the
 // workspace, before a type checker: what the module does is not looked at any more. Stubs
 // of what is installed are none of them.
-func stubHolds(before, after view, cs workspace.Changeset) (holds []policy.Hold) {
+func stubHolds(before, after check.View, cs workspace.Changeset) (holds []policy.Hold) {
 	var dirs []string // read when a stub is there to be looked at
 	for _, c := range cs.Changes {
-		if c.Op == workspace.Delete || before.has(c.Path) {
+		if c.Op == workspace.Delete || before.Has(c.Path) {
 			continue
 		}
 		for _, kind := range stubEnds {
@@ -73,7 +74,7 @@ func stubHolds(before, after view, cs workspace.Changeset) (holds []policy.Hold)
 			}
 			holds = append(holds, policy.Hold{
 				Path: c.Path, Kind: policy.WeakerType, Block: true,
-				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", shorten(module)),
+				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", check.Shorten(module)),
 			})
 		}
 	}
@@ -81,13 +82,13 @@ func stubHolds(before, after view, cs workspace.Changeset) (holds []policy.Hold)
 }
 
 // beside returns the module that stands beside a stub, "" for none.
-func beside(v view, stem string, ends []string) string {
+func beside(v check.View, stem string, ends []string) string {
 	// A package is stubbed by a file of its own, and the names of all programs by one.
 	if path.Base(stem) == "__builtins__" {
 		return "the built-in names"
 	}
 	for _, end := range ends {
-		if v.has(stem + end) {
+		if v.Has(stem + end) {
 			return stem + end
 		}
 	}
@@ -96,7 +97,7 @@ func beside(v view, stem string, ends []string) string {
 
 // stubbed returns the module of the workspace that a stub in a directory for stubs, or
 // in a package of them, stands for; "" for none.
-func stubbed(v view, stem string, dirs []string) string {
+func stubbed(v check.View, stem string, dirs []string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {
 		name, isPackage := strings.CutSuffix(part, "-stubs")
@@ -104,11 +105,11 @@ func stubbed(v view, stem string, dirs []string) string {
 			continue
 		}
 		module := path.Join(append([]string{name}, parts[i+1:]...)...)
-		for _, p := range v.paths() {
+		for _, p := range v.Paths() {
 			for _, end := range []string{".py", "/__init__.py"} {
 				top, ok := strings.CutSuffix(p, module+end)
 				// Below a package it has a longer name.
-				if ok && (top == "" || strings.HasSuffix(top, "/") && !v.has(top+"__init__.py")) {
+				if ok && (top == "" || strings.HasSuffix(top, "/") && !v.Has(top+"__init__.py")) {
 					return p
 				}
 			}

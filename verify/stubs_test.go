@@ -1,6 +1,10 @@
 package verify
 
-import "testing"
+import (
+	"testing"
+
+	"agent/verify/boxtest"
+)
 
 func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 	t.Parallel()
@@ -9,7 +13,7 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"web/a.js": "", "web/b.ts": "", "web/c.tsx": "", "web/d.mjs": "", "web/e/index.js": "", "api.py": "", "old.py": "", "old.pyi": "", "shop/api.py": "",
 		"mypy.ini": "[mypy]\nmypy_path = $MYPY_CONFIG_FILE_DIR/types:more\n", "app/pyrightconfig.json": `{"stubPath": "hints"}`, "native.so": "",
 	}
-	base := scan(t, files)
+	base := boxtest.Scan(t, files)
 	for p, want := range map[string]bool{
 		"stock.pyi": true, "shop/__init__.pyi": true, "shop/till.pyi": true, "shop.pyi": true, "src/depot/row.pyi": true, "__builtins__.pyi": true,
 		"typings/stock.pyi": true, "typings/shop/till.pyi": true, "typings/shop/__init__.pyi": true, "stubs/depot/row.pyi": true,
@@ -22,13 +26,13 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"typings/shop/other.pyi": false, "native.pyi": false, "old.pyi": false, "stubs/till.pyi": false,
 		"web/global.d.ts": false, "web/types/a.d.ts": false, "env.d.ts": false, "web/d.d.ts": false, "notes/stock.pyi": false, "new.py": false, "stock.pyc.txt": false,
 	} {
-		holds := Holds(base, change(t, base, map[string]string{p: "x: int\n"}))
+		holds := Holds(base, boxtest.Change(t, base, map[string]string{p: "x: int\n"}))
 		if held := len(holds) == 1 && holds[0].Path == p && holds[0].Kind == "weaker-type" && holds[0].Block; held != want || !want && len(holds) > 0 {
 			t.Errorf("%s: %+v", p, holds)
 		}
 	}
 	// A module and its stub in one patch hide as much.
-	if holds := Holds(base, change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
+	if holds := Holds(base, boxtest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
 		t.Errorf("both at once: %+v", holds)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // stylelintFailed is its exit status when it finds errors.
@@ -48,7 +50,7 @@ type stylelintFile struct {
 }
 
 // parseStylelint reads what stylelint's formatter json wrote.
-func parseStylelint(exit int, data []byte) (found []Finding, trouble string) {
+func parseStylelint(exit int, data []byte) (found []check.Finding, trouble string) {
 	var files []stylelintFile
 	if err := json.Unmarshal(data, &files); err != nil || exit != 0 && exit != stylelintFailed {
 		return nil, unread
@@ -56,16 +58,16 @@ func parseStylelint(exit int, data []byte) (found []Finding, trouble string) {
 	for _, f := range files {
 		n := len(f.Options)
 		for _, o := range f.Options {
-			found = append(found, Finding{File: relative(f.Path, work), Rule: "options", Message: shorten(o.Text)})
+			found = append(found, check.Finding{File: check.Relative(f.Path, check.Work), Rule: "options", Message: check.Shorten(o.Text)})
 		}
 		for _, w := range f.Warnings {
 			if w.Severity != "error" {
 				continue
 			}
 			n++
-			found = append(found, Finding{
-				File: relative(f.Path, work), Line: max(w.Line, 0), Column: max(w.Column, 0), Rule: shorten(w.Rule),
-				Message: shorten(strings.TrimSuffix(w.Text, " ("+w.Rule+")")),
+			found = append(found, check.Finding{
+				File: check.Relative(f.Path, check.Work), Line: max(w.Line, 0), Column: max(w.Column, 0), Rule: check.Shorten(w.Rule),
+				Message: check.Shorten(strings.TrimSuffix(w.Text, " ("+w.Rule+")")),
 			})
 		}
 		if f.Errored != (n > 0) {

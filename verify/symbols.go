@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 const (
@@ -32,7 +33,7 @@ func Symbols(ctx context.Context, box *sandbox.Box, dir string, paths []string, 
 }
 
 // scanSymbols is Symbols on any runner.
-func scanSymbols(ctx context.Context, box runner, dir string, paths []string, each func([]string, []byte) error) error {
+func scanSymbols(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
 	for len(paths) > 0 {
 		batch := paths[:min(symbolBatch, len(paths))]
 		paths = paths[len(batch):]
@@ -44,13 +45,13 @@ func scanSymbols(ctx context.Context, box runner, dir string, paths []string, ea
 }
 
 // scanBatch scans with one command, or with two of half the size if the output was too large.
-func scanBatch(ctx context.Context, box runner, dir string, paths []string, each func([]string, []byte) error) error {
+func scanBatch(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return err
 	}
 	res, err := box.Run(ctx, guest.Command{
-		Args: []string{toolchain.Python, "-I", "-S", "-B", symbolsScript}, Dir: dir, Stdin: list,
+		Args: []string{check.Toolchain.Python, "-I", "-S", "-B", symbolsScript}, Dir: dir, Stdin: list,
 		Timeout: symbolTime, MaxOutput: guest.MaxKept,
 	})
 	switch {
@@ -58,9 +59,9 @@ func scanBatch(ctx context.Context, box runner, dir string, paths []string, each
 		return fmt.Errorf("scan %d files for symbols: %w", len(paths), err)
 	case res.Exit != 0 || res.Killed || res.TimedOut:
 		return fmt.Errorf("scan %d files for symbols: exit status %d after %s: %s", len(paths), res.Exit,
-			res.Wall.Round(time.Second), firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+			res.Wall.Round(time.Second), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
 	case res.Stdout.Dropped == 0:
-		return each(paths, whole(res.Stdout))
+		return each(paths, check.Bytes(res.Stdout))
 	case len(paths) == 1:
 		return each(paths, nil)
 	}

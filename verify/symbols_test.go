@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
 )
 
 // A symbolFile is what these tests read of the scanner's answer.
@@ -17,10 +18,10 @@ type symbolFile struct {
 }
 
 // symbolsOf scans paths in the box and returns the answers in their order, with the sizes of the parts.
-func symbolsOf(t *testing.T, box runner, paths []string) (files map[string]symbolFile, parts []int) {
+func symbolsOf(t *testing.T, box check.Runner, paths []string) (files map[string]symbolFile, parts []int) {
 	t.Helper()
 	files = map[string]symbolFile{}
-	err := scanSymbols(t.Context(), box, work, paths, func(part []string, answer []byte) error {
+	err := scanSymbols(t.Context(), box, check.Work, paths, func(part []string, answer []byte) error {
 		parts = append(parts, len(part))
 		for line := range bytes.Lines(answer) {
 			var f symbolFile
@@ -83,7 +84,7 @@ func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
 		paths = append(paths, p)
 	}
 	paths = append(paths, "absent.py", "unicode", "/proc/self/mem", "/dev/zero")
-	got, _ := symbolsOf(t, b.box, paths)
+	got, _ := symbolsOf(t, b.Box, paths)
 	for _, p := range paths {
 		f, ok := got[p]
 		if !ok {
@@ -118,7 +119,7 @@ func TestManySymbolsComeInParts(t *testing.T) {
 		paths = append(paths, p)
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	got, parts := symbolsOf(t, b.box, paths)
+	got, parts := symbolsOf(t, b.Box, paths)
 	if len(got) != len(paths) || len(parts) < 2 {
 		t.Fatalf("%d files in parts of %v", len(got), parts)
 	}
@@ -132,12 +133,12 @@ func TestManySymbolsComeInParts(t *testing.T) {
 func TestErrorOfAScanSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a.py": "x = 1\n"}, sandbox.Limits{})
-	err := scanSymbols(t.Context(), b.box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
+	err := scanSymbols(t.Context(), b.Box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "scan 1 files") {
 		t.Error(err)
 	}
 	stop := fmt.Errorf("enough")
-	if err := scanSymbols(t.Context(), b.box, work, []string{"a.py"}, func([]string, []byte) error { return stop }); err != stop {
+	if err := scanSymbols(t.Context(), b.Box, check.Work, []string{"a.py"}, func([]string, []byte) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }

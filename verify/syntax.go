@@ -9,24 +9,25 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // syntaxCommand gives the checker the paths of the files. The
 // interpreter is isolated from everything that the workspace could bring.
-func syntaxCommand(tools toolPaths, paths []string) (guest.Command, error) {
+func syntaxCommand(tools check.Tools, paths []string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return guest.Command{}, err
 	}
 	return guest.Command{
-		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: work, Stdin: list, MaxOutput: maxToolOutput,
+		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: check.Work, Stdin: list, MaxOutput: check.MaxToolOutput,
 	}, nil
 }
 
 // A syntaxAnswer is the document that syntax.py prints; its head describes it.
 type syntaxAnswer struct {
 	// Rule names the language, as "json-syntax".
-	Findings []Finding `json:"findings"`
+	Findings []check.Finding `json:"findings"`
 	// Files that a parser read, those with findings among them.
 	Checked []string `json:"checked"`
 	// Files without a parser or too large for it. Each asked-for file is in
@@ -42,10 +43,10 @@ type syntaxAnswer struct {
 // runSyntax checks the files at paths. Files without a parser are
 // counted, not judged: that nobody can read a format says nothing about a patch.
 // Those of Go are left to their own parser.
-func runSyntax(ctx context.Context, b bench, paths []string) outcome {
+func runSyntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	// The formatter may have undone all of a patch.
 	if len(paths) == 0 {
-		return outcome{Detail: "no touched file is left"}
+		return check.Outcome{Detail: "no touched file is left"}
 	}
 	var golang, others []string
 	for _, p := range paths {
@@ -55,10 +56,10 @@ func runSyntax(ctx context.Context, b bench, paths []string) outcome {
 			others = append(others, p)
 		}
 	}
-	out := b.goSyntax(ctx, golang)
+	out := goSyntax(ctx, b, golang)
 	known := len(golang)
 	if out.Verdict == "" && len(others) > 0 {
-		rest, checked := b.syntax(ctx, others)
+		rest, checked := syntax(ctx, b, others)
 		rest.Findings = append(out.Findings, rest.Findings...)
 		rest.Seconds, rest.Peak = rest.Seconds+out.Seconds, max(rest.Peak, out.Peak)
 		out, known = rest, known+checked
@@ -70,26 +71,26 @@ func runSyntax(ctx context.Context, b bench, paths []string) outcome {
 }
 
 // syntax asks the checker about files, and tells how many of them have a parser.
-func (b bench) syntax(ctx context.Context, paths []string) (outcome, int) {
-	cmd, err := syntaxCommand(b.tools, paths)
+func syntax(ctx context.Context, b check.Bench, paths []string) (check.Outcome, int) {
+	cmd, err := syntaxCommand(b.Tools, paths)
 	if err != nil {
-		return infra("list the files for the syntax check: %v", err), 0
+		return check.Infraf("list the files for the syntax check: %v", err), 0
 	}
-	res, out, done := b.command(ctx, cmd)
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out, 0
 	}
 	answer, err := parseSyntax(res, len(paths))
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
 		return out, 0
 	}
 	// Findings besides the trouble may be right, but what else was missed is open.
 	if len(answer.Trouble) > 0 {
-		out.Verdict, out.Detail = Infra, shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
+		out.Verdict, out.Detail = check.Infra, check.Shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
 		return out, 0
 	}
-	out.Findings = newSources(b.view).fill(answer.Findings)
+	out.Findings = check.NewSources(b.View).Fill(answer.Findings)
 	return out, len(answer.Checked)
 }
 
@@ -97,7 +98,7 @@ func (b bench) syntax(ctx context.Context, paths []string) (outcome, int) {
 func parseSyntax(res guest.Result, files int) (syntaxAnswer, error) {
 	var answer syntaxAnswer
 	if res.Exit != 0 || res.Stdout.Dropped > 0 {
-		return answer, fmt.Errorf("exit status %d: %s", res.Exit, firstLine(tail(clean(whole(res.Stderr)), maxMessage)))
+		return answer, fmt.Errorf("exit status %d: %s", res.Exit, check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
 	}
 	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
 		return answer, err
@@ -107,7 +108,7 @@ func parseSyntax(res guest.Result, files int) (syntaxAnswer, error) {
 		return answer, fmt.Errorf("it accounts for %d of %d files", got, files)
 	}
 	for i, f := range answer.Findings {
-		answer.Findings[i].Message = shorten(f.Message)
+		answer.Findings[i].Message = check.Shorten(f.Message)
 	}
 	return answer, nil
 }
@@ -124,10 +125,10 @@ var parsed = map[string]bool{
 
 // touched lists the files that the candidate writes and that a parser may exist
 // for. The checker looks again and more closely: this only saves asking it.
-func touched(v view) []string {
+func touched(v check.View) []string {
 	var list []string
-	for _, p := range v.paths() {
-		c, ok := v.changed[p]
+	for _, p := range v.Paths() {
+		c, ok := v.Changed[p]
 		if ok && (parsed[strings.ToLower(path.Ext(p))] || bytes.HasPrefix(c.After, []byte("#!"))) {
 			list = append(list, p)
 		}

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // tyCheck checks the types of Python where the project has chosen ty.
-var tyCheck = check{
-	name: checkTy, gate: gateTypes, group: groupStatic, run: runTy, applies: typesApply(checkTy), judge: byRoot(ruleBlocked, judgeFindings),
-	tools: []string{"ty"}, config: tyFiles, inert: true,
-	planted: mypyCheck.planted,
-	prove:   proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
+var tyCheck = check.Check{
+	Name: checkTy, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTy, Applies: typesApply(checkTy), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+	Tools: []string{"ty"}, Config: tyFiles, Inert: true,
+	Planted: mypyCheck.Planted,
+	Prove:   check.Proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
 }
 
 // tyDocs is where ty's documentation lists its rules, one anchor each.
@@ -23,40 +24,40 @@ const tyDocs = "https://docs.astral.sh/ty/reference/rules/#"
 
 // runTy runs ty over the workspace and reads its findings. Files that .gitignore
 // names are checked too, for the reason that lintCommand gives.
-func runTy(ctx context.Context, b bench) outcome {
-	return b.typed(checkTy, func(b bench, _ []string, root string) outcome { return runTyIn(ctx, b, root) })
+func runTy(ctx context.Context, b check.Bench) check.Outcome {
+	return typed(b, checkTy, func(b check.Bench, _ []string, root string) check.Outcome { return runTyIn(ctx, b, root) })
 }
 
 // runTyIn runs it in one root.
-func runTyIn(ctx context.Context, b bench, root string) outcome {
+func runTyIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	cmd := guest.Command{
 		Args: []string{
-			b.tools.Ty, "check", "--output-format", "gitlab", "--error-on-warning", "--no-progress", "--color", "never",
+			b.Tools.Ty, "check", "--output-format", "gitlab", "--error-on-warning", "--no-progress", "--color", "never",
 			"-c", "src.respect-ignore-files=false",
 		},
-		Dir: path.Join(work, root), MaxOutput: maxToolOutput,
+		Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
 	}
-	for _, dir := range b.view.importPaths(root) {
+	for _, dir := range importPaths(b.View, root) {
 		if root != "." && dir != root {
-			cmd.Args = append(cmd.Args, "--extra-search-path", path.Join(work, dir))
+			cmd.Args = append(cmd.Args, "--extra-search-path", path.Join(check.Work, dir))
 		}
 	}
-	res, out, done := b.command(ctx, cmd)
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out
 	}
-	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	out.Detail = "ty over the workspace"
 	findings, blocked, err := parseTy(res)
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the output of ty: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of ty: %v", err)
 		return out
 	}
 	out.Blocked = blocked
 	for i, f := range findings {
 		findings[i].File = path.Join(root, f.File) // ty looks at a root's own files
 	}
-	out.Findings = newSources(b.view).fill(findings)
+	out.Findings = check.NewSources(b.View).Fill(findings)
 	return out
 }
 
@@ -81,38 +82,38 @@ type tyLine struct {
 // parseTy reads ty's findings. Status 0 must come with none and status 1 with
 // some, remarks left out. Status 2 is what it gives up with, on its configuration
 // or by a crash.
-func parseTy(res guest.Result) (found []Finding, blocked string, err error) {
-	text := clean(whole(res.Stderr))
+func parseTy(res guest.Result) (found []check.Finding, blocked string, err error) {
+	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Stdout.Dropped > 0 {
-		return nil, "", fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	if res.Exit == 2 {
 		// The cause names the file that it could not take.
 		for line := range strings.Lines(text) {
 			if what, ok := strings.CutPrefix(strings.TrimSpace(line), "Cause: "); ok && strings.Contains(what, ".toml") {
-				return nil, "ty does not accept its configuration: " + shorten(what), nil
+				return nil, "ty does not accept its configuration: " + check.Shorten(what), nil
 			}
 		}
-		return nil, "", fmt.Errorf("exit status 2: %s", firstLine(text))
+		return nil, "", fmt.Errorf("exit status 2: %s", check.FirstLine(text))
 	}
 	var lines []tyLine
 	if err := json.Unmarshal(res.Stdout.Head, &lines); err != nil {
-		return nil, "", fmt.Errorf("exit status %d, %w: %s", res.Exit, err, firstLine(text))
+		return nil, "", fmt.Errorf("exit status %d, %w: %s", res.Exit, err, check.FirstLine(text))
 	}
 	for _, l := range lines {
 		switch {
 		case l.Rule == "panic" || l.Severity == "critical":
-			return nil, "", fmt.Errorf("ty crashed: %s", shorten(l.Description))
+			return nil, "", fmt.Errorf("ty crashed: %s", check.Shorten(l.Description))
 		case l.Severity == "info":
 			continue
 		}
-		found = append(found, Finding{
-			File: relative(l.Location.Path, work), Line: max(l.Location.Positions.Begin.Line, 0), Column: max(l.Location.Positions.Begin.Column, 0),
-			Rule: l.Rule, Message: shorten(strings.TrimPrefix(l.Description, l.Rule+": ")), Help: link(tyDocs + l.Rule),
+		found = append(found, check.Finding{
+			File: check.Relative(l.Location.Path, check.Work), Line: max(l.Location.Positions.Begin.Line, 0), Column: max(l.Location.Positions.Begin.Column, 0),
+			Rule: l.Rule, Message: check.Shorten(strings.TrimPrefix(l.Description, l.Rule+": ")), Help: check.Link(tyDocs + l.Rule),
 		})
 	}
 	if res.Exit > 1 || (res.Exit == 1) != (len(found) > 0) {
-		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), firstLine(text))
+		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(text))
 	}
 	if strings.Contains(text, "No python files found") {
 		return nil, "ty found no file to check", nil

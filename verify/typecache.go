@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // A typeCache carries what mypy knows of a workspace from one box to the next: a
@@ -22,19 +24,19 @@ type typeCache struct {
 
 // newTypeCache returns the cache of a workspace, nil when there is nothing to
 // keep it in or when the base's configuration asks for more than checks.
-func newTypeCache(s *store, base view) *typeCache {
-	if s.cache == nil || base.base.Root == "" || !plainTypes(base) {
+func newTypeCache(s *store, base check.View) *typeCache {
+	if s.cache == nil || base.Base.Root == "" || !plainTypes(base) {
 		return nil
 	}
-	root := sha256.Sum256([]byte(base.base.Root))
+	root := sha256.Sum256([]byte(base.Base.Root))
 	return &typeCache{s, strings.Join([]string{"types", hex.EncodeToString(root[:8]), s.toolchain, s.definitions}, "/")}
 }
 
 // warm lends a bench the types cache when every check that ran before it in its
 // box is one that runs no code of the workspace.
-func (s *session) warm(b bench, earlier []check) bench {
-	if s.types != nil && !slices.ContainsFunc(earlier, func(c check) bool { return !c.inert }) {
-		b.known = s.types
+func (s *session) warm(b check.Bench, earlier []check.Check) check.Bench {
+	if s.types != nil && !slices.ContainsFunc(earlier, func(c check.Check) bool { return !c.Inert }) {
+		b.Known = s.types
 	}
 	return b
 }

@@ -13,11 +13,13 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // unequal compares findings without regard to their order.
-func unequal(want, got []Finding) string {
-	less := func(a, b Finding) bool { return a.File+a.Message < b.File+b.Message }
+func unequal(want, got []check.Finding) string {
+	less := func(a, b check.Finding) bool { return a.File+a.Message < b.File+b.Message }
 	return cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty())
 }
 
@@ -53,7 +55,7 @@ func tarred(t *testing.T, name, text string) []byte {
 func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"sound.py":  plantedSound,
+		"sound.py":  check.PlantedSound,
 		"caller.py": "from sound import double\n\ntotal = double(\"21\")\n",
 		"other.py":  "from sound import double\n\nmore: int = double(3)\n",
 		"lost.py":   "def two() -> int:\n    return 2\n",
@@ -64,17 +66,17 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	b := newBench(t, files, sandbox.Limits{})
 	run := func(code string) {
 		t.Helper()
-		if res, err := b.box.Run(t.Context(), guest.Command{Args: []string{toolchain.Python, "-c", code}}); err != nil || res.Exit != 0 {
+		if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", code}}); err != nil || res.Exit != 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
 	const aged = "import os; os.utime('/work/same.py', (1e9, 1e9))"
 	run(aged)
 	known := &typesKnown{}
-	types := func(row cacheRow) outcome {
+	types := func(row check.CacheRow) check.Outcome {
 		t.Helper()
 		forgetTypes(t.Context(), b)
-		b.known = row
+		b.Known = row
 		out := runTypes(t.Context(), b)
 		if out.Verdict != "" || out.Blocked != "" {
 			t.Fatalf("%+v", out)
@@ -82,10 +84,10 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 		return out
 	}
 	first := types(known)
-	if len(first.Findings) != 2 || len(first.learned) == 0 {
-		t.Fatalf("%d findings and %d bytes to keep, want 2 and some", len(first.Findings), len(first.learned))
+	if len(first.Findings) != 2 || len(first.Learned) == 0 {
+		t.Fatalf("%d findings and %d bytes to keep, want 2 and some", len(first.Findings), len(first.Learned))
 	}
-	known.row = first.learned
+	known.row = first.Learned
 
 	edit := workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "caller.py", Before: []byte(files["caller.py"]), After: []byte("from sound import double\n\ntotal = double(21)\n"), Mode: 0o644},
@@ -94,11 +96,11 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 		{Op: workspace.Rename, From: "moved.py", Path: "new/place.py", Before: []byte(files["moved.py"]), After: []byte(files["moved.py"]), Mode: 0o644},
 		{Op: workspace.Modify, Path: "same.py", Before: []byte("x: int = 1\n"), After: []byte("x: str = 1\n"), Mode: 0o644},
 	}}
-	if err := b.box.Apply(t.Context(), edit); err != nil {
+	if err := b.Box.Apply(t.Context(), edit); err != nil {
 		t.Fatal(err)
 	}
 	run(aged)
-	b.view = newView(scan(t, files), edit)
+	b.View = check.NewView(boxtest.Scan(t, files), edit)
 	warm := types(known)
 	// What mypy did not write anew has the whole seconds of the row.
 	run("import glob, os; assert os.stat(glob.glob('/tmp/mypy/*/builtins.data.json')[0]).st_mtime_ns % 10**9 == 0")
@@ -111,11 +113,11 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	}
 
 	for name, row := range map[string][]byte{
-		"no archive": []byte("rubbish"), "half": first.learned[:len(first.learned)/2], "elsewhere": tarred(t, "../../tmp/mypy.ini", "[mypy]"),
+		"no archive": []byte("rubbish"), "half": first.Learned[:len(first.Learned)/2], "elsewhere": tarred(t, "../../tmp/mypy.ini", "[mypy]"),
 	} {
 		known.row = row
 		forgetTypes(t.Context(), b)
-		b.known = known
+		b.Known = known
 		if unpackTypes(t.Context(), b) {
 			t.Errorf("%s: taken", name)
 		}
@@ -148,7 +150,7 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 		{"pyproject.toml", "[tool.mypy]\noverrides = [{module = \"a\", sqlite_cache = true}]\n", false},
 		{"pyproject.toml", "[tool.mypy\n", false},
 	} {
-		v := newView(scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
+		v := check.NewView(boxtest.Scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
 		if got := plainTypes(v); got != c.want {
 			t.Errorf("%s %q: %v", c.name, c.text, got)
 		}
@@ -159,21 +161,21 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 // nothing of the workspace only.
 func TestTypesAreKeptApart(t *testing.T) {
 	t.Parallel()
-	cache := newMemory()
-	base := newView(scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
-	other := newView(scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
-	key := newTypeCache(newStore(cache, "one", toolchain, Config{}), base).key
-	if key == newTypeCache(newStore(cache, "two", toolchain, Config{}), base).key || key == newTypeCache(newStore(cache, "one", toolchain, Config{}), other).key {
+	cache := boxtest.NewMemory()
+	base := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	other := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	key := newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), base).key
+	if key == newTypeCache(newStore(cache, "two", check.Toolchain, Config{}), base).key || key == newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), other).key {
 		t.Errorf("the key %s is that of another image or workspace too", key)
 	}
-	if newTypeCache(newStore(nil, "one", toolchain, Config{}), base) != nil {
+	if newTypeCache(newStore(nil, "one", check.Toolchain, Config{}), base) != nil {
 		t.Error("a types cache with nothing to keep it in")
 	}
-	s, _ := offline(base.base, cache, workspace.Changeset{})
-	if s.warm(bench{}, []check{ruffCheck, shellCheck}).known == nil {
+	s, _ := offline(base.Base, cache, workspace.Changeset{})
+	if s.warm(check.Bench{}, []check.Check{ruffCheck, shellCheck}).Known == nil {
 		t.Error("cold behind linters that run nothing of the workspace")
 	}
-	if s.warm(bench{}, []check{ruffCheck, pytestCheck}).known != nil {
+	if s.warm(check.Bench{}, []check.Check{ruffCheck, pytestCheck}).Known != nil {
 		t.Error("warm behind the workspace's own code")
 	}
 }

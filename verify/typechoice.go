@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"agent/verify/check"
 )
 
 // pyrightFiles and tyFiles are the files at the root that configure these two.
@@ -19,8 +21,8 @@ var (
 
 // typesApply makes the question whether a type checker of Python is the one that
 // the project has chosen.
-func typesApply(name string) func(v view) string {
-	return func(v view) string {
+func typesApply(name string) func(v check.View) string {
+	return func(v check.View) string {
 		if reason := pythonApplies(v); reason != "" {
 			return reason
 		}
@@ -35,7 +37,7 @@ func typesApply(name string) func(v view) string {
 
 // typeChecker names the check of types that a directory configures, "" for none:
 // mypy comes first.
-func typeChecker(v view, dir string) string {
+func typeChecker(v check.View, dir string) string {
 	switch {
 	case configured(v, dir, mypyConfig, "mypy"):
 		return checkMypy
@@ -50,16 +52,16 @@ func typeChecker(v view, dir string) string {
 // typeProjects maps the directories that configure a check of Python's types to
 // that check; the top has mypy without any. The base decides, as it does on
 // all configuration: a patch cannot choose who judges it.
-func typeProjects(v view) map[string]string {
-	base := onBase(v.base)
-	return recall(base, "type projects", func() map[string]string { return listTypeProjects(base) })
+func typeProjects(v check.View) map[string]string {
+	base := check.OnBase(v.Base)
+	return check.Recall(base, "type projects", func() map[string]string { return listTypeProjects(base) })
 }
 
-func listTypeProjects(base view) map[string]string {
+func listTypeProjects(base check.View) map[string]string {
 	projects, names := map[string]string{".": cmp.Or(typeChecker(base, "."), checkMypy)}, slices.Concat(mypyConfig, pyrightFiles, tyFiles)
-	for _, p := range base.paths() {
+	for _, p := range base.Paths() {
 		dir := path.Dir(p)
-		if dir == "." || !slices.Contains(names, path.Base(p)) || apart(dir) {
+		if dir == "." || !slices.Contains(names, path.Base(p)) || check.Installed(dir) {
 			continue
 		}
 		if name := typeChecker(base, dir); name != "" {
@@ -70,11 +72,11 @@ func listTypeProjects(base view) map[string]string {
 }
 
 // typeRoots are those of them with Python files, of which each check takes its own.
-func typeRoots(v view) map[string]string {
+func typeRoots(v check.View) map[string]string {
 	projects, roots := typeProjects(v), map[string]string{}
-	for _, p := range v.paths() {
-		if isPython(p) {
-			root := nearest(projects, p)
+	for _, p := range v.Paths() {
+		if check.IsPython(p) {
+			root := check.Nearest(projects, p)
 			roots[root] = projects[root]
 		}
 	}
@@ -88,21 +90,21 @@ func rootsOf(roots map[string]string, name string) []string {
 
 // typed runs a check in each of its roots; where nothing is configured, as in the
 // proof, in the top.
-func (b bench) typed(name string, do func(b bench, roots []string, root string) outcome) outcome {
-	chosen := typeRoots(b.view)
+func typed(b check.Bench, name string, do func(b check.Bench, roots []string, root string) check.Outcome) check.Outcome {
+	chosen := typeRoots(b.View)
 	roots, run := slices.Sorted(maps.Keys(chosen)), rootsOf(chosen, name)
 	if len(run) == 0 {
 		roots, run = []string{"."}, []string{"."}
 	}
-	return b.overRoots(roots, run, func(b bench, root string) outcome { return do(b, roots, root) })
+	return b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return do(b, roots, root) })
 }
 
 // configured reports whether one of a directory's files configures a tool: one of
 // the tool's own does by being there, one that tools share by its table or section.
-func configured(v view, dir string, files []string, tool string) bool {
+func configured(v check.View, dir string, files []string, tool string) bool {
 	return slices.ContainsFunc(files, func(name string) bool {
 		name = path.Join(dir, name)
-		if !v.has(name) {
+		if !v.Has(name) {
 			return false
 		}
 		shared := path.Base(name) == "setup.cfg" || path.Base(name) == "pyproject.toml"
@@ -110,7 +112,7 @@ func configured(v view, dir string, files []string, tool string) bool {
 			return true
 		}
 		// A file that cannot be read chooses nothing.
-		text, err := v.read(name)
+		text, err := v.Read(name)
 		if path.Ext(name) != ".toml" {
 			return err == nil && bytes.Contains(append([]byte("\n"), text...), []byte("\n["+tool+"]"))
 		}

@@ -9,6 +9,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // tyAnswer is what ty 0.0.85 says of the planted files.
@@ -55,16 +57,16 @@ func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 		{"no TOML", map[string]string{"pyproject.toml": "[tool.pyright\n"}, checkMypy},
 		{"not at the root", map[string]string{"lib/pyrightconfig.json": "{}"}, checkMypy},
 	} {
-		base := scan(t, c.files)
-		patch := change(t, base, map[string]string{"a.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
+		base := boxtest.Scan(t, c.files)
+		patch := boxtest.Change(t, base, map[string]string{"a.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
 		for _, cs := range []workspace.Changeset{{}, patch} {
-			if got := typeProjects(newView(base, cs))["."]; got != c.want {
+			if got := typeProjects(check.NewView(base, cs))["."]; got != c.want {
 				t.Errorf("%s, %d changes: %s, want %s", c.name, len(cs.Changes), got, c.want)
 			}
 		}
 		for _, def := range typeChecks() {
-			if reason := def.applies(newView(base, patch)); (reason == "") != (def.name == c.want) {
-				t.Errorf("%s: %s: %q", c.name, def.name, reason)
+			if reason := def.Applies(check.NewView(base, patch)); (reason == "") != (def.Name == c.want) {
+				t.Errorf("%s: %s: %q", c.name, def.Name, reason)
 			}
 		}
 	}
@@ -73,11 +75,11 @@ func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 func TestFindingsOfTyAndPyright(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		parse func(guest.Result) ([]Finding, string, error)
+		parse func(guest.Result) ([]check.Finding, string, error)
 		text  string
-		want  []Finding
+		want  []check.Finding
 	}{
-		"ty": {parseTy, tyAnswer, []Finding{
+		"ty": {parseTy, tyAnswer, []check.Finding{
 			{
 				File: "caller.py", Line: 3, Column: 16, Rule: "invalid-argument-type", Help: tyDocs + "invalid-argument-type",
 				Message: "Argument to function `double` is incorrect: Expected `int`, found `Literal[\"21\"]`",
@@ -87,7 +89,7 @@ func TestFindingsOfTyAndPyright(t *testing.T) {
 				Message: "Name `pi` used when not defined",
 			},
 		}},
-		"pyright": {parsePyright, pyrightAnswer, []Finding{
+		"pyright": {parsePyright, pyrightAnswer, []check.Finding{
 			{
 				File: "caller.py", Line: 3, Column: 16, Rule: "reportArgumentType", Help: pyrightDocs + "reportArgumentType",
 				Message: "Argument of type \"Literal['21']\" cannot be assigned to parameter \"n\" of type \"int\" in function \"double\"",
@@ -113,7 +115,7 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 		return strings.ReplaceAll(`{"generalDiagnostics": [], "summary": {"filesAnalyzed": N, "errorCount": 0, "warningCount": 0}}`, "N", string(rune('0'+files)))
 	}
 	const critical = `[{"check_name": "panic", "description": "panic: ty crashed", "severity": "critical", "location": {"path": "a.py"}}]`
-	type parser = func(guest.Result) ([]Finding, string, error)
+	type parser = func(guest.Result) ([]check.Finding, string, error)
 	for _, c := range []struct {
 		name    string
 		parse   parser
@@ -148,14 +150,14 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 func TestTyAndPyrightProveThemselves(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, sandbox.Limits{})
-	if reasons := prove(t.Context(), b, []check{tyCheck, pyrightCheck}); len(reasons) > 0 {
+	if reasons := prove(t.Context(), b, []check.Check{tyCheck, pyrightCheck}); len(reasons) > 0 {
 		t.Errorf("not proved: %q", reasons)
 	}
 	// What .ignore names is checked too.
-	if err := b.box.Apply(t.Context(), plant(map[string]string{".ignore": "hidden.py\n", "hidden.py": "x: int = \"\"\n"})); err != nil {
+	if err := b.Box.Apply(t.Context(), check.Plant(map[string]string{".ignore": "hidden.py\n", "hidden.py": "x: int = \"\"\n"})); err != nil {
 		t.Fatal(err)
 	}
-	for _, run := range []outcome{runTy(t.Context(), b), runPyright(t.Context(), b)} {
+	for _, run := range []check.Outcome{runTy(t.Context(), b), runPyright(t.Context(), b)} {
 		if len(run.Findings) != 1 || run.Findings[0].File != "hidden.py" {
 			t.Errorf("%+v", run)
 		}

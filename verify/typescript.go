@@ -10,18 +10,19 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/verify/check"
 )
 
 // scriptCheck checks the types of TypeScript and what is certain of JavaScript:
 // the head of images/toolchain/typescript.cjs tells how. The planted callers are
 // wrong about a declaration in another file, in either language.
-var scriptCheck = check{
-	name: checkScript, gate: gateTypes, group: groupStatic, run: runScript, applies: scriptApplies, judge: judgeFindings,
-	tools: []string{"tsc", "node"}, inert: true, config: []string{
+var scriptCheck = check.Check{
+	Name: checkScript, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: check.JudgeFindings,
+	Tools: []string{"tsc", "node"}, Inert: true, Config: []string{
 		"tsconfig.json", "jsconfig.json", "tsconfig.base.json", "tsconfig.app.json", "tsconfig.lib.json", "tsconfig.node.json",
 		"tsconfig.build.json", "tsconfig.test.json", "tsconfig.spec.json", "tsconfig.common.json", "tsconfig.shared.json",
 	},
-	planted: map[string]string{
+	Planted: map[string]string{
 		"project/tsconfig.json":   "{\"compilerOptions\": {\"strict\": true, \"lib\": [\"es2020\"]}}\n",
 		"project/src/double.ts":   "export function double(n: number): number {\n  return 2 * n;\n}\n",
 		"project/src/caller.ts":   "import { double } from \"./double\";\n\nexport const total = double(\"21\");\n",
@@ -31,15 +32,15 @@ var scriptCheck = check{
 		"project/src/node.ts":     "import fs from \"fs\";\n\nfs.writeFileSync(process.argv[2], Buffer.from(\"21\"));\n",
 		"project/src/elements.ts": "document.title = \"21\";\n",
 	},
-	prove: proves(runScript, map[string]string{
+	Prove: check.Proves(runScript, map[string]string{
 		"project/src/caller.ts": "TS2345", "undefined.js": "undeclared-name", "gone.js": "TS2305",
 		// The project asks for no names of a browser, and node's types are not there.
 		"project/src/elements.ts": "undeclared-name",
 	}),
 }
 
-// compiler is the directory of the package whose compiler judges a view.
-func (t toolPaths) compiler() string { return t.Packages + "/typescript" }
+// compilerPath is the directory of the package whose compiler judges a view.
+func compilerPath(t check.Tools) string { return t.Packages + "/typescript" }
 
 // scriptSources matches the files that the compiler is told of: sources, and
 // what configures their projects.
@@ -49,8 +50,8 @@ var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig
 var scriptFiles = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
 
 // scriptApplies gives the reason why there is nothing to check, or "".
-func scriptApplies(v view) string {
-	if v.ends(scriptFiles) {
+func scriptApplies(v check.View) string {
+	if v.Ends(scriptFiles) {
 		return ""
 	}
 	return "the workspace has no JavaScript or TypeScript file"
@@ -59,41 +60,41 @@ func scriptApplies(v view) string {
 // scriptCommand asks the compiler at a directory about the files at paths in the
 // workspace: what is "types", without the projects below the directories apart, or
 // "projects", of which the paths are the configurations.
-func scriptCommand(tools toolPaths, compiler, what string, paths []string, apart ...string) (guest.Command, error) {
+func scriptCommand(tools check.Tools, compiler, what string, paths []string, apart ...string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return guest.Command{}, err
 	}
 	return guest.Command{
 		Args: append([]string{tools.Node, tools.Script, compiler, what}, apart...),
-		Dir:  work, Stdin: list, MaxOutput: maxToolOutput,
+		Dir:  check.Work, Stdin: list, MaxOutput: check.MaxToolOutput,
 	}, nil
 }
 
 // runScript checks the whole workspace, but for the projects of which
 // compilerCheck does: a changed declaration breaks the files that use it.
-func runScript(ctx context.Context, b bench) outcome {
-	apart, _, out, done := b.compilers(ctx)
+func runScript(ctx context.Context, b check.Bench) check.Outcome {
+	apart, _, out, done := compilers(ctx, b)
 	if !done {
 		return out
 	}
-	paths := slices.DeleteFunc(slices.Clone(b.view.paths()), func(p string) bool { return !scriptSources.MatchString(p) })
-	cmd, err := scriptCommand(b.tools, b.tools.compiler(), "types", paths, slices.Sorted(maps.Keys(apart))...)
+	paths := slices.DeleteFunc(slices.Clone(b.View.Paths()), func(p string) bool { return !scriptSources.MatchString(p) })
+	cmd, err := scriptCommand(b.Tools, compilerPath(b.Tools), "types", paths, slices.Sorted(maps.Keys(apart))...)
 	if err != nil {
-		return infra("list the files for the TypeScript compiler: %v", err)
+		return check.Infraf("list the files for the TypeScript compiler: %v", err)
 	}
-	res, out, done := b.command(ctx, cmd)
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out
 	}
 	answer, err := parseScript(res, paths)
 	if err != nil {
-		out.Verdict, out.Detail = Infra, fmt.Sprintf("read the answer of the TypeScript compiler: %v", err)
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the TypeScript compiler: %v", err)
 		return out
 	}
-	out.Output = tail(clean(whole(res.Stderr)), maxTail)
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	out.Detail = strings.Join(append([]string{"TypeScript over the workspace"}, answer.Notes...), "; ")
-	out.Findings = newSources(b.view).fill(answer.Findings)
+	out.Findings = check.NewSources(b.View).Fill(answer.Findings)
 	return out
 }
 
@@ -101,9 +102,9 @@ func runScript(ctx context.Context, b bench) outcome {
 // agree with its exit status.
 func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 	var answer scriptAnswer
-	complaint := firstLine(tail(clean(whole(res.Stderr)), maxMessage))
+	complaint := check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage))
 	if res.Stdout.Dropped > 0 {
-		return answer, fmt.Errorf("more than %d MiB of findings", maxToolOutput>>20)
+		return answer, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	if res.Exit != 0 && res.Exit != 1 {
 		return answer, fmt.Errorf("exit status %d: %s", res.Exit, complaint)
@@ -123,24 +124,24 @@ func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 		seen[s.File] = true
 	}
 	if i := slices.IndexFunc(paths, func(p string) bool { return !seen[p] }); i >= 0 {
-		return answer, fmt.Errorf("it says nothing of %s", shorten(paths[i]))
+		return answer, fmt.Errorf("it says nothing of %s", check.Shorten(paths[i]))
 	}
 	for i, f := range answer.Findings {
 		// Its own paths are relative already; anything else is not in the workspace.
-		f.File = relative(f.File, work)
-		f.Line, f.Column, f.Message, f.Help = max(f.Line, 0), max(f.Column, 0), shorten(f.Message), ""
+		f.File = check.Relative(f.File, check.Work)
+		f.Line, f.Column, f.Message, f.Help = max(f.Line, 0), max(f.Column, 0), check.Shorten(f.Message), ""
 		answer.Findings[i] = f
 	}
 	for i, note := range answer.Notes {
-		answer.Notes[i] = shorten(note)
+		answer.Notes[i] = check.Shorten(note)
 	}
 	return answer, nil
 }
 
 // A scriptAnswer is the document that typescript.cjs prints; its head describes it.
 type scriptAnswer struct {
-	Findings []Finding `json:"findings"`
-	Checked  []string  `json:"checked"`
+	Findings []check.Finding `json:"findings"`
+	Checked  []string        `json:"checked"`
 	Skipped  []struct {
 		File   string `json:"file"`
 		Reason string `json:"reason"`

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
 )
 
 func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
@@ -104,7 +105,7 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 		}
 	}
 	b := newBench(t, files, sandbox.Limits{})
-	b.timeout = defaultTimeout
+	b.Timeout = defaultTimeout
 	out := runScript(t.Context(), b)
 	if out.Verdict != "" || out.Blocked != "" {
 		t.Fatalf("%+v", out)
@@ -133,11 +134,11 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 
 func TestNameFromOutOfSightIsOneFact(t *testing.T) {
 	t.Parallel()
-	at := func(file, name string) Finding {
-		return Finding{File: file, Rule: "undeclared-name", Message: "Cannot find name '" + name + "'.", Source: name + "()"}
+	at := func(file, name string) check.Finding {
+		return check.Finding{File: file, Rule: "undeclared-name", Message: "Cannot find name '" + name + "'.", Source: name + "()"}
 	}
-	base := []Finding{at("a.js", "jQuery")}
-	fresh, old, _ := compare(base, []Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, diff{})
+	base := []check.Finding{at("a.js", "jQuery")}
+	fresh, old, _ := check.Compare(base, []check.Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, check.Diff{})
 	if len(fresh) != 1 || fresh[0].Message != "Cannot find name 'jQueri'." || old != 2 {
 		t.Errorf("%+v, %d old", fresh, old)
 	}

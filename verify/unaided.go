@@ -10,11 +10,9 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/policy"
 )
-
-// ruleTestHelper is the rule of a test that needs the patch's own helpers.
-const ruleTestHelper = "test-helper"
 
 // A trial is the tests of a check run once more, with the program as the patch
 // leaves it, and the tests and all that they are made of as they were before. A
@@ -23,7 +21,7 @@ type trial struct {
 	// What of the patch is taken back that is no test itself, sorted.
 	aids []string
 	// Nil until the box is done.
-	out *outcome
+	out *check.Outcome
 	// What it tells and no judgement hangs on.
 	holds []policy.Hold
 }
@@ -67,12 +65,12 @@ func isTestModule(p string) bool {
 // of. It names the latter, and says whether any of it was there before and
 // still is: else the tests are judged as they are.
 func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
-	plugins := testPlugins(newView(base, workspace.Changeset{}), newView(base, cs))
+	plugins := testPlugins(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs))
 	aid := func(p string) bool { return isAid(p) || slices.Contains(plugins, p) }
-	back, program := splitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) })
+	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) })
 	for _, c := range back.Changes {
 		old = old || c.Op == workspace.Modify || c.Op == workspace.Rename
-		if aid(c.Path) || aid(oldPath(c)) {
+		if aid(c.Path) || aid(check.OldPath(c)) {
 			aids = append(aids, c.Path)
 		}
 	}
@@ -82,14 +80,14 @@ func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program work
 // trials prepares the second run of each check of tests that was there before,
 // when the patch touches them or what they are made of. New tests beside the old
 // ones make no difference.
-func (s *session) trials(defs []check) (todo []check) {
+func (s *session) trials(defs []check.Check) (todo []check.Check) {
 	program, aids, old := withoutAids(s.req.Base, s.req.Changeset)
 	if len(aids) == 0 && !old {
 		return nil
 	}
 	for _, def := range defs {
-		if def.applies(s.base) == "" && def.applies(newView(s.req.Base, program)) == "" {
-			s.results.await(def.name, aids)
+		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, program)) == "" {
+			s.results.await(def.Name, aids)
 			todo = append(todo, def)
 		}
 	}
@@ -98,12 +96,12 @@ func (s *session) trials(defs []check) (todo []check) {
 
 // unaided runs a check of tests in a box of its own, on the program alone. Like
 // program it records nothing when ctx ends.
-func (s *session) unaided(ctx context.Context, def check) {
+func (s *session) unaided(ctx context.Context, def check.Check) {
 	if s.idle(def) {
-		s.results.tried(def.name, outcome{})
+		s.results.tried(def.Name, check.Outcome{})
 		return
 	}
-	err := s.withBox(ctx, s.req.patched(), "unaided-", def.group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():
@@ -111,16 +109,16 @@ func (s *session) unaided(ctx context.Context, def check) {
 		}
 		program, _, _ := withoutAids(s.req.Base, s.final)
 		if err := box.Apply(ctx, program); err != nil {
-			s.results.tried(def.name, infra("apply the patch without its tests: %v", err))
+			s.results.tried(def.Name, check.Infraf("apply the patch without its tests: %v", err))
 			return
 		}
-		out := def.run(ctx, s.within(s.bench(box, newView(s.req.Base, program), s.after), def))
+		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, program), s.after), def))
 		if ctx.Err() == nil {
-			s.results.tried(def.name, out)
+			s.results.tried(def.Name, out)
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		s.results.tried(def.name, infra("%v", err))
+		s.results.tried(def.Name, check.Infraf("%v", err))
 	}
 }
 
@@ -132,7 +130,7 @@ func (r *results) await(name string, aids []string) {
 }
 
 // tried records the outcome of a trial.
-func (r *results) tried(name string, out outcome) {
+func (r *results) tried(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trials[name].out = &out
@@ -147,15 +145,15 @@ func (t *trial) waits() bool { return t != nil && t.out == nil }
 // pass without, and prove nothing of what was there before. Where the patch has no
 // helpers, only rewritten tests, that is left to a person: what a program is to do
 // may change.
-func (t *trial) judge(g Gate, base, cand outcome, d diff) Gate {
-	if t == nil || g.Verdict != Pass && g.Verdict != Policy {
+func (t *trial) judge(g check.Gate, base, cand check.Outcome, d check.Diff) check.Gate {
+	if t == nil || g.Verdict != check.Pass && g.Verdict != check.Policy {
 		return g
 	}
-	if t.out.Verdict == Infra {
-		g.Verdict, g.Detail = Infra, "tried with the tests and helpers as they were: "+t.out.Detail
+	if t.out.Verdict == check.Infra {
+		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers as they were: "+t.out.Detail
 		return g
 	}
-	now, alone := map[string]string{}, map[string]testResult{}
+	now, alone := map[string]string{}, map[string]check.TestResult{}
 	for _, r := range cand.Tests {
 		now[r.ID] = r.Outcome
 	}
@@ -164,24 +162,24 @@ func (t *trial) judge(g Gate, base, cand outcome, d diff) Gate {
 	}
 	for _, old := range base.Tests {
 		r, ran := alone[old.ID]
-		if !old.ran() || now[d.newID(old.ID)] != "passed" || r.Outcome == "passed" {
+		if !old.Ran() || now[d.NewID(old.ID)] != "passed" || r.Outcome == "passed" {
 			continue
 		}
 		if len(t.aids) == 0 {
-			t.changed(d.newID(old.ID), r)
+			t.changed(d.NewID(old.ID), r)
 			continue
 		}
 		why := r.Message
 		if !ran {
-			why = present([]string{"it does not run without them", t.out.Blocked, t.out.Detail}, ": ")
+			why = check.Join([]string{"it does not run without them", t.out.Blocked, t.out.Detail}, ": ")
 		}
-		file, _, _ := strings.Cut(d.newID(old.ID), "::")
-		g.Findings = append(g.Findings, Finding{
-			File: file, Rule: ruleTestHelper,
-			Message: fmt.Sprintf("%s passes only with what the patch makes of %s: %s", shorten(old.ID), shorten(strings.Join(t.aids, ", ")), shorten(why)),
+		file, _, _ := strings.Cut(d.NewID(old.ID), "::")
+		g.Findings = append(g.Findings, check.Finding{
+			File: file, Rule: check.RuleTestHelper,
+			Message: fmt.Sprintf("%s passes only with what the patch makes of %s: %s", check.Shorten(old.ID), check.Shorten(strings.Join(t.aids, ", ")), check.Shorten(why)),
 		})
-		g.Verdict = Policy
-		if len(g.Findings) >= maxOld {
+		g.Verdict = check.Policy
+		if len(g.Findings) >= check.MaxOld {
 			break
 		}
 	}
@@ -193,13 +191,13 @@ func (t *trial) judge(g Gate, base, cand outcome, d diff) Gate {
 var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError)\b`)
 
 // changed holds a test that fails as it was before the patch, r.
-func (t *trial) changed(id string, r testResult) {
+func (t *trial) changed(id string, r check.TestResult) {
 	if r.Outcome != "failed" || otherNames.MatchString(r.Message) || len(t.holds) == maxChanged {
 		return
 	}
 	file, _, _ := strings.Cut(id, "::")
 	t.holds = append(t.holds, policy.Hold{
-		Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", shorten(id), r.Message),
+		Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", check.Shorten(id), r.Message),
 	})
 }
 

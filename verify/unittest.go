@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // envTestFiles names, to run_tests.py, the files that unittests lists, one a line,
@@ -19,18 +21,18 @@ var testCase = regexp.MustCompile(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
 
 // unittests lists the files that hold classes of unittest under a name by which
 // pytest would not find them: tests.py, shop_tests.py, tests/stock.py.
-func unittests(v view) []string {
-	return recall(v, "unittest", func() []string { return listUnittests(v) })
+func unittests(v check.View) []string {
+	return check.Recall(v, "unittest", func() []string { return listUnittests(v) })
 }
 
-func listUnittests(v view) []string {
+func listUnittests(v check.View) []string {
 	var list []string
-	for _, p := range v.paths() {
+	for _, p := range v.Paths() {
 		if !namesTests(p) {
 			continue
 		}
 		// A file that cannot be read here is the trouble of whoever reads it next.
-		if data, err := v.read(p); err == nil && testCase.Match(data) {
+		if data, err := v.Read(p); err == nil && testCase.Match(data) {
 			list = append(list, p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no
@@ -54,10 +55,10 @@ func (r *results) unproven() []Unproven {
 	list := []Unproven{}
 	// Whoever corrects a README wants no word of tests: there is nothing that they
 	// could say of it.
-	if !slices.ContainsFunc(r.final.Changes, func(c workspace.Change) bool { return !isProse(c.Path) || !isProse(oldPath(c)) }) {
+	if !slices.ContainsFunc(r.final.Changes, func(c workspace.Change) bool { return !isProse(c.Path) || !isProse(check.OldPath(c)) }) {
 		return list
 	}
-	t := r.newTestAudit(newView(r.request.Base, r.final))
+	t := r.newTestAudit(check.NewView(r.request.Base, r.final))
 	list = append(list, t.untested()...)
 	list = append(list, r.unread()...)
 	return append(list, r.unjudged()...)
@@ -77,7 +78,7 @@ func (r *results) unread() (list []Unproven) {
 			continue
 		}
 		list = append(list, Unproven{
-			Gate: gateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.name, some(files[l])), Part: r.judgedAny(gateSyntax),
+			Gate: check.GateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.name, some(files[l])), Part: r.judgedAny(check.GateSyntax),
 		})
 	}
 	return list
@@ -86,16 +87,16 @@ func (r *results) unread() (list []Unproven) {
 // some names the first of some files, and how many there are besides.
 func some(files []string) string {
 	if len(files) == 1 {
-		return shorten(files[0])
+		return check.Shorten(files[0])
 	}
-	return fmt.Sprintf("%s and %d more", shorten(files[0]), len(files)-1)
+	return fmt.Sprintf("%s and %d more", check.Shorten(files[0]), len(files)-1)
 }
 
 // judgedAny reports whether a check of a gate came to a judgement.
 func (r *results) judgedAny(gate string) bool {
-	return slices.ContainsFunc(r.checksOf(gate), func(c check) bool {
-		_, judged := r.judged[c.name]
-		_, skipped := r.skipped[c.name]
+	return slices.ContainsFunc(r.checksOf(gate), func(c check.Check) bool {
+		_, judged := r.judged[c.Name]
+		_, skipped := r.skipped[c.Name]
 		return judged && !skipped
 	})
 }
@@ -104,14 +105,14 @@ func (r *results) judgedAny(gate string) bool {
 // patch touches what they look at.
 func (r *results) unjudged() (list []Unproven) {
 	for _, c := range r.all() {
-		reason, skipped := r.skipped[c.name]
-		cand, ran := r.cand[c.name]
-		if c.gate == gateTests || !skipped || !ran || !r.concerns(c) {
+		reason, skipped := r.skipped[c.Name]
+		cand, ran := r.cand[c.Name]
+		if c.Gate == check.GateTests || !skipped || !ran || !r.concerns(c) {
 			continue
 		}
-		u := Unproven{Gate: c.gate, Kind: NotJudged, Reason: c.gate + ": " + c.name + " did not judge the patch: " + reason, Part: r.judgedAny(c.gate)}
-		if isAbsent(c.name, cand) {
-			u.Kind, u.Reason = NotInstalled, c.gate+": "+cand.Blocked
+		u := Unproven{Gate: c.Gate, Kind: NotJudged, Reason: c.Gate + ": " + c.Name + " did not judge the patch: " + reason, Part: r.judgedAny(c.Gate)}
+		if isAbsent(c.Name, cand) {
+			u.Kind, u.Reason = NotInstalled, c.Gate+": "+cand.Blocked
 		}
 		list = append(list, u)
 	}
@@ -131,10 +132,10 @@ var looksAt = map[string][]string{
 var scriptExtensions = []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".vue", ".svelte", ".astro", ".html", ".css", ".json"}
 
 // concerns reports whether the patch touches a file that a check looks at.
-func (r *results) concerns(c check) bool {
-	list, known := looksAt[c.name]
+func (r *results) concerns(c check.Check) bool {
+	list, known := looksAt[c.Name]
 	return !known || slices.ContainsFunc(r.final.Changes, func(ch workspace.Change) bool {
-		return slices.Contains(list, path.Ext(ch.Path)) || slices.Contains(list, path.Ext(oldPath(ch)))
+		return slices.Contains(list, path.Ext(ch.Path)) || slices.Contains(list, path.Ext(check.OldPath(ch)))
 	})
 }
 

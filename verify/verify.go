@@ -7,74 +7,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/policy"
 )
-
-// A Verdict is how a gate, a candidate or a run was judged.
-type Verdict string
-
-// The verdicts. Infra is never charged to the patch.
-const (
-	Pass      Verdict = "pass"
-	Fail      Verdict = "fail"
-	Policy    Verdict = "policy"
-	Timeout   Verdict = "timeout"
-	OOM       Verdict = "oom"
-	Infra     Verdict = "infra"
-	Conflict  Verdict = "conflict"
-	Cancelled Verdict = "cancelled"
-	Budget    Verdict = "budget"
-)
-
-// A Finding is one thing that a gate has against a file.
-type Finding struct {
-	// Relative to the workspace; "" when it belongs to none.
-	File string `json:"file,omitempty"`
-	// From 1; 0 when it belongs to the file as a whole or to none.
-	Line int `json:"line,omitempty"`
-	// From 1; 0 when the tool names none.
-	Column int `json:"column,omitempty"`
-	// The check that found it, as "ruff"; a gate is made of several.
-	Tool string `json:"tool,omitempty"`
-	// The tool's code, as "F821" or "arg-type".
-	Rule    string `json:"rule,omitempty"`
-	Message string `json:"message"`
-	// The line of the file, without its indentation. It is what recognises a
-	// finding after an edit above it has moved it.
-	Source string `json:"source,omitempty"`
-	// The tool offers a repair that does not change what the program does.
-	Fixable bool `json:"fixable,omitempty"`
-	// An https address of what the tool's makers say of the rule; "" when none
-	// is known for certain.
-	Help string `json:"help,omitempty"`
-	// It was there before the patch and is not held against it.
-	Old bool `json:"old,omitempty"`
-}
-
-// A Gate is the result of one verification step on a candidate.
-type Gate struct {
-	// One of edit, format, syntax, lint, types, smoke, tests, the name of a gate
-	// that the workspace defines, or contest of a candidate that could not win.
-	Name    string  `json:"name"`
-	Verdict Verdict `json:"verdict"`
-	Seconds float64 `json:"seconds"`
-	// New ones only: what the patch brought.
-	Findings []Finding `json:"findings"`
-	// Findings that were there before and are not held against the patch.
-	Old int `json:"old"`
-	// The first 100 of them, in the shape of the new ones. The smoke gate, which
-	// judges a whole program, only counts.
-	OldFindings []Finding `json:"old_findings"`
-	// Findings of the baseline that are gone.
-	Fixed int `json:"fixed"`
-	// A sentence: what ran, or why it is infra and what to do about it.
-	Detail string `json:"detail,omitempty"`
-	// The end of what the tool or program wrote, escapes stripped, 4 KiB at most.
-	Output string `json:"output,omitempty"`
-	// Name and version, as "ruff 0.16.1"; "" when the image did not tell.
-	Tool string `json:"tool,omitempty"`
-	Peak int64  `json:"peak_bytes,omitempty"`
-}
 
 // A Skip is a gate that does not apply, with the reason.
 type Skip struct {
@@ -84,8 +19,8 @@ type Skip struct {
 
 // A Report is the judgement of one candidate.
 type Report struct {
-	Verdict Verdict
-	Gates   []Gate
+	Verdict check.Verdict
+	Gates   []check.Gate
 	Skipped []Skip
 	// With the format gate's output: these bytes were judged, so only these
 	// may be promoted.
@@ -103,23 +38,9 @@ type Report struct {
 	Keep func(ctx context.Context) error `json:"-"`
 }
 
-// Smoke says how the smoke test starts the program.
-type Smoke struct {
-	// Program and arguments, looked up in the box's PATH without a shell. When
-	// empty the program is found by convention.
-	Command []string `toml:"command"`
-	// How long it is watched; 0 means 10, and more counts as 10.
-	Seconds int               `toml:"seconds"`
-	Env     map[string]string `toml:"env"`
-	// What shows that the program is ready for its work: a path that it answers,
-	// as "/health"; the same on one port, as "port:8080/health"; or a text that it
-	// writes. When empty "/" on any port. Once ready it is not watched any longer.
-	Ready string `toml:"ready"`
-}
-
 // Config is what a workspace may set, from the base revision of its agent.toml.
 type Config struct {
-	Smoke Smoke
+	Smoke check.Smoke
 	// May only lower the defaults.
 	Limits sandbox.Limits
 	// The engine's runtime for the boxes, as "runsc"; "" for its default.
@@ -160,7 +81,7 @@ type Verifier struct {
 	Hide func(text string) string
 
 	// Other places of the tools, for tests of what a missing one means.
-	tools *toolPaths
+	tools *check.Tools
 }
 
 // A Request is one candidate to judge.
@@ -208,7 +129,7 @@ type Event struct {
 	Baseline bool
 	Done     bool
 	// Set when Done; "" when the gate was skipped in the end.
-	Verdict Verdict
+	Verdict check.Verdict
 	// Set when Done.
 	Seconds float64
 	// As Gate.Detail, or what is going on.
@@ -237,7 +158,7 @@ func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (R
 	report := s.report().hidden(v.Hide)
 	// Only a pass is worth a row: nothing else is promoted without a person, who
 	// may change more before the next run.
-	if report.Verdict == Pass {
+	if report.Verdict == check.Pass {
 		report.Keep = func(ctx context.Context) error { return s.keepAsBaseline(ctx, report.Changeset) }
 	}
 	return report, nil

@@ -1,4 +1,4 @@
-package verify
+package check
 
 import (
 	"regexp"
@@ -43,12 +43,12 @@ func unplaced(message string) string {
 	if !strings.ContainsAny(message, "0123456789") {
 		return message
 	}
-	cut := len(message) > maxMessage
+	cut := len(message) > MaxMessage
 	for _, p := range places {
 		message = p.form.ReplaceAllString(message, p.with)
 	}
 	if cut {
-		message = message[:min(len(message), maxMessage*3/4)]
+		message = message[:min(len(message), MaxMessage*3/4)]
 	}
 	return message
 }

@@ -1,10 +1,7 @@
-package verify
+package check
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,47 +10,47 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A diff is what the comparison of two outcomes needs to know of the candidate.
-type diff struct {
+// A Diff is what the comparison of two outcomes needs to know of the candidate.
+type Diff struct {
 	// Old path of a renamed file to the new one.
-	moved map[string]string
+	Moved map[string]string
 	// Paths that are gone without a new one.
-	deleted map[string]bool
+	Deleted map[string]bool
 	// Paths that the candidate writes.
-	touched map[string]bool
+	Touched map[string]bool
 	// Rewritten places, by path after the change.
-	hunks map[string][]region
+	Hunks map[string][]Region
 	// Of the candidate: the place of a failing test is shown with its line.
-	sources *sources
+	Sources *sources
 }
 
-// A region is one rewritten place of a file: the lines [oldFrom, oldTo) became
+// A Region is one rewritten place of a file: the lines [oldFrom, oldTo) became
 // [newFrom, newTo), counted from 1.
-type region struct{ oldFrom, oldTo, newFrom, newTo int }
+type Region struct{ oldFrom, oldTo, NewFrom, NewTo int }
 
-// newDiff describes cs, as it lies over the base in v. It costs one line
+// NewDiff describes cs, as it lies over the base in v. It costs one line
 // difference for each touched file; everything else is looked up.
-func newDiff(cs workspace.Changeset, v view) diff {
-	d := diff{
-		moved: renames(cs), deleted: map[string]bool{}, touched: map[string]bool{},
-		hunks: map[string][]region{}, sources: newSources(v),
+func NewDiff(cs workspace.Changeset, v View) Diff {
+	d := Diff{
+		Moved: renames(cs), Deleted: map[string]bool{}, Touched: map[string]bool{},
+		Hunks: map[string][]Region{}, Sources: NewSources(v),
 	}
 	for _, c := range cs.Changes {
 		// A rename is no deletion: findings and tests follow it.
 		if c.Op == workspace.Delete {
-			d.deleted[c.Path] = true
+			d.Deleted[c.Path] = true
 			continue
 		}
-		d.touched[c.Path] = true
-		d.hunks[c.Path] = regions(c.Before, c.After)
+		d.Touched[c.Path] = true
+		d.Hunks[c.Path] = regions(c.Before, c.After)
 	}
 	return d
 }
 
 // regions lists the rewritten places between two texts, in order and without
 // overlap. Pure insertions and deletions are regions too, with one side empty.
-func regions(before, after []byte) []region {
-	var list []region
+func regions(before, after []byte) []Region {
+	var list []Region
 	shift := 0 // lines that the text has grown by so far
 	for _, e := range udiff.Lines(string(before), string(after)) {
 		removed := bytes.Count(before[e.Start:e.End], []byte("\n"))
@@ -63,7 +60,7 @@ func regions(before, after []byte) []region {
 		}
 		added := countLines(e.New)
 		from := bytes.Count(before[:e.Start], []byte("\n")) + 1
-		list = append(list, region{from, from + removed, from + shift, from + shift + added})
+		list = append(list, Region{from, from + removed, from + shift, from + shift + added})
 		shift += added - removed
 	}
 	return list
@@ -78,9 +75,9 @@ func countLines(text string) int {
 	return n
 }
 
-// sameMessage compares messages without the places that they name: those move
+// SameMessage compares messages without the places that they name: those move
 // with every line above them.
-func sameMessage(a, b string) bool { return unplaced(a) == unplaced(b) }
+func SameMessage(a, b string) bool { return unplaced(a) == unplaced(b) }
 
 // A findingKey is what makes two findings equal across a patch.
 // The column is left out, because it changes with the indentation, and the line,
@@ -103,27 +100,15 @@ func key(f Finding) findingKey {
 	return findingKey{f.Rule, f.File, unplaced(f.Message), f.Source}
 }
 
-// Fingerprint identifies a finding across runs, as hexadecimal digits: like the
-// comparison with the baseline it leaves out the line and the column, which
-// change with every edit above. Equal findings of one file share one.
-func (f Finding) Fingerprint() string {
-	h := sha256.New()
-	for _, part := range []string{f.Rule, f.File, unplaced(f.Message), f.Source} {
-		// With its length in front no part runs into the next.
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// compare tells what of the candidate's findings is new, how many were there
+// Compare tells what of the candidate's findings is new, how many were there
 // before, and how many of the baseline's are gone. Equal findings count as
 // often as they occur.
-func compare(base, cand []Finding, d diff) (fresh []Finding, old, fixed int) {
+func Compare(base, cand []Finding, d Diff) (fresh []Finding, old, fixed int) {
 	// A multiset: each finding of the baseline excuses one of the candidate.
 	left := map[findingKey][]Finding{}
 	absent := map[findingKey]bool{} // missing modules and names of the baseline
 	for _, f := range base {
-		if to, ok := d.moved[f.File]; ok {
+		if to, ok := d.Moved[f.File]; ok {
 			f.File = to
 		}
 		k := key(f)
@@ -160,14 +145,14 @@ func compare(base, cand []Finding, d diff) (fresh []Finding, old, fixed int) {
 }
 
 // wrote reports whether a finding stands on a line that the patch wrote.
-func (d diff) wrote(f Finding) bool {
-	return slices.ContainsFunc(d.hunks[f.File], func(r region) bool { return f.Line >= r.newFrom && f.Line < r.newTo })
+func (d Diff) wrote(f Finding) bool {
+	return slices.ContainsFunc(d.Hunks[f.File], func(r Region) bool { return f.Line >= r.NewFrom && f.Line < r.NewTo })
 }
 
 // sameplace takes back the findings that stand in a rewritten place which had
 // the same finding before it was rewritten: the source line differs, the
 // trouble is old.
-func (d diff) sameplace(fresh, gone []Finding, old int) ([]Finding, int, int) {
+func (d Diff) sameplace(fresh, gone []Finding, old int) ([]Finding, int, int) {
 	var kept []Finding
 	for _, f := range fresh {
 		i := d.twin(f, gone)
@@ -184,15 +169,15 @@ func (d diff) sameplace(fresh, gone []Finding, old int) ([]Finding, int, int) {
 
 // twin finds f's equal among the findings that are gone, at the place that f's
 // own line was rewritten from; -1 for none.
-func (d diff) twin(f Finding, gone []Finding) int {
+func (d Diff) twin(f Finding, gone []Finding) int {
 	// Only within one rewritten place: the same message elsewhere in the file
 	// is new trouble, even when another of its kind has gone.
-	for _, r := range d.hunks[f.File] {
-		if f.Line < r.newFrom || f.Line >= r.newTo {
+	for _, r := range d.Hunks[f.File] {
+		if f.Line < r.NewFrom || f.Line >= r.NewTo {
 			continue
 		}
 		for i, g := range gone {
-			if g.Rule == f.Rule && g.File == f.File && sameMessage(g.Message, f.Message) && g.Line >= r.oldFrom && g.Line < r.oldTo {
+			if g.Rule == f.Rule && g.File == f.File && SameMessage(g.Message, f.Message) && g.Line >= r.oldFrom && g.Line < r.oldTo {
 				return i
 			}
 		}
@@ -200,9 +185,9 @@ func (d diff) twin(f Finding, gone []Finding) int {
 	return -1
 }
 
-// maxOld is how many old findings of one gate are listed. An old code base has
+// MaxOld is how many old findings of one gate are listed. An old code base has
 // thousands, which say nothing about the patch.
-const maxOld = 100
+const MaxOld = 100
 
 // stale lists the first findings of a candidate that are not among fresh, which
 // compare has taken from them in their order.
@@ -213,7 +198,7 @@ func stale(cand, fresh []Finding) []Finding {
 			fresh = fresh[1:]
 			continue
 		}
-		if len(list) == maxOld {
+		if len(list) == MaxOld {
 			break
 		}
 		f.Old = true
@@ -222,14 +207,14 @@ func stale(cand, fresh []Finding) []Finding {
 	return list
 }
 
-// gateOf begins a Gate with what an outcome tells by itself. Its verdict is
+// GateOf begins a Gate with what an outcome tells by itself. Its verdict is
 // set when the tool did not get to judge.
 //
 // A limit of the box that was reached is told whatever the verdict: the program's own
 // words are those of a full disk.
-func gateOf(name string, out outcome) Gate {
+func GateOf(name string, out Outcome) Gate {
 	if len(out.Reached) > 0 {
-		out.Detail = present([]string{out.Detail, "it reached the box's limit on " + strings.Join(out.Reached, " and on ")}, "; ")
+		out.Detail = Join([]string{out.Detail, "it reached the box's limit on " + strings.Join(out.Reached, " and on ")}, "; ")
 	}
 	return Gate{
 		Name: name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: []Finding{}, OldFindings: []Finding{},
@@ -237,25 +222,25 @@ func gateOf(name string, out outcome) Gate {
 	}
 }
 
-// ruleBlocked is the rule of a tool that a patch keeps from judging.
-const ruleBlocked = "blocked"
+// RuleBlocked is the rule of a tool that a patch keeps from judging.
+const RuleBlocked = "blocked"
 
-// judgeFindings is the judgement of the static gates: any new finding fails.
+// JudgeFindings is the judgement of the static gates: any new finding fails.
 // There are no warnings: what a workspace does not want to hear it switches off
 // in its configuration, at the base revision.
-func judgeFindings(base, cand outcome, d diff) Gate {
-	g := gateOf("", cand)
+func JudgeFindings(base, cand Outcome, d Diff) Gate {
+	g := GateOf("", cand)
 	if g.Verdict != "" {
 		return g
 	}
-	fresh, old, fixed := compare(base.Findings, cand.Findings, d)
+	fresh, old, fixed := Compare(base.Findings, cand.Findings, d)
 	g.Findings, g.Old, g.Fixed = append(g.Findings, fresh...), old, fixed
 	g.OldFindings = stale(cand.Findings, fresh)
 	g.Verdict = Pass
 	// A tool that the patch keeps from judging has found nothing, which is not
 	// the same as that there is nothing to find.
 	if cand.Blocked != "" && len(fresh) == 0 && base.Blocked == "" {
-		g.Findings = append(g.Findings, Finding{Rule: ruleBlocked, Message: cand.Blocked})
+		g.Findings = append(g.Findings, Finding{Rule: RuleBlocked, Message: cand.Blocked})
 	}
 	if len(g.Findings) > 0 {
 		g.Verdict = Fail

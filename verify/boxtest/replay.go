@@ -1,0 +1,34 @@
+package boxtest
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// A Replay is a box that answers each tool with what it was seen to answer. A
+// tool without an answer is missing, as it is in a box whose image lost it.
+type Replay struct {
+	Answers map[string]guest.Result // by the name of the program or script
+	Err     error                   // of every call
+	Applied []workspace.Changeset
+	Ran     []guest.Command
+}
+
+func (r *Replay) Apply(_ context.Context, cs workspace.Changeset) error {
+	r.Applied = append(r.Applied, cs)
+	return r.Err
+}
+
+func (r *Replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error) {
+	r.Ran = append(r.Ran, cmd)
+	for _, arg := range slices.Backward(cmd.Args) {
+		if res, ok := r.Answers[path.Base(arg)]; ok {
+			return res, r.Err
+		}
+	}
+	return guest.Result{Exit: 127}, r.Err
+}
