@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/sandbox/guest"
-	"agent/sandbox/workspace"
 	"agent/verify/check"
 )
 
@@ -38,15 +37,6 @@ func closure(needs [][]int, touched int) map[int]bool {
 	}
 	maps.DeleteFunc(hit, func(_ int, ok bool) bool { return !ok })
 	return hit
-}
-
-// inMemory is a view of files that are nowhere but in it.
-func inMemory(files map[string]string) check.View {
-	var cs workspace.Changeset
-	for p, text := range files {
-		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text)})
-	}
-	return check.NewView(&workspace.Manifest{}, cs)
 }
 
 // Whatever packages need, and in whichever way they say it, a patch affects one and
@@ -89,7 +79,7 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 				}
 			}
 		}
-		v, r := inMemory(texts), check.Reach{}
+		v, r := goView(texts), check.Reach{}
 		for _, root := range f.family.Roots(v) {
 			r[root] = false
 		}
@@ -152,7 +142,7 @@ func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 	t.Parallel()
 	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
 	b, box := replayed(map[string]guest.Result{"list": goListed("far", absent)})
-	b.View = inMemory(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
+	b.View = goView(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
 	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.Ran) != 2 {
 		t.Errorf("%+v, ran %+v", out, box.Ran)
 	}

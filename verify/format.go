@@ -29,11 +29,11 @@ type formatter struct {
 
 // formatters lists them. Other languages keep their style.
 func formatters() []formatter {
-	return []formatter{
-		{name: "ruff format", owns: check.IsPython, command: formatCommand, refuses: ruffUnparsed, style: newFilesFormatted},
-		gofmt,
-	}
+	return []formatter{ruffFormat, gofmt}
 }
+
+// ruffFormat formats Python.
+var ruffFormat = formatter{name: "ruff format", owns: check.IsPython, command: formatCommand, refuses: ruffUnparsed, style: newFilesFormatted}
 
 // formatterOf is the one for the file at p.
 func formatterOf(p string) (f formatter, ok bool) {

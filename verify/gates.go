@@ -18,24 +18,46 @@ var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, che
 
 // The names of the checks: the tools behind the gates.
 const (
-	checkFormat    = "ruff format"
-	checkSyntax    = "parsers"
-	checkRuff      = "ruff"
-	checkShell     = "shellcheck"
-	checkLinks     = "links"
-	checkBiome     = "biome"
+	checkFormat = "ruff format"
+	checkSyntax = "parsers"
+)
+
+// The names of Python's checks.
+const (
+	checkRuff    = "ruff"
+	checkMypy    = "mypy"
+	checkPyright = "pyright"
+	checkTy      = "ty"
+	checkPytest  = "pytest"
+)
+
+// The name of the shell's check.
+const checkShell = "shellcheck"
+
+// The names of the checks of what a browser reads.
+const (
+	checkLinks = "links"
+	checkBiome = "biome"
+)
+
+// The names of the checks of a program.
+const (
+	checkProgram = "program"
+	checkImports = "imports"
+)
+
+// The names of Go's checks.
+const (
+	checkGoTypes = "go build"
+	checkVet     = "go vet"
+	checkStatic  = "staticcheck"
+	checkGoTests = "go test"
+)
+
+// The names of the checks of JavaScript and TypeScript.
+const (
 	checkScript    = "typescript"
-	checkMypy      = "mypy"
-	checkPyright   = "pyright"
-	checkTy        = "ty"
-	checkProgram   = "program"
-	checkImports   = "imports"
-	checkPytest    = "pytest"
 	checkNode      = "node"
-	checkGoTypes   = "go build"
-	checkVet       = "go vet"
-	checkStatic    = "staticcheck"
-	checkGoTests   = "go test"
 	checkVitest    = "vitest"
 	checkJest      = "jest"
 	checkMocha     = "mocha"

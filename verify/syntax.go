@@ -48,16 +48,16 @@ func runSyntax(ctx context.Context, b check.Bench, paths []string) check.Outcome
 	if len(paths) == 0 {
 		return check.Outcome{Detail: "no touched file is left"}
 	}
-	var golang, others []string
+	var goFiles, others []string
 	for _, p := range paths {
 		if isGo(p) {
-			golang = append(golang, p)
+			goFiles = append(goFiles, p)
 		} else {
 			others = append(others, p)
 		}
 	}
-	out := goSyntax(ctx, b, golang)
-	known := len(golang)
+	out := goSyntax(ctx, b, goFiles)
+	known := len(goFiles)
 	if out.Verdict == "" && len(others) > 0 {
 		rest, checked := syntax(ctx, b, others)
 		rest.Findings = append(out.Findings, rest.Findings...)
