@@ -11,8 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
 )
 
 // graph draws which of some packages need which; a package may need itself, and two
@@ -51,7 +52,7 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 		says, asks []string
 	}{
 		{
-			goFamily, "module m.com/p%d\n\ngo 1.24\n", "go.mod",
+			golang.Modules, "module m.com/p%d\n\ngo 1.24\n", "go.mod",
 			[]string{"import _ \"m.com/p%d\"\n", "import (\n\t_ `m.com/p%d/deep`\n)\n", "// ../p%d/a.txt\n", "//go:x \"..\", \"p%d\"\n"},
 			[]string{"require m.com/p%d v1.0.0\n", "replace x.com/y => ../p%d\n", "require (\n\tm.com/p%d v0.1.0 // indirect\n)\n"},
 		},
@@ -72,14 +73,14 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 				line := fmt.Sprintf(say, to)
 				if slices.Contains(f.asks, say) {
 					texts[path.Join(dir, f.file)] += line
-				} else if f.family == goFamily {
+				} else if f.family == golang.Modules {
 					texts[fmt.Sprintf("%s/f%d.go", dir, i)] = "package p\n\n" + line
 				} else {
 					texts[fmt.Sprintf("%s/f%d.mjs", dir, i)] = line
 				}
 			}
 		}
-		v, r := goView(texts), check.Reach{}
+		v, r := checktest.View(texts), check.Reach{}
 		for _, root := range f.family.Roots(v) {
 			r[root] = false
 		}
@@ -131,32 +132,6 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 	})
 }
 
-// goListed is what go list prints of one package.
-func goListed(dir, err string) guest.Result {
-	return ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
-}
-
-// A module of which nothing could be compiled keeps the compiler from judging the
-// whole workspace, but no patch of that module alone.
-func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
-	t.Parallel()
-	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
-	b, box := replayed(map[string]guest.Result{"list": goListed("far", absent)})
-	b.View = goView(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
-	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.Ran) != 2 {
-		t.Errorf("%+v, ran %+v", out, box.Ran)
-	}
-	b.Reach, b.Leave = check.Reach{"far": true, "near": false}, true
-	out := runGoTypes(t.Context(), b)
-	if out.Blocked != "" || len(box.Ran) != 3 || box.Ran[2].Dir != check.Work+"/far" {
-		t.Errorf("%+v, ran %+v", out, box.Ran)
-	}
-	base := check.Outcome{Findings: out.Findings, Unjudged: out.Unjudged}
-	if g := judgeGoTypes(base, out.Beside(base, b.Reach), check.Diff{}); g.Verdict != check.Pass || g.Old != 1 {
-		t.Errorf("%+v", g)
-	}
-}
-
 // The second run of tests, with their helpers as they were, leaves out the same.
 func TestTrialLeavesOutTheSame(t *testing.T) {
 	t.Parallel()
@@ -178,13 +153,13 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 		"of the others it tells too": {passed("low", "own"), check.Pass, ""},
 	} {
 		s := empty(nil)
-		s.results.leave(checkGoTests, check.Reach{"low": true, "own": false})
-		s.results.await(checkGoTests, []string{"testdata/a"})
+		s.results.leave(golang.TestsName, check.Reach{"low": true, "own": false})
+		s.results.await(golang.TestsName, []string{"testdata/a"})
 		s.results.proven(map[string]string{})
-		s.results.baseline(checkGoTests, passed("low", "own"))
-		s.results.candidate(checkGoTests, passed("low"))
-		s.results.tried(checkGoTests, c.trial)
-		g := s.results.judged[checkGoTests]
+		s.results.baseline(golang.TestsName, passed("low", "own"))
+		s.results.candidate(golang.TestsName, passed("low"))
+		s.results.tried(golang.TestsName, c.trial)
+		g := s.results.judged[golang.TestsName]
 		var rules []string
 		for _, f := range g.Findings {
 			rules = append(rules, f.Rule)

@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // modules is a workspace of Go: mid needs low by its import alone, top needs mid,
@@ -108,7 +109,7 @@ func TestAPatchAffectsAModuleAndItsDependants(t *testing.T) {
 		"two of one name":                {files{"top/go.mod": modules["mid/go.mod"]}, files{"own/own.go": "package own\n"}, "all"},
 		"imports that cannot be read":    {files{"top/b.go": "package top\n\nimport \"\n"}, files{"own/own.go": "package own\n"}, "all"},
 	} {
-		if got := reached(t, goFamily, modules, c.more, c.patch); got != c.want {
+		if got := reached(t, golang.Modules, modules, c.more, c.patch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -155,7 +156,7 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		cs := boxtest.Change(t, base, files{"own/own.go": "package own\n"})
-		r := goFamily.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
+		r := golang.Modules.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
 		if (r == nil) != (want == "all") {
 			t.Errorf("%s: %v", target, r)
 		}
@@ -214,18 +215,18 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 		s, started := offline(base, nil, boxtest.Change(t, base, files{"web/a.py": "x = 1\n"}))
 		s.req.Config.AffectedTests = affected
 		s.plan(func() {})
-		s.results.await(checkGoTests, nil)
-		s.program(t.Context(), goTestCheck)
-		s.unaided(t.Context(), goTestCheck)
+		s.results.await(golang.TestsName, nil)
+		s.program(t.Context(), golang.Tests)
+		s.unaided(t.Context(), golang.Tests)
 		if got := strings.Join(*started, " "); got != want {
 			t.Errorf("affected %t: boxes %q, want %q", affected, got, want)
 		}
-		if _, ok := s.results.cand[checkGoTests]; !ok || s.results.trials[checkGoTests].waits() {
+		if _, ok := s.results.cand[golang.TestsName]; !ok || s.results.trials[golang.TestsName].waits() {
 			t.Errorf("affected %t: no outcome", affected)
 		}
-		s.results.baseline(checkGoTests, check.Outcome{Tests: []check.TestResult{{ID: "own/own_test.go::TestKeep", Outcome: "passed"}}})
+		s.results.baseline(golang.TestsName, check.Outcome{Tests: []check.TestResult{{ID: "own/own_test.go::TestKeep", Outcome: "passed"}}})
 		s.results.proven(map[string]string{})
-		if g := s.results.judged[checkGoTests]; affected && (g.Verdict != check.Pass || g.Detail != "go test; 0 of 4 modules: the patch cannot affect the others") {
+		if g := s.results.judged[golang.TestsName]; affected && (g.Verdict != check.Pass || g.Detail != "go test; 0 of 4 modules: the patch cannot affect the others") {
 			t.Errorf("%+v", g)
 		}
 	}
@@ -260,9 +261,9 @@ func TestEndOfTheAffectedIsToldOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
 	s := empty(func(e Event) { told = append(told, e.Gate+": "+e.Detail) })
-	s.reach[checkGoTests] = check.Reach{"a": true, "b": false}
-	s.reach[checkVet] = s.reach[checkGoTests]
-	b := s.within(check.Bench{}, goTestCheck)
+	s.reach[golang.TestsName] = check.Reach{"a": true, "b": false}
+	s.reach[golang.VetName] = s.reach[golang.TestsName]
+	b := s.within(check.Bench{}, golang.Tests)
 	for range 2 {
 		for range check.InOrder(b, []string{"a", "b"}, check.Itself) {
 		}
@@ -270,7 +271,7 @@ func TestEndOfTheAffectedIsToldOnce(t *testing.T) {
 	if want := []string{"tests: go test: done with the 1 of 2 modules that the patch can affect"}; !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
 	}
-	for range check.InOrder(s.within(check.Bench{}, vetCheck), []string{"a", "b"}, check.Itself) {
+	for range check.InOrder(s.within(check.Bench{}, golang.Vet), []string{"a", "b"}, check.Itself) {
 	}
 	if len(told) != 1 {
 		t.Errorf("a check that leaves the others out tells %q", told)

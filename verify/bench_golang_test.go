@@ -16,8 +16,8 @@ import (
 	"agent/verify/check"
 )
 
-// golang is the tongue of Go: the places come from the language's own parser.
-var golang = tongue{name: "Go", places: goPlaces}
+// goTongue is the tongue of Go: the places come from the language's own parser.
+var goTongue = tongue{name: "Go", places: goPlaces}
 
 // goSeers are the gates of which each sees that a package does not compile.
 var goSeers = []string{check.GateTypes, check.GateLint}

@@ -35,7 +35,7 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 		"wrong options":        {1, "", -1},
 		"ended by itself":      {101, answer("1", "0", diagnostic), -1},
 	} {
-		found, err := parseBiome(ended(c.exit, []byte(c.out), []byte("The reporters are experimental.\n")), "pkg")
+		found, err := parseBiome(boxtest.Ended(c.exit, []byte(c.out), []byte("The reporters are experimental.\n")), "pkg")
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
@@ -60,7 +60,7 @@ configuration ━━━━━━━━━━━━━━━━━━━━━━
 
 func TestConfigurationThatBiomeRefusesIsTheWorkspaces(t *testing.T) {
 	t.Parallel()
-	reason, ok := biomeRefuses(ended(1, nil, []byte(biomeOld)))
+	reason, ok := biomeRefuses(boxtest.Ended(1, nil, []byte(biomeOld)))
 	if !ok || !strings.Contains(reason, "Found an unknown key `organizeImports`") {
 		t.Errorf("%q, %t", reason, ok)
 	}
@@ -68,7 +68,7 @@ func TestConfigurationThatBiomeRefusesIsTheWorkspaces(t *testing.T) {
 		exit        int
 		out, errors string
 	}{"an answer": {1, "{}", biomeOld}, "another status": {2, "", biomeOld}, "another trouble": {1, "", "  × panicked\n"}} {
-		if reason, ok := biomeRefuses(ended(res.exit, []byte(res.out), []byte(res.errors))); ok {
+		if reason, ok := biomeRefuses(boxtest.Ended(res.exit, []byte(res.out), []byte(res.errors))); ok {
 			t.Errorf("%s: %q", name, reason)
 		}
 	}

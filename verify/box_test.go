@@ -7,22 +7,9 @@ import (
 	"time"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
-
-// newBench starts one box of the bare toolchain image with these files in /work.
-func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) check.Bench {
-	t.Helper()
-	return newBenchOn(t, boxtest.Open(t).Toolchain.ID, &workspace.Manifest{}, check.Plant(files), limits)
-}
-
-// newBenchOn is newBench on an image, with a changeset to what it has.
-func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) check.Bench {
-	t.Helper()
-	return check.Bench{Box: boxtest.Open(t).Box(t, image, cs, limits), Tools: check.Toolchain, View: check.NewView(base, cs), Timeout: time.Minute}
-}
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 	t.Parallel()
@@ -89,7 +76,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 	for p, text := range sound {
 		files[p] = text
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	out := runSyntax(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
@@ -131,7 +118,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 
 func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
+	b := checktest.NewBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
 	cmd, err := syntaxCommand(b.Tools, []string{"big.json", "a.json", "absent.py"})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +155,7 @@ func TestProgramsAreWatched(t *testing.T) {
 		"throws.js":   "setTimeout(() => { throw new RangeError('late'); }, 10);\n",
 		"rejects.mjs": "await Promise.reject(new TypeError('no'));\n",
 	}
-	b := newBench(t, files, sandbox.Limits{Memory: 512 << 20})
+	b := checktest.NewBench(t, files, sandbox.Limits{Memory: 512 << 20})
 	// What goes on for ever is watched shortly, what must end has time to do so on a busy machine.
 	endless := []string{"server.py", "clock.py", "stubborn.py", "logs.py", "busy.py"}
 	start := func(p string) (check.Outcome, check.Gate) {
@@ -218,7 +205,7 @@ func TestProgramsAreWatched(t *testing.T) {
 
 func TestTestsRunToTheirEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{
+	b := checktest.NewBench(t, map[string]string{
 		"pytest.ini": "[pytest]\naddopts = -x --lf\n", // one failure would hide the rest
 		"test_a.py": "import os, sys, unittest\n\ndef test_bad():\n    assert 0\n\ndef test_good():\n    print('1 failed')\n\n" +
 			"def test_fork():\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n\nclass Case(unittest.TestCase):\n    def test_unit(self):\n        self.assertEqual(1, 2)\n",
@@ -253,7 +240,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 		"signal":          "os.kill(os.getpid(), 9)",
 		"pytest.exit":     "pytest.exit('done', returncode=0)",
 	} {
-		b := newBench(t, map[string]string{"test_a.py": "import os, pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    " + body + "\n"}, sandbox.Limits{})
+		b := checktest.NewBench(t, map[string]string{"test_a.py": "import os, pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    " + body + "\n"}, sandbox.Limits{})
 		out := runTests(t.Context(), b)
 		if g := check.JudgeTests(check.Outcome{}, out, check.Diff{}); out.Blocked == "" || g.Verdict != check.Fail {
 			t.Errorf("%s: %+v", name, out)
@@ -263,7 +250,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 
 func TestEndlessTestsTimeOut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
+	b := checktest.NewBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
 	b.Timeout = 3 * time.Second
 	out := runTests(t.Context(), b)
 	if out.Verdict != check.Timeout || len(out.Tests) != 1 {
@@ -273,7 +260,7 @@ func TestEndlessTestsTimeOut(t *testing.T) {
 
 func TestTypesAreFoundInEveryLayout(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{
+	b := checktest.NewBench(t, map[string]string{
 		"src/pkg/__init__.py": "", "src/pkg/a.py": "def f(n: int) -> int:\n    return n\n",
 		"src/pkg/b.py":         "from pkg.a import f\n\n\ndef g():\n    return f('x')\n",
 		"my-scripts/run.py":    "import sys\nprint(sys.argv)\n",
@@ -310,7 +297,7 @@ func TestTypesAreFoundInEveryLayout(t *testing.T) {
 func TestALoopIsSeenOnABusyMachine(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"busy.py": "while True:\n    pass\n", "server.py": "import time\nwhile True:\n    time.sleep(0.1)\n"}
-	b := newBench(t, files, sandbox.Limits{CPUs: 0.2})
+	b := checktest.NewBench(t, files, sandbox.Limits{CPUs: 0.2})
 	b.Smoke.Seconds = 4
 	for p, busy := range map[string]bool{"busy.py": true, "server.py": false} {
 		b.Entry = startFile(b.View, b.Tools, p)

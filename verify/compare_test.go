@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
 	"agent/verify/check"
 )
 
@@ -199,8 +200,8 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 
 func TestVolatilePartsOfACrashDoNotMakeItNew(t *testing.T) {
 	t.Parallel()
-	a := readEnding(ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7f00aa> port 4711\n")))
-	b := readEnding(ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7fffbb> port 815\n")))
+	a := readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7f00aa> port 4711\n")))
+	b := readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7fffbb> port 815\n")))
 	if d := cmp.Diff(a.Crashes, b.Crashes); d != "" || len(a.Crashes) != 1 {
 		t.Error(d, a.Crashes)
 	}

@@ -28,7 +28,7 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 		"crashed": {134, one, "exit status 134 does not fit"},
 	} {
 		var got []string
-		found, trouble := parseCompiler(ended(c.exit, []byte(c.out), nil))
+		found, trouble := parseCompiler(boxtest.Ended(c.exit, []byte(c.out), nil))
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s:%d:%d %s %s", f.File, f.Line, f.Column, f.Rule, f.Message))
 		}
@@ -36,7 +36,7 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, text, c.want)
 		}
 	}
-	flood := ended(1, []byte(one), nil)
+	flood := boxtest.Ended(1, []byte(one), nil)
 	flood.Stdout.Dropped = 1
 	if _, trouble := parseCompiler(flood); trouble == "" {
 		t.Error("what was cut is an answer")

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/crash"
 )
 
 // What runtimes wrote, recorded.
@@ -165,7 +166,7 @@ func TestCrashReportsAreRead(t *testing.T) {
 		{"help text", "usage: tool [-h]\n  --strict   Error: is shown for each\nINFO no Error: here\nErrors are listed below\nError: is what it says then\npanic: is another word\nNode.js v20.1.0 or newer\nTypeError: of a log\n", nil},
 	} {
 		var got []check.Finding
-		for _, r := range crashReports(c.text) {
+		for _, r := range crash.Find(c.text) {
 			got = append(got, r.Finding)
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
@@ -187,8 +188,8 @@ func TestOnlyTheRuntimesLastWordIsACrash(t *testing.T) {
 		"node":                          {guest.Result{Exit: 1}, crashRequire, "Error: Cannot find module './nowhere'"},
 		"go":                            {guest.Result{Exit: 2}, crashGo, "panic: runtime error: index out of range [N] with length N"},
 		"a signal after it":             {guest.Result{Exit: -1, Signal: "SIGABRT"}, crashOwn, "shop.Closed: at night"},
-		"words at the exit":             {guest.Result{Exit: 1}, crashOwn + strings.Repeat("bye\n", maxAfter), "shop.Closed: at night"},
-		"caught, and much later an end": {guest.Result{Exit: 1}, crashOwn + strings.Repeat("on\n", maxAfter+1), ""},
+		"words at the exit":             {guest.Result{Exit: 1}, crashOwn + strings.Repeat("bye\n", crash.MaxAfter), "shop.Closed: at night"},
+		"caught, and much later an end": {guest.Result{Exit: 1}, crashOwn + strings.Repeat("on\n", crash.MaxAfter+1), ""},
 		"caught, then a crash":          {guest.Result{Exit: 1}, crashLogged + crashUnparsed, "SyntaxError: invalid syntax"},
 		"logged, and ended well":        {guest.Result{}, crashLogged, ""},
 		"logged by a server":            {runs, crashLogged, ""},

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
@@ -128,7 +129,7 @@ func TestEveryEndOfAGatesCommandIsToldApart(t *testing.T) {
 		"out of memory": {guest.Result{OOM: true}, check.OOM, 0},
 		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, check.Infra, 0},
 	} {
-		b, box := replayed(map[string]guest.Result{"own": c.res})
+		b, box := checktest.Replayed(map[string]guest.Result{"own": c.res})
 		out := CustomGate{Name: "a", Command: []string{"own"}, Timeout: 9 * time.Second}.run(context.Background(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != (c.verdict == "") || out.Ending != nil && out.Ending.Exit != c.exit {
 			t.Errorf("%s: %+v", name, out)

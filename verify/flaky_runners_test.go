@@ -10,6 +10,8 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
 )
 
 // coins are workspaces with a test that tosses a coin and others beside it, by the check
@@ -18,7 +20,7 @@ var coins = map[string]struct {
 	id    string
 	files map[string]string
 }{
-	checkGoTests: {"coin/coin_test.go::TestCoin/toss", map[string]string{
+	golang.TestsName: {"coin/coin_test.go::TestCoin/toss", map[string]string{
 		"go.mod": "module example.com/coin\n\ngo 1.24\n", "coin/coin.go": "// Package coin tosses.\npackage coin\n",
 		"coin/coin_test.go":   "package coin\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestCoin(t *testing.T) {\n\tt.Run(\"toss\", func(t *testing.T) {\n\t\tif _, err := os.Stat(\"/tmp/heads\"); err != nil {\n\t\t\tt.Error(\"tails\")\n\t\t}\n\t})\n}\n\nfunc TestTwo(t *testing.T) {}\n",
 		"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestCoin(t *testing.T) {}\n",
@@ -87,7 +89,7 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 	for name, c := range coins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
+			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
 			b.Only = []string{c.id}
 			out := checkNamed(name).Run(t.Context(), b)
 			if out.Verdict != "" || out.Blocked != "" {

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
@@ -137,7 +138,7 @@ func TestUnittestsRunAndSomeTestsAreAskedForAlone(t *testing.T) {
 	t.Parallel()
 	const ini = "[pytest]\npython_files = check_*.py\n"
 	const class = "import unittest\n\n\nclass Stock(unittest.TestCase):\n    def test_b(self):\n        self.assertTrue(True)\n"
-	b := newBench(t, map[string]string{
+	b := checktest.NewBench(t, map[string]string{
 		"pytest.ini": ini, "check_a.py": "def test_a():\n    pass\n",
 		"shop/tests.py": class, "tests/stock.py": class, "tests/data.py": "import nothing\n", "shop/plain.py": class,
 	}, sandbox.Limits{})

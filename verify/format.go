@@ -10,37 +10,23 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
-// A formatter is one language's.
-type formatter struct {
-	name string
-	// owns reports whether it formats the file at p.
-	owns func(p string) bool
-	// command formats one text from standard input to standard output by the
-	// configuration that holds at its path.
-	command func(tools check.Tools, name string, data []byte) guest.Command
-	// refuses reports that it does not accept the text or its configuration, which
-	// another gate says in its own words.
-	refuses func(res guest.Result) bool
-	// style decides for files that the patch creates: 1 when they are formatted.
-	style func(ctx context.Context, b check.Bench) (int, check.Outcome)
-}
-
 // formatters lists them. Other languages keep their style.
-func formatters() []formatter {
-	return []formatter{ruffFormat, gofmt}
+func formatters() []check.Formatter {
+	return []check.Formatter{ruffFormat, golang.Gofmt}
 }
 
 // ruffFormat formats Python.
-var ruffFormat = formatter{name: "ruff format", owns: check.IsPython, command: formatCommand, refuses: ruffUnparsed, style: newFilesFormatted}
+var ruffFormat = check.Formatter{Name: "ruff format", Owns: check.IsPython, Command: formatCommand, Refuses: ruffUnparsed, Style: newFilesFormatted}
 
 // formatterOf is the one for the file at p.
-func formatterOf(p string) (f formatter, ok bool) {
+func formatterOf(p string) (f check.Formatter, ok bool) {
 	list := formatters()
-	i := slices.IndexFunc(list, func(f formatter) bool { return f.owns(p) })
+	i := slices.IndexFunc(list, func(f check.Formatter) bool { return f.Owns(p) })
 	if i < 0 {
-		return formatter{}, false
+		return check.Formatter{}, false
 	}
 	return list[i], true
 }
@@ -111,10 +97,10 @@ func runFormat(ctx context.Context, b check.Bench, cs workspace.Changeset) (work
 		var out check.Outcome
 		if c.Op == workspace.Create {
 			f, _ := formatterOf(c.Path)
-			style, asked := styles[f.name]
+			style, asked := styles[f.Name]
 			if !asked {
-				style, out = f.style(ctx, b)
-				styles[f.name] = style
+				style, out = f.Style(ctx, b)
+				styles[f.Name] = style
 			}
 			wanted = style == 1
 		} else {
@@ -162,15 +148,15 @@ func format(ctx context.Context, b check.Bench, name string, data []byte) ([]byt
 	if data == nil {
 		data = []byte{} // nil would mean /dev/null, which is as empty
 	}
-	res, out, done := b.Command(ctx, f.command(b.Tools, name, data))
+	res, out, done := b.Command(ctx, f.Command(b.Tools, name, data))
 	switch {
-	case !done, f.refuses(res):
+	case !done, f.Refuses(res):
 		return nil, out
 	case res.Exit == 0 && res.Stdout.Dropped == 0:
 		return append([]byte{}, res.Stdout.Head...), out
 	}
 	out.Verdict = check.Infra
-	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.name, name, res.Exit, check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
+	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.Name, name, res.Exit, check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	return nil, out
 }
 

@@ -7,12 +7,13 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // formatted runs the format gate on changes to a workspace that holds files.
 func formatted(t *testing.T, files map[string]string, changes ...workspace.Change) map[string]string {
 	t.Helper()
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
 	final, out := runFormat(t.Context(), b, workspace.Changeset{Changes: changes})
 	if out.Verdict != "" {

@@ -12,6 +12,8 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
 	"agent/verify/policy"
 )
 
@@ -190,7 +192,7 @@ func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (c
 func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, gamed())
-	r := rig{newBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
+	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
 	before := r.with(t, workspace.Changeset{}, runTests)
 	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t check.TestResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
@@ -228,13 +230,13 @@ var assisted = map[string]string{
 
 func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	t.Parallel()
-	r := rig{newBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), boxtest.Scan(t, assisted), check.Check{}}
+	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), boxtest.Scan(t, assisted), check.Check{}}
 	for _, c := range []struct {
 		def                   check.Check
 		program, helper, weak string
 	}{
 		{nodeCheck, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
-		{goTestCheck, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
+		{golang.Tests, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
 	} {
 		r.def = c.def
 		before := r.with(t, workspace.Changeset{}, c.def.Run)

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // gateOrder is that order. The gates that the workspace defines come after them.
@@ -44,14 +45,6 @@ const (
 const (
 	checkProgram = "program"
 	checkImports = "imports"
-)
-
-// The names of Go's checks.
-const (
-	checkGoTypes = "go build"
-	checkVet     = "go vet"
-	checkStatic  = "staticcheck"
-	checkGoTests = "go test"
 )
 
 // The names of the checks of JavaScript and TypeScript.
@@ -94,7 +87,7 @@ func checks() []check.Check {
 
 // lintChecks lists the linters.
 func lintChecks() []check.Check {
-	list := []check.Check{ruffCheck, shellCheck, linkCheck, vetCheck, staticCheck, biomeCheck}
+	list := []check.Check{ruffCheck, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}
 	for _, l := range packageLinters() {
 		list = append(list, l.check())
 	}
@@ -104,12 +97,12 @@ func lintChecks() []check.Check {
 // typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
 // the last.
 func typeChecks() []check.Check {
-	return []check.Check{goTypesCheck, scriptCheck, compilerCheck, tyCheck, pyrightCheck, mypyCheck}
+	return []check.Check{golang.Types, scriptCheck, compilerCheck, tyCheck, pyrightCheck, mypyCheck}
 }
 
 // testChecks lists the test runners, each with a box of its own.
 func testChecks() []check.Check {
-	list := []check.Check{pytestCheck, nodeCheck, goTestCheck}
+	list := []check.Check{pytestCheck, nodeCheck, golang.Tests}
 	for _, r := range packageRunners() {
 		list = append(list, r.check())
 	}

@@ -9,6 +9,8 @@ import (
 
 	"agent/sandbox"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
 )
 
 // goSite is a workspace of two modules, one of which uses the other. It has an old
@@ -31,11 +33,11 @@ var goSite = map[string]string{
 
 func TestGoChecksProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil, sandbox.Limits{Tmp: buildRoom})
+	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: buildRoom})
 	var list []check.Check
 	for _, c := range allChecks() {
 		switch c.Name {
-		case checkFormat, checkSyntax, checkVet, checkStatic, checkGoTypes, checkGoTests:
+		case checkFormat, checkSyntax, golang.VetName, golang.StaticcheckName, golang.TypesName, golang.TestsName:
 			list = append(list, c)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // goProgram is where the program of a Go workspace is built in the box: outside the
@@ -28,7 +29,7 @@ func goEntry(v check.View) string {
 	var commands []string
 	for _, p := range v.Paths() {
 		dir := path.Dir(p)
-		if !isGo(p) || isGoTest(p) || goIgnored(dir) || !v.Has("go.mod") {
+		if !golang.IsSource(p) || golang.IsTest(p) || golang.Ignored(dir) || !v.Has("go.mod") {
 			continue
 		}
 		dirs[dir] = append(dirs[dir], p)
@@ -76,7 +77,7 @@ func build(ctx context.Context, b check.Bench) (check.Outcome, bool) {
 	if len(b.Entry.Build) == 0 {
 		return check.Outcome{}, true
 	}
-	res, out, done := b.Command(ctx, goCommand(b, ".", b.Entry.Build...))
+	res, out, done := b.Command(ctx, golang.Command(b, ".", b.Entry.Build...))
 	if !done || res.Exit == 0 {
 		return out, done
 	}
@@ -88,7 +89,7 @@ func build(ctx context.Context, b check.Bench) (check.Outcome, bool) {
 func goUnbuilt(res guest.Result, out check.Outcome) check.Outcome {
 	text := check.Clean(check.Bytes(res.Stderr))
 	at := check.Finding{Message: "the program does not build: " + check.Shorten(check.FirstLine(strings.TrimPrefix(text, "go: ")))}
-	if found := goCompiled(".", text); len(found) > 0 {
+	if found := golang.Compiled(".", text); len(found) > 0 {
 		at = found[0]
 	}
 	at.Rule = "build"

@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestRecordIsRefusedUnlessEveryLineHasItsForm(t *testing.T) {
@@ -49,9 +51,9 @@ func TestUnknownOutcomeCannotHideALostTest(t *testing.T) {
 {"kind": "test", "id": "a.py::t", "outcome": "deselected"}
 {"kind": "finished", "status": 0}
 `
-	res := ended(0, nil, nil)
+	res := boxtest.Ended(0, nil, nil)
 	res.Files = map[string][]byte{record: []byte(forged)}
-	b, _ := replayed(map[string]guest.Result{"run_tests.py": res})
+	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": res})
 	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "passed"}}}
 	g := check.JudgeTests(base, runTests(t.Context(), b), check.Diff{Sources: check.NewSources(b.View)})
 	if g.Verdict != check.Fail {
@@ -65,7 +67,7 @@ func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := trouble(run, ended(5, nil, nil)); got == "" {
+	if got := trouble(run, boxtest.Ended(5, nil, nil)); got == "" {
 		t.Error("results are accepted of a session that collected no test")
 	}
 }
@@ -73,7 +75,7 @@ func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 func TestRuffLinesAreTakenOnlyWhole(t *testing.T) {
 	t.Parallel()
 	line := `{"code": "F821", "filename": "/work/a.py", "message": "m", "location": {"row": 3, "column": 7}}` + "\n"
-	read := func(text string) ([]check.Finding, error) { return parseRuff(ended(1, []byte(text), nil)) }
+	read := func(text string) ([]check.Finding, error) { return parseRuff(boxtest.Ended(1, []byte(text), nil)) }
 	want := check.Finding{File: "a.py", Line: 3, Column: 7, Rule: "F821", Message: "m"}
 	for n := 1; n < len(line)-1; n++ {
 		if found, err := read(line + line[:n]); err == nil {
@@ -122,13 +124,13 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 		"note first\na.py:1: note: x\na.py:3: error: y  [z]\n:": {File: "a.py", Line: 3, Rule: "z", Message: "y"},
 	} {
 		want.Help = mypyHelp(want.Rule)
-		got, blocked, err := parseMypy(ended(2, nil, []byte(text)))
+		got, blocked, err := parseMypy(boxtest.Ended(2, nil, []byte(text)))
 		if d := cmp.Diff([]check.Finding{want}, got); d != "" || err != nil || !strings.HasSuffix(blocked, want.Message) {
 			t.Errorf("%q: %v %q %s", text, err, blocked, d)
 		}
 	}
 	for _, text := range []string{"", "a.py:1: note: x", "Traceback (most recent call last):\na.py:1: error: x", "a.py:1: error: INTERNAL ERROR", "error: x", "warning: y"} {
-		if got, blocked, err := parseMypy(ended(2, nil, []byte(text))); err == nil {
+		if got, blocked, err := parseMypy(boxtest.Ended(2, nil, []byte(text))); err == nil {
 			t.Errorf("%q is taken for an answer: %q %+v", text, blocked, got)
 		}
 	}
@@ -137,10 +139,10 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 func TestNotesAndUnknownSeveritiesAreNoErrors(t *testing.T) {
 	t.Parallel()
 	note := []byte(`{"file": "a.py", "line": 1, "column": 0, "message": "m", "code": null, "severity": "note"}` + "\n\n")
-	if found, _, err := parseMypy(ended(0, note, nil)); err != nil || len(found) != 0 {
+	if found, _, err := parseMypy(boxtest.Ended(0, note, nil)); err != nil || len(found) != 0 {
 		t.Errorf("%v %+v", err, found)
 	}
-	if found, _, err := parseMypy(ended(1, note, nil)); err == nil {
+	if found, _, err := parseMypy(boxtest.Ended(1, note, nil)); err == nil {
 		t.Errorf("status 1 with nothing but a note: %+v", found)
 	}
 }
@@ -163,12 +165,12 @@ func TestSyntaxAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 		"number for a name":  {`{"checked": [1]}`, 1, false},
 		"text for a finding": {`{"checked": ["a.py"], "findings": ["bad"]}`, 1, false},
 	} {
-		if answer, err := parseSyntax(ended(0, []byte(c.text), nil), c.files); (err == nil) != c.ok {
+		if answer, err := parseSyntax(boxtest.Ended(0, []byte(c.text), nil), c.files); (err == nil) != c.ok {
 			t.Errorf("%s: %v %+v", name, err, answer)
 		}
 	}
 	long := `{"checked": ["a.py"], "findings": [{"file": "a.py", "message": "` + strings.Repeat("m", 1<<16) + `\n\u001b[2Jx"}]}`
-	answer, err := parseSyntax(ended(0, []byte(long), nil), 1)
+	answer, err := parseSyntax(boxtest.Ended(0, []byte(long), nil), 1)
 	if err != nil || len(answer.Findings[0].Message) > check.MaxMessage+8 {
 		t.Errorf("%v: the message is not bounded", err)
 	}
@@ -177,7 +179,7 @@ func TestSyntaxAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 	t.Parallel()
 	text := `{"checked": ["a.py", "b.js"], "findings": [{"file": "a.py", "rule": "python-syntax", "message": "m"}], "trouble": ["node is missing"]}`
-	b, _ := replayed(map[string]guest.Result{"syntax.py": ended(0, []byte(text), nil)})
+	b, _ := checktest.Replayed(map[string]guest.Result{"syntax.py": boxtest.Ended(0, []byte(text), nil)})
 	out := runSyntax(t.Context(), b, []string{"a.py", "b.js"})
 	if out.Verdict != check.Infra || !strings.Contains(out.Detail, "node is missing") || !strings.Contains(out.Detail, "agent images build") {
 		t.Errorf("%+v", out)
@@ -187,7 +189,7 @@ func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 func TestSignatureOfACrashKeepsWhatMatters(t *testing.T) {
 	t.Parallel()
 	report := func(line string) []string {
-		return readEnding(ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in f\n"+line+"\n"))).Crashes
+		return readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in f\n"+line+"\n"))).Crashes
 	}
 	for _, c := range []struct {
 		a, b string
@@ -203,7 +205,7 @@ func TestSignatureOfACrashKeepsWhatMatters(t *testing.T) {
 			t.Errorf("%q and %q: the same is %v", c.a, c.b, got)
 		}
 	}
-	twice := readEnding(ended(1, nil, []byte(strings.Repeat("Exception in thread T:\nTraceback (most recent call last):\nValueError: port 1\n", 50))))
+	twice := readEnding(boxtest.Ended(1, nil, []byte(strings.Repeat("Exception in thread T:\nTraceback (most recent call last):\nValueError: port 1\n", 50))))
 	if len(twice.Crashes) != 1 {
 		t.Errorf("a crash that repeats itself is %d", len(twice.Crashes))
 	}
@@ -236,7 +238,7 @@ func FuzzToolOutput(f *testing.F) {
 	}
 	f.Add([]byte(`{"findings": [], "checked": ["a.py"], "skipped": [], "trouble": []}`), 0)
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
-		res := ended(exit, data, data)
+		res := boxtest.Ended(exit, data, data)
 		found, err := parseRuff(res)
 		if err == nil && (exit == 0) != (len(found) == 0) {
 			t.Errorf("ruff: status %d with %+v", exit, found)
@@ -276,7 +278,7 @@ func FuzzRecord(f *testing.F) {
 				t.Errorf("%+v", r)
 			}
 		}
-		if trouble(run, ended(exit, nil, nil)) == "" && (!run.Finished || run.Status != exit || run.Ran != run.Collected || exit != 0 && exit != 1 && exit != 5) {
+		if trouble(run, boxtest.Ended(exit, nil, nil)) == "" && (!run.Finished || run.Status != exit || run.Ran != run.Collected || exit != 0 && exit != 1 && exit != 5) {
 			t.Errorf("status %d with %+v", exit, run)
 		}
 	})

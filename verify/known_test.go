@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // knowing are programs that behave where they are watched, as far as they know the place: the user and the host name
@@ -38,7 +39,7 @@ func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 	for name, text := range knowing {
 		files[name] = text
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	for name := range knowing {
 		b.Entry = startFile(b.View, b.Tools, name)
 		out := runSmoke(t.Context(), b)

@@ -111,14 +111,14 @@ func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
 		res  guest.Result
 		want check.ImportResult
 	}{
-		"comes to its end": {ended(exitImported, nil, absent("told")), check.ImportResult{}},
+		"comes to its end": {boxtest.Ended(exitImported, nil, absent("told")), check.ImportResult{}},
 		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
-		"exits":            {ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
+		"exits":            {boxtest.Ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
 		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
-		"is not installed": {ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
-		"a part is gone":   {ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
-		"node's own":       {ended(1, nil, []byte(crashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
-		"node's, outside":  {ended(1, nil, []byte(strings.ReplaceAll(crashRequire, "./nowhere", "@scope/x"))), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
+		"is not installed": {boxtest.Ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
+		"a part is gone":   {boxtest.Ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
+		"node's own":       {boxtest.Ended(1, nil, []byte(crashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
+		"node's, outside":  {boxtest.Ended(1, nil, []byte(strings.ReplaceAll(crashRequire, "./nowhere", "@scope/x"))), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
 	} {
 		c.want.Name = "python a"
 		got := importResult(check.Bench{View: v}, library{name: "python a", file: "a.py"}, c.res)

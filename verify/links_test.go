@@ -8,6 +8,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestOnlyPagesThatNothingBuildsOrServesAreFollowed(t *testing.T) {
@@ -69,7 +70,7 @@ func TestBrokenReferencesAreSeenAndNothingElse(t *testing.T) {
 	}
 	files := maps.Clone(bad)
 	maps.Copy(files, sound)
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	out := runLinks(t.Context(), b)
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)

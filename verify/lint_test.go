@@ -8,6 +8,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
@@ -18,7 +19,7 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 	}
 	rules := func(base *workspace.Manifest, files map[string]string) string {
 		t.Helper()
-		out := runLint(t.Context(), newBenchOn(t, boxtest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
+		out := runLint(t.Context(), checktest.NewBenchOn(t, boxtest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
 		if out.Verdict != "" || out.Blocked != "" {
 			t.Fatalf("%+v", out)
 		}

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // lost is the toolchain without one of its programs, which lies in lostDir, where
@@ -27,7 +28,7 @@ const lostDir = "/lost"
 // It is asked of a box in which everything answers.
 func uses(t *testing.T, def check.Check, field string) bool {
 	t.Helper()
-	b, box := replayed(works())
+	b, box := checktest.Replayed(works())
 	b.Tools = lost(field)
 	prove(t.Context(), b, []check.Check{def})
 	for _, cmd := range box.Ran {
@@ -49,7 +50,7 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 		"Env":   "a configured command's ending is judged: see below",
 		"Types": "it saves time and decides nothing",
 	}
-	b := newBench(t, nil, sandbox.Limits{})
+	b := checktest.NewBench(t, nil, sandbox.Limits{})
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[check.Tools]()) {
 		b.Tools = lost(f.Name)
 		defs := slices.DeleteFunc(allChecks(), func(c check.Check) bool { return !uses(t, c, f.Name) })
@@ -85,7 +86,7 @@ func TestEveryCheckProvesItself(t *testing.T) {
 		if def.Prove == nil {
 			t.Errorf("%s has no proof", def.Name)
 		}
-		b, box := replayed(nil)
+		b, box := checktest.Replayed(nil)
 		if reasons := prove(t.Context(), b, []check.Check{def}); reasons[def.Name] == "" || len(box.Ran) == 0 {
 			t.Errorf("%s proves itself in an image without any tool", def.Name)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // page makes a complete document around a body.
@@ -96,7 +97,7 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 	for p, text := range sound {
 		files[p] = text
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	out := runSyntax(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)

@@ -9,6 +9,7 @@ import (
 	"agent/images"
 	"agent/sandbox"
 	"agent/verify/boxtest"
+	"agent/verify/checktest"
 )
 
 // members is a workspace whose packages import each other by name, with nothing from a
@@ -73,7 +74,7 @@ func laid(t *testing.T, files map[string]string) images.Image {
 func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, laid(t, members), members)
-	b := newBenchOn(t, s.snapshot.ID, s.base, boxtest.Change(t, s.base, map[string]string{
+	b := checktest.NewBenchOn(t, s.snapshot.ID, s.base, boxtest.Change(t, s.base, map[string]string{
 		"packages/core/source/index.ts": "export function double(n: string): string {\n  return n + n;\n}\n",
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})

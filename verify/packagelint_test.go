@@ -31,7 +31,7 @@ func TestReportOfESLintMustFitItsExit(t *testing.T) {
 		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
 		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
 	} {
-		res := ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
+		res := boxtest.Ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
 		res.Files = map[string][]byte{"/r": []byte(c.report)}
 		found, trouble := eslint.read(res, "/r")
 		if trouble == "" {
@@ -56,7 +56,7 @@ func TestReportOfStylelintMustFitItsExit(t *testing.T) {
 		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
 		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
 	} {
-		res := ended(c.exit, nil, []byte("JSONError: x\n"))
+		res := boxtest.Ended(c.exit, nil, []byte("JSONError: x\n"))
 		res.Files = map[string][]byte{"/r": []byte(c.report)}
 		found, trouble := stylelint.read(res, "/r")
 		if trouble == "" {

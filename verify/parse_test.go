@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/boxtest"
 	"agent/verify/check"
 )
 
@@ -22,17 +23,12 @@ func golden(t testing.TB, name string) []byte {
 	return data
 }
 
-// ended is a command that ended with this status and output.
-func ended(status int, stdout, stderr []byte) guest.Result {
-	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
-}
-
 // ruffRules is where ruff says that its rules are explained.
 const ruffRules = "https://docs.astral.sh/ruff/rules/"
 
 func TestRuffFindingsAreRead(t *testing.T) {
 	t.Parallel()
-	got, err := parseRuff(ended(1, golden(t, "ruff.jsonl"), nil))
+	got, err := parseRuff(boxtest.Ended(1, golden(t, "ruff.jsonl"), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +47,12 @@ func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	lines := golden(t, "ruff.jsonl")
 	for name, res := range map[string]guest.Result{
-		"status 0 with findings":    ended(0, lines, nil),
-		"status 1 without findings": ended(1, nil, nil),
-		"status 2":                  ended(2, nil, []byte("ruff crashed")),
-		"cut line":                  ended(1, lines[:len(lines)-20], nil),
-		"garbage":                   ended(1, []byte("All checks passed!\n"), nil),
-		"empty object":              ended(1, []byte("{}\n"), nil),
+		"status 0 with findings":    boxtest.Ended(0, lines, nil),
+		"status 1 without findings": boxtest.Ended(1, nil, nil),
+		"status 2":                  boxtest.Ended(2, nil, []byte("ruff crashed")),
+		"cut line":                  boxtest.Ended(1, lines[:len(lines)-20], nil),
+		"garbage":                   boxtest.Ended(1, []byte("All checks passed!\n"), nil),
+		"empty object":              boxtest.Ended(1, []byte("{}\n"), nil),
 		"dropped output":            {Exit: 1, Stdout: guest.Output{Head: lines, Dropped: 1}},
 	} {
 		if found, err := parseRuff(res); err == nil {
@@ -65,12 +61,12 @@ func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
 	}
 	lines = golden(t, "mypy.jsonl")
 	for name, res := range map[string]guest.Result{
-		"status 0 with errors":    ended(0, lines, nil),
-		"status 1 without errors": ended(1, nil, nil),
-		"crash":                   ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
-		"status 2, no reason":     ended(2, nil, nil),
-		"status 3":                ended(3, lines, nil),
-		"cut line":                ended(1, lines[:len(lines)-20], nil),
+		"status 0 with errors":    boxtest.Ended(0, lines, nil),
+		"status 1 without errors": boxtest.Ended(1, nil, nil),
+		"crash":                   boxtest.Ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
+		"status 2, no reason":     boxtest.Ended(2, nil, nil),
+		"status 3":                boxtest.Ended(3, lines, nil),
+		"cut line":                boxtest.Ended(1, lines[:len(lines)-20], nil),
 	} {
 		if found, _, err := parseMypy(res); err == nil {
 			t.Errorf("mypy, %s: taken for an answer: %+v", name, found)
@@ -80,12 +76,12 @@ func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
 
 func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
 	t.Parallel()
-	reason, ok := ruffRefuses(ended(2, nil, golden(t, "ruff-config.txt")))
+	reason, ok := ruffRefuses(boxtest.Ended(2, nil, golden(t, "ruff-config.txt")))
 	if !ok || !strings.Contains(reason, "Unknown rule selector `ZZZ9`") {
 		t.Errorf("%v %q", ok, reason)
 	}
 	for _, other := range []string{"error: Failed to parse a.py:1:7: x\n", "ruff failed\n  Cause: out of disk\n", "panicked\n"} {
-		if _, ok := ruffRefuses(ended(2, nil, []byte(other))); ok {
+		if _, ok := ruffRefuses(boxtest.Ended(2, nil, []byte(other))); ok {
 			t.Errorf("%q is taken for a refused configuration", other)
 		}
 	}
@@ -93,7 +89,7 @@ func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
 
 func TestMypyFindingsAreRead(t *testing.T) {
 	t.Parallel()
-	got, blocked, err := parseMypy(ended(1, golden(t, "mypy.jsonl"), nil))
+	got, blocked, err := parseMypy(boxtest.Ended(1, golden(t, "mypy.jsonl"), nil))
 	if err != nil || blocked != "" {
 		t.Fatal(err, blocked)
 	}
@@ -111,12 +107,12 @@ func TestMypyFindingsAreRead(t *testing.T) {
 
 func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 	t.Parallel()
-	got, blocked, err := parseMypy(ended(2, golden(t, "mypy-blocked.txt"), nil))
+	got, blocked, err := parseMypy(boxtest.Ended(2, golden(t, "mypy-blocked.txt"), nil))
 	want := []check.Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
 		t.Error(d, err, blocked)
 	}
-	_, blocked, err = parseMypy(ended(2, nil, golden(t, "mypy-usage.txt")))
+	_, blocked, err = parseMypy(boxtest.Ended(2, nil, golden(t, "mypy-usage.txt")))
 	if err != nil || !strings.HasPrefix(blocked, "Mypy no longer supports checking Python 2 code") {
 		t.Error(err, blocked)
 	}
@@ -128,7 +124,7 @@ func TestTestRecordIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reason := trouble(run, ended(1, nil, nil)); reason != "" {
+	if reason := trouble(run, boxtest.Ended(1, nil, nil)); reason != "" {
 		t.Errorf("trouble %q", reason)
 	}
 	if got := run.Summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
@@ -160,15 +156,15 @@ func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 		res          guest.Result
 		want         string
 	}{
-		{"no record", "", ended(0, nil, nil), "before its session was over"},
-		{"cut record", whole[:len(whole)-5], ended(1, nil, nil), "before its session was over"},
-		{"other status", whole, ended(0, nil, nil), "exit status 0"},
+		{"no record", "", boxtest.Ended(0, nil, nil), "before its session was over"},
+		{"cut record", whole[:len(whole)-5], boxtest.Ended(1, nil, nil), "before its session was over"},
+		{"other status", whole, boxtest.Ended(0, nil, nil), "exit status 0"},
 		{"signal", whole, guest.Result{Exit: -1, Signal: "SIGSEGV"}, "SIGSEGV"},
-		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", ended(0, nil, nil), "collected 1 tests and ran 0"},
-		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", ended(1, nil, nil), "does not fit"},
-		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
-		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", ended(5, nil, nil), ""},
-		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", ended(0, nil, nil), ""},
+		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", boxtest.Ended(0, nil, nil), "collected 1 tests and ran 0"},
+		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", boxtest.Ended(1, nil, nil), "does not fit"},
+		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", boxtest.Ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
+		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", boxtest.Ended(5, nil, nil), ""},
+		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", boxtest.Ended(0, nil, nil), ""},
 	} {
 		run, err := check.ParseRecord([]byte(c.record))
 		if err != nil {
@@ -189,14 +185,14 @@ func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
 	t.Parallel()
 	good := []byte(`{"findings": [], "checked": ["a.py"], "skipped": [{"file": "b.bin", "reason": "x"}], "trouble": []}`)
-	if _, err := parseSyntax(ended(0, good, nil), 2); err != nil {
+	if _, err := parseSyntax(boxtest.Ended(0, good, nil), 2); err != nil {
 		t.Error(err)
 	}
 	for name, res := range map[string]guest.Result{
-		"status 1":       ended(1, good, nil),
-		"partial":        ended(0, good[:40], nil),
-		"empty":          ended(0, nil, nil),
-		"a file missing": ended(0, []byte(`{"checked": ["a.py"]}`), nil),
+		"status 1":       boxtest.Ended(1, good, nil),
+		"partial":        boxtest.Ended(0, good[:40], nil),
+		"empty":          boxtest.Ended(0, nil, nil),
+		"a file missing": boxtest.Ended(0, []byte(`{"checked": ["a.py"]}`), nil),
 		"dropped":        {Stdout: guest.Output{Head: good, Dropped: 3}},
 	} {
 		if _, err := parseSyntax(res, 2); err == nil {

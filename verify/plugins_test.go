@@ -8,6 +8,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
@@ -71,7 +72,7 @@ func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
 	cs := boxtest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
-	b, box := replayed(map[string]guest.Result{"json-lines": ended(0, nil, nil), "mypy": ended(0, nil, nil)})
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": boxtest.Ended(0, nil, nil), "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
 	s.check(t.Context(), b.Box, []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}, false, func() {})
 	if len(box.Applied) != 3 || len(box.Ran) != 2 {

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // plantedSyntax holds one fault a language, each of which every parser of it
@@ -129,7 +130,7 @@ func proveFormat(ctx context.Context, b check.Bench) error {
 		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
 		{"planted.py", "x = 1\n", "x = 1\n"},
 		{"planted.go", "package  planted\nvar x  = []int{1,2}\n", "package planted\n\nvar x = []int{1, 2}\n"},
-		{"planted.go", plantedGo, plantedGo},
+		{"planted.go", golang.Planted, golang.Planted},
 	} {
 		// The formatters are asked for one text at a time, as by the gate itself.
 		got, out := format(ctx, b, c.name, []byte(c.text))

@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestRootsOfPython(t *testing.T) {
@@ -56,7 +57,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	t.Parallel()
 	const test = "def test_x():\n    pass\n"
 	files := map[string]string{"test_a.py": test, "src/a.py": "", "old_tests.py": "class A(TestCase):\n    pass\n"}
-	b, box := replayed(works())
+	b, box := checktest.Replayed(works())
 	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
 	alone := func() (string, map[string]string) {
 		t.Helper()
@@ -161,7 +162,7 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 func TestRootsAreRunOneByOne(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "x", "x/y"}
-	b, _ := replayed(nil)
+	b, _ := checktest.Replayed(nil)
 	b.Timeout = -time.Hour // all of it is gone when the first is done
 	var ran []string
 	do := func(verdict check.Verdict, blocked string) func(b check.Bench, root string) check.Outcome {
@@ -288,7 +289,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
 	base := boxtest.Scan(t, files)
-	r := rig{newBench(t, files, sandbox.Limits{}), base, pytestCheck}
+	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, pytestCheck}
 	r.Timeout = defaultTimeout // as all of them share it
 	before := r.with(t, workspace.Changeset{}, runTests)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
@@ -350,7 +351,7 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
 	base := boxtest.Scan(t, files)
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	// What would keep the tools from seeing anything does not count yet.
 	cs := boxtest.Change(t, base, map[string]string{
 		"services/a/pyproject.toml": "[tool.mypy]\nignore_errors = true\n", "services/b/ty.toml": "[src]\nexclude = [\"*\"]\n",

@@ -14,14 +14,9 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
 )
-
-// replayed is a bench on a box with these answers and nothing in it.
-func replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
-	box := &boxtest.Replay{Answers: answers}
-	v := check.NewView(&workspace.Manifest{}, workspace.Changeset{})
-	return check.Bench{Box: box, Tools: check.Toolchain, View: v, Timeout: time.Minute, Entry: check.Entry{Args: []string{"/bin/prog"}}}, box
-}
 
 func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 	t.Parallel()
@@ -44,7 +39,7 @@ func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 		{"not there", guest.Result{Exit: 127}, nil, check.Infra, "agent images build"},
 		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, nil, check.Infra, "SIGSEGV"},
 	} {
-		b, box := replayed(map[string]guest.Result{"prog": c.res})
+		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
 		box.Err = c.err
 		_, out, done := b.Command(t.Context(), guest.Command{Args: []string{"/bin/prog"}})
 		if out.Verdict != c.want || done != (c.want == "") || !strings.Contains(out.Detail, c.detail) {
@@ -75,7 +70,7 @@ func works() map[string]guest.Result {
 	answer := fmt.Sprintf(`{"findings": [%s], "checked": [%s]}`, strings.Join(faults, ","), strings.Join(files, ","))
 	links := `{"findings": [{"file": "about.html", "rule": "broken-link"}, {"file": "part.html", "rule": "broken-fragment"},` +
 		` {"file": "style/main.css", "rule": "broken-link"}], "checked": ["1", "2", "3", "4", "5", "6"]}`
-	tests := ended(1, nil, nil)
+	tests := boxtest.Ended(1, nil, nil)
 	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record)}
 	var lint, types []string
 	for file, rule := range map[string]string{
@@ -92,52 +87,52 @@ func works() map[string]guest.Result {
 	if err != nil {
 		panic(err)
 	}
-	node := ended(1, nil, nil)
+	node := boxtest.Ended(1, nil, nil)
 	node.Files = map[string][]byte{nodeRecord: []byte(strings.Join([]string{
 		`{"kind": "test", "id": "planted.test.mjs::true", "outcome": "passed"}`, `{"kind": "test", "id": "planted.test.mjs::false", "outcome": "failed"}`,
 		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
 	}, "\n"))}
 	answers := map[string]guest.Result{
-		"gofmt": ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
-		"list":  ended(0, []byte(plantedPackages), nil),
-		"vet":   ended(0, []byte(vetted), nil),
-		"staticcheck": ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
+		"gofmt": boxtest.Ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
+		"list":  boxtest.Ended(0, []byte(plantedPackages), nil),
+		"vet":   boxtest.Ended(0, []byte(vetted), nil),
+		"staticcheck": boxtest.Ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
 			`{"code":"SA4018","location":{"file":"/work/half/half.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
-		"-find":             ended(0, []byte(plantedDirs), nil),
-		"test":              ended(1, []byte(plantedTests), nil),
-		"json-lines":        ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
-		"mypy":              ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
-		"gitlab":            ended(1, []byte(tyAnswer), nil),
-		"--outputjson":      ended(1, []byte(pyrightAnswer), nil),
-		"shellcheck":        ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
+		"-find":             boxtest.Ended(0, []byte(plantedDirs), nil),
+		"test":              boxtest.Ended(1, []byte(plantedTests), nil),
+		"json-lines":        boxtest.Ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
+		"mypy":              boxtest.Ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
+		"gitlab":            boxtest.Ended(1, []byte(tyAnswer), nil),
+		"--outputjson":      boxtest.Ended(1, []byte(pyrightAnswer), nil),
+		"shellcheck":        boxtest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py":      tests,
-		"syntax.py":         ended(0, []byte(answer), nil),
-		"links.py":          ended(0, []byte(links), nil),
-		"crash.py":          ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
-		"sound.py":          ended(0, []byte("42\n"), nil),
-		"clean.js":          ended(0, []byte("42\n"), nil),
+		"syntax.py":         boxtest.Ended(0, []byte(answer), nil),
+		"links.py":          boxtest.Ended(0, []byte(links), nil),
+		"crash.py":          boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
+		"sound.py":          boxtest.Ended(0, []byte("42\n"), nil),
+		"clean.js":          boxtest.Ended(0, []byte("42\n"), nil),
 		"server.py":         {Settled: true, Ports: []guest.Port{{Port: 8000, Status: 204}}},
-		"sound":             ended(exitImported, nil, nil),
-		"broken":            ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
-		"quits":             ended(0, nil, nil),
-		"faulty.js":         ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
-		"biome":             ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
-		"typescript.cjs":    ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
+		"sound":             boxtest.Ended(exitImported, nil, nil),
+		"broken":            boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
+		"quits":             boxtest.Ended(0, nil, nil),
+		"faulty.js":         boxtest.Ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
+		"biome":             boxtest.Ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
+		"typescript.cjs":    boxtest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
 		"node_reporter.mjs": node,
 	}
 	for _, l := range packageLinters() {
-		linted := ended(l.status, nil, nil)
+		linted := boxtest.Ended(l.status, nil, nil)
 		linted.Files = map[string][]byte{"/tmp/agent-" + l.name + "-0.json": []byte(l.planted)}
 		answers["agent-"+l.name+"-0.json"] = linted
-		answers[l.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		answers[l.name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
-	answers["tsc"] = ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
-	answers["--noEmit"] = ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
+	answers["tsc"] = boxtest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
+	answers["--noEmit"] = boxtest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
 	for _, r := range packageRunners() {
-		ran := ended(1, nil, nil)
+		ran := boxtest.Ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.name + "-0.json": []byte(r.planted)}
 		answers["agent-"+r.name+"-0.json"] = ran
-		answers[r.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		answers[r.name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
 	return answers
 }
@@ -173,7 +168,7 @@ const (
 
 // proving maps checks to the answer that the proof of each rests on alone.
 var proving = map[string]string{
-	checkVet: "vet", checkStatic: "staticcheck", checkGoTests: "test", checkLinks: "links.py",
+	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", checkLinks: "links.py",
 	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkTy: "gitlab", checkPyright: "--outputjson",
 	checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
 	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
@@ -183,7 +178,7 @@ var proving = map[string]string{
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	t.Parallel()
-	b, box := replayed(works())
+	b, box := checktest.Replayed(works())
 	reasons := prove(t.Context(), b, allChecks())
 	if len(reasons) != 1 || reasons[checkFormat] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
@@ -203,21 +198,21 @@ func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 func TestGateIsNotProvedByAnythingButItsFault(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]guest.Result{
-		"missing":            ended(127, nil, nil),
-		"says nothing":       ended(0, nil, nil),
-		"fails":              ended(1, nil, nil),
-		"crashes":            ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
+		"missing":            boxtest.Ended(127, nil, nil),
+		"says nothing":       boxtest.Ended(0, nil, nil),
+		"fails":              boxtest.Ended(1, nil, nil),
+		"crashes":            boxtest.Ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
 		"is killed":          {Exit: -1, Signal: "SIGKILL"},
 		"is late":            {TimedOut: true},
 		"takes the memory":   {OOM: true},
-		"says it in one tag": ended(1, []byte("{}\n"), nil),
-		"finds another one":  ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
+		"says it in one tag": boxtest.Ended(1, []byte("{}\n"), nil),
+		"finds another one":  boxtest.Ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
 		"cuts its answer":    {Exit: 1, Stdout: guest.Output{Head: works()["json-lines"].Stdout.Head, Dropped: 1}},
 	} {
 		for gate, tool := range proving {
 			answers := works()
 			answers[tool] = spoil
-			b, _ := replayed(answers)
+			b, _ := checktest.Replayed(answers)
 			reasons := prove(t.Context(), b, allChecks())
 			if !strings.Contains(reasons[gate], "agent images build") || len(reasons) != 2 {
 				t.Errorf("%s %s: not proved are %q", tool, name, reasons)
@@ -236,7 +231,7 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 	} {
 		answers := works()
 		answers["server.py"] = seen
-		b, _ := replayed(answers)
+		b, _ := checktest.Replayed(answers)
 		if reasons := prove(t.Context(), b, []check.Check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
 			t.Errorf("%s: %q", name, reasons)
 		}
@@ -245,7 +240,7 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 
 func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
-	b, box := replayed(works())
+	b, box := checktest.Replayed(works())
 	box.Err = errors.New("no space")
 	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.Ran) != 0 {
 		t.Errorf("%q", reasons)
@@ -287,19 +282,19 @@ func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
 	}{
 		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
 		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
-		{"pytest not installed", ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
+		{"pytest not installed", boxtest.Ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
 		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, check.Infra, false, true},
 		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, false, true},
 		{"out of memory", guest.Result{OOM: true}, check.OOM, false, true},
 	} {
 		c.res.Files = map[string][]byte{record: begun}
-		b, _ := replayed(map[string]guest.Result{"run_tests.py": c.res})
+		b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": c.res})
 		out := runTests(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Blocked != "") != c.blocked || (len(out.Tests) == 1) != c.results {
 			t.Errorf("%s: %+v", c.name, out)
 		}
 	}
-	b, _ := replayed(map[string]guest.Result{"run_tests.py": {Files: map[string][]byte{record: []byte("passed\n")}}})
+	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": {Files: map[string][]byte{record: []byte("passed\n")}}})
 	if out := runTests(t.Context(), b); !strings.Contains(out.Blocked, "record of the tests is broken") || out.Tests != nil {
 		t.Errorf("forged record: %+v", out)
 	}
@@ -321,7 +316,7 @@ func TestProgramIsJudgedOnlyByAnEndingThatWasSeen(t *testing.T) {
 		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, nil, check.Infra, false},
 		"not started":   {guest.Result{}, errors.New("gone"), check.Infra, false},
 	} {
-		b, box := replayed(map[string]guest.Result{"prog": c.res})
+		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
 		box.Err = c.err
 		out := runSmoke(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != c.ending {
@@ -336,8 +331,8 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("x\n"), After: []byte("y\n")},
 		{Op: workspace.Create, Path: "ruff.toml", After: []byte("select = []\n")},
 	}}
-	refused := ended(2, nil, golden(t, "ruff-config.txt"))
-	b, box := replayed(map[string]guest.Result{"json-lines": refused, "mypy": ended(0, nil, nil)})
+	refused := boxtest.Ended(2, nil, golden(t, "ruff-config.txt"))
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
 	defs := []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}
 	s.check(t.Context(), b.Box, defs, false, func() {})

@@ -4,6 +4,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 const (
@@ -46,7 +47,7 @@ func BoxesFor(req Request) (n int) {
 func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest int64
 	for _, e := range base.Entries {
-		if lim.Tmp == 0 && isGo(e.Path) {
+		if lim.Tmp == 0 && golang.IsSource(e.Path) {
 			lim.Tmp = buildRoom
 		}
 		// Every file takes whole pages.

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
@@ -116,7 +117,7 @@ func TestReportsOfRunnersAreReadTestByTest(t *testing.T) {
 func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 	t.Parallel()
 	said := func(exit int, report string) guest.Result {
-		res := ended(exit, nil, []byte("\nSyntaxError: Unexpected token\n    at x\n"))
+		res := boxtest.Ended(exit, nil, []byte("\nSyntaxError: Unexpected token\n    at x\n"))
 		if report != "" {
 			res.Files = map[string][]byte{"/r": []byte(report)}
 		}
@@ -185,13 +186,13 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 		for _, f := range files {
 			list = append(list, fmt.Sprintf(`{"name": "/work/%s", "status": "passed", "assertionResults": [{"title": "a", "status": "passed"}]}`, f))
 		}
-		res := ended(0, nil, nil)
+		res := boxtest.Ended(0, nil, nil)
 		res.Files = map[string][]byte{"/tmp/" + name: fmt.Appendf(nil, `{"numTotalTests": %d, "numFailedTests": 0, "testResults": [%s]}`, len(files), strings.Join(list, ","))}
 		return res
 	}
 	const found = `[{"program": "/work/node_modules/jest/bin/jest.js", "version": "30"}, {"program": "/work/node_modules/jest/bin/jest.js", "version": "30"}, null]`
-	b, box := replayed(map[string]guest.Result{
-		"jest": ended(0, []byte(found), nil), "agent-jest-0.json": said("agent-jest-0.json", "a.test.js", "web/a.test.js"), "agent-jest-1.json": said("agent-jest-1.json", "web/a.test.js", "shared/b.test.js"),
+	b, box := checktest.Replayed(map[string]guest.Result{
+		"jest": boxtest.Ended(0, []byte(found), nil), "agent-jest-0.json": said("agent-jest-0.json", "a.test.js", "web/a.test.js"), "agent-jest-1.json": said("agent-jest-1.json", "web/a.test.js", "shared/b.test.js"),
 	})
 	b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": needs, "web/package.json": needs, "zoo/package.json": needs}), workspace.Changeset{})
 	out := jest.run(t.Context(), b)
@@ -235,7 +236,7 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 			"/usr/bin/node /work/run.cjs -r ./a.js --no-watch --no-bail --full-trace --reporter=json --reporter-option=output=/tmp/agent-mocha-0.json",
 		},
 	} {
-		b, box := replayed(works())
+		b, box := checktest.Replayed(works())
 		manifest := fmt.Sprintf(`{"devDependencies": {%q: "1"}, "scripts": {"test": %q}}`, c.runner.name, c.script)
 		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
 		out := c.runner.run(t.Context(), b)
@@ -259,8 +260,8 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 		blocked string
 	}{
 		"node is missing":   {"mocha", guest.Result{Exit: 127}, check.Infra, ""},
-		"node looks wrong":  {"mocha", ended(0, []byte("[]"), nil), check.Infra, ""},
-		"not there":         {"mocha", ended(0, []byte("[null]"), nil), "", "mocha of package.json is not installed"},
+		"node looks wrong":  {"mocha", boxtest.Ended(0, []byte("[]"), nil), check.Infra, ""},
+		"not there":         {"mocha", boxtest.Ended(0, []byte("[null]"), nil), "", "mocha of package.json is not installed"},
 		"many failures":     {"agent-mocha-0.json", guest.Result{Exit: 127}, "", "exit status 127 and left no report"},
 		"a signal":          {"agent-mocha-0.json", guest.Result{Exit: -1, Signal: "SIGABRT"}, "", "ended by SIGABRT"},
 		"an early end":      {"agent-mocha-0.json", guest.Result{}, "", "exit status 0 and left no report"},
@@ -271,7 +272,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 	} {
 		answers := works()
 		answers[c.tool] = c.res
-		b, _ := replayed(answers)
+		b, _ := checktest.Replayed(answers)
 		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
 		out := mocha.run(t.Context(), b)
 		if out.Verdict != c.verdict || !strings.Contains(out.Blocked, c.blocked) || (out.Blocked == "") != (c.blocked == "") {
@@ -282,7 +283,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 
 func TestRunnersProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil, sandbox.Limits{})
+	b := checktest.NewBench(t, nil, sandbox.Limits{})
 	list := []check.Check{compilerCheck}
 	for _, l := range packageLinters() {
 		list = append(list, l.check())

@@ -7,7 +7,9 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/guest"
+	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
@@ -77,7 +79,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 	t.Parallel()
 	const page = "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200 if self.path == '/up' else 500)\n        self.end_headers()\n\n\n" +
 		"print('at work', flush=True)\nhttp.server.HTTPServer(('', 8000), Page).serve_forever()\n"
-	b := newBench(t, map[string]string{
+	b := checktest.NewBench(t, map[string]string{
 		"page.py":   page,
 		"server.js": "const server = require('http').createServer((ask, answer) => answer.end('x'));\nserver.listen(8001);\n",
 		"deaf.js":   "setInterval(() => {}, 1000);\n",
@@ -166,13 +168,13 @@ func TestNewProgramMayShowHowItIsCalled(t *testing.T) {
 		res  guest.Result
 		want check.Verdict
 	}{
-		"new":                {nil, ended(2, nil, usage), check.Pass},
-		"new, by BSD":        {nil, ended(64, usage, nil), check.Pass},
-		"new, and in words":  {nil, ended(2, nil, []byte("no usage of this\n")), check.Fail},
-		"new, another end":   {nil, ended(3, nil, usage), check.Fail},
-		"as before":          {&check.Ending{Exit: 2}, ended(2, nil, usage), check.Pass},
-		"ended well before":  {&check.Ending{}, ended(2, nil, usage), check.Fail},
-		"new, and a crash":   {nil, ended(2, usage, []byte(crashOwn)), check.Fail},
+		"new":                {nil, boxtest.Ended(2, nil, usage), check.Pass},
+		"new, by BSD":        {nil, boxtest.Ended(64, usage, nil), check.Pass},
+		"new, and in words":  {nil, boxtest.Ended(2, nil, []byte("no usage of this\n")), check.Fail},
+		"new, another end":   {nil, boxtest.Ended(3, nil, usage), check.Fail},
+		"as before":          {&check.Ending{Exit: 2}, boxtest.Ended(2, nil, usage), check.Pass},
+		"ended well before":  {&check.Ending{}, boxtest.Ended(2, nil, usage), check.Fail},
+		"new, and a crash":   {nil, boxtest.Ended(2, usage, []byte(crashOwn)), check.Fail},
 		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, check.Fail},
 	} {
 		now := readEnding(c.res)
@@ -204,7 +206,7 @@ func TestReadyIsAPathAPortOrAText(t *testing.T) {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "give") && !strings.Contains(err.Error(), "path") {
 			t.Errorf("%.40q: %v", text, err)
 		}
-		b, _ := replayed(map[string]guest.Result{"prog": {}})
+		b, _ := checktest.Replayed(map[string]guest.Result{"prog": {}})
 		b.Smoke = s
 		if out := runSmoke(t.Context(), b); out.Verdict != check.Infra {
 			t.Errorf("%.40q is run: %+v", text, out)

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/crash"
 )
 
 // How long the program is watched, and how long it may take to end when it is
@@ -96,14 +97,14 @@ func readEnding(res guest.Result) check.Ending {
 	text := check.Clean(check.Bytes(res.Stderr))
 	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+check.Clean(check.Bytes(res.Stdout)))
 	lines := strings.Split(text, "\n")
-	reports := crashReports(text)
-	own := lastOwn(reports)
+	reports := crash.Find(text)
+	own := crash.LastOwn(reports)
 	for i, report := range reports {
 		e.Told = report.Finding
 		// What a program caught it may tell as it likes: only the end of one that
 		// did not end well is a crash, and what the runtime says of its parts. Of a
 		// chain of exceptions that is the last: nobody caught that one.
-		if !report.part && (i != own || !e.Crashed() || !report.ends(lines)) {
+		if !report.Part && (i != own || !e.Crashed() || !report.Ends(lines)) {
 			continue
 		}
 		text := volatile.ReplaceAllString(report.Message, "N")

@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // A symbolFile is what these tests read of the scanner's answer.
@@ -78,7 +79,7 @@ func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
 		"new\nline.py": "def f(): pass\n",
 		"unicode/é.py": "def é(): pass\n",
 	}
-	b := newBench(t, files, sandbox.Limits{Memory: 1 << 30})
+	b := checktest.NewBench(t, files, sandbox.Limits{Memory: 1 << 30})
 	var paths []string
 	for p := range files {
 		paths = append(paths, p)
@@ -118,7 +119,7 @@ func TestManySymbolsComeInParts(t *testing.T) {
 		files[p] = text.String()
 		paths = append(paths, p)
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	got, parts := symbolsOf(t, b.Box, paths)
 	if len(got) != len(paths) || len(parts) < 2 {
 		t.Fatalf("%d files in parts of %v", len(got), parts)
@@ -132,7 +133,7 @@ func TestManySymbolsComeInParts(t *testing.T) {
 
 func TestErrorOfAScanSaysWhatHappened(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{"a.py": "x = 1\n"}, sandbox.Limits{})
+	b := checktest.NewBench(t, map[string]string{"a.py": "x = 1\n"}, sandbox.Limits{})
 	err := scanSymbols(t.Context(), b.Box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "scan 1 files") {
 		t.Error(err)

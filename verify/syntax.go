@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // syntaxCommand gives the checker the paths of the files. The
@@ -50,13 +51,13 @@ func runSyntax(ctx context.Context, b check.Bench, paths []string) check.Outcome
 	}
 	var goFiles, others []string
 	for _, p := range paths {
-		if isGo(p) {
+		if golang.IsSource(p) {
 			goFiles = append(goFiles, p)
 		} else {
 			others = append(others, p)
 		}
 	}
-	out := goSyntax(ctx, b, goFiles)
+	out := golang.Syntax(ctx, b, goFiles)
 	known := len(goFiles)
 	if out.Verdict == "" && len(others) > 0 {
 		rest, checked := syntax(ctx, b, others)

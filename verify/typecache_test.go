@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // unequal compares findings without regard to their order.
@@ -63,7 +64,7 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 		"moved.py":  "from sound import double\n\nless: str = double(1)\n",
 		"same.py":   "x: int = 1\n",
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	run := func(code string) {
 		t.Helper()
 		if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", code}}); err != nil || res.Exit != 0 {

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // tyAnswer is what ty 0.0.85 says of the planted files.
@@ -97,7 +98,7 @@ func TestFindingsOfTyAndPyright(t *testing.T) {
 			{File: "undefined.py", Line: 2, Column: 12, Rule: "reportUndefinedVariable", Help: pyrightDocs + "reportUndefinedVariable", Message: "\"pi\" is not defined"},
 		}},
 	} {
-		got, blocked, err := c.parse(ended(1, []byte(c.text), nil))
+		got, blocked, err := c.parse(boxtest.Ended(1, []byte(c.text), nil))
 		if err != nil || blocked != "" {
 			t.Errorf("%s: %q, %v", name, blocked, err)
 		}
@@ -122,22 +123,22 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 		res     guest.Result
 		blocked string // "" where an error is wanted
 	}{
-		{"ty's file", parseTy, ended(2, nil, []byte("ty failed\n  Cause: /work/ty.toml is not a valid `ty.toml`\n  Cause: TOML parse error\n")), "is not a valid"},
-		{"no file for ty", parseTy, ended(0, []byte("[]"), []byte("WARN No python files found under the given path(s)\n")), "no file"},
-		{"ty gives up", parseTy, ended(2, nil, []byte("ty failed\n  Cause: no memory\n")), ""},
-		{"ty crashes in words", parseTy, ended(1, []byte(critical), nil), ""},
-		{"ty crashes", parseTy, ended(101, []byte("["), nil), ""},
-		{"findings and status 0", parseTy, ended(0, []byte(tyAnswer), nil), ""},
-		{"none and status 1", parseTy, ended(1, []byte("[]"), nil), ""},
-		{"half a list", parseTy, ended(1, []byte(tyAnswer[:200]), nil), ""},
-		{"pyright's file", parsePyright, ended(3, []byte(none(1)), []byte("Config file \"/work/pyrightconfig.json\" could not be parsed.\n")), "pyrightconfig.json"},
-		{"no file for pyright", parsePyright, ended(0, []byte(none(0)), nil), "no file"},
-		{"pyright gives up", parsePyright, ended(2, nil, []byte("Error: heap\n")), ""},
-		{"errors and status 0", parsePyright, ended(0, []byte(pyrightAnswer), nil), ""},
-		{"none but status 1", parsePyright, ended(1, []byte(none(1)), nil), ""},
-		{"another count", parsePyright, ended(1, []byte(strings.Replace(pyrightAnswer, `"errorCount": 2`, `"errorCount": 3`, 1)), nil), ""},
-		{"no summary", parsePyright, ended(0, []byte(`{"generalDiagnostics": []}`), nil), ""},
-		{"half a report", parsePyright, ended(1, []byte(pyrightAnswer[:300]), nil), ""},
+		{"ty's file", parseTy, boxtest.Ended(2, nil, []byte("ty failed\n  Cause: /work/ty.toml is not a valid `ty.toml`\n  Cause: TOML parse error\n")), "is not a valid"},
+		{"no file for ty", parseTy, boxtest.Ended(0, []byte("[]"), []byte("WARN No python files found under the given path(s)\n")), "no file"},
+		{"ty gives up", parseTy, boxtest.Ended(2, nil, []byte("ty failed\n  Cause: no memory\n")), ""},
+		{"ty crashes in words", parseTy, boxtest.Ended(1, []byte(critical), nil), ""},
+		{"ty crashes", parseTy, boxtest.Ended(101, []byte("["), nil), ""},
+		{"findings and status 0", parseTy, boxtest.Ended(0, []byte(tyAnswer), nil), ""},
+		{"none and status 1", parseTy, boxtest.Ended(1, []byte("[]"), nil), ""},
+		{"half a list", parseTy, boxtest.Ended(1, []byte(tyAnswer[:200]), nil), ""},
+		{"pyright's file", parsePyright, boxtest.Ended(3, []byte(none(1)), []byte("Config file \"/work/pyrightconfig.json\" could not be parsed.\n")), "pyrightconfig.json"},
+		{"no file for pyright", parsePyright, boxtest.Ended(0, []byte(none(0)), nil), "no file"},
+		{"pyright gives up", parsePyright, boxtest.Ended(2, nil, []byte("Error: heap\n")), ""},
+		{"errors and status 0", parsePyright, boxtest.Ended(0, []byte(pyrightAnswer), nil), ""},
+		{"none but status 1", parsePyright, boxtest.Ended(1, []byte(none(1)), nil), ""},
+		{"another count", parsePyright, boxtest.Ended(1, []byte(strings.Replace(pyrightAnswer, `"errorCount": 2`, `"errorCount": 3`, 1)), nil), ""},
+		{"no summary", parsePyright, boxtest.Ended(0, []byte(`{"generalDiagnostics": []}`), nil), ""},
+		{"half a report", parsePyright, boxtest.Ended(1, []byte(pyrightAnswer[:300]), nil), ""},
 	} {
 		found, blocked, err := c.parse(c.res)
 		if len(found) > 0 || (err == nil) != (c.blocked != "") || !strings.Contains(blocked, c.blocked) {
@@ -149,7 +150,7 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 // Both see their planted faults in the real image, and nothing else.
 func TestTyAndPyrightProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil, sandbox.Limits{})
+	b := checktest.NewBench(t, nil, sandbox.Limits{})
 	if reasons := prove(t.Context(), b, []check.Check{tyCheck, pyrightCheck}); len(reasons) > 0 {
 		t.Errorf("not proved: %q", reasons)
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
@@ -23,7 +25,7 @@ func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
 		"crashed": {2, none, -1}, "out of memory": {134, "", -1}, "cut": {1, one[:60], -1}, "nothing": {0, "", -1},
 		"a file left out": {0, `{"findings":[],"checked":["a.ts"],"skipped":[]}`, -1},
 	} {
-		answer, err := parseScript(ended(c.exit, []byte(c.out), []byte("RangeError: x\n")), []string{"a.ts", "b.min.js"})
+		answer, err := parseScript(boxtest.Ended(c.exit, []byte(c.out), []byte("RangeError: x\n")), []string{"a.ts", "b.min.js"})
 		if (err != nil) != (c.want < 0) || err == nil && len(answer.Findings) != c.want {
 			t.Errorf("%s: %+v, %v", name, answer, err)
 		}
@@ -104,7 +106,7 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 			files[dir+"/"+p] = text
 		}
 	}
-	b := newBench(t, files, sandbox.Limits{})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	b.Timeout = defaultTimeout
 	out := runScript(t.Context(), b)
 	if out.Verdict != "" || out.Blocked != "" {

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no
@@ -123,7 +124,7 @@ func (r *results) unjudged() (list []Unproven) {
 // everything.
 var looksAt = map[string][]string{
 	checkRuff: {".py", ".pyi"}, checkMypy: {".py", ".pyi"}, checkPyright: {".py", ".pyi"}, checkTy: {".py", ".pyi"}, checkImports: {".py"},
-	checkShell: {".sh", ".bash", ""}, checkVet: {".go", ".mod", ".sum"}, checkStatic: {".go", ".mod", ".sum"}, checkGoTypes: {".go", ".mod", ".sum"},
+	checkShell: {".sh", ".bash", ""}, golang.VetName: {".go", ".mod", ".sum"}, golang.StaticcheckName: {".go", ".mod", ".sum"}, golang.TypesName: {".go", ".mod", ".sum"},
 	checkStylelint: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
 	checkBiome:     scriptExtensions, checkScript: scriptExtensions, checkCompiler: scriptExtensions, checkESLint: scriptExtensions,
 }

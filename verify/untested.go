@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/golang"
 )
 
 // maxTestReads bounds how many files are read to find out whether they hold tests.
@@ -54,7 +55,7 @@ type testAudit struct {
 func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
 		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
-		roots: map[string]map[string]string{"Python": check.Rooted(pythonRoots(v)), "Go": check.Rooted(goRoots(v)), "JavaScript": {".": ""}},
+		roots: map[string]map[string]string{"Python": check.Rooted(pythonRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range packageRoots(v) {
 		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
@@ -122,7 +123,7 @@ func runnerLanguage(name string) *suiteLanguage {
 	switch name {
 	case checkPytest:
 		return languageNamed("Python")
-	case checkGoTests:
+	case golang.TestsName:
 		return languageNamed("Go")
 	}
 	return languageNamed("JavaScript")

@@ -32,3 +32,8 @@ func (r *Replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error)
 	}
 	return guest.Result{Exit: 127}, r.Err
 }
+
+// Ended is a command that ended with this status and output.
+func Ended(status int, stdout, stderr []byte) guest.Result {
+	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
+}

@@ -1,4 +1,4 @@
-package verify
+package golang
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 	"agent/verify/check"
 )
 
-// gofmt formats Go.
-var gofmt = formatter{
-	name: "gofmt", owns: isGo, command: gofmtCommand, style: goStyle,
+// Gofmt formats Go.
+var Gofmt = check.Formatter{
+	Name: "gofmt", Owns: IsSource, Command: gofmtCommand, Style: goStyle,
 	// What it cannot parse it says with the place.
-	refuses: func(res guest.Result) bool {
+	Refuses: func(res guest.Result) bool {
 		return res.Exit == 2 && strings.HasPrefix(string(res.Stderr.Head), "<standard input>:")
 	},
 }
 
-// isGo reports whether p is a source file of Go by its name.
-func isGo(p string) bool { return path.Ext(p) == ".go" }
+// IsSource reports whether p is a source file of Go by its name.
+func IsSource(p string) bool { return path.Ext(p) == ".go" }
 
 // gofmtCommand formats one text from standard input.
 func gofmtCommand(tools check.Tools, _ string, data []byte) guest.Command {
@@ -36,7 +36,7 @@ func gofmtCommand(tools check.Tools, _ string, data []byte) guest.Command {
 func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
 	var files []string
 	for _, p := range check.OnBase(b.View.Base).Paths() {
-		if isGo(p) && !goIgnored(path.Dir(p)) {
+		if IsSource(p) && !Ignored(path.Dir(p)) {
 			files = append(files, "./"+p)
 		}
 	}
@@ -59,8 +59,8 @@ func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
 // goSyntaxFault is how gofmt names a place that it cannot parse.
 var goSyntaxFault = regexp.MustCompile(`^\./(.+):(\d+):(\d+): (.+)$`)
 
-// goSyntax parses the Go files at paths, all errors of each. Nothing is run.
-func goSyntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
+// Syntax parses the Go files at paths, all errors of each. Nothing is run.
+func Syntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	var total check.Outcome
 	for batch := range slices.Chunk(paths, goBatch) {
 		args := []string{b.Tools.Gofmt, "-l", "-e"}
@@ -96,7 +96,7 @@ func parseGofmt(res guest.Result, files []string) ([]check.Finding, error) {
 		if m == nil || !slices.Contains(files, m[1]) {
 			return nil, fmt.Errorf("exit status %d: %s", res.Exit, check.Shorten(line))
 		}
-		f := goAt("", m[0])
+		f := at("", m[0])
 		found = append(found, check.Finding{File: m[1], Line: f.Line, Column: f.Column, Rule: "go-syntax", Message: f.Message})
 	}
 	if res.Exit != 0 && res.Exit != 2 || (res.Exit == 2) != (len(found) > 0) {

@@ -1,4 +1,7 @@
-package verify
+// Package crash reads what the runtimes of Python, node and Go write of an exception that
+// nobody caught. It tells reports from a program's own words by their form alone, and
+// judges nothing.
+package crash
 
 import (
 	"cmp"
@@ -11,8 +14,8 @@ import (
 	"agent/verify/check"
 )
 
-// A crashReport is what a runtime writes of an exception that nobody caught.
-type crashReport struct {
+// A Report is what a runtime writes of an exception that nobody caught.
+type Report struct {
 	// Where it happened, with the place in the workspace if it has one.
 	check.Finding
 	// The index of its last line.
@@ -20,7 +23,7 @@ type crashReport struct {
 	// It tells of a thread, a task or a child: the runtime writes it and the
 	// program goes on. Otherwise it is the last that the program has to say, or a
 	// report that the program made itself of what it caught.
-	part bool
+	Part bool
 }
 
 // What runtimes write.
@@ -47,48 +50,48 @@ var (
 	goFrame   = regexp.MustCompile(`^\t(/\S+\.go):(\d+)`)
 )
 
-// crashReports finds the reports in what a program wrote to its standard error,
+// Find finds the reports in what a program wrote to its standard error,
 // in their order, each by the form that its runtime gives it: a line that only
 // says "Error:" is text, be it a log or a help. Standard output is not looked at:
 // what a program prints there is its own business.
-func crashReports(text string) []crashReport {
+func Find(text string) []Report {
 	lines := strings.Split(text, "\n")
-	found := slices.Concat(pythonReports(lines), nodeReports(lines), goReports(lines))
-	slices.SortStableFunc(found, func(a, b crashReport) int { return cmp.Compare(a.last, b.last) })
+	found := slices.Concat(pythonReports(lines), nodeReports(lines), InGo(lines))
+	slices.SortStableFunc(found, func(a, b Report) int { return cmp.Compare(a.last, b.last) })
 	return found
 }
 
-// lastOwn is the index of the last report that tells of the whole program, -1
+// LastOwn is the index of the last report that tells of the whole program, -1
 // for none.
-func lastOwn(reports []crashReport) int {
+func LastOwn(reports []Report) int {
 	for i, r := range slices.Backward(reports) {
-		if !r.part {
+		if !r.Part {
 			return i
 		}
 	}
 	return -1
 }
 
-// maxAfter is how many lines may follow a report that is the end of a program:
+// MaxAfter is how many lines may follow a report that is the end of a program:
 // handlers run at the exit, and other threads have something to say.
-const maxAfter = 5
+const MaxAfter = 5
 
-// ends reports whether r is the last that a program wrote.
-func (r crashReport) ends(lines []string) bool {
+// Ends reports whether r is the last that a program wrote.
+func (r Report) Ends(lines []string) bool {
 	after := 0
 	for _, line := range lines[min(r.last+1, len(lines)):] {
 		if line != "" && !indented(line) {
 			after++
 		}
 	}
-	return after <= maxAfter
+	return after <= MaxAfter
 }
 
 // indented reports whether a line continues a report: source, carets, frames.
 func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
 
 // place fills in where it happened, when that is in the workspace.
-func (r *crashReport) place(file, line string) {
+func (r *Report) place(file, line string) {
 	if rel := check.Relative(file, check.Work); rel != "" {
 		r.File = rel
 		r.Line, _ = strconv.Atoi(line)
@@ -96,16 +99,16 @@ func (r *crashReport) place(file, line string) {
 }
 
 // say fills in the exception.
-func (r *crashReport) say(line string) {
+func (r *Report) say(line string) {
 	rule, _, _ := strings.Cut(line, ":")
 	r.Rule, r.Message = path.Base(check.Shorten(rule)), check.Shorten(line)
 }
 
 // pythonReports finds tracebacks with the exception after them, and the same
 // without a traceback, which is how Python refuses a program that does not parse.
-func pythonReports(lines []string) []crashReport {
-	var found []crashReport
-	var at crashReport // the one that is being read
+func pythonReports(lines []string) []Report {
+	var found []Report
+	var at Report // the one that is being read
 	inTrace, frames, part := false, false, false
 	for i, line := range lines {
 		if m := frame.FindStringSubmatch(line); m != nil {
@@ -115,21 +118,21 @@ func pythonReports(lines []string) []crashReport {
 		}
 		switch {
 		case strings.HasSuffix(line, traceback):
-			inTrace, frames, at = true, false, crashReport{part: part}
+			inTrace, frames, at = true, false, Report{Part: part}
 		case partOf.MatchString(line):
 			part = true
 		case chained.MatchString(line):
-			part = len(found) > 0 && found[len(found)-1].part
+			part = len(found) > 0 && found[len(found)-1].Part
 		case strings.HasPrefix(line, "future: "), line == "", indented(line):
 			// A task's own line, source lines and carets between the frames.
 		case inTrace, frames && exception.MatchString(line):
 			at.say(line)
 			at.last = i
 			found = append(found, at)
-			inTrace, frames, part, at = false, false, false, crashReport{}
+			inTrace, frames, part, at = false, false, false, Report{}
 		default:
 			// Anything else parts what came before from what follows.
-			frames, part, at = false, false, crashReport{}
+			frames, part, at = false, false, Report{}
 		}
 	}
 	if inTrace { // cut off: the report is one all the same
@@ -143,8 +146,8 @@ func pythonReports(lines []string) []crashReport {
 // nodeReports finds what node writes before it gives up: a place, the source
 // with a caret, the exception, its stack, and at the end its own version, by
 // which the report is known.
-func nodeReports(lines []string) []crashReport {
-	var found []crashReport
+func nodeReports(lines []string) []Report {
+	var found []Report
 	from := 0
 	for i, line := range lines {
 		if !nodeBanner.MatchString(line) {
@@ -160,8 +163,8 @@ func nodeReports(lines []string) []crashReport {
 }
 
 // nodeReport reads the report that ends where lines end.
-func nodeReport(lines []string) (crashReport, bool) {
-	var r crashReport
+func nodeReport(lines []string) (Report, bool) {
+	var r Report
 	// From the end: what the program wrote before may look like a place as well.
 	head := len(lines) - 1
 	for head >= 0 && !nodeHead.MatchString(lines[head]) {
@@ -194,17 +197,17 @@ func nodeReport(lines []string) (crashReport, bool) {
 	return r, r.Message != ""
 }
 
-// goReports finds panics and fatal errors with the stacks after them.
-func goReports(lines []string) []crashReport {
-	var found []crashReport
+// InGo finds panics and fatal errors with the stacks after them.
+func InGo(lines []string) []Report {
+	var found []Report
 	// A report counts from its first stack on: the words alone anybody can write.
-	var at *crashReport
+	var at *Report
 	stack := false
 	for i, line := range lines {
 		m := goFrame.FindStringSubmatch(line)
 		switch {
 		case goPanic.MatchString(line):
-			at, stack = &crashReport{}, false
+			at, stack = &Report{}, false
 			at.say(line)
 		case at == nil:
 		case goRoutine.MatchString(line):

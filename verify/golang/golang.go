@@ -1,4 +1,7 @@
-package verify
+// Package golang holds Go's checks: gofmt, the compiler's errors, go vet, staticcheck and go
+// test. It owns their commands, the reading of what they print, which modules a workspace
+// has and what each needs of the others. It runs no program of the workspace but its tests.
+package golang
 
 import (
 	"cmp"
@@ -16,31 +19,31 @@ import (
 
 // goApplies gives the reason why a tool of Go has nothing to do, or "".
 func goApplies(v check.View) string {
-	if len(goRoots(v)) == 0 {
+	if len(Roots(v)) == 0 {
 		return "the workspace has no Go module (go.mod)"
 	}
 	return ""
 }
 
-// goRoots lists the directories of the workspace's modules, "." for its own. What
+// Roots lists the directories of the workspace's modules, "." for its own. What
 // the go command leaves out of every pattern is no module of the workspace either:
 // most of it is there to be wrong.
-func goRoots(v check.View) []string {
+func Roots(v check.View) []string {
 	return check.Recall(v, "go roots", func() []string { return listGoRoots(v) })
 }
 
 func listGoRoots(v check.View) []string {
 	var roots []string
 	for _, p := range v.Paths() {
-		if path.Base(p) == "go.mod" && !goIgnored(path.Dir(p)) {
+		if path.Base(p) == "go.mod" && !Ignored(path.Dir(p)) {
 			roots = append(roots, path.Dir(p))
 		}
 	}
 	return roots
 }
 
-// goIgnored reports whether the go command leaves a directory out of "./...".
-func goIgnored(dir string) bool {
+// Ignored reports whether the go command leaves a directory out of "./...".
+func Ignored(dir string) bool {
 	for part := range strings.SplitSeq(dir, "/") {
 		if part == "testdata" || part == "vendor" || part == "node_modules" || part != "." && strings.ContainsAny(part[:1], "._") {
 			return true
@@ -91,11 +94,11 @@ func goUses(text string) []string {
 	return uses
 }
 
-// goCommand is a command of Go in the module at root. The image's own script sets
+// Command is a command of Go in the module at root. The image's own script sets
 // up what every one of them needs: no network, no other toolchain, no cgo, and the
 // standard library compiled ahead. Modules come from the layer of dependencies, or
 // from a vendor directory.
-func goCommand(b check.Bench, root string, args ...string) guest.Command {
+func Command(b check.Bench, root string, args ...string) guest.Command {
 	return guest.Command{
 		Args: append([]string{b.Tools.Go}, args...), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
 		Env: map[string]string{"GOWORK": goWork(b.View, root)},
@@ -135,7 +138,7 @@ const goTemplate = `{{if or .Error (not .Standard)}}{{printf "%q %q %q" .ImportP
 // runs: cgo is off, and nothing is generated. A module that cannot be listed at
 // all, for its go.mod, gives one package that says so.
 func goList(ctx context.Context, b check.Bench, root string) ([]goPackage, check.Outcome, bool) {
-	cmd := goCommand(b, root, "go", "list", "-e", "-test", "-deps", "-export", "-gcflags=-e", "-f", goTemplate, "./...")
+	cmd := Command(b, root, "go", "list", "-e", "-test", "-deps", "-export", "-gcflags=-e", "-f", goTemplate, "./...")
 	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return nil, out, false
@@ -229,3 +232,11 @@ func goRefuses(status int, stderr string) (reason string, ok bool) {
 	}
 	return "", false
 }
+
+// The names of Go's checks.
+const (
+	TypesName       = "go build"
+	VetName         = "go vet"
+	StaticcheckName = "staticcheck"
+	TestsName       = "go test"
+)

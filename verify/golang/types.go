@@ -1,4 +1,4 @@
-package verify
+package golang
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ const goNotInstalled = "the modules of go.mod are not installed: name them in go
 
 // findings lists what is wrong with one package itself.
 func (p goPackage) findings(root string) []check.Finding {
-	at := goAt(root, p.pos)
+	at := at(root, p.pos)
 	at.Rule = ruleGoTypes
 	switch {
 	case p.err == "":
@@ -41,7 +41,7 @@ func (p goPackage) findings(root string) []check.Finding {
 	case p.path == wholeModule:
 		at.File, at.Message = path.Join(root, "go.mod"), p.err
 	case strings.HasPrefix(p.err, "# "):
-		if found := goCompiled(root, p.err); len(found) > 0 {
+		if found := Compiled(root, p.err); len(found) > 0 {
 			return found
 		}
 		fallthrough // an error that cannot be read is one all the same
@@ -52,12 +52,12 @@ func (p goPackage) findings(root string) []check.Finding {
 	return []check.Finding{at}
 }
 
-// goCompiled reads what the compiler says of one package. An indented line goes on
+// Compiled reads what the compiler says of one package. An indented line goes on
 // with the one before: what was had and what was wanted.
-func goCompiled(root, text string) []check.Finding {
+func Compiled(root, text string) []check.Finding {
 	var found []check.Finding
 	for line := range strings.Lines(text) {
-		f := goAt(root, strings.TrimRight(line, "\n"))
+		f := at(root, strings.TrimRight(line, "\n"))
 		if n := len(found); n > 0 && f.Message == "too many errors" {
 			// Asked for its own sake the package tells them all.
 			break
@@ -77,11 +77,11 @@ var goUninstalled = regexp.MustCompile(` \(/[^)]*\)|; to add it:$|: import looku
 // goPlace is how the tools of Go name a place, and begin what they say of it.
 var goPlace = regexp.MustCompile(`^(.+?\.\w+):(\d+)(?::(\d+))?(?:: (.+))?$`)
 
-// goAt reads a place with or without a message: "lib/a.go:3:4: undefined: x".
+// at reads a place with or without a message: "lib/a.go:3:4: undefined: x".
 //
 // What is no place gives the zero Finding: callers tell by its Message or its
 // Line.
-func goAt(root, text string) (f check.Finding) {
+func at(root, text string) (f check.Finding) {
 	m := goPlace.FindStringSubmatch(text)
 	if m == nil {
 		return f
@@ -95,14 +95,14 @@ func goAt(root, text string) (f check.Finding) {
 	return f
 }
 
-// goTypesCheck compiles Go. The planted caller gives a wrong argument to a function
+// Types compiles Go. The planted caller gives a wrong argument to a function
 // of another package; so does a test, which nothing but a test run compiles.
-var goTypesCheck = check.Check{
-	Name: checkGoTypes, Gate: check.GateTypes, Group: check.GroupStatic, Run: runGoTypes, Applies: goApplies, Judge: judgeGoTypes,
-	Tools: []string{"go"}, Inert: true, Family: goFamily, Places: goRoots,
+var Types = check.Check{
+	Name: TypesName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runGoTypes, Applies: goApplies, Judge: judgeGoTypes,
+	Tools: []string{"go"}, Inert: true, Family: Modules, Places: Roots,
 	Planted: map[string]string{
 		"go.mod":             "module planted\n\ngo 1.21\n",
-		"sound/sound.go":     plantedGo,
+		"sound/sound.go":     Planted,
 		"caller/caller.go":   "package caller\n\nimport \"planted/sound\"\n\nvar Total = sound.Double(\"21\")\n",
 		"sound/call_test.go": "package sound_test\n\nimport \"planted/sound\"\n\nvar _ = sound.Double()\n",
 		"absent/absent.go":   "package absent\n\nimport _ \"planted/nowhere\"\n",
@@ -112,14 +112,14 @@ var goTypesCheck = check.Check{
 	}),
 }
 
-// plantedGo is a package that no tool has anything against. It imports nothing.
-const plantedGo = "// Package sound is sound.\npackage sound\n\n// Double doubles.\nfunc Double(n int) int { return 2 * n }\n"
+// Planted is a package that no tool has anything against. It imports nothing.
+const Planted = "// Package sound is sound.\npackage sound\n\n// Double doubles.\nfunc Double(n int) int { return 2 * n }\n"
 
 // runGoTypes compiles every module of the workspace.
 func runGoTypes(ctx context.Context, b check.Bench) check.Outcome {
 	var total check.Outcome
 	sum := goTypes{unjudged: map[string]bool{}, seen: map[check.Finding]bool{}}
-	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
+	for _, root := range check.InOrder(b, Roots(b.View), check.Itself) {
 		packages, out, done := goList(ctx, b, root)
 		if total = check.AddCost(total, out); !done {
 			return total

@@ -1,4 +1,4 @@
-package verify
+package golang
 
 import (
 	"bytes"
@@ -17,18 +17,18 @@ import (
 	"agent/verify/check"
 )
 
-// vetCheck is Go's own check for what compiles and is a mistake.
-var vetCheck = check.Check{
-	Name: checkVet, Gate: check.GateLint, Group: check.GroupStatic, Run: runVet, Applies: goApplies, Judge: judgeGo,
-	Tools: []string{"go"}, Inert: true, Family: goFamily, Places: goRoots,
+// Vet is Go's own check for what compiles and is a mistake.
+var Vet = check.Check{
+	Name: VetName, Gate: check.GateLint, Group: check.GroupStatic, Run: runVet, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"go"}, Inert: true, Family: Modules, Places: Roots,
 	Planted: plantedGoLint,
 	Prove:   check.Proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
 }
 
-// staticCheck is the checker for mistakes that need more than one look.
-var staticCheck = check.Check{
-	Name: checkStatic, Gate: check.GateLint, Group: check.GroupStatic, Run: runStatic, Applies: goApplies, Judge: judgeGo,
-	Tools: []string{"staticcheck"}, Inert: true, Family: goFamily, Places: goRoots, Config: []string{staticcheckConf},
+// Staticcheck is the checker for mistakes that need more than one look.
+var Staticcheck = check.Check{
+	Name: StaticcheckName, Gate: check.GateLint, Group: check.GroupStatic, Run: runStatic, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"staticcheck"}, Inert: true, Family: Modules, Places: Roots, Config: []string{staticcheckConf},
 	Planted: plantedGoLint,
 	Prove:   check.Proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
 }
@@ -38,7 +38,7 @@ var staticCheck = check.Check{
 // both tools say nothing.
 var plantedGoLint = map[string]string{
 	"go.mod":              "module planted\n\ngo 1.21\n",
-	"sound/sound.go":      plantedGo,
+	"sound/sound.go":      Planted,
 	"broken/broken.go":    "package broken\n\nvar x = y\n",
 	"half/half.go":        "package half\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
 	"half/half_test.go":   "package half\n\nvar x = y\n",
@@ -64,7 +64,7 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 	var total check.Outcome
 	seen := map[check.Finding]bool{}
 	unjudged := map[string]bool{}
-	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
+	for _, root := range check.InOrder(b, Roots(b.View), check.Itself) {
 		packages, out, done := goList(ctx, b, root)
 		if total = check.AddCost(total, out); !done {
 			return total
@@ -86,7 +86,7 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 			}
 		}
 		for _, one := range batches {
-			res, out, done := b.Command(ctx, goCommand(b, root, slices.Concat(args, one.names)...))
+			res, out, done := b.Command(ctx, Command(b, root, slices.Concat(args, one.names)...))
 			if total = check.AddCost(total, out); !done {
 				return total
 			}
@@ -194,7 +194,7 @@ func parseVet(res guest.Result, packages int) (found []check.Finding, blocked st
 		for _, analyzers := range units {
 			for _, name := range slices.Sorted(maps.Keys(analyzers)) {
 				for _, r := range analyzers[name] {
-					f := goAt("", r.Posn)
+					f := at("", r.Posn)
 					if f.Line == 0 || r.Message == "" {
 						return nil, "", fmt.Errorf("%s reports %q at %q", check.Shorten(name), check.Shorten(r.Message), check.Shorten(r.Posn))
 					}

@@ -1,4 +1,4 @@
-package verify
+package golang
 
 import (
 	"bytes"
@@ -13,15 +13,16 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/crash"
 )
 
-// goTestCheck runs Go's tests.
-var goTestCheck = check.Check{
-	Name: checkGoTests, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: check.JudgeTests,
-	Tools: []string{"go"}, Family: goFamily, Places: goRoots, Repeats: true,
+// Tests runs Go's tests.
+var Tests = check.Check{
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: check.JudgeTests,
+	Tools: []string{"go"}, Family: Modules, Places: Roots, Repeats: true,
 	Planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",
-		"sound.go":       plantedGo,
+		"sound.go":       Planted,
 		"sound_test.go":  "package sound\n\nimport \"testing\"\n\nfunc TestTrue(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestFalse(t *testing.T) {\n\tt.Fatal(\"planted\")\n}\n",
 		"no/no.go":       "package no\n\nvar x = y\n",
 		"no/no_test.go":  "package no\n\nimport \"testing\"\n\nfunc TestNever(t *testing.T) {}\n",
@@ -42,14 +43,14 @@ func goTestsApply(v check.View) string {
 	if reason := goApplies(v); reason != "" {
 		return reason
 	}
-	if !slices.ContainsFunc(v.Paths(), isGoTest) {
+	if !slices.ContainsFunc(v.Paths(), IsTest) {
 		return "the workspace has no Go tests (*_test.go)"
 	}
 	return ""
 }
 
-// isGoTest reports whether the go command takes the file at p for tests.
-func isGoTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !goIgnored(path.Dir(p)) }
+// IsTest reports whether the go command takes the file at p for tests.
+func IsTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !Ignored(path.Dir(p)) }
 
 // goSelected lists the arguments of go test for the tests that are asked for in a module:
 // their functions and their packages. Without any that is all of them.
@@ -62,10 +63,10 @@ func goSelected(b check.Bench, root string) []string {
 		file, test, _ := strings.Cut(id, "::")
 		// A test that no file of its package declares goes by the directory.
 		dir := file
-		if isGoTest(file) {
+		if IsTest(file) {
 			dir = path.Dir(file)
 		}
-		if check.Nearest(check.Rooted(goRoots(b.View)), dir) != root {
+		if check.Nearest(check.Rooted(Roots(b.View)), dir) != root {
 			continue
 		}
 		// A subtest is run with what it stands in: its name need not be what it is
@@ -86,7 +87,7 @@ func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
 	var total check.Outcome
 	files := newGoTestFiles(b.View)
 	var all check.TestRun
-	for _, root := range check.InOrder(b, goRoots(b.View), check.Itself) {
+	for _, root := range check.InOrder(b, Roots(b.View), check.Itself) {
 		selected := goSelected(b, root)
 		if selected == nil {
 			continue
@@ -100,7 +101,7 @@ func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
 			continue
 		}
 		// What vet has to say is the lint gate's; a cached result would be none.
-		res, out, done := b.Command(ctx, goCommand(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
+		res, out, done := b.Command(ctx, Command(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
 		if total = check.AddCost(total, out); !done && out.Verdict != check.Timeout && out.Verdict != check.OOM {
 			return total
 		}
@@ -123,7 +124,7 @@ func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
 // goDirs maps the import paths of a module's packages to their directories in the
 // workspace. A module that cannot be listed has none: it is told by the types gate.
 func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string, check.Outcome, bool) {
-	res, out, done := b.Command(ctx, goCommand(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
+	res, out, done := b.Command(ctx, Command(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
 	if !done {
 		return nil, out, false
 	}
@@ -179,7 +180,7 @@ func (g *goTestFiles) in(dir string) map[string]string {
 	known := map[string]string{}
 	g.known[dir] = known
 	for _, p := range g.view.Paths() {
-		if path.Dir(p) != dir || !isGoTest(p) {
+		if path.Dir(p) != dir || !IsTest(p) {
 			continue
 		}
 		data, err := g.view.Read(p)
@@ -379,7 +380,7 @@ func (r *goTestReader) results() []check.TestResult {
 // That a module is not installed is not the tests' fault.
 func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
 	result := check.TestResult{ID: dir, Outcome: "error", Message: "the tests of " + dir + " do not build"}
-	if found := goCompiled(r.root, string(r.builds[build])); len(found) > 0 {
+	if found := Compiled(r.root, string(r.builds[build])); len(found) > 0 {
 		result.File, result.Line = found[0].File, found[0].Line
 		result.Message += ": " + found[0].Message
 	} else if text := check.FirstLine(check.Clean(r.builds[build])); text != "" {
@@ -406,7 +407,7 @@ func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 		return result
 	}
 	text := check.Clean(u.output)
-	if crashes := goReports(strings.Split(text, "\n")); len(crashes) > 0 {
+	if crashes := crash.InGo(strings.Split(text, "\n")); len(crashes) > 0 {
 		crash := crashes[0]
 		result.File, result.Line, result.Message = crash.File, crash.Line, crash.Message
 		result.Within = false
@@ -414,7 +415,7 @@ func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 	}
 	for line := range strings.Lines(text) {
 		// The testing package names the file without its directory.
-		if f := goAt(dir, strings.TrimSpace(line)); f.Message != "" && strings.HasPrefix(line, "    ") {
+		if f := at(dir, strings.TrimSpace(line)); f.Message != "" && strings.HasPrefix(line, "    ") {
 			result.File, result.Line, result.Message = f.File, f.Line, f.Message
 		}
 	}
