@@ -193,7 +193,7 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, gamed())
 	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
-	before := r.with(t, workspace.Changeset{}, runTests)
+	before := r.with(t, workspace.Changeset{}, pytestCheck.Run)
 	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t check.TestResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
 	}

@@ -62,9 +62,9 @@ func TestCommandsOfRoots(t *testing.T) {
 	alone := func() (string, map[string]string) {
 		t.Helper()
 		box.Ran = nil
-		runTests(t.Context(), b)
-		runTypes(t.Context(), b)
-		if len(box.Ran) != 2 || box.Ran[0].Dir != check.Work || box.Ran[1].Dir != check.Work || !slices.Equal(box.Ran[0].Collect, []string{record}) {
+		pytestCheck.Run(t.Context(), b)
+		mypyCheck.Run(t.Context(), b)
+		if len(box.Ran) != 2 || box.Ran[0].Dir != check.Work || box.Ran[1].Dir != check.Work || !slices.Equal(box.Ran[0].Collect, []string{"/tmp/agent-tests.jsonl"}) {
 			t.Fatalf("%+v", box.Ran)
 		}
 		return strings.Join(append(box.Ran[0].Args, box.Ran[1].Args...), " "), box.Ran[0].Env
@@ -74,7 +74,7 @@ func TestCommandsOfRoots(t *testing.T) {
 		" /usr/bin/mypy --output json --no-error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
 		" --disable-error-code import-untyped --cache-dir /tmp/mypy --no-sqlite-cache ."
 	got, env := alone()
-	if _, rooted := env[envTestPaths]; got != want || rooted || env[envTestFiles] != "old_tests.py" || box.Ran[1].Env["MYPYPATH"] != "/work/src" {
+	if _, rooted := env["AGENT_TEST_PATHS"]; got != want || rooted || env["AGENT_TEST_FILES"] != "old_tests.py" || box.Ran[1].Env["MYPYPATH"] != "/work/src" {
 		t.Errorf("%s, %v, %v", got, env, box.Ran[1].Env)
 	}
 
@@ -84,13 +84,13 @@ func TestCommandsOfRoots(t *testing.T) {
 		files[p] = text
 	}
 	b.View, box.Ran = check.NewView(boxtest.Scan(t, files), workspace.Changeset{}), nil
-	runTests(t.Context(), b)
-	runTypes(t.Context(), b)
+	pytestCheck.Run(t.Context(), b)
+	mypyCheck.Run(t.Context(), b)
 	var ran []string
 	for _, cmd := range box.Ran {
 		args, env := strings.Join(cmd.Args, " "), cmd.Env
 		_, args, _ = strings.Cut(strings.Replace(args, "no-sqlite-cache .", "cache_dir=/tmp/pytest_cache", 1), "cache_dir=/tmp/pytest_cache")
-		ran = append(ran, strings.Join([]string{cmd.Dir, strings.ReplaceAll(env[envTestPaths], "\n", ":"), env[envTestFiles], env["MYPYPATH"], strings.Join(cmd.Collect, "") + args}, "|"))
+		ran = append(ran, strings.Join([]string{cmd.Dir, strings.ReplaceAll(env["AGENT_TEST_PATHS"], "\n", ":"), env["AGENT_TEST_FILES"], env["MYPYPATH"], strings.Join(cmd.Collect, "") + args}, "|"))
 	}
 	if d := cmp.Diff([]string{
 		"/work||old_tests.py||/tmp/agent-tests.jsonl --ignore=/work/x --ignore=/work/x/y",
@@ -104,7 +104,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	}
 
 	b.Only, box.Ran = []string{"x/-a_test.py::test_x", "test_a.py::test_x"}, nil
-	runTests(t.Context(), b)
+	pytestCheck.Run(t.Context(), b)
 	if len(box.Ran) != 2 || box.Ran[0].Args[len(box.Ran[0].Args)-1] != "test_a.py::test_x" || box.Ran[1].Args[len(box.Ran[1].Args)-1] != "./-a_test.py::test_x" {
 		t.Errorf("%+v", box.Ran)
 	}
@@ -291,7 +291,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	base := boxtest.Scan(t, files)
 	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, pytestCheck}
 	r.Timeout = defaultTimeout // as all of them share it
-	before := r.with(t, workspace.Changeset{}, runTests)
+	before := r.with(t, workspace.Changeset{}, pytestCheck.Run)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
 	const want = a + " passed\nservices/b/shop_tests.py::Shop::test_b passed\n" + b + " failed\nservices/b/tests/test_api.py::test_rate passed\ntests/test_api.py::test_cents passed"
 	if got := ends(before); before.Verdict != "" || before.AnyBlocked() || got != want {
@@ -342,7 +342,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 		}
 	}
 	r.Only = []string{a, b}
-	if got := ends(r.with(t, workspace.Changeset{}, runTests)); got != a+" passed\n"+b+" failed" {
+	if got := ends(r.with(t, workspace.Changeset{}, pytestCheck.Run)); got != a+" passed\n"+b+" failed" {
 		t.Errorf("asked for two, ran\n%s", got)
 	}
 }
@@ -391,12 +391,13 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	row := &typesKnown{}
 	b.Known = row
 	b.View = check.NewView(base, cs)
-	row.row = runTypes(t.Context(), b).Learned
-	forgetTypes(t.Context(), b)
-	if !unpackTypes(t.Context(), b) {
-		t.Error("nothing to start with")
+	row.row = mypyCheck.Run(t.Context(), b).Learned
+	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", "import shutil; shutil.rmtree('/tmp/mypy')"}}); err != nil || res.Exit != 0 {
+		t.Errorf("%+v, %v", res, err)
 	}
-	const known = "import glob; assert all(glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json') for root in ('', 'roots/services/a/'))"
+	mypyCheck.Run(t.Context(), b)
+	// What mypy did not write anew has the whole seconds of the row.
+	const known = "import glob, os; assert all(any(os.stat(f).st_mtime_ns % 10**9 == 0 for f in glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json')) for root in ('', 'roots/services/a/'))"
 	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}

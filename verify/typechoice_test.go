@@ -158,7 +158,7 @@ func TestTyAndPyrightProveThemselves(t *testing.T) {
 	if err := b.Box.Apply(t.Context(), check.Plant(map[string]string{".ignore": "hidden.py\n", "hidden.py": "x: int = \"\"\n"})); err != nil {
 		t.Fatal(err)
 	}
-	for _, run := range []check.Outcome{runTy(t.Context(), b), runPyright(t.Context(), b)} {
+	for _, run := range []check.Outcome{tyCheck.Run(t.Context(), b), pyrightCheck.Run(t.Context(), b)} {
 		if len(run.Findings) != 1 || run.Findings[0].File != "hidden.py" {
 			t.Errorf("%+v", run)
 		}

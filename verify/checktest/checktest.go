@@ -3,6 +3,7 @@
 package checktest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,4 +36,16 @@ func Replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
 	box := &boxtest.Replay{Answers: answers}
 	v := check.NewView(&workspace.Manifest{}, workspace.Changeset{})
 	return check.Bench{Box: box, Tools: check.Toolchain, View: v, Timeout: time.Minute, Entry: check.Entry{Args: []string{"/bin/prog"}}}, box
+}
+
+// Inside fails the test for a finding that lies outside the workspace or whose message has
+// no bound, whatever a tool has said.
+func Inside(t interface {
+	Errorf(format string, args ...any)
+}, found []check.Finding) {
+	for _, f := range found {
+		if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") || f.Line < 0 || f.Column < 0 || len(f.Message) > check.MaxMessage+8 {
+			t.Errorf("%+v", f)
+		}
+	}
 }
