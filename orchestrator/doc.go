@@ -49,6 +49,7 @@
 //	verify/check                  what a check is given and gives; findings, the comparison
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
+//	verify/python                 Python's checks
 //	verify/checktest              what the tests of checks work with
 //	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written

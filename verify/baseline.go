@@ -12,6 +12,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A store keeps outcomes in the cache under keys that name everything they
@@ -197,7 +198,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 // inside its tool, which stayed as it was, to the workspace's own tools none of it says which
 // files there are to check, and to pytest from where it is run.
 func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
-	if marks, _ := check.SplitChanges(final, func(p string) bool { return projectMarks[path.Base(p)] != nil }); def.Name == checkPytest && !marks.Empty() {
+	if marks, _ := check.SplitChanges(final, func(p string) bool { return python.ProjectMarks[path.Base(p)] != nil }); def.Name == python.PytestName && !marks.Empty() {
 		return false
 	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)

@@ -14,6 +14,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A closedEngine starts no box, as one whose daemon is gone.
@@ -71,9 +72,9 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 	s, started := offline(base, cache, workspace.Changeset{})
 	cache.Rows[s.store.proofKey()] = allProved()
 	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
-	s.baseline(t.Context(), check.GroupStatic, []check.Check{ruffCheck, shellCheck, mypyCheck})
+	s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shellCheck, python.Mypy})
 	s.proof(t.Context(), allChecks())
-	if len(*started) != 0 || s.results.base[checkRuff].Blocked != "b" || len(s.results.base[checkMypy].Findings) != 1 || s.results.proof == nil {
+	if len(*started) != 0 || s.results.base[python.RuffName].Blocked != "b" || len(s.results.base[python.MypyName].Findings) != 1 || s.results.proof == nil {
 		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
 	}
 }
@@ -91,9 +92,9 @@ func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 			cache.Rows[s.store.proofKey()] = []byte(proved)
 			s.proof(t.Context(), allChecks())
 		}
-		s.baseline(t.Context(), check.GroupStatic, []check.Check{ruffCheck, shellCheck, mypyCheck})
-		if len(*started) != 6 || s.results.base[checkRuff].Verdict != check.Infra {
-			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[checkRuff])
+		s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shellCheck, python.Mypy})
+		if len(*started) != 6 || s.results.base[python.RuffName].Verdict != check.Infra {
+			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[python.RuffName])
 		}
 	}
 }
@@ -119,7 +120,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
 	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
-	good := map[string]check.Outcome{checkRuff: {}, checkMypy: {}, checkProgram: {Ending: &check.Ending{}}, checkPytest: {}}
+	good := map[string]check.Outcome{python.RuffName: {}, python.MypyName: {}, checkProgram: {Ending: &check.Ending{}}, python.PytestName: {}}
 	with := func(name string, out check.Outcome) map[string]check.Outcome {
 		m := map[string]check.Outcome{name: out}
 		for k, v := range good {
@@ -139,8 +140,8 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		{"all well", []workspace.Change{edit}, good, all},
 		{"nothing changed", nil, good, nil},
 		{"configuration changed", []workspace.Change{edit, {Op: workspace.Create, Path: "ruff.toml"}}, good, nil},
-		{"types in trouble", []workspace.Change{edit}, with(checkMypy, check.Outcome{Verdict: check.Infra}), all},
-		{"tests late", []workspace.Change{edit}, with(checkPytest, check.Outcome{Verdict: check.Timeout}), []string{check.GroupSmoke, check.GroupStatic}},
+		{"types in trouble", []workspace.Change{edit}, with(python.MypyName, check.Outcome{Verdict: check.Infra}), all},
+		{"tests late", []workspace.Change{edit}, with(python.PytestName, check.Outcome{Verdict: check.Timeout}), []string{check.GroupSmoke, check.GroupStatic}},
 		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
 	} {
 		cs := workspace.Changeset{Changes: c.cs}
@@ -171,7 +172,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
 	for name, unseen := range map[string][]string{
-		"a.py": nil, "plug.py": {checkMypy}, "rules.js": {checkESLint}, "web/package.json": packageGroups, ".gitignore": packageGroups,
+		"a.py": nil, "plug.py": {python.MypyName}, "rules.js": {checkESLint}, "web/package.json": packageGroups, ".gitignore": packageGroups,
 	} {
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, After: []byte("x = 2\n"), Mode: 0o644}}}
 		s, _ := offline(base, nil, cs)

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // diffOf describes a patch that modifies or renames one file.
@@ -209,7 +210,7 @@ func TestVolatilePartsOfACrashDoNotMakeItNew(t *testing.T) {
 
 func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 	t.Parallel()
-	static := check.Check{Name: checkMypy, Gate: check.GateTypes, Group: check.GroupStatic, Judge: check.JudgeFindings}
+	static := check.Check{Name: python.MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Judge: check.JudgeFindings}
 	blocked := check.Outcome{Blocked: "bad.py: invalid syntax", Findings: []check.Finding{{File: "bad.py", Rule: "syntax"}}}
 	late := check.Outcome{Verdict: check.Timeout, Detail: "mypy did not end within 5m0s"}
 	trouble := check.Outcome{Verdict: check.Infra, Detail: "gone"}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
+	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/crash"
 )
@@ -140,7 +141,7 @@ func TestCrashReportsAreRead(t *testing.T) {
 		name, text string
 		want       []check.Finding
 	}{
-		{"python", string(golden(t, "crash-python.txt")), []check.Finding{
+		{"python", string(boxtest.Golden(t, "crash-python.txt")), []check.Finding{
 			{File: "crash.py", Line: 6, Rule: "json.decoder.JSONDecodeError", Message: "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
 			{File: "crash.py", Line: 8, Rule: "RuntimeError", Message: "RuntimeError: no configuration at 0x7f12"},
 		}},
@@ -151,7 +152,7 @@ func TestCrashReportsAreRead(t *testing.T) {
 			{File: "th.py", Line: 4, Rule: "KeyError", Message: "KeyError: 'k'"}, {File: "th.py", Line: 6, Rule: "ValueError", Message: "ValueError: second"},
 		}},
 		{"python's task", crashTask, []check.Finding{{File: "th.py", Line: 11, Rule: "OSError", Message: "OSError: task"}}},
-		{"node", string(golden(t, "crash-node.txt")), []check.Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
+		{"node", string(boxtest.Golden(t, "crash-node.txt")), []check.Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
 		{"node, a rejection", crashRejected, []check.Finding{{File: "rej.js", Line: 1, Rule: "RangeError", Message: "RangeError: no 1"}}},
 		{"node, a reason", crashReason, []check.Finding{{Rule: "uncaught", Message: "UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block. The promise rejected with the reason \"plain\"."}}},
 		{"node, an object", crashObject, []check.Finding{{File: "obj.js", Line: 1, Rule: "uncaught", Message: "{ a: 1 }"}}},
@@ -184,7 +185,7 @@ func TestOnlyTheRuntimesLastWordIsACrash(t *testing.T) {
 		want string // the crashes, "" for none
 	}{
 		"uncaught":                      {guest.Result{Exit: 1}, crashOwn, "shop.Closed: at night"},
-		"a chain":                       {guest.Result{Exit: 1}, string(golden(t, "crash-python.txt")), "RuntimeError: no configuration at N"},
+		"a chain":                       {guest.Result{Exit: 1}, string(boxtest.Golden(t, "crash-python.txt")), "RuntimeError: no configuration at N"},
 		"node":                          {guest.Result{Exit: 1}, crashRequire, "Error: Cannot find module './nowhere'"},
 		"go":                            {guest.Result{Exit: 2}, crashGo, "panic: runtime error: index out of range [N] with length N"},
 		"a signal after it":             {guest.Result{Exit: -1, Signal: "SIGABRT"}, crashOwn, "shop.Closed: at night"},

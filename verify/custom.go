@@ -188,7 +188,7 @@ func (g CustomGate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 		v.Verdict, v.Detail = "", "failed before the patch too: "+base.Detail
 	default:
 		v.Verdict = check.Fail
-		v.Findings = append(v.Findings, check.Finding{Rule: "exit", Message: check.Shorten(check.Join([]string{v.Detail, lastLine(v.Output)}, ": "))})
+		v.Findings = append(v.Findings, check.Finding{Rule: "exit", Message: check.Shorten(check.Join([]string{v.Detail, check.LastLine(v.Output)}, ": "))})
 	}
 	return v
 }

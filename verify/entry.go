@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // chooseEntries finds the program of each side. It is the base's program
@@ -101,7 +102,7 @@ func aside(p string) bool {
 	case "conftest.py", "setup.py", "noxfile.py":
 		return true
 	}
-	return isTest(p)
+	return python.IsTest(p)
 }
 
 // mainGuard is the guard at the start of a line, outside any indentation.

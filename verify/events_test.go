@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A cached baseline took its time in an earlier run; who watches this one must
@@ -14,10 +15,10 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	skipAllBut(r, checkRuff, checkMypy)
-	r.baseline(checkRuff, check.Outcome{Seconds: 5, Detail: "ruff check over the workspace"})
-	r.begin(checkMypy, true)
-	r.baseline(checkMypy, check.Outcome{Seconds: 7, Detail: "mypy over the workspace"})
+	skipAllBut(r, python.RuffName, python.MypyName)
+	r.baseline(python.RuffName, check.Outcome{Seconds: 5, Detail: "ruff check over the workspace"})
+	r.begin(python.MypyName, true)
+	r.baseline(python.MypyName, check.Outcome{Seconds: 7, Detail: "mypy over the workspace"})
 	want := []Event{
 		{Gate: check.GateLint, Baseline: true, Done: true, Detail: "known from before"},
 		{Gate: check.GateTypes, Baseline: true},
@@ -47,12 +48,12 @@ func TestAGateIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	skipAllBut(r, checkRuff, checkShell)
-	for _, name := range []string{checkRuff, checkShell} {
+	skipAllBut(r, python.RuffName, checkShell)
+	for _, name := range []string{python.RuffName, checkShell} {
 		r.begin(name, true)
 		r.baseline(name, check.Outcome{Seconds: 1, Detail: name})
 	}
-	for _, name := range []string{checkShell, checkRuff} {
+	for _, name := range []string{checkShell, python.RuffName} {
 		r.begin(name, false)
 		r.candidate(name, check.Outcome{Seconds: 2, Detail: name})
 	}

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/policy"
+	"agent/verify/python"
 )
 
 // A configuration is rarely one file: it extends others, whose names say nothing. What
@@ -102,7 +103,7 @@ func (c *configSet) follow(from string) {
 	}
 	// Playwright judges nothing here, and its configuration imports the program.
 	if ext := path.Ext(from); strings.HasSuffix(ext, "js") || strings.HasSuffix(ext, "ts") && !strings.HasPrefix(path.Base(from), "playwright.") {
-		for _, m := range moduleName.FindAllStringSubmatch(text, mostModules) {
+		for _, m := range moduleName.FindAllStringSubmatch(text, python.MostModules) {
 			modules = append(modules, m[1])
 		}
 	}
@@ -152,7 +153,7 @@ func leaves(value any, depth int) (list []string) {
 	case string:
 		return []string{v}
 	case []any:
-		for _, item := range v[:min(len(v), mostModules)] {
+		for _, item := range v[:min(len(v), python.MostModules)] {
 			list = append(list, leaves(item, depth+1)...)
 		}
 	case map[string]any:
@@ -183,7 +184,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= mostModules {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= python.MostModules {
 				continue
 			}
 			c.named[p] = from
@@ -196,7 +197,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 // behind options: those of modules, and those of files. What is neither is found out by
 // whoever looks for it.
 func namedIn(text string) (modules, files []string) {
-	for _, at := range extending.FindAllStringSubmatchIndex(text, mostModules) {
+	for _, at := range extending.FindAllStringSubmatchIndex(text, python.MostModules) {
 		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])
 		if at[2] >= 0 {
 			files = append(files, names...)
@@ -204,7 +205,7 @@ func namedIn(text string) (modules, files []string) {
 			modules = append(modules, names...)
 		}
 	}
-	for _, m := range configOption.FindAllStringSubmatch(text, mostModules) {
+	for _, m := range configOption.FindAllStringSubmatch(text, python.MostModules) {
 		files = append(files, m[1]+m[2])
 	}
 	return modules, files

@@ -15,6 +15,7 @@ import (
 	"agent/verify/checktest"
 	"agent/verify/golang"
 	"agent/verify/policy"
+	"agent/verify/python"
 )
 
 // gamed is a workspace with all that tests are made of: a helper, data, a
@@ -192,8 +193,8 @@ func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (c
 func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, gamed())
-	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
-	before := r.with(t, workspace.Changeset{}, pytestCheck.Run)
+	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, python.Pytest}
+	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
 	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t check.TestResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
 	}

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/python"
 )
 
 // gateOrder is that order. The gates that the workspace defines come after them.
@@ -21,15 +22,6 @@ var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, che
 const (
 	checkFormat = "ruff format"
 	checkSyntax = "parsers"
-)
-
-// The names of Python's checks.
-const (
-	checkRuff    = "ruff"
-	checkMypy    = "mypy"
-	checkPyright = "pyright"
-	checkTy      = "ty"
-	checkPytest  = "pytest"
 )
 
 // The name of the shell's check.
@@ -87,7 +79,7 @@ func checks() []check.Check {
 
 // lintChecks lists the linters.
 func lintChecks() []check.Check {
-	list := []check.Check{ruffCheck, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}
+	list := []check.Check{python.Ruff, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}
 	for _, l := range packageLinters() {
 		list = append(list, l.check())
 	}
@@ -97,12 +89,12 @@ func lintChecks() []check.Check {
 // typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
 // the last.
 func typeChecks() []check.Check {
-	return []check.Check{golang.Types, scriptCheck, compilerCheck, tyCheck, pyrightCheck, mypyCheck}
+	return []check.Check{golang.Types, scriptCheck, compilerCheck, python.Ty, python.Pyright, python.Mypy}
 }
 
 // testChecks lists the test runners, each with a box of its own.
 func testChecks() []check.Check {
-	list := []check.Check{pytestCheck, nodeCheck, golang.Tests}
+	list := []check.Check{python.Pytest, nodeCheck, golang.Tests}
 	for _, r := range packageRunners() {
 		list = append(list, r.check())
 	}

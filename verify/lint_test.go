@@ -9,6 +9,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/python"
 )
 
 func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
@@ -19,7 +20,7 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 	}
 	rules := func(base *workspace.Manifest, files map[string]string) string {
 		t.Helper()
-		out := runLint(t.Context(), checktest.NewBenchOn(t, boxtest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
+		out := python.RunRuff(t.Context(), checktest.NewBenchOn(t, boxtest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
 		if out.Verdict != "" || out.Blocked != "" {
 			t.Fatalf("%+v", out)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A packageLinter is a linter that workspaces bring with them, a package of npm,
@@ -182,7 +183,7 @@ func (l packageLinter) code(base, cand check.View) []string {
 		for _, name := range configNames(base.Text(from)) {
 			stem := path.Join(path.Dir(from), name)
 			for _, end := range []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".yml", ".yaml", "/index.js", "/index.cjs", "/index.mjs", "/index.ts"} {
-				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < mostModules {
+				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < python.MostModules {
 					found = append(found, p)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/python"
 )
 
 func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
@@ -31,10 +32,10 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 		{"variable of one", map[string]string{"conftest.py": "pytest_plugins = 'a'\nb = 1\n", "a.py": "", "b.py": ""}, nil, []string{"a.py"}},
 	} {
 		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
-		if got := typePlugins(v, v); !slices.Equal(got, c.types) {
+		if got := python.TypePlugins(v, v); !slices.Equal(got, c.types) {
 			t.Errorf("%s: in mypy %q, want %q", c.name, got, c.types)
 		}
-		if got := testPlugins(v, v); !slices.Equal(got, c.tests) {
+		if got := python.TestPlugins(v, v); !slices.Equal(got, c.tests) {
 			t.Errorf("%s: in pytest %q, want %q", c.name, got, c.tests)
 		}
 	}
@@ -74,7 +75,7 @@ func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	cs := boxtest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
 	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": boxtest.Ended(0, nil, nil), "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.Box, []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}, false, func() {})
+	s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
 	if len(box.Applied) != 3 || len(box.Ran) != 2 {
 		t.Fatalf("applied %d, ran %d", len(box.Applied), len(box.Ran))
 	}

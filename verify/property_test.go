@@ -10,35 +10,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/python"
 )
-
-// hostile draws bytes as a program under test might write them: pieces of
-// escapes, of the tools' own output, and anything else.
-func hostile() *rapid.Generator[[]byte] {
-	pieces := rapid.OneOf(
-		rapid.SampledFrom([]string{
-			"\x1b[", "\x1b]0;", "\x07", "\x1b\\", "\x1b", "31m", "\r", "\r\n", "\n", "\x00", "\u202e", "\u009b", "\xff", "é",
-			"Traceback (most recent call last):\n", "  File \"/work/a.py\", line 3, in f\n", "ValueError: x\n", "/work/a.js:2\n",
-			`{"kind": "test", "id": "a::b", "outcome": "passed"}` + "\n", `{"kind": "finished", "status": 0}` + "\n", "{", "}", "null\n", "[]\n",
-			`{"code": "F821", "filename": "/work/a.py", "message": "m", "location": {"row": -1, "column": 99999999999}}` + "\n",
-			`{"file": "../../etc/passwd", "line": -3, "message": "m", "severity": "error"}` + "\n", "a.py:1: error: m  [x]\n", "mypy: error: \n",
-		}),
-		rapid.StringN(0, 8, 20),
-	)
-	return rapid.Custom(func(t *rapid.T) []byte {
-		return []byte(strings.Join(rapid.SliceOfN(pieces, 0, 12).Draw(t, "pieces"), ""))
-	})
-}
 
 func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := check.Clean(hostile().Draw(t, "output"))
+		text := check.Clean(checktest.Hostile().Draw(t, "output"))
 		for _, r := range text {
 			if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 				t.Fatalf("%q holds %U", text, r)
@@ -57,40 +39,10 @@ func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 	})
 }
 
-// hostileResult is what a tool may have written at worst, with any exit status.
-func hostileResult(t *rapid.T) guest.Result {
-	return guest.Result{
-		Exit:   rapid.IntRange(0, 3).Draw(t, "exit"),
-		Stdout: guest.Output{Head: hostile().Draw(t, "stdout")},
-		Stderr: guest.Output{Head: hostile().Draw(t, "stderr")},
-	}
-}
-
-func TestParsersTakeAnythingWithoutTakingItForAPass(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		res := hostileResult(t)
-		found, err := parseRuff(res)
-		if err == nil && (res.Exit == 0) != (len(found) == 0) {
-			t.Fatalf("ruff: status %d with %+v", res.Exit, found)
-		}
-		checktest.Inside(t, found)
-		found, blocked, err := parseMypy(res)
-		if err == nil && blocked == "" && (res.Exit == 0) != (len(found) == 0) {
-			t.Fatalf("mypy: status %d with %+v", res.Exit, found)
-		}
-		checktest.Inside(t, found)
-		run, err := check.ParseRecord(res.Stdout.Head)
-		if err == nil && trouble(run, res) == "" && (!run.Finished || res.Exit != run.Status) {
-			t.Fatalf("tests: %+v", run)
-		}
-	})
-}
-
 func TestParsersTakeAnythingWithoutTakingItForAPassSyntax(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		if answer, err := parseSyntax(hostileResult(t), 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
+		if answer, err := parseSyntax(checktest.HostileResult(t), 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
 			t.Fatalf("syntax: %+v", answer)
 		}
 	})
@@ -99,7 +51,7 @@ func TestParsersTakeAnythingWithoutTakingItForAPassSyntax(t *testing.T) {
 func TestParsersTakeAnythingWithoutTakingItForAPassEnding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		end := readEnding(hostileResult(t))
+		end := readEnding(checktest.HostileResult(t))
 		checktest.Inside(t, []check.Finding{end.Where, end.Told})
 	})
 }
@@ -193,11 +145,11 @@ func TestOnlyJudgementsLast(t *testing.T) {
 	base := boxtest.Scan(t, files)
 	v := check.NewView(base, workspace.Changeset{})
 	for verdict, want := range map[check.Verdict]bool{"": true, check.Infra: false, check.Timeout: false, check.OOM: false} {
-		kept := lasting(v, map[string]check.Outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
-		if _, ruff := kept[checkRuff]; !ruff {
+		kept := lasting(v, map[string]check.Outcome{python.RuffName: {}, python.MypyName: {Verdict: verdict}})
+		if _, ruff := kept[python.RuffName]; !ruff {
 			t.Errorf("with %q beside it a judgement is lost", verdict)
 		}
-		if _, mypy := kept[checkMypy]; mypy != want {
+		if _, mypy := kept[python.MypyName]; mypy != want {
 			t.Errorf("%q is kept: %v", verdict, mypy)
 		}
 	}
@@ -210,7 +162,7 @@ func TestOnlyJudgementsLast(t *testing.T) {
 	}
 	files["a.sh"] = "echo by hand\n"
 	boxtest.Write(t, base.Root, files)
-	judged[checkMypy] = check.Outcome{Findings: check.NewSources(v).Fill([]check.Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
+	judged[python.MypyName] = check.Outcome{Findings: check.NewSources(v).Fill([]check.Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
 	if kept := lasting(v, judged); len(kept) != 1 {
 		t.Errorf("kept %v", kept)
 	}

@@ -16,6 +16,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/python"
 )
 
 func TestRootsOfPython(t *testing.T) {
@@ -45,7 +46,7 @@ func TestRootsOfPython(t *testing.T) {
 		{"tests taken away", map[string]string{"test_a.py": test, "x/setup.py": "", "x/test_a.py": test}, map[string]string{"x/test_a.py": "-"}, "."},
 	} {
 		base := boxtest.Scan(t, c.base)
-		if got := strings.Join(pythonRoots(check.NewView(base, boxtest.Change(t, base, c.patch))), " "); got != c.want {
+		if got := strings.Join(python.TestRoots(check.NewView(base, boxtest.Change(t, base, c.patch))), " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -62,8 +63,8 @@ func TestCommandsOfRoots(t *testing.T) {
 	alone := func() (string, map[string]string) {
 		t.Helper()
 		box.Ran = nil
-		pytestCheck.Run(t.Context(), b)
-		mypyCheck.Run(t.Context(), b)
+		python.Pytest.Run(t.Context(), b)
+		python.Mypy.Run(t.Context(), b)
 		if len(box.Ran) != 2 || box.Ran[0].Dir != check.Work || box.Ran[1].Dir != check.Work || !slices.Equal(box.Ran[0].Collect, []string{"/tmp/agent-tests.jsonl"}) {
 			t.Fatalf("%+v", box.Ran)
 		}
@@ -84,8 +85,8 @@ func TestCommandsOfRoots(t *testing.T) {
 		files[p] = text
 	}
 	b.View, box.Ran = check.NewView(boxtest.Scan(t, files), workspace.Changeset{}), nil
-	pytestCheck.Run(t.Context(), b)
-	mypyCheck.Run(t.Context(), b)
+	python.Pytest.Run(t.Context(), b)
+	python.Mypy.Run(t.Context(), b)
 	var ran []string
 	for _, cmd := range box.Ran {
 		args, env := strings.Join(cmd.Args, " "), cmd.Env
@@ -104,7 +105,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	}
 
 	b.Only, box.Ran = []string{"x/-a_test.py::test_x", "test_a.py::test_x"}, nil
-	pytestCheck.Run(t.Context(), b)
+	python.Pytest.Run(t.Context(), b)
 	if len(box.Ran) != 2 || box.Ran[0].Args[len(box.Ran[0].Args)-1] != "test_a.py::test_x" || box.Ran[1].Args[len(box.Ran[1].Args)-1] != "./-a_test.py::test_x" {
 		t.Errorf("%+v", box.Ran)
 	}
@@ -205,52 +206,6 @@ func TestRootsAreRunOneByOne(t *testing.T) {
 	}
 }
 
-func TestProjectsImportFromThoseBesideThem(t *testing.T) {
-	t.Parallel()
-	const project = "[project]\nname = \"%s\"\n"
-	named := func(name string) string { return fmt.Sprintf(project, name) }
-	v := check.NewView(boxtest.Scan(t, map[string]string{
-		"apps/uv/pyproject.toml": named("uv") + "[tool.uv.sources]\nlib = {path = \"../../libs/lib\", editable = true}\nOther_Lib = { workspace = true }\n", "apps/uv/a.py": "",
-		"apps/poetry/pyproject.toml": "[tool.poetry.dependencies]\nlib = {develop = true, path = '../../libs/lib'}\ngone = {path = \"../gone\"}\nout = {path = \"../../../out\"}\n", "apps/poetry/src/a.py": "",
-		"apps/pip/setup.py": "", "apps/pip/requirements.txt": "requests\n-e ../../libs/other[x]  # why\n./wheels/a.whl\n..\n",
-		"apps/direct/pyproject.toml": named("direct") + "dependencies = [\"lib @ file:../../libs/lib\"]\n",
-		"libs/lib/pyproject.toml":    named("lib") + "[tool.uv.sources]\nbase = { path = \"../base\" }\nlib = { workspace = true }\n", "libs/lib/src/lib.py": "",
-		"libs/base/setup.cfg": "[metadata]\n", "libs/other/pyproject.toml": named("other-lib"), "libs/vendor/other/pyproject.toml": named("other-lib"),
-	}), workspace.Changeset{})
-	for root, want := range map[string]string{
-		"apps/uv": "apps/uv . libs/lib libs/lib/src libs/other libs/base", "apps/poetry": "apps/poetry apps/poetry/src . libs/lib libs/lib/src libs/base",
-		"apps/pip": "apps/pip . libs/other", "apps/direct": "apps/direct . libs/lib libs/lib/src libs/base", ".": ".",
-	} {
-		if got := strings.Join(importPaths(v, root), " "); got != want {
-			t.Errorf("%s imports from %s, want %s", root, got, want)
-		}
-	}
-}
-
-func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
-	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
-		"a.py": "", "x/ty.toml": "", "x/a.py": "", "x/y/setup.cfg": "[mypy]\n", "x/y/a.py": "", "z/pyproject.toml": "[tool.pyright]\n", "z/new/b.txt": "",
-		"p/pyproject.toml": "[project]\nname = \"p\"\n", "p/a.py": "", "node_modules/x/mypy.ini": "", "node_modules/x/a.py": "",
-	})
-	patch := map[string]string{"z/new/a.pyi": "", "x/y/setup.cfg": "-", "p/ty.toml": "", "a.py": "-"}
-	for _, c := range []struct {
-		files map[string]string
-		want  map[string]string
-	}{
-		{nil, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy}},
-		{patch, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy, "z": checkPyright}},
-	} {
-		v := check.NewView(base, boxtest.Change(t, base, c.files))
-		if d := cmp.Diff(c.want, typeRoots(v)); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
-		if reason := pyrightCheck.Applies(v); c.files == nil && reason != "the workspace checks its types with mypy and ty" || c.files != nil && reason != "" {
-			t.Errorf("pyright: %q", reason)
-		}
-	}
-}
-
 // monorepo is a workspace of two services whose files have the same names, with
 // what they share at the top.
 func monorepo() map[string]string {
@@ -289,9 +244,9 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
 	base := boxtest.Scan(t, files)
-	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, pytestCheck}
+	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, python.Pytest}
 	r.Timeout = defaultTimeout // as all of them share it
-	before := r.with(t, workspace.Changeset{}, pytestCheck.Run)
+	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
 	const want = a + " passed\nservices/b/shop_tests.py::Shop::test_b passed\n" + b + " failed\nservices/b/tests/test_api.py::test_rate passed\ntests/test_api.py::test_cents passed"
 	if got := ends(before); before.Verdict != "" || before.AnyBlocked() || got != want {
@@ -342,7 +297,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 		}
 	}
 	r.Only = []string{a, b}
-	if got := ends(r.with(t, workspace.Changeset{}, pytestCheck.Run)); got != a+" passed\n"+b+" failed" {
+	if got := ends(r.with(t, workspace.Changeset{}, python.Pytest.Run)); got != a+" passed\n"+b+" failed" {
 		t.Errorf("asked for two, ran\n%s", got)
 	}
 }
@@ -363,7 +318,7 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		"top.py":                     "import services.a.src.app.core as core\n\n\ndef free(n):\n    y: int = \"\"\n    return core.price(y)\n",
 	})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.Box, []check.Check{ruffCheck, tyCheck, pyrightCheck, mypyCheck}, false, func() {})
+	s.check(t.Context(), b.Box, []check.Check{python.Ruff, python.Ty, python.Pyright, python.Mypy}, false, func() {})
 	var got []string
 	for _, name := range slices.Sorted(maps.Keys(s.results.cand)) {
 		out := s.results.cand[name]
@@ -388,14 +343,14 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// What mypy knows of a project travels with what it knows of the workspace.
-	row := &typesKnown{}
+	row := &checktest.Row{}
 	b.Known = row
 	b.View = check.NewView(base, cs)
-	row.row = mypyCheck.Run(t.Context(), b).Learned
+	row.Packed = python.Mypy.Run(t.Context(), b).Learned
 	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", "import shutil; shutil.rmtree('/tmp/mypy')"}}); err != nil || res.Exit != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	mypyCheck.Run(t.Context(), b)
+	python.Mypy.Run(t.Context(), b)
 	// What mypy did not write anew has the whole seconds of the row.
 	const known = "import glob, os; assert all(any(os.stat(f).st_mtime_ns % 10**9 == 0 for f in glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json')) for root in ('', 'roots/services/a/'))"
 	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
@@ -412,18 +367,18 @@ func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
 		"x/pytest.ini": "[pytest]\naddopts = -p plug\n", "x/plug.py": "", "y/pyproject.toml": "[tool.mypy]\nplugins = [\"p.py\"]\n", "y/p.py": "", "y/test_p.py": "",
 	})
 	v := check.NewView(base, workspace.Changeset{})
-	if got := typePlugins(v, v); !slices.Equal(got, []string{"x/src/b.py", "x/tools/a.py", "y/p.py"}) {
+	if got := python.TypePlugins(v, v); !slices.Equal(got, []string{"x/src/b.py", "x/tools/a.py", "y/p.py"}) {
 		t.Errorf("in mypy %q", got)
 	}
-	if got := testPlugins(v, v); !slices.Equal(got, []string{"x/plug.py"}) {
+	if got := python.TestPlugins(v, v); !slices.Equal(got, []string{"x/plug.py"}) {
 		t.Errorf("in pytest %q", got)
 	}
-	if plainTypes(v) {
+	if python.PlainTypes(v) {
 		t.Error("a plugin below the top goes with a types cache")
 	}
 	s, _ := offline(base, boxtest.NewMemory(), workspace.Changeset{})
 	for p, want := range map[string]bool{"y/test_p.py": true, "y/setup.py": false, "x/pytest.ini": false} {
-		if got := s.sawAll(pytestCheck, boxtest.Change(t, base, map[string]string{p: "x = 1\n"})); got != want {
+		if got := s.sawAll(python.Pytest, boxtest.Change(t, base, map[string]string{p: "x = 1\n"})); got != want {
 			t.Errorf("%s: kept as the next baseline: %v", p, got)
 		}
 	}

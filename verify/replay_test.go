@@ -16,6 +16,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
+	"agent/verify/python"
 )
 
 func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
@@ -102,8 +103,8 @@ func works() map[string]guest.Result {
 		"test":              boxtest.Ended(1, []byte(plantedTests), nil),
 		"json-lines":        boxtest.Ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
 		"mypy":              boxtest.Ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
-		"gitlab":            boxtest.Ended(1, []byte(tyAnswer), nil),
-		"--outputjson":      boxtest.Ended(1, []byte(pyrightAnswer), nil),
+		"gitlab":            boxtest.Ended(1, []byte(checktest.TyAnswer), nil),
+		"--outputjson":      boxtest.Ended(1, []byte(checktest.PyrightAnswer), nil),
 		"shellcheck":        boxtest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py":      tests,
 		"syntax.py":         boxtest.Ended(0, []byte(answer), nil),
@@ -169,8 +170,8 @@ const (
 // proving maps checks to the answer that the proof of each rests on alone.
 var proving = map[string]string{
 	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", checkLinks: "links.py",
-	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkTy: "gitlab", checkPyright: "--outputjson",
-	checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
+	python.RuffName: "json-lines", checkShell: "shellcheck", python.MypyName: "mypy", python.TyName: "gitlab", python.PyrightName: "--outputjson",
+	python.PytestName: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
 	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
 	checkVitest: "agent-vitest-0.json", checkJest: "agent-jest-0.json", checkMocha: "agent-mocha-0.json",
 	checkESLint: "agent-eslint-0.json", checkStylelint: "agent-stylelint-0.json", checkCompiler: "--noEmit",
@@ -242,7 +243,7 @@ func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
 	b, box := checktest.Replayed(works())
 	box.Err = errors.New("no space")
-	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.Ran) != 0 {
+	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[python.RuffName], "no space") || len(box.Ran) != 0 {
 		t.Errorf("%q", reasons)
 	}
 }
@@ -268,35 +269,6 @@ func TestFindingsProveAGateOnlyWhenTheyAreExact(t *testing.T) {
 		if err := check.Exactly(c.found, want); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
-	}
-}
-
-func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
-	t.Parallel()
-	begun := []byte(`{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n")
-	for _, c := range []struct {
-		name             string
-		res              guest.Result
-		verdict          check.Verdict
-		blocked, results bool
-	}{
-		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
-		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
-		{"pytest not installed", boxtest.Ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
-		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, check.Infra, false, true},
-		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, false, true},
-		{"out of memory", guest.Result{OOM: true}, check.OOM, false, true},
-	} {
-		c.res.Files = map[string][]byte{record: begun}
-		b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": c.res})
-		out := runTests(t.Context(), b)
-		if out.Verdict != c.verdict || (out.Blocked != "") != c.blocked || (len(out.Tests) == 1) != c.results {
-			t.Errorf("%s: %+v", c.name, out)
-		}
-	}
-	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": {Files: map[string][]byte{record: []byte("passed\n")}}})
-	if out := runTests(t.Context(), b); !strings.Contains(out.Blocked, "record of the tests is broken") || out.Tests != nil {
-		t.Errorf("forged record: %+v", out)
 	}
 }
 
@@ -331,19 +303,19 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("x\n"), After: []byte("y\n")},
 		{Op: workspace.Create, Path: "ruff.toml", After: []byte("select = []\n")},
 	}}
-	refused := boxtest.Ended(2, nil, golden(t, "ruff-config.txt"))
+	refused := boxtest.Ended(2, nil, boxtest.Golden(t, "../python/testdata/ruff-config.txt"))
 	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
-	defs := []check.Check{checkNamed(checkRuff), checkNamed(checkMypy)}
+	defs := []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}
 	s.check(t.Context(), b.Box, defs, false, func() {})
 	if len(box.Applied) != 2 || len(box.Applied[1].Changes) != 1 || box.Applied[1].Changes[0].Op != workspace.Delete {
 		t.Fatalf("applied %+v", box.Applied)
 	}
-	found := s.results.cand[checkRuff].Findings
+	found := s.results.cand[python.RuffName].Findings
 	if len(found) != 1 || found[0].File != "ruff.toml" || found[0].Rule != "config" {
 		t.Errorf("lint %+v", found)
 	}
-	if out, ok := s.results.cand[checkMypy]; !ok || len(out.Findings) != 0 {
+	if out, ok := s.results.cand[python.MypyName]; !ok || len(out.Findings) != 0 {
 		t.Errorf("types %+v", out)
 	}
 }

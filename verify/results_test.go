@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // empty is a session on a workspace without files, whose outcomes a test
@@ -173,15 +174,15 @@ func TestEverySingleTroubleReachesTheVerdict(t *testing.T) {
 		out      check.Outcome
 		want     check.Verdict
 	}{
-		{"nothing", checkRuff, false, check.Outcome{}, check.Pass},
-		{"finding of the linter", checkRuff, false, finding, check.Fail},
+		{"nothing", python.RuffName, false, check.Outcome{}, check.Pass},
+		{"finding of the linter", python.RuffName, false, finding, check.Fail},
 		{"finding of the parser", checkSyntax, false, finding, check.Fail},
 		{"crash", checkProgram, false, check.Outcome{Ending: &check.Ending{Exit: 1}}, check.Fail},
 		{"formatter gone", checkFormat, false, check.Outcome{Verdict: check.Infra}, check.Infra},
-		{"types late", checkMypy, false, check.Outcome{Verdict: check.Timeout}, check.Timeout},
-		{"tests out of memory", checkPytest, false, check.Outcome{Verdict: check.OOM}, check.OOM},
-		{"baseline gone", checkPytest, true, check.Outcome{Verdict: check.Infra}, check.Infra},
-		{"skipped test", checkPytest, false, check.Outcome{Tests: []check.TestResult{{ID: "a::sound", Outcome: "passed"}, {ID: "a::t", Outcome: "skipped"}}}, check.Pass},
+		{"types late", python.MypyName, false, check.Outcome{Verdict: check.Timeout}, check.Timeout},
+		{"tests out of memory", python.PytestName, false, check.Outcome{Verdict: check.OOM}, check.OOM},
+		{"baseline gone", python.PytestName, true, check.Outcome{Verdict: check.Infra}, check.Infra},
+		{"skipped test", python.PytestName, false, check.Outcome{Tests: []check.TestResult{{ID: "a::sound", Outcome: "passed"}, {ID: "a::t", Outcome: "skipped"}}}, check.Pass},
 	} {
 		s := empty(nil)
 		list := sound()
@@ -216,7 +217,7 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	// The tests ended, with a failure, before the error was found.
 	list := sound()
 	for i, a := range list {
-		if a.check == checkPytest && !a.baseline {
+		if a.check == python.PytestName && !a.baseline {
 			list[i].out.Tests = []check.TestResult{{ID: "a.py::t", Outcome: "failed"}}
 		}
 	}
@@ -300,10 +301,10 @@ func TestEachFindingNamesItsCheck(t *testing.T) {
 	r := newResults(nil, Request{Base: &workspace.Manifest{}})
 	old := check.Finding{File: "a.py", Rule: "F1", Message: "old"}
 	r.proven(map[string]string{})
-	r.baseline(checkRuff, check.Outcome{Findings: []check.Finding{old}})
-	r.candidate(checkRuff, check.Outcome{Findings: []check.Finding{old, {File: "a.py", Rule: "F2", Message: "new"}}})
-	g := r.judged[checkRuff]
-	if len(g.Findings) != 1 || g.Findings[0].Tool != checkRuff || len(g.OldFindings) != 1 || g.OldFindings[0].Tool != checkRuff {
+	r.baseline(python.RuffName, check.Outcome{Findings: []check.Finding{old}})
+	r.candidate(python.RuffName, check.Outcome{Findings: []check.Finding{old, {File: "a.py", Rule: "F2", Message: "new"}}})
+	g := r.judged[python.RuffName]
+	if len(g.Findings) != 1 || g.Findings[0].Tool != python.RuffName || len(g.OldFindings) != 1 || g.OldFindings[0].Tool != python.RuffName {
 		t.Errorf("%+v", g)
 	}
 }

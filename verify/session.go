@@ -16,6 +16,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // maxBoxes is how many boxes one Verify has at a time. The candidate needs
@@ -349,7 +350,7 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 		s.results.begin(def.Name, false)
 		out := s.unplugged(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
 		// They are the linter's words, whichever verdict it comes to.
-		if def.Name == checkRuff {
+		if def.Name == python.RuffName {
 			out.Findings = append(out.Findings, refused...)
 		}
 		s.results.candidate(def.Name, out)
@@ -397,7 +398,7 @@ func (s *session) syntaxBefore(ctx context.Context, box check.Runner, old []stri
 // tryConfig asks ruff whether it accepts the configuration that the patch
 // brings, which the gates themselves do not use.
 func tryConfig(ctx context.Context, b check.Bench, config workspace.Changeset) []check.Finding {
-	out := runLint(ctx, b)
+	out := python.RunRuff(ctx, b)
 	if out.Blocked == "" {
 		return nil
 	}

@@ -200,14 +200,8 @@ func smokeFinding(e check.Ending, g check.Gate) check.Finding {
 		return e.Where
 	}
 	message := "the program did not run as before: " + e.String()
-	if last := check.FirstLine(lastLine(g.Output)); last != "" {
+	if last := check.FirstLine(check.LastLine(g.Output)); last != "" {
 		message += ": " + last
 	}
 	return check.Finding{Rule: ruleExit, Message: check.Shorten(message)}
-}
-
-// lastLine is the last line of text that says something.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return lines[len(lines)-1]
 }

@@ -16,6 +16,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A brokenCache answers every call with an error, as a database that went away does.
@@ -221,8 +222,8 @@ func TestGateNamesItsTool(t *testing.T) {
 	t.Parallel()
 	versions := map[string]string{"ruff": "0.16.1", "mypy": "mypy 1.15.0", "node": "20.19.2", "python3": "3.13.5"}
 	for name, want := range map[string]string{
-		checkRuff: "ruff 0.16.1", checkFormat: "ruff 0.16.1", checkMypy: "mypy 1.15.0", checkShell: "",
-		checkSyntax: "python3 3.13.5, node 20.19.2", checkPytest: "", checkProgram: "",
+		python.RuffName: "ruff 0.16.1", checkFormat: "ruff 0.16.1", python.MypyName: "mypy 1.15.0", checkShell: "",
+		checkSyntax: "python3 3.13.5, node 20.19.2", python.PytestName: "", checkProgram: "",
 	} {
 		if got := toolVersion(name, versions); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

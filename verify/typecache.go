@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A typeCache carries what mypy knows of a workspace from one box to the next: a
@@ -25,7 +26,7 @@ type typeCache struct {
 // newTypeCache returns the cache of a workspace, nil when there is nothing to
 // keep it in or when the base's configuration asks for more than checks.
 func newTypeCache(s *store, base check.View) *typeCache {
-	if s.cache == nil || base.Base.Root == "" || !plainTypes(base) {
+	if s.cache == nil || base.Base.Root == "" || !python.PlainTypes(base) {
 		return nil
 	}
 	root := sha256.Sum256([]byte(base.Base.Root))

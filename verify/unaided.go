@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/policy"
+	"agent/verify/python"
 )
 
 // A trial is the tests of a check run once more, with the program as the patch
@@ -58,14 +59,14 @@ func isTestModule(p string) bool {
 	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
 		return strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "-test")
 	}
-	return isTest(p)
+	return python.IsTest(p)
 }
 
 // withoutAids takes back what a patch does to tests and to what they are made
 // of. It names the latter, and says whether any of it was there before and
 // still is: else the tests are judged as they are.
 func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
-	plugins := testPlugins(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs))
+	plugins := python.TestPlugins(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs))
 	aid := func(p string) bool { return isAid(p) || slices.Contains(plugins, p) }
 	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) })
 	for _, c := range back.Changes {

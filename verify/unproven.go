@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/python"
 )
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no
@@ -123,7 +124,7 @@ func (r *results) unjudged() (list []Unproven) {
 // looksAt are the extensions of what a check looks at; for one that is not listed,
 // everything.
 var looksAt = map[string][]string{
-	checkRuff: {".py", ".pyi"}, checkMypy: {".py", ".pyi"}, checkPyright: {".py", ".pyi"}, checkTy: {".py", ".pyi"}, checkImports: {".py"},
+	python.RuffName: {".py", ".pyi"}, python.MypyName: {".py", ".pyi"}, python.PyrightName: {".py", ".pyi"}, python.TyName: {".py", ".pyi"}, checkImports: {".py"},
 	checkShell: {".sh", ".bash", ""}, golang.VetName: {".go", ".mod", ".sum"}, golang.StaticcheckName: {".go", ".mod", ".sum"}, golang.TypesName: {".go", ".mod", ".sum"},
 	checkStylelint: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
 	checkBiome:     scriptExtensions, checkScript: scriptExtensions, checkCompiler: scriptExtensions, checkESLint: scriptExtensions,

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // openPoints shows what was not judged, an entry a line, for people who read a test.
@@ -210,9 +211,9 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		"no script":                {map[string]string{"a.spec.ts": spec}, nil, []string{"no-runner none a.spec.ts"}},
 		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{checkNode: node("a.test.js", "failed")}, nil},
 		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{checkNode: {}}, []string{"none-found none node"}},
-		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{checkPytest: node("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
+		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: node("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
 		"another language beside": {
-			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{checkPytest: node("test_a.py", "passed")}, []string{"no-runner part Ruby"},
+			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{python.PytestName: node("test_a.py", "passed")}, []string{"no-runner part Ruby"},
 		},
 		"pytest is configured": {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", "a.py": ""}, nil, []string{"script none pyproject.toml"}},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/python"
 )
 
 // maxTestReads bounds how many files are read to find out whether they hold tests.
@@ -55,7 +56,7 @@ type testAudit struct {
 func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
 		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
-		roots: map[string]map[string]string{"Python": check.Rooted(pythonRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
+		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range packageRoots(v) {
 		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
@@ -121,7 +122,7 @@ func (t *testAudit) untested() []Unproven {
 // runnerLanguage is the language whose tests a runner runs.
 func runnerLanguage(name string) *suiteLanguage {
 	switch name {
-	case checkPytest:
+	case python.PytestName:
 		return languageNamed("Python")
 	case golang.TestsName:
 		return languageNamed("Go")

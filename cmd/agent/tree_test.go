@@ -43,10 +43,11 @@ var allowed = map[string][]string{
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
-	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/check", "verify/crash", "verify/golang", "verify/policy"},
+	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/check", "verify/crash", "verify/golang", "verify/policy", "verify/python"},
 	"verify/check":         {"sandbox/guest", "sandbox/workspace"},
 	"verify/crash":         {"verify/check"},
 	"verify/golang":        {"sandbox/guest", "verify/check", "verify/crash"},
+	"verify/python":        {"sandbox/guest", "verify/check"},
 	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
@@ -289,7 +290,7 @@ var large = map[string]struct{ lines, files int }{
 	"images":             {3800, 22},
 	"orchestrator/run":   {7500, 39},
 	"orchestrator/store": {3650, 26},
-	"verify":             {9400, 60},
+	"verify":             {7950, 52},
 }
 
 func TestPackagesStayWithinBudget(t *testing.T) {

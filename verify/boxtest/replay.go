@@ -2,8 +2,11 @@ package boxtest
 
 import (
 	"context"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"testing"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
@@ -36,4 +39,14 @@ func (r *Replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error)
 // Ended is a command that ended with this status and output.
 func Ended(status int, stdout, stderr []byte) guest.Result {
 	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
+}
+
+// Golden returns what a real tool wrote, kept in testdata.
+func Golden(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -122,3 +122,9 @@ const MaxToolOutput = guest.MaxKept
 func Join(texts []string, between string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), between)
 }
+
+// LastLine is the last line of text that says something.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 	"agent/verify/check"
 )
 
-// mypyCheck checks the types of Python. The planted caller passes a wrong
+// Mypy checks the types of Python. The planted caller passes a wrong
 // argument to a function whose declaration is in another file.
-var mypyCheck = check.Check{
-	Name: checkMypy, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(checkMypy), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
-	Tools: []string{"mypy"}, Config: mypyConfig, Inside: typePlugins,
+var Mypy = check.Check{
+	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins,
 	Planted: map[string]string{
 		"sound.py":     check.PlantedSound,
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
@@ -65,7 +65,7 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 	start := time.Now()
 	warm := unpackTypes(ctx, b)
 	run := func() check.Outcome {
-		return typed(b, checkMypy, func(b check.Bench, roots []string, root string) check.Outcome { return runMypy(ctx, b, roots, root) })
+		return typed(b, MypyName, func(b check.Bench, roots []string, root string) check.Outcome { return runMypy(ctx, b, roots, root) })
 	}
 	out := run()
 	// What it was given to know must never be what it stumbles over.

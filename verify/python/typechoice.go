@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ var (
 // the project has chosen.
 func typesApply(name string) func(v check.View) string {
 	return func(v check.View) string {
-		if reason := pythonApplies(v); reason != "" {
+		if reason := applies(v); reason != "" {
 			return reason
 		}
 		roots := typeRoots(v)
@@ -40,25 +40,25 @@ func typesApply(name string) func(v check.View) string {
 func typeChecker(v check.View, dir string) string {
 	switch {
 	case configured(v, dir, mypyConfig, "mypy"):
-		return checkMypy
+		return MypyName
 	case configured(v, dir, pyrightFiles, "pyright"):
-		return checkPyright
+		return PyrightName
 	case configured(v, dir, tyFiles, "ty"):
-		return checkTy
+		return TyName
 	}
 	return ""
 }
 
-// typeProjects maps the directories that configure a check of Python's types to
+// TypeProjects maps the directories that configure a check of Python's types to
 // that check; the top has mypy without any. The base decides, as it does on
 // all configuration: a patch cannot choose who judges it.
-func typeProjects(v check.View) map[string]string {
+func TypeProjects(v check.View) map[string]string {
 	base := check.OnBase(v.Base)
 	return check.Recall(base, "type projects", func() map[string]string { return listTypeProjects(base) })
 }
 
 func listTypeProjects(base check.View) map[string]string {
-	projects, names := map[string]string{".": cmp.Or(typeChecker(base, "."), checkMypy)}, slices.Concat(mypyConfig, pyrightFiles, tyFiles)
+	projects, names := map[string]string{".": cmp.Or(typeChecker(base, "."), MypyName)}, slices.Concat(mypyConfig, pyrightFiles, tyFiles)
 	for _, p := range base.Paths() {
 		dir := path.Dir(p)
 		if dir == "." || !slices.Contains(names, path.Base(p)) || check.Installed(dir) {
@@ -73,7 +73,7 @@ func listTypeProjects(base check.View) map[string]string {
 
 // typeRoots are those of them with Python files, of which each check takes its own.
 func typeRoots(v check.View) map[string]string {
-	projects, roots := typeProjects(v), map[string]string{}
+	projects, roots := TypeProjects(v), map[string]string{}
 	for _, p := range v.Paths() {
 		if check.IsPython(p) {
 			root := check.Nearest(projects, p)

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"bytes"
@@ -23,19 +23,19 @@ const (
 	unlintRules = "E402,E701,E731,E741"
 )
 
-// ruffCheck lints Python.
-var ruffCheck = check.Check{
-	Name: checkRuff, Gate: check.GateLint, Group: check.GroupStatic, Run: runLint, Applies: pythonApplies, Judge: check.JudgeFindings,
+// Ruff lints Python.
+var Ruff = check.Check{
+	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: check.JudgeFindings,
 	Tools: []string{"ruff"}, Inert: true, Config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
 	Planted: map[string]string{
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
 		"sound.py":     check.PlantedSound,
 	},
-	Prove: check.Proves(runLint, map[string]string{"undefined.py": "F821"}),
+	Prove: check.Proves(RunRuff, map[string]string{"undefined.py": "F821"}),
 }
 
-// pythonApplies gives the reason why a tool of Python has nothing to do, or "".
-func pythonApplies(v check.View) string {
+// applies gives the reason why a tool of Python has nothing to do, or "".
+func applies(v check.View) string {
 	if v.Python() {
 		return ""
 	}
@@ -71,9 +71,9 @@ func ruffConfigured(v check.View) bool {
 	return false
 }
 
-// runLint runs ruff and reads its findings. The whole workspace, not only the
+// RunRuff runs ruff and reads its findings. The whole workspace, not only the
 // touched files: removing a name breaks the files that import it.
-func runLint(ctx context.Context, b check.Bench) check.Outcome {
+func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	res, out, done := b.Command(ctx, lintCommand(b))
 	if !done {
 		return out

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"path"
@@ -42,7 +42,7 @@ func listUnittests(v check.View) []string {
 // namesTests reports whether people call a file with tests like that, and pytest
 // does not.
 func namesTests(p string) bool {
-	if isTest(p) || path.Ext(p) != ".py" {
+	if IsTest(p) || path.Ext(p) != ".py" {
 		return false
 	}
 	stem := strings.TrimSuffix(path.Base(p), ".py")

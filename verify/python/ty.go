@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"agent/verify/check"
 )
 
-// tyCheck checks the types of Python where the project has chosen ty.
-var tyCheck = check.Check{
-	Name: checkTy, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTy, Applies: typesApply(checkTy), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+// Ty checks the types of Python where the project has chosen ty.
+var Ty = check.Check{
+	Name: TyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTy, Applies: typesApply(TyName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
 	Tools: []string{"ty"}, Config: tyFiles, Inert: true,
-	Planted: mypyCheck.Planted,
+	Planted: Mypy.Planted,
 	Prove:   check.Proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
 }
 
@@ -25,7 +25,7 @@ const tyDocs = "https://docs.astral.sh/ty/reference/rules/#"
 // runTy runs ty over the workspace and reads its findings. Files that .gitignore
 // names are checked too, for the reason that lintCommand gives.
 func runTy(ctx context.Context, b check.Bench) check.Outcome {
-	return typed(b, checkTy, func(b check.Bench, _ []string, root string) check.Outcome { return runTyIn(ctx, b, root) })
+	return typed(b, TyName, func(b check.Bench, _ []string, root string) check.Outcome { return runTyIn(ctx, b, root) })
 }
 
 // runTyIn runs it in one root.

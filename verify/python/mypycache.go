@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"context"
@@ -61,9 +61,9 @@ var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|pa
 	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +
 	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
 
-// plainTypes reports whether all of mypy's options in the workspace are plain. mypy
+// PlainTypes reports whether all of mypy's options in the workspace are plain. mypy
 // reads its configuration from a root, and from one of these files.
-func plainTypes(v check.View) bool {
+func PlainTypes(v check.View) bool {
 	for _, name := range mypyFiles(v) {
 		if _, ok := v.Base.Lookup(name); !ok {
 			continue

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"agent/verify/check"
 )
 
-// pytestCheck runs Python's tests.
-var pytestCheck = check.Check{
-	Name: checkPytest, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: check.ByRoot(check.RuleSession, check.JudgeTests),
+// Pytest runs Python's tests.
+var Pytest = check.Check{
+	Name: PytestName, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: check.ByRoot(check.RuleSession, check.JudgeTests),
 	Tools: []string{"pytest"}, Repeats: true,
 	Planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
 	Prove:   proveTests,
@@ -32,15 +32,15 @@ func recordOf(roots []string, root string) string {
 	return fmt.Sprintf("/tmp/agent-tests-%d.jsonl", slices.Index(roots, root))
 }
 
-// isTest reports whether pytest collects the file at p by its name.
-func isTest(p string) bool {
+// IsTest reports whether pytest collects the file at p by its name.
+func IsTest(p string) bool {
 	name := path.Base(p)
 	return path.Ext(name) == ".py" && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
 }
 
 // testsApply gives the reason why there are no tests to run, or "".
 func testsApply(v check.View) string {
-	if slices.ContainsFunc(v.Paths(), isTest) || len(unittests(v)) > 0 {
+	if slices.ContainsFunc(v.Paths(), IsTest) || len(unittests(v)) > 0 {
 		return ""
 	}
 	return "the workspace has no test files (test_*.py, *_test.py)"
@@ -99,7 +99,7 @@ func ownedBy(roots []string, root string, names []string) (own []string) {
 
 // runTests runs the tests of every root, or of those that are asked for.
 func runTests(ctx context.Context, b check.Bench) check.Outcome {
-	roots := pythonRoots(b.View)
+	roots := TestRoots(b.View)
 	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return len(b.Only) > 0 && len(ownedBy(roots, root, b.Only)) == 0
 	})
@@ -169,4 +169,23 @@ func complaint(text string) string {
 		}
 	}
 	return check.Shorten(check.FirstLine(text))
+}
+
+// proveTests wants one test passed and one failed, which a runner that only looks
+// at the exit status cannot tell.
+func proveTests(ctx context.Context, b check.Bench) error {
+	out := runTests(ctx, b)
+	if err := check.Judged(out); err != nil {
+		return err
+	}
+	got := map[string]string{}
+	for _, t := range out.Tests {
+		// The module is known; what counts is the test in it.
+		_, name, _ := strings.Cut(t.ID, "::")
+		got[name] = t.Outcome
+	}
+	if len(got) != 2 || got["test_true"] != "passed" || got["test_false"] != "failed" {
+		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"agent/verify/check"
 )
 
-// pyrightCheck checks the types of Python where the project has chosen pyright.
-var pyrightCheck = check.Check{
-	Name: checkPyright, Gate: check.GateTypes, Group: check.GroupStatic, Run: runPyright, Applies: typesApply(checkPyright), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+// Pyright checks the types of Python where the project has chosen pyright.
+var Pyright = check.Check{
+	Name: PyrightName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runPyright, Applies: typesApply(PyrightName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
 	Tools: []string{"pyright"}, Inert: true, Config: pyrightFiles,
-	Planted: mypyCheck.Planted,
+	Planted: Mypy.Planted,
 	Prove:   check.Proves(runPyright, map[string]string{"caller.py": "reportArgumentType", "undefined.py": "reportUndefinedVariable"}),
 }
 
@@ -32,7 +32,7 @@ const noSource = "reportMissingModuleSource"
 // It runs over the whole workspace, for a changed signature breaks callers in
 // files that the patch does not touch.
 func runPyright(ctx context.Context, b check.Bench) check.Outcome {
-	return typed(b, checkPyright, func(b check.Bench, _ []string, root string) check.Outcome { return runPyrightIn(ctx, b, root) })
+	return typed(b, PyrightName, func(b check.Bench, _ []string, root string) check.Outcome { return runPyrightIn(ctx, b, root) })
 }
 
 // runPyrightIn runs it in one root. What this imports through the top pyright
@@ -92,7 +92,7 @@ func parsePyright(res guest.Result) (found []check.Finding, blocked string, err 
 		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	if res.Exit == 3 {
-		return nil, "pyright does not accept its configuration: " + check.Shorten(lastLine(text)), nil
+		return nil, "pyright does not accept its configuration: " + check.Shorten(check.LastLine(text)), nil
 	}
 	var report pyrightReport
 	if err := json.Unmarshal(res.Stdout.Head, &report); err != nil {

@@ -1,4 +1,4 @@
-package verify
+package python
 
 import (
 	"maps"
@@ -10,10 +10,10 @@ import (
 	"agent/verify/check"
 )
 
-// projectMarks are the files that make a directory below the top a project with
+// ProjectMarks are the files that make a directory below the top a project with
 // tests of its own, and what must stand in those that many tools share: one that
 // says only how ruff or flake8 works makes none.
-var projectMarks = map[string]*regexp.Regexp{
+var ProjectMarks = map[string]*regexp.Regexp{
 	"setup.py":       regexp.MustCompile(``),
 	"pytest.ini":     pytestMarks["pytest.ini"],
 	".pytest.ini":    pytestMarks[".pytest.ini"],
@@ -61,7 +61,7 @@ func testedFromAbove(v check.View, dir string) bool {
 // testProjects lists the directories below the top with a project of their own.
 func testProjects(v check.View) (dirs []string) {
 	for _, p := range v.Paths() {
-		mark, dir := projectMarks[path.Base(p)], path.Dir(p)
+		mark, dir := ProjectMarks[path.Base(p)], path.Dir(p)
 		if mark != nil && dir != "." && !check.Installed(dir) && mark.MatchString(v.Text(p)) && !testedFromAbove(v, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -100,8 +100,8 @@ func importPaths(v check.View, root string) (dirs []string) {
 
 // isProject reports whether a directory has what makes it a project.
 func isProject(v check.View, dir string) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(projectMarks)), func(name string) bool {
-		return v.Has(path.Join(dir, name)) && projectMarks[name].MatchString(v.Text(path.Join(dir, name)))
+	return slices.ContainsFunc(slices.Collect(maps.Keys(ProjectMarks)), func(name string) bool {
+		return v.Has(path.Join(dir, name)) && ProjectMarks[name].MatchString(v.Text(path.Join(dir, name)))
 	})
 }
 
@@ -151,13 +151,13 @@ func sameProject(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// pythonRoots lists the directories from which pytest is run, sorted: the
+// TestRoots lists the directories from which pytest is run, sorted: the
 // top, and each project below that has tests.
 //
 // Those of the base count with those of the patch. So a patch that takes a
 // project's configuration away leaves its tests where they were run before, and
 // one that brings a project has its tests run.
-func pythonRoots(v check.View) []string {
+func TestRoots(v check.View) []string {
 	projects := map[string]string{}
 	for _, side := range []check.View{check.OnBase(v.Base), v} {
 		for _, dir := range testProjects(side) {
@@ -172,7 +172,7 @@ func pythonRoots(v check.View) []string {
 	for _, p := range v.Paths() {
 		// Whoever configures pytest may have other names for tests.
 		if root := check.Nearest(projects, p); !used[root] {
-			used[root] = own[root] || isTest(p) || slices.Contains(tests, p)
+			used[root] = own[root] || IsTest(p) || slices.Contains(tests, p)
 		}
 	}
 	roots := slices.DeleteFunc(slices.Sorted(maps.Keys(used)), func(root string) bool { return !used[root] })
