@@ -43,13 +43,22 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 	}
 }
 
-func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
+func TestCompilerIsThatOfThePackagesThatNameIt(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": plantedNeed, "a.ts": "x;"})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "web/package.json": plantedNeed})
 	if uses := compilerUses(check.NewView(base, cs)); len(uses) != 1 || uses[0].root != "." {
 		t.Errorf("%+v", uses)
 	}
+}
+
+// needsCompiler is a package.json that names one.
+const needsCompiler = `{"devDependencies": {"typescript": "1"}}`
+
+func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
+	t.Parallel()
+	base := boxtest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
 	s, _ := offline(base, nil, cs)
 	if seen := s.seenBy(compilerCheck); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
 		t.Errorf("it sees %+v", seen)
@@ -59,9 +68,9 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	}
 	for name, files := range map[string]map[string]string{
 		"no package.json has typescript":     {"package.json": "{}", "tsconfig.json": "{}"},
-		"the workspace has no tsconfig.json": {"package.json": plantedNeed, "a.ts": ""},
+		"the workspace has no tsconfig.json": {"package.json": needsCompiler, "a.ts": ""},
 	} {
-		if reason := compilerApplies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
+		if reason := compilerCheck.Applies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
 			t.Errorf("%q, want %q", reason, name)
 		}
 	}

@@ -131,6 +131,10 @@ func TestRunnersOfPackagesAreGivenTheFiles(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestEveryCheckOfTestsCanRepeatSome(t *testing.T) {
+	t.Parallel()
 	for _, c := range checks() {
 		if c.Gate == check.GateTests && !c.Repeats {
 			t.Errorf("%s repeats no test", c.Name)

@@ -164,7 +164,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 	if err := r.Box.Apply(t.Context(), cs.Reverse()); err != nil {
 		t.Fatal(err)
 	}
-	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* " + nodeRecord + " /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
+	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* /tmp/agent-node-tests.jsonl /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
 	if res, err := r.Box.Run(t.Context(), sweep); err != nil || res.Exit != 0 {
 		t.Fatalf("sweep the box: %v %+v", err, res)
 	}

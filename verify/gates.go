@@ -79,11 +79,7 @@ func checks() []check.Check {
 
 // lintChecks lists the linters.
 func lintChecks() []check.Check {
-	list := []check.Check{python.Ruff, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}
-	for _, l := range packageLinters() {
-		list = append(list, l.check())
-	}
-	return list
+	return append([]check.Check{python.Ruff, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}, linterChecks()...)
 }
 
 // typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
@@ -94,11 +90,7 @@ func typeChecks() []check.Check {
 
 // testChecks lists the test runners, each with a box of its own.
 func testChecks() []check.Check {
-	list := []check.Check{python.Pytest, nodeCheck, golang.Tests}
-	for _, r := range packageRunners() {
-		list = append(list, r.check())
-	}
-	return list
+	return append([]check.Check{python.Pytest, nodeCheck, golang.Tests}, runnerChecks()...)
 }
 
 // allChecks lists every check in the order of a report. Format and syntax have

@@ -79,7 +79,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})
 	b.Timeout = defaultTimeout
-	out := runScript(t.Context(), b)
+	out := scriptCheck.Run(t.Context(), b)
 	var got []string
 	for _, f := range out.Findings {
 		got = append(got, fmt.Sprintf("%s:%d %s", strings.TrimPrefix(f.File, "packages/web/"), f.Line, f.Rule))
@@ -88,7 +88,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	if slices.Sort(got); out.Verdict != "" || !slices.Equal(got, want) {
 		t.Errorf("%+v: %q, want %q", out, got, want)
 	}
-	tests := runNodeTests(t.Context(), b).Tests
+	tests := nodeCheck.Run(t.Context(), b).Tests
 	if len(tests) != 1 || tests[0].Outcome != "failed" || !strings.Contains(fmt.Sprint(tests), "'a'") {
 		t.Errorf("tests %+v", tests)
 	}

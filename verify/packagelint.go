@@ -11,7 +11,6 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
-	"agent/verify/python"
 )
 
 // A packageLinter is a linter that workspaces bring with them, a package of npm,
@@ -40,11 +39,31 @@ type packageLinter struct {
 	planted, faulty, rule string
 }
 
+// mostFollowed bounds how many files of a workspace are followed from configuration.
+const mostFollowed = 200
+
 // unread is the trouble with a report that is none.
 const unread = "no report"
 
 // packageLinters lists them all.
 func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
+
+// linterChecks are the checks of them all.
+func linterChecks() (list []check.Check) {
+	for _, l := range packageLinters() {
+		list = append(list, l.check())
+	}
+	return list
+}
+
+// linterCode lists the files that their configuration is made of: those of the base, and
+// what cand would have in their place.
+func linterCode(base, cand check.View) (files []string) {
+	for _, l := range packageLinters() {
+		files = append(files, l.code(base, cand)...)
+	}
+	return files
+}
 
 // check makes the check of a linter.
 func (l packageLinter) check() check.Check {
@@ -183,7 +202,7 @@ func (l packageLinter) code(base, cand check.View) []string {
 		for _, name := range configNames(base.Text(from)) {
 			stem := path.Join(path.Dir(from), name)
 			for _, end := range []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".yml", ".yaml", "/index.js", "/index.cjs", "/index.mjs", "/index.ts"} {
-				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < python.MostModules {
+				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < mostFollowed {
 					found = append(found, p)
 				}
 			}

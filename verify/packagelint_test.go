@@ -83,6 +83,22 @@ func TestConfigurationOfALinterIsFollowed(t *testing.T) {
 	}
 }
 
+func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
+	t.Parallel()
+	base := boxtest.Scan(t, map[string]string{
+		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
+		"eslint.config.js": "", "src/a.js": "",
+	})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}"})
+	var uses []string
+	for _, u := range eslint.uses(check.NewView(base, cs)) {
+		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
+	}
+	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
+		t.Errorf("%q, want %q", uses, want)
+	}
+}
+
 func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{
@@ -93,16 +109,9 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	cs := boxtest.Change(t, base, map[string]string{
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
-	var uses []string
-	for _, u := range eslint.uses(check.NewView(base, cs)) {
-		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
-	}
-	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
-		t.Errorf("%q, want %q", uses, want)
-	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslint.check()).Changes {
+	for _, c := range s.seenBy(checkNamed(checkESLint)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
@@ -111,14 +120,14 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if holds := Holds(base, cs); len(holds) != 3 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" || !strings.Contains(holds[2].Reason, "set up: scripts.lint.") {
 		t.Errorf("%+v", holds)
 	}
-	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
+	if all := s.seenBy(checkNamed(checkJest)); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := eslint.applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := checkNamed(checkESLint).Applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
 	late := check.Outcome{Verdict: check.Timeout}
-	if _, reason := judge(eslint.check(), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
+	if _, reason := judge(checkNamed(checkESLint), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
 	}
 }
@@ -154,13 +163,13 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslint.check()).Changes {
+	for _, c := range s.seenBy(checkNamed(checkESLint)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if reason := eslint.applies(check.NewView(base, cs)); reason != "" {
+	if reason := checkNamed(checkESLint).Applies(check.NewView(base, cs)); reason != "" {
 		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
@@ -180,7 +189,7 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 		"it finds":          {check.Outcome{}, found, check.Fail, ""},
 		"it found":          {found, found, check.Pass, ""},
 	} {
-		g, reason := judge(eslint.check(), c.base, c.cand, "", check.Diff{})
+		g, reason := judge(checkNamed(checkESLint), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -199,7 +208,7 @@ func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	if !slices.Contains(*started, checkESLint) || !slices.Contains(*started, "baseline-"+checkESLint) {
 		t.Errorf("boxes %q", *started)
 	}
-	if eslint.check().Inert {
+	if checkNamed(checkESLint).Inert {
 		t.Error("what eslint leaves in its box is trusted")
 	}
 }

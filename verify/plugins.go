@@ -19,9 +19,7 @@ import (
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hold) {
 	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
 	inside := slices.Concat(python.TypePlugins(before, after), python.TestPlugins(before, after))
-	for _, l := range packageLinters() {
-		inside = append(inside, l.code(before, after)...)
-	}
+	inside = append(inside, linterCode(before, after)...)
 	own, _ := check.SplitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{

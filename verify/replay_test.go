@@ -88,8 +88,8 @@ func works() map[string]guest.Result {
 	if err != nil {
 		panic(err)
 	}
-	node := boxtest.Ended(1, nil, nil)
-	node.Files = map[string][]byte{nodeRecord: []byte(strings.Join([]string{
+	nodeTests := boxtest.Ended(1, nil, nil)
+	nodeTests.Files = map[string][]byte{"/tmp/agent-node-tests.jsonl": []byte(strings.Join([]string{
 		`{"kind": "test", "id": "planted.test.mjs::true", "outcome": "passed"}`, `{"kind": "test", "id": "planted.test.mjs::false", "outcome": "failed"}`,
 		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
 	}, "\n"))}
@@ -113,27 +113,27 @@ func works() map[string]guest.Result {
 		"sound.py":          boxtest.Ended(0, []byte("42\n"), nil),
 		"clean.js":          boxtest.Ended(0, []byte("42\n"), nil),
 		"server.py":         {Settled: true, Ports: []guest.Port{{Port: 8000, Status: 204}}},
-		"sound":             boxtest.Ended(exitImported, nil, nil),
+		"sound":             boxtest.Ended(97, nil, nil),
 		"broken":            boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
 		"quits":             boxtest.Ended(0, nil, nil),
 		"faulty.js":         boxtest.Ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
 		"biome":             boxtest.Ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
 		"typescript.cjs":    boxtest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
-		"node_reporter.mjs": node,
+		"node_reporter.mjs": nodeTests,
 	}
-	for _, l := range packageLinters() {
-		linted := boxtest.Ended(l.status, nil, nil)
-		linted.Files = map[string][]byte{"/tmp/agent-" + l.name + "-0.json": []byte(l.planted)}
-		answers["agent-"+l.name+"-0.json"] = linted
-		answers[l.name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	for _, l := range linterChecks() {
+		linted := boxtest.Ended(map[string]int{"eslint": 1, "stylelint": 2}[l.Name], nil, nil)
+		linted.Files = map[string][]byte{"/tmp/agent-" + l.Name + "-0.json": []byte(l.Planted["node_modules/"+l.Name+"/lib/report.json"])}
+		answers["agent-"+l.Name+"-0.json"] = linted
+		answers[l.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
 	answers["tsc"] = boxtest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
 	answers["--noEmit"] = boxtest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
-	for _, r := range packageRunners() {
+	for _, r := range runnerChecks() {
 		ran := boxtest.Ended(1, nil, nil)
-		ran.Files = map[string][]byte{"/tmp/agent-" + r.name + "-0.json": []byte(r.planted)}
-		answers["agent-"+r.name+"-0.json"] = ran
-		answers[r.name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
+		answers["agent-"+r.Name+"-0.json"] = ran
+		answers[r.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
 	return answers
 }

@@ -60,6 +60,14 @@ var (
 // packageRunners lists them all.
 func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
 
+// runnerChecks are the checks of them all.
+func runnerChecks() (list []check.Check) {
+	for _, r := range packageRunners() {
+		list = append(list, r.check())
+	}
+	return list
+}
+
 // check makes the check of a runner.
 func (r packageRunner) check() check.Check {
 	return check.Check{

@@ -169,7 +169,7 @@ func TestRunnerThatIsNotThereIsNoVerdict(t *testing.T) {
 		"nothing left":    {ran, check.Outcome{}, check.Fail, ""},
 		"broken first":    {check.Outcome{}, check.Outcome{Blocked: "jest left no report"}, check.Fail, ""},
 	} {
-		g, reason := judge(jest.check(), c.base, c.cand, "", check.Diff{})
+		g, reason := judge(checkNamed(checkJest), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.skipped) || (reason == "") != (c.skipped == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -218,34 +218,34 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		runner packageRunner
+		runner string
 		script string
 		want   string
 	}{
 		{
-			vitest, "vitest run --coverage --reporter dot --config a.ts",
+			checkVitest, "vitest run --coverage --reporter dot --config a.ts",
 			"/usr/bin/node /work/run.cjs --config a.ts --watch=false --coverage.enabled=false --bail=0 --passWithNoTests --reporter=json --outputFile=/tmp/agent-vitest-0.json",
 		},
 		{
-			jest, "node --experimental-vm-modules node_modules/.bin/jest --watchAll -u",
+			checkJest, "node --experimental-vm-modules node_modules/.bin/jest --watchAll -u",
 			"/usr/bin/node --experimental-vm-modules /work/run.cjs --ci --watchAll=false --watchman=false --coverage=false --bail=0 --passWithNoTests " +
 				"--cacheDirectory=/tmp/jest --testLocationInResults --json --outputFile=/tmp/agent-jest-0.json",
 		},
 		{
-			mocha, "mocha -r ./a.js -R dot -b",
+			checkMocha, "mocha -r ./a.js -R dot -b",
 			"/usr/bin/node /work/run.cjs -r ./a.js --no-watch --no-bail --full-trace --reporter=json --reporter-option=output=/tmp/agent-mocha-0.json",
 		},
 	} {
 		b, box := checktest.Replayed(works())
-		manifest := fmt.Sprintf(`{"devDependencies": {%q: "1"}, "scripts": {"test": %q}}`, c.runner.name, c.script)
+		manifest := fmt.Sprintf(`{"devDependencies": {%q: "1"}, "scripts": {"test": %q}}`, c.runner, c.script)
 		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
-		out := c.runner.run(t.Context(), b)
+		out := checkNamed(c.runner).Run(t.Context(), b)
 		if len(out.Tests) != 2 || len(box.Ran) != 2 {
-			t.Fatalf("%s: %+v, ran %+v", c.runner.name, out, box.Ran)
+			t.Fatalf("%s: %+v, ran %+v", c.runner, out, box.Ran)
 		}
 		cmd := box.Ran[1]
 		if got := strings.Join(cmd.Args, " "); got != c.want || cmd.Env["CI"] != "1" || cmd.Dir != "/work" || box.Ran[0].Dir != "/" {
-			t.Errorf("%s: %s, want %s, with %v", c.runner.name, got, c.want, cmd.Env)
+			t.Errorf("%s: %s, want %s, with %v", c.runner, got, c.want, cmd.Env)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 		answers[c.tool] = c.res
 		b, _ := checktest.Replayed(answers)
 		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
-		out := mocha.run(t.Context(), b)
+		out := checkNamed(checkMocha).Run(t.Context(), b)
 		if out.Verdict != c.verdict || !strings.Contains(out.Blocked, c.blocked) || (out.Blocked == "") != (c.blocked == "") {
 			t.Errorf("%s: %q: %s: blocked: %s", name, out.Verdict, out.Detail, out.Blocked)
 		}
@@ -284,13 +284,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 func TestRunnersProveThemselves(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, nil, sandbox.Limits{})
-	list := []check.Check{compilerCheck}
-	for _, l := range packageLinters() {
-		list = append(list, l.check())
-	}
-	for _, r := range packageRunners() {
-		list = append(list, r.check())
-	}
+	list := slices.Concat([]check.Check{compilerCheck}, linterChecks(), runnerChecks())
 	for name, reason := range prove(t.Context(), b, list) {
 		t.Errorf("%s: %s", name, reason)
 	}

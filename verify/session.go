@@ -280,36 +280,36 @@ func (s *session) settle(cs workspace.Changeset) {
 // static runs the candidate's static gates in one box. When there is nothing to
 // format the bytes are final at once, and the programs need not wait for it.
 func (s *session) static(ctx context.Context, defs []check.Check, stop context.CancelFunc) {
-	format := formatApplies(s.req.Changeset) == ""
-	syntax := len(touched(check.NewView(s.req.Base, s.req.Changeset))) > 0
-	if !format {
+	formats := formatApplies(s.req.Changeset) == ""
+	parses := len(touched(check.NewView(s.req.Base, s.req.Changeset))) > 0
+	if !formats {
 		s.settle(s.req.Changeset)
-		if !syntax && len(defs) == 0 {
+		if !parses && len(defs) == 0 {
 			return
 		}
 	}
 	err := s.withBox(ctx, s.req.patched(), "", check.GroupStatic, func(box *sandbox.Box) {
-		if format {
+		if formats {
 			s.results.begin(checkFormat, false)
 			cs, out := runFormat(ctx, s.bench(box, s.base, check.Entry{}), s.req.Changeset)
 			s.results.candidate(checkFormat, out)
 			s.settle(cs)
 		}
-		s.check(ctx, box, defs, syntax, stop)
+		s.check(ctx, box, defs, parses, stop)
 	})
 	if err == nil {
 		return
 	}
-	if format {
+	if formats {
 		s.results.candidate(checkFormat, check.Infraf("%v", err))
 		s.settle(s.req.Changeset)
 	}
-	s.staticInfra(err, defs, syntax)
+	s.staticInfra(err, defs, parses)
 }
 
 // staticInfra records that the gates behind the formatter could not work.
-func (s *session) staticInfra(err error, defs []check.Check, syntax bool) {
-	if syntax {
+func (s *session) staticInfra(err error, defs []check.Check, parses bool) {
+	if parses {
 		s.results.candidate(checkSyntax, check.Infraf("%v", err))
 	}
 	for _, def := range defs {
@@ -321,14 +321,14 @@ func (s *session) staticInfra(err error, defs []check.Check, syntax bool) {
 // the base's configuration. Syntax sees the whole patch, the configuration files
 // in it as well; they are taken back before lint and types, after ruff has been
 // asked whether it would accept them.
-func (s *session) check(ctx context.Context, box check.Runner, defs []check.Check, syntax bool, stop context.CancelFunc) {
+func (s *session) check(ctx context.Context, box check.Runner, defs []check.Check, parses bool, stop context.CancelFunc) {
 	if err := box.Apply(ctx, s.final); err != nil {
-		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, syntax)
+		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, parses)
 		return
 	}
 	v := check.NewView(s.req.Base, s.final)
 	b := s.bench(box, v, check.Entry{})
-	if syntax && !s.syntax(ctx, b) {
+	if parses && !s.syntax(ctx, b) {
 		s.results.unparsed()
 		stop()
 	}

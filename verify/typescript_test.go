@@ -108,7 +108,7 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 	}
 	b := checktest.NewBench(t, files, sandbox.Limits{})
 	b.Timeout = defaultTimeout
-	out := runScript(t.Context(), b)
+	out := scriptCheck.Run(t.Context(), b)
 	if out.Verdict != "" || out.Blocked != "" {
 		t.Fatalf("%+v", out)
 	}
