@@ -18,13 +18,13 @@ import (
 // gateOrder is that order. The gates that the workspace defines come after them.
 var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests}
 
-// The names of the checks: the tools behind the gates.
-const (
-	checkFormat = "ruff format"
-	checkSyntax = "parsers"
-)
+// checkFormat is the name of the formatters' check.
+const checkFormat = "ruff format"
 
-// The name of the shell's check.
+// checkSyntax is the name of the parsers' check.
+const checkSyntax = "parsers"
+
+// checkShell is the name of the check.
 const checkShell = "shellcheck"
 
 // The names of the checks of what a browser reads.
