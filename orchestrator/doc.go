@@ -50,6 +50,12 @@
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
+//	verify/node                   those of JavaScript and TypeScript
+//	verify/web                    those of what a browser reads
+//	verify/shell                  that of shell scripts
+//	verify/syntax                 a parser for every touched file
+//	verify/format                 the formatters
+//	verify/smoke                  the program, started and watched
 //	verify/checktest              what the tests of checks work with
 //	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written

@@ -14,6 +14,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // graph draws which of some packages need which; a package may need itself, and two
@@ -57,7 +58,7 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 			[]string{"require m.com/p%d v1.0.0\n", "replace x.com/y => ../p%d\n", "require (\n\tm.com/p%d v0.1.0 // indirect\n)\n"},
 		},
 		{
-			scriptFamily, `{"name": "@m/p%d"}`, "package.json",
+			node.Packages, `{"name": "@m/p%d"}`, "package.json",
 			[]string{"import x from '@m/p%d';\n", "require(\"@m/p%d/x.js\");\n", "import `../p%d`\n", "join(__dirname, '..', 'p%d', 'x');\n"},
 			nil,
 		},

@@ -14,6 +14,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // modules is a workspace of Go: mid needs low by its import alone, top needs mid,
@@ -136,7 +137,7 @@ func TestAPatchAffectsAPackageAndItsDependants(t *testing.T) {
 		"paths from outside":         {files{"packages/web/tsconfig.json": `{"compilerOptions": {"baseUrl": "../.."}}`}, tool, "all"},
 		"two of one name":            {files{"packages/app/package.json": `{"name": "web"}`}, tool, "all"},
 	} {
-		if got := reached(t, scriptFamily, packages, c.more, c.patch); got != c.want {
+		if got := reached(t, node.Packages, packages, c.more, c.patch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -247,7 +248,7 @@ func TestReachIsThatOfWhatACheckWorksIn(t *testing.T) {
 	for file, want := range map[string]string{"web/a.js": "map[.:true tool:false web:true]", "plain/a.js": "map[.:true tool:false web:false]"} {
 		s, _ := offline(base, nil, boxtest.Change(t, base, files{file: "x;\n"}))
 		s.plan(func() {})
-		if got := fmt.Sprint(s.reach[checkJest]); got != want || s.results.left[checkJest] != nil {
+		if got := fmt.Sprint(s.reach[node.JestName]); got != want || s.results.left[node.JestName] != nil {
 			t.Errorf("%s: jest %s, want %s", file, got, want)
 		}
 	}

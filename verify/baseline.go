@@ -12,7 +12,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/smoke"
 )
 
 // A store keeps outcomes in the cache under keys that name everything they
@@ -96,7 +98,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 		switch {
 		case ok:
 			s.results.baseline(def.Name, out)
-		case def.Name == checkProgram && len(s.before.Args) == 0 || def.Applies != nil && def.Applies(s.base) != "":
+		case def.Name == smoke.ProgramName && len(s.before.Args) == 0 || def.Applies != nil && def.Applies(s.base) != "":
 			s.results.baseline(def.Name, check.Outcome{})
 		default:
 			todo = append(todo, def)
@@ -169,7 +171,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		if _, judged := r.judged[def.Name]; !ok || !judged {
 			continue // skipped: what was not judged is no measure for others
 		}
-		if def.Name == checkProgram && !s.sameEntry(v) || r.repetitions[def.Name] != nil {
+		if def.Name == smoke.ProgramName && !s.sameEntry(v) || r.repetitions[def.Name] != nil {
 			continue // what failed by chance must not count as failing from now on
 		}
 		if !s.sawAll(def, final) {
@@ -202,7 +204,7 @@ func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
 		return false
 	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)
-	return own.Empty() && (!slices.Contains(packageGroups, def.Group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
+	return own.Empty() && (!slices.Contains(node.OwnGroups, def.Group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
 		return path.Base(c.Path) == ".gitignore" || path.Base(c.Path) == "package.json"
 	}))
 }
@@ -217,6 +219,6 @@ func (s *session) sameEntry(next check.View) bool {
 	// The candidate's own convention, without regard to the base: that is what
 	// the next run, for which the candidate is the base, will go by.
 	cand := check.NewView(s.req.Base, s.final)
-	e, err := findEntry(cand, s.tools, s.req.Config.Smoke)
+	e, err := smoke.FindEntry(cand, s.tools, s.req.Config.Smoke)
 	return err == nil && e.Path == s.after.Path && next.Has(e.Path)
 }

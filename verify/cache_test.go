@@ -14,7 +14,11 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
 )
 
 // A closedEngine starts no box, as one whose daemon is gone.
@@ -35,7 +39,7 @@ func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*se
 
 func TestTroubleIsNeverKept(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": guard, "test_a.py": "", "a.sh": ""})
+	base := boxtest.Scan(t, map[string]string{"a.py": checktest.Guard, "test_a.py": "", "a.sh": ""})
 	cache := boxtest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	s.plan(func() {})
@@ -72,7 +76,7 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 	s, started := offline(base, cache, workspace.Changeset{})
 	cache.Rows[s.store.proofKey()] = allProved()
 	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
-	s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shellCheck, python.Mypy})
+	s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
 	s.proof(t.Context(), allChecks())
 	if len(*started) != 0 || s.results.base[python.RuffName].Blocked != "b" || len(s.results.base[python.MypyName].Findings) != 1 || s.results.proof == nil {
 		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
@@ -92,7 +96,7 @@ func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 			cache.Rows[s.store.proofKey()] = []byte(proved)
 			s.proof(t.Context(), allChecks())
 		}
-		s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shellCheck, python.Mypy})
+		s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
 		if len(*started) != 6 || s.results.base[python.RuffName].Verdict != check.Infra {
 			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[python.RuffName])
 		}
@@ -120,7 +124,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
 	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
-	good := map[string]check.Outcome{python.RuffName: {}, python.MypyName: {}, checkProgram: {Ending: &check.Ending{}}, python.PytestName: {}}
+	good := map[string]check.Outcome{python.RuffName: {}, python.MypyName: {}, smoke.ProgramName: {Ending: &check.Ending{}}, python.PytestName: {}}
 	with := func(name string, out check.Outcome) map[string]check.Outcome {
 		m := map[string]check.Outcome{name: out}
 		for k, v := range good {
@@ -172,7 +176,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 	t.Parallel()
 	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
 	for name, unseen := range map[string][]string{
-		"a.py": nil, "plug.py": {python.MypyName}, "rules.js": {checkESLint}, "web/package.json": packageGroups, ".gitignore": packageGroups,
+		"a.py": nil, "plug.py": {python.MypyName}, "rules.js": {node.ESLintName}, "web/package.json": node.OwnGroups, ".gitignore": node.OwnGroups,
 	} {
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, After: []byte("x = 2\n"), Mode: 0o644}}}
 		s, _ := offline(base, nil, cs)
@@ -187,7 +191,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 func TestProgramThatTheNextRunWouldNotStartIsNotKept(t *testing.T) {
 	t.Parallel()
 	// run.py stays the program of this run, main.py is the next one's.
-	base := boxtest.Scan(t, map[string]string{"run.py": guard})
+	base := boxtest.Scan(t, map[string]string{"run.py": checktest.Guard})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py", After: []byte("x = 1\n"), Mode: 0o644}}}
 	s, _ := offline(base, nil, cs)
 	s.plan(func() {})

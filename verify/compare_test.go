@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/python"
+	"agent/verify/smoke"
 )
 
 // diffOf describes a patch that modifies or renames one file.
@@ -193,18 +192,9 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 		{"command not found now", end(check.Ending{}), end(check.Ending{Exit: 127}), check.Fail},
 		{"out of memory", end(check.Ending{}), check.Outcome{Verdict: check.OOM}, check.OOM},
 	} {
-		if g := judgeSmoke(c.base, c.cand, check.Diff{}); g.Verdict != c.want || (g.Verdict == check.Fail) != (len(g.Findings) == 1 && c.want == check.Fail) {
+		if g := smoke.Judge(c.base, c.cand, check.Diff{}); g.Verdict != c.want || (g.Verdict == check.Fail) != (len(g.Findings) == 1 && c.want == check.Fail) {
 			t.Errorf("%s: %s, want %s: %+v", c.name, g.Verdict, c.want, g.Findings)
 		}
-	}
-}
-
-func TestVolatilePartsOfACrashDoNotMakeItNew(t *testing.T) {
-	t.Parallel()
-	a := readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7f00aa> port 4711\n")))
-	b := readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7fffbb> port 815\n")))
-	if d := cmp.Diff(a.Crashes, b.Crashes); d != "" || len(a.Crashes) != 1 {
-		t.Error(d, a.Crashes)
 	}
 }
 

@@ -10,47 +10,8 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/node"
 )
-
-func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	const one = "web/a.ts(2,7): error TS2322: Type 'string'\x1b[0m is not.\n  Why it is not.\n"
-	for name, c := range map[string]struct {
-		exit int
-		out  string
-		want string
-	}{
-		"none": {0, "", "[]"}, "one": {1, one, "[web/a.ts:2:7 TS2322 Type 'string' is not.]"},
-		"with output": {2, "../etc/b.ts(1,1): error TS2304: x\n", "[:1:1 TS2304 x]"},
-		"no place":    {1, "error TS18003: No inputs.\nerror TS5023: Unknown.\n", "[:0:0 TS5023 Unknown.]"},
-		"its call":    {1, "a.ts(1,1): error TS6305: Output file has not been built.\n", "[]"},
-		"sound, with": {0, one, "exit status 0 does not fit its 1 errors"}, "faulty, without": {1, "Segmentation fault\n", "exit status 1 does not fit its 0 errors"},
-		"crashed": {134, one, "exit status 134 does not fit"},
-	} {
-		var got []string
-		found, trouble := parseCompiler(boxtest.Ended(c.exit, []byte(c.out), nil))
-		for _, f := range found {
-			got = append(got, fmt.Sprintf("%s:%d:%d %s %s", f.File, f.Line, f.Column, f.Rule, f.Message))
-		}
-		if text := fmt.Sprint(got) + trouble; !strings.Contains(text, c.want) || (trouble == "") != strings.HasPrefix(c.want, "[") {
-			t.Errorf("%s: %s, want %s", name, text, c.want)
-		}
-	}
-	flood := boxtest.Ended(1, []byte(one), nil)
-	flood.Stdout.Dropped = 1
-	if _, trouble := parseCompiler(flood); trouble == "" {
-		t.Error("what was cut is an answer")
-	}
-}
-
-func TestCompilerIsThatOfThePackagesThatNameIt(t *testing.T) {
-	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "web/package.json": plantedNeed})
-	if uses := compilerUses(check.NewView(base, cs)); len(uses) != 1 || uses[0].root != "." {
-		t.Errorf("%+v", uses)
-	}
-}
 
 // needsCompiler is a package.json that names one.
 const needsCompiler = `{"devDependencies": {"typescript": "1"}}`
@@ -60,22 +21,22 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	base := boxtest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
 	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
 	s, _ := offline(base, nil, cs)
-	if seen := s.seenBy(compilerCheck); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
+	if seen := s.seenBy(node.Compiler); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
 		t.Errorf("it sees %+v", seen)
 	}
-	if s.sawAll(compilerCheck, s.final) {
+	if s.sawAll(node.Compiler, s.final) {
 		t.Error("with another package.json the next run goes by what this one found")
 	}
 	for name, files := range map[string]map[string]string{
 		"no package.json has typescript":     {"package.json": "{}", "tsconfig.json": "{}"},
 		"the workspace has no tsconfig.json": {"package.json": needsCompiler, "a.ts": ""},
 	} {
-		if reason := compilerCheck.Applies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
+		if reason := node.Compiler.Applies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
 			t.Errorf("%q, want %q", reason, name)
 		}
 	}
-	gone := check.Outcome{Blocked: absent("typescript", ".")}
-	if g, reason := judge(compilerCheck, check.Outcome{}, gone, "", check.Diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
+	gone := check.Outcome{Blocked: node.Absent("typescript", ".")}
+	if g, reason := judge(node.Compiler, check.Outcome{}, gone, "", check.Diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
 		t.Errorf("a compiler that the patch takes away: %+v, %s", g, reason)
 	}
 }

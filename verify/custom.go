@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/smoke"
 )
 
 // When a gate of the workspace runs.
@@ -171,7 +172,7 @@ func (g CustomGate) run(ctx context.Context, b check.Bench) check.Outcome {
 func (g CustomGate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	v := check.GateOf(g.Name, cand)
 	failed := base.Verdict != "" || base.Ending != nil && base.Ending.Crashed()
-	absent := base.Ending != nil && base.Ending.Exit == exitNotFound
+	absent := base.Ending != nil && base.Ending.Exit == smoke.ExitNotFound
 	switch {
 	// Late or too large, and not so before: the same on both sides never gets here.
 	case v.Verdict != "" && !failed:

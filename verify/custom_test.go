@@ -166,7 +166,7 @@ func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Skipped)
 		}
 	}
-	f := single(t, find(t, r, "broken"), "exit", "", 0)
+	f := checktest.Single(t, find(t, r, "broken"), "exit", "", 0)
 	if f.Message != "sh: exit status 1: looking" || f.Tool != "broken" {
 		t.Errorf("%+v", f)
 	}

@@ -17,6 +17,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // pythonIndex serves one typed package, planted, as an index of Python does.
@@ -95,7 +96,7 @@ func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 	s := newSiteOn(t, installed, dependent)
 	report := s.verify(t, map[string]string{"calc.py": dependent["calc.py"] + "\n\ndef six() -> int:\n    return planted.double(\"3\")\n"})
 	expect(t, report, check.Fail, check.GateTypes)
-	single(t, find(t, report, check.GateTypes), "arg-type", "calc.py", 9)
+	checktest.Single(t, find(t, report, check.GateTypes), "arg-type", "calc.py", 9)
 	if tests := find(t, report, check.GateTests); !strings.Contains(tests.Detail, "1 passed") {
 		t.Error(tests.Detail)
 	}

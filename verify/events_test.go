@@ -7,6 +7,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/python"
+	"agent/verify/shell"
 )
 
 // A cached baseline took its time in an earlier run; who watches this one must
@@ -48,16 +49,16 @@ func TestAGateIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	skipAllBut(r, python.RuffName, checkShell)
-	for _, name := range []string{python.RuffName, checkShell} {
+	skipAllBut(r, python.RuffName, shell.Name)
+	for _, name := range []string{python.RuffName, shell.Name} {
 		r.begin(name, true)
 		r.baseline(name, check.Outcome{Seconds: 1, Detail: name})
 	}
-	for _, name := range []string{checkShell, python.RuffName} {
+	for _, name := range []string{shell.Name, python.RuffName} {
 		r.begin(name, false)
 		r.candidate(name, check.Outcome{Seconds: 2, Detail: name})
 	}
-	r.proven(map[string]string{checkShell: "it sees nothing"})
+	r.proven(map[string]string{shell.Name: "it sees nothing"})
 	want := []Event{
 		{Gate: check.GateLint, Baseline: true},
 		{Gate: check.GateLint, Baseline: true, Done: true, Seconds: 2, Detail: "ruff; shellcheck"},

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
 )
@@ -91,7 +92,7 @@ func (c *configSet) follow(from string) {
 	text := c.base.Text(from)
 	if path.Base(from) == "package.json" {
 		// The rest of it is about other things.
-		keys, _ := json.Marshal(packageKeys(c.base, from)) // it was JSON
+		keys, _ := json.Marshal(node.PackageKeys(c.base, from)) // it was JSON
 		text = string(keys)
 	}
 	if len(text) > longestConfig {

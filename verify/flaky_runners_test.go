@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // coins are workspaces with a test that tosses a coin and others beside it, by the check
@@ -25,7 +25,7 @@ var coins = map[string]struct {
 		"coin/coin_test.go":   "package coin\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestCoin(t *testing.T) {\n\tt.Run(\"toss\", func(t *testing.T) {\n\t\tif _, err := os.Stat(\"/tmp/heads\"); err != nil {\n\t\t\tt.Error(\"tails\")\n\t\t}\n\t})\n}\n\nfunc TestTwo(t *testing.T) {}\n",
 		"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestCoin(t *testing.T) {}\n",
 	}},
-	checkNode: {"web/coin.test.mjs::coin > toss", map[string]string{
+	node.TestsName: {"web/coin.test.mjs::coin > toss", map[string]string{
 		"web/coin.test.mjs":  "import { describe, test } from \"node:test\";\nimport assert from \"node:assert\";\nimport fs from \"node:fs\";\n\ndescribe(\"coin\", () => {\n  test(\"toss\", () => assert.ok(fs.existsSync(\"/tmp/heads\"), \"tails\"));\n  test(\"two\", () => assert.ok(true));\n});\n",
 		"web/other.test.mjs": "import test from \"node:test\";\n\ntest(\"other\", () => {});\n",
 	}},
@@ -104,32 +104,12 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 				t.Errorf("asked for %s, ran %q", c.id, ran)
 			}
 			b.Only = []string{"nowhere/a.test.js::x", "nowhere/a_test.go::TestX"}
-			if name == checkNode {
+			if name == node.TestsName {
 				if out := checkNamed(name).Run(t.Context(), b); len(out.Tests) > 0 {
 					t.Errorf("asked for none of it, ran %+v", out.Tests)
 				}
 			}
 		})
-	}
-}
-
-func TestRunnersOfPackagesAreGivenTheFiles(t *testing.T) {
-	t.Parallel()
-	roots := map[string]string{".": "", "web": ""}
-	b := check.Bench{View: check.NewView(&workspace.Manifest{}, workspace.Changeset{}), Only: []string{"web/a.test.ts::x > y", "web/a.test.ts::z", "b.test.ts::x", "web/deep/c.test.ts::x"}}
-	for root, want := range map[string]string{".": "./b.test.ts", "web": "./a.test.ts ./deep/c.test.ts"} {
-		for _, r := range packageRunners() {
-			want := strings.TrimSpace(strings.Join(r.byPath, " ") + " " + want)
-			if got, any := r.selected(b, roots, root); !any || strings.Join(got, " ") != want {
-				t.Errorf("%s in %s is given %q, want %q", r.name, root, got, want)
-			}
-			if got, any := r.selected(check.Bench{}, roots, root); !any || got != nil {
-				t.Errorf("%s for all tests: %q %v", r.name, got, any)
-			}
-			if _, any := r.selected(check.Bench{Only: []string{"other/x.test.js::x"}}, map[string]string{".": "", "other": ""}, "."); any {
-				t.Errorf("%s runs what nobody asked for", r.name)
-			}
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/format"
 )
 
 // formatted runs the format gate on changes to a workspace that holds files.
@@ -15,7 +16,7 @@ func formatted(t *testing.T, files map[string]string, changes ...workspace.Chang
 	t.Helper()
 	b := checktest.NewBench(t, files, sandbox.Limits{})
 	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
-	final, out := runFormat(t.Context(), b, workspace.Changeset{Changes: changes})
+	final, out := format.Run(t.Context(), b, workspace.Changeset{Changes: changes})
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}

@@ -14,6 +14,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
 )
@@ -236,7 +237,7 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 		def                   check.Check
 		program, helper, weak string
 	}{
-		{nodeCheck, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
+		{node.Tests, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
 		{golang.Tests, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
 	} {
 		r.def = c.def
@@ -290,7 +291,7 @@ func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
 	})
 	expect(t, r, check.Fail, check.GateTypes, check.GateTests)
 	g := find(t, r, check.GateTypes)
-	single(t, g, "return-value", "stock.py", 9)
+	checktest.Single(t, g, "return-value", "stock.py", 9)
 	if !strings.Contains(g.Detail, "plugins as they were") {
 		t.Errorf("detail %q", g.Detail)
 	}

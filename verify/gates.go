@@ -11,49 +11,18 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/verify/check"
+	"agent/verify/format"
 	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
+	"agent/verify/web"
 )
 
 // gateOrder is that order. The gates that the workspace defines come after them.
 var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests}
-
-// checkFormat is the name of the formatters' check.
-const checkFormat = "ruff format"
-
-// checkSyntax is the name of the parsers' check.
-const checkSyntax = "parsers"
-
-// checkShell is the name of the check.
-const checkShell = "shellcheck"
-
-// The names of the checks of what a browser reads.
-const (
-	checkLinks = "links"
-	checkBiome = "biome"
-)
-
-// The names of the checks of a program.
-const (
-	checkProgram = "program"
-	checkImports = "imports"
-)
-
-// The names of the checks of JavaScript and TypeScript.
-const (
-	checkScript    = "typescript"
-	checkNode      = "node"
-	checkVitest    = "vitest"
-	checkJest      = "jest"
-	checkMocha     = "mocha"
-	checkESLint    = "eslint"
-	checkStylelint = "stylelint"
-	checkCompiler  = "tsc"
-)
-
-// packageGroups are those of the linters and the compiler that workspaces bring,
-// each with a box of its own.
-var packageGroups = []string{checkESLint, checkStylelint, check.GroupCompiler}
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
@@ -70,27 +39,27 @@ func checks() []check.Check {
 	return slices.Concat(
 		lintChecks(), typeChecks(),
 		[]check.Check{{
-			Name: checkProgram, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: runSmoke, Judge: judgeSmoke,
-			Planted: plantedSmoke, Prove: proveSmoke, // applies when there is an entry: see session.plan
-		}, importCheck},
+			Name: smoke.ProgramName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: smoke.Run, Judge: smoke.Judge,
+			Planted: smoke.Planted, Prove: smoke.Prove, // applies when there is an entry: see session.plan
+		}, smoke.Imports},
 		testChecks(),
 	)
 }
 
 // lintChecks lists the linters.
 func lintChecks() []check.Check {
-	return append([]check.Check{python.Ruff, shellCheck, linkCheck, golang.Vet, golang.Staticcheck, biomeCheck}, linterChecks()...)
+	return append([]check.Check{python.Ruff, shell.Shellcheck, web.Links, golang.Vet, golang.Staticcheck, web.Biome}, node.Linters()...)
 }
 
 // typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
 // the last.
 func typeChecks() []check.Check {
-	return []check.Check{golang.Types, scriptCheck, compilerCheck, python.Ty, python.Pyright, python.Mypy}
+	return []check.Check{golang.Types, node.Script, node.Compiler, python.Ty, python.Pyright, python.Mypy}
 }
 
 // testChecks lists the test runners, each with a box of its own.
 func testChecks() []check.Check {
-	return append([]check.Check{python.Pytest, nodeCheck, golang.Tests}, runnerChecks()...)
+	return append([]check.Check{python.Pytest, node.Tests, golang.Tests}, node.Runners()...)
 }
 
 // allChecks lists every check in the order of a report. Format and syntax have
@@ -99,10 +68,10 @@ func testChecks() []check.Check {
 // in the same box.
 func allChecks() []check.Check {
 	return append([]check.Check{
-		{Name: checkFormat, Gate: check.GateFormat, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: proveFormat},
+		{Name: format.Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: format.Prove},
 		{
-			Name: checkSyntax, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"python3", "node", "go"},
-			Planted: plantedSyntax, Prove: proveSyntax,
+			Name: syntax.Name, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"python3", "node", "go"},
+			Planted: syntax.Planted, Prove: syntax.Prove,
 		},
 	}, checks()...)
 }

@@ -10,7 +10,9 @@ import (
 	"agent/sandbox"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/format"
 	"agent/verify/golang"
+	"agent/verify/syntax"
 )
 
 // goSite is a workspace of two modules, one of which uses the other. It has an old
@@ -37,7 +39,7 @@ func TestGoChecksProveThemselves(t *testing.T) {
 	var list []check.Check
 	for _, c := range allChecks() {
 		switch c.Name {
-		case checkFormat, checkSyntax, golang.VetName, golang.StaticcheckName, golang.TypesName, golang.TestsName:
+		case format.Name, syntax.Name, golang.VetName, golang.StaticcheckName, golang.TypesName, golang.TestsName:
 			list = append(list, c)
 		}
 	}

@@ -96,19 +96,6 @@ func expect(t *testing.T, r Report, want check.Verdict, gates ...string) {
 	}
 }
 
-// single returns the only finding of a gate and checks its place.
-func single(t *testing.T, g check.Gate, rule, file string, line int) check.Finding {
-	t.Helper()
-	if len(g.Findings) != 1 {
-		t.Fatalf("gate %s has %d findings: %+v", g.Name, len(g.Findings), g.Findings)
-	}
-	f := g.Findings[0]
-	if f.Rule != rule || f.File != file || f.Line != line {
-		t.Errorf("finding %+v, want %s at %s:%d", f, rule, file, line)
-	}
-	return f
-}
-
 // withTimeout is cfg as a session sees it.
 func withTimeout(cfg Config) Config {
 	cfg.Timeout = defaultTimeout

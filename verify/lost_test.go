@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/smoke"
 )
 
 // lost is the toolchain without one of its programs, which lies in lostDir, where
@@ -68,13 +69,13 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	}
 	b.Tools = lost("Env")
 	b.View = check.NewView(&workspace.Manifest{}, workspace.Changeset{})
-	e, err := findEntry(b.View, b.Tools, check.Smoke{Command: []string{"true"}})
+	e, err := smoke.FindEntry(b.View, b.Tools, check.Smoke{Command: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Entry = e
-	out := runSmoke(t.Context(), b)
-	if g, _ := judge(checkNamed(checkProgram), out, out, "", check.Diff{}); g.Verdict != check.Infra {
+	out := smoke.Run(t.Context(), b)
+	if g, _ := judge(checkNamed(smoke.ProgramName), out, out, "", check.Diff{}); g.Verdict != check.Infra {
 		t.Errorf("without Env a configured command is judged %s: %s", g.Verdict, g.Detail)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"agent/sandbox"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/syntax"
 )
 
 // page makes a complete document around a body.
@@ -98,7 +99,7 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 		files[p] = text
 	}
 	b := checktest.NewBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, b.View.Paths())
+	out := syntax.Run(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox"
 	"agent/verify/boxtest"
 	"agent/verify/checktest"
+	"agent/verify/node"
 )
 
 // members is a workspace whose packages import each other by name, with nothing from a
@@ -79,7 +80,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})
 	b.Timeout = defaultTimeout
-	out := scriptCheck.Run(t.Context(), b)
+	out := node.Script.Run(t.Context(), b)
 	var got []string
 	for _, f := range out.Findings {
 		got = append(got, fmt.Sprintf("%s:%d %s", strings.TrimPrefix(f.File, "packages/web/"), f.Line, f.Rule))
@@ -88,7 +89,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	if slices.Sort(got); out.Verdict != "" || !slices.Equal(got, want) {
 		t.Errorf("%+v: %q, want %q", out, got, want)
 	}
-	tests := nodeCheck.Run(t.Context(), b).Tests
+	tests := node.Tests.Run(t.Context(), b).Tests
 	if len(tests) != 1 || tests[0].Outcome != "failed" || !strings.Contains(fmt.Sprint(tests), "'a'") {
 		t.Errorf("tests %+v", tests)
 	}

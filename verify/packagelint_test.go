@@ -11,93 +11,9 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/node"
 )
-
-func TestReportOfESLintMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	const warned = `[{"filePath": "/work/a.js", "errorCount": 0, "messages": [{"severity": 1, "message": "m"}]}]`
-	for name, c := range map[string]struct {
-		exit   int
-		report string
-		want   string
-	}{
-		"an error":           {1, plantedESLint, "1 found"},
-		"none":               {0, warned, "0 found"},
-		"no parse":           {1, strings.Replace(plantedESLint, `"no-undef"`, "null", 1), "1 found"},
-		"sound, with errors": {0, plantedESLint, "exit status 0 does not fit its 1 errors: Oops! Error: Cannot find module 'x'"},
-		"faulty, with none":  {1, warned, "exit status 1 does not fit its 0 errors"},
-		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and tells of 1"},
-		"no start":           {2, "", "eslint ended with exit status 2: Oops! Error: Cannot find module 'x'"},
-		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
-		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
-	} {
-		res := boxtest.Ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
-		res.Files = map[string][]byte{"/r": []byte(c.report)}
-		found, trouble := eslint.read(res, "/r")
-		if trouble == "" {
-			trouble = fmt.Sprintf("%d found", len(found))
-		}
-		if !strings.Contains(trouble, c.want) {
-			t.Errorf("%s: %s, want %s", name, trouble, c.want)
-		}
-	}
-}
-
-func TestReportOfStylelintMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	sound := strings.NewReplacer(`"errored": true`, `"errored": false`, `"error"`, `"warning"`).Replace(plantedStylelint)
-	for name, c := range map[string]struct {
-		exit   int
-		report string
-		want   string
-	}{
-		"an error": {2, plantedStylelint, "1 found"}, "none": {0, sound, "0 found"}, "an option": {2, `[{"source": "/work/a.css", "errored": true, "invalidOptionWarnings": [{"text": "t"}]}]`, "1 found"},
-		"sound, with errors": {0, plantedStylelint, "exit status 0 does not fit its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not fit its 0 errors"},
-		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
-		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
-	} {
-		res := boxtest.Ended(c.exit, nil, []byte("JSONError: x\n"))
-		res.Files = map[string][]byte{"/r": []byte(c.report)}
-		found, trouble := stylelint.read(res, "/r")
-		if trouble == "" {
-			trouble = fmt.Sprintf("%d found", len(found))
-		}
-		if !strings.Contains(trouble, c.want) {
-			t.Errorf("%s: %s, want %s", name, trouble, c.want)
-		}
-	}
-}
-
-func TestConfigurationOfALinterIsFollowed(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`import a from "./a"; const b = require('../b.cjs');`:                         "./a ../b.cjs",
-		`{"extends": ["stylelint-config-standard", "./c.json"], "files": ["./d.js"]}`: "./c.json",
-		"extends:\n  - ./e.yml\n  - standard\nplugins: ./f.js\nrules:\n  - ./g.js\n":  "./e.yml ./f.js",
-		"module.exports = { extends: './h.js', customSyntax: './i.js' }":              "./h.js ./i.js",
-		"import './only.js';": "./only.js", "rules: {}": "",
-	} {
-		if got := strings.Join(configNames(text), " "); got != want {
-			t.Errorf("%q is made of %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
-	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
-		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
-		"eslint.config.js": "", "src/a.js": "",
-	})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}"})
-	var uses []string
-	for _, u := range eslint.uses(check.NewView(base, cs)) {
-		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
-	}
-	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
-		t.Errorf("%q, want %q", uses, want)
-	}
-}
 
 func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	t.Parallel()
@@ -111,7 +27,7 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	})
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(checkNamed(checkESLint)).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
@@ -120,14 +36,14 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if holds := Holds(base, cs); len(holds) != 3 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" || !strings.Contains(holds[2].Reason, "set up: scripts.lint.") {
 		t.Errorf("%+v", holds)
 	}
-	if all := s.seenBy(checkNamed(checkJest)); len(all.Changes) != len(cs.Changes) {
+	if all := s.seenBy(checkNamed(node.JestName)); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := checkNamed(checkESLint).Applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := checkNamed(node.ESLintName).Applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
 	late := check.Outcome{Verdict: check.Timeout}
-	if _, reason := judge(checkNamed(checkESLint), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
+	if _, reason := judge(checkNamed(node.ESLintName), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
 	}
 }
@@ -163,13 +79,13 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(checkNamed(checkESLint)).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if reason := checkNamed(checkESLint).Applies(check.NewView(base, cs)); reason != "" {
+	if reason := checkNamed(node.ESLintName).Applies(check.NewView(base, cs)); reason != "" {
 		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
@@ -182,14 +98,14 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 		want       check.Verdict
 		reason     string
 	}{
-		"it is gone":        {found, check.Outcome{Blocked: absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
+		"it is gone":        {found, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
 		"it says it is":     {found, check.Outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, check.Fail, ""},
-		"it was never here": {check.Outcome{Blocked: absent("eslint", ".")}, check.Outcome{Blocked: absent("eslint", ".")}, "", "not judged: already before"},
+		"it was never here": {check.Outcome{Blocked: node.Absent("eslint", ".")}, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: already before"},
 		"it breaks":         {check.Outcome{}, check.Outcome{Blocked: "eslint ended with exit status 2"}, check.Fail, ""},
 		"it finds":          {check.Outcome{}, found, check.Fail, ""},
 		"it found":          {found, found, check.Pass, ""},
 	} {
-		g, reason := judge(checkNamed(checkESLint), c.base, c.cand, "", check.Diff{})
+		g, reason := judge(checkNamed(node.ESLintName), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -205,10 +121,10 @@ func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	for _, j := range s.plan(func() {}) {
 		j.do(t.Context())
 	}
-	if !slices.Contains(*started, checkESLint) || !slices.Contains(*started, "baseline-"+checkESLint) {
+	if !slices.Contains(*started, node.ESLintName) || !slices.Contains(*started, "baseline-"+node.ESLintName) {
 		t.Errorf("boxes %q", *started)
 	}
-	if checkNamed(checkESLint).Inert {
+	if checkNamed(node.ESLintName).Inert {
 		t.Error("what eslint leaves in its box is trusted")
 	}
 }
@@ -248,7 +164,7 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 		t.Errorf("%q, want %q", found, want)
 	}
 	tests := find(t, r, check.GateTests)
-	single(t, tests, check.RuleTestFailed, "spec/sum.js", 5)
+	checktest.Single(t, tests, check.RuleTestFailed, "spec/sum.js", 5)
 	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
 		t.Errorf("%+v", tests)
 	}

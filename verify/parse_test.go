@@ -7,12 +7,13 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/syntax"
 )
 
 func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
 	t.Parallel()
 	good := []byte(`{"findings": [], "checked": ["a.py"], "skipped": [{"file": "b.bin", "reason": "x"}], "trouble": []}`)
-	if _, err := parseSyntax(boxtest.Ended(0, good, nil), 2); err != nil {
+	if _, err := syntax.Parse(boxtest.Ended(0, good, nil), 2); err != nil {
 		t.Error(err)
 	}
 	for name, res := range map[string]guest.Result{
@@ -22,7 +23,7 @@ func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
 		"a file missing": boxtest.Ended(0, []byte(`{"checked": ["a.py"]}`), nil),
 		"dropped":        {Stdout: guest.Output{Head: good, Dropped: 3}},
 	} {
-		if _, err := parseSyntax(res, 2); err == nil {
+		if _, err := syntax.Parse(res, 2); err == nil {
 			t.Errorf("%s is taken for an answer", name)
 		}
 	}

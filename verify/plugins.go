@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
 )
@@ -19,7 +20,7 @@ import (
 func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hold) {
 	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
 	inside := slices.Concat(python.TypePlugins(before, after), python.TestPlugins(before, after))
-	inside = append(inside, linterCode(before, after)...)
+	inside = append(inside, node.LinterCode(before, after)...)
 	own, _ := check.SplitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {
 		holds = append(holds, policy.Hold{
@@ -28,7 +29,7 @@ func Holds(base *workspace.Manifest, cs workspace.Changeset) (holds []policy.Hol
 	}
 	holds = append(holds, extendedHolds(before, after, cs, inside)...)
 	holds = append(holds, stubHolds(before, after, cs)...)
-	keys := changedKeys(before, after)
+	keys := node.ChangedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
 		holds = append(holds, policy.Hold{
 			Path: p, Kind: policy.Tooling, Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",

@@ -2,56 +2,13 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
-	"agent/verify/golang"
 )
-
-// plantedSyntax holds one fault a language, each of which every parser of it
-// refuses, and what a parser that is too strict or too old stumbles over.
-var plantedSyntax = map[string]string{
-	"bad.py":   "def f(:\n    pass\n",
-	"bad.json": "{\"a\": 1,}\n",
-	"bad.toml": "a = [1\n",
-	"bad.css":  "a { color: red;\n",
-	"bad.js":   "const = 1;\n",
-	"bad.mjs":  "export const = 1;\n",
-	"bad.sh":   "if true; then\n",
-	"bad.go":   "package bad\n\nfunc f( {\n",
-	"bad.ts":   "const a: = 1;\n",
-	"bad.jsx":  "const a = <b>;\n",
-	"bad.yaml": "a: [1\n",
-	"bad.xml":  "<a><b></a>\n",
-	"bad.html": "<a href=\"x>a</a><p class=\"b\">b</p>\n",
-
-	"good.py":   "def f():\n    pass\n",
-	"good.json": "{\"a\": [1, null]}\n",
-	"good.toml": "a = [1]\n",
-	"good.css":  "@media print { a:hover { color: red } }\n",
-	"good.js":   "const one = 1;\n",
-	"good.mjs":  "import a from \"./b.mjs\";\nexport const two = await a;\n",
-	"good.sh":   "if true; then :; fi\n",
-	"good.go":   "package good\nfunc f[T any](t T) (n int) {\n\tfor n = range 3 { }\n\treturn undefined }\n",
-	"good.ts":   "enum A { B }\nexport const a = <T,>(b: T): T => b satisfies T;\n",
-	"good.tsx":  "export const a = <b c={1}>d</b>;\n",
-	"good.yaml": "a: !Ref b\nc: &d [1]\n---\ne: {\"f\":1}\n",
-	"good.xml":  "<?xml version=\"1.0\"?>\n<a><b/></a>\n",
-	"good.html": "<!DOCTYPE html>\n<html><body><p @click=\"a > 'b'\">a<p>b &lt; c<br></body></html>\n",
-}
-
-// plantedSmoke are programs that crash and programs that do not, one of them a server.
-var plantedSmoke = map[string]string{
-	"sound.py":         check.PlantedSound,
-	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
-	"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
-	"server.py": "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(204)\n        self.end_headers()\n\n\n" +
-		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
-}
 
 // proof finds out whether the checks of this session work in this toolchain
 // image: from the cache, or on planted files in a box of the bare image. Each must
@@ -120,68 +77,4 @@ func prove(ctx context.Context, b check.Bench, list []check.Check) map[string]st
 		}
 	}
 	return reasons
-}
-
-// proveFormat wants a file of each language formatted, with its line endings kept
-// where the formatter does, and a formatted one left alone.
-func proveFormat(ctx context.Context, b check.Bench) error {
-	for _, c := range []struct{ name, text, want string }{
-		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
-		{"planted.py", "x = 1\n", "x = 1\n"},
-		{"planted.go", "package  planted\nvar x  = []int{1,2}\n", "package planted\n\nvar x = []int{1, 2}\n"},
-		{"planted.go", golang.Planted, golang.Planted},
-	} {
-		// The formatters are asked for one text at a time, as by the gate itself.
-		got, out := format(ctx, b, c.name, []byte(c.text))
-		if out.Verdict != "" {
-			return errors.New(out.Detail)
-		}
-		if string(got) != c.want {
-			return fmt.Errorf("formatting %s makes %q of %q", c.name, got, c.text)
-		}
-	}
-	return nil
-}
-
-// proveSmoke starts programs that crash and that do not, and wants the server
-// among them seen and asked: where the box does not show what listens, no server
-// could be told from a program that only waits.
-func proveSmoke(ctx context.Context, b check.Bench) error {
-	for file, want := range map[string]check.Verdict{"crash.py": check.Fail, "sound.py": check.Pass, "control/clean.js": check.Pass, "server.py": check.Pass} {
-		b.Entry = startFile(b.View, b.Tools, file)
-		out := runSmoke(ctx, b)
-		if out.Verdict != "" {
-			return errors.New(out.Detail)
-		}
-		g := judgeSmoke(check.Outcome{}, out, check.Diff{})
-		if g.Verdict != want {
-			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
-		}
-		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
-			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
-		}
-		// A report without its place would be of no use to whoever must mend it.
-		if want == check.Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
-			return fmt.Errorf("the crash of %s is placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
-		}
-	}
-	return nil
-}
-
-// proveSyntax wants one fault in each language, and none in the sound file beside
-// each.
-func proveSyntax(ctx context.Context, b check.Bench) error {
-	out := runSyntax(ctx, b, touched(b.View))
-	if err := check.Judged(out); err != nil {
-		return err
-	}
-	want := map[string]string{}
-	for file, rule := range map[string]string{
-		"bad.py": "python", "bad.json": "json", "bad.toml": "toml", "bad.css": "css",
-		"bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell", "bad.go": "go", "bad.ts": "typescript", "bad.jsx": "typescript",
-		"bad.yaml": "yaml", "bad.xml": "xml", "bad.html": "html",
-	} {
-		want[file] = rule + "-syntax"
-	}
-	return check.Exactly(out.Findings, want)
 }

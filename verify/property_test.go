@@ -15,6 +15,8 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/syntax"
 )
 
 func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
@@ -42,34 +44,8 @@ func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 func TestParsersTakeAnythingWithoutTakingItForAPassSyntax(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		if answer, err := parseSyntax(checktest.HostileResult(t), 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
+		if answer, err := syntax.Parse(checktest.HostileResult(t), 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
 			t.Fatalf("syntax: %+v", answer)
-		}
-	})
-}
-
-func TestParsersTakeAnythingWithoutTakingItForAPassEnding(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		end := readEnding(checktest.HostileResult(t))
-		checktest.Inside(t, []check.Finding{end.Where, end.Told})
-	})
-}
-
-func TestScannerOfQuotesTakesAnything(t *testing.T) {
-	t.Parallel()
-	piece := rapid.SampledFrom([]string{`"""`, `'''`, `"`, `'`, `\`, "#", "\n", "x", guard, " "})
-	rapid.Check(t, func(t *rapid.T) {
-		body := strings.Join(rapid.SliceOfN(piece, 0, 15).Draw(t, "pieces"), "")
-		hasMainGuard([]byte(body))
-		// A guard after a complete docstring and a newline is always seen.
-		doc := strings.NewReplacer(`"`, "", `\`, "", "if", "").Replace(body)
-		if !hasMainGuard([]byte("\"\"\"" + doc + "\"\"\"\n" + guard)) {
-			t.Fatalf("the guard after %q is not seen", doc)
-		}
-		// Inside one it never is.
-		if hasMainGuard([]byte("\"\"\"" + doc + "\n" + guard + "\"\"\"\n")) {
-			t.Fatalf("the guard inside %q is seen", doc)
 		}
 	})
 }
@@ -156,7 +132,7 @@ func TestOnlyJudgementsLast(t *testing.T) {
 	// While a finding was looked at the user wrote its file: kept without its line, it
 	// would make the same finding of every later patch a new one.
 	judged := map[string]check.Outcome{}
-	judged[checkShell] = check.Outcome{Findings: []check.Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
+	judged[shell.Name] = check.Outcome{Findings: []check.Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
 	if len(lasting(v, judged)) != 1 {
 		t.Error("a finding of a blank line is not kept")
 	}

@@ -15,8 +15,14 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/format"
 	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
+	"agent/verify/web"
 )
 
 func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
@@ -84,7 +90,7 @@ func works() map[string]guest.Result {
 	} {
 		types = append(types, fmt.Sprintf(`{"file": %q, "rule": %q}`, file, rule))
 	}
-	checked, err := json.Marshal(slices.Sorted(maps.Keys(scriptCheck.Planted)))
+	checked, err := json.Marshal(slices.Sorted(maps.Keys(node.Script.Planted)))
 	if err != nil {
 		panic(err)
 	}
@@ -121,7 +127,7 @@ func works() map[string]guest.Result {
 		"typescript.cjs":    boxtest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
 		"node_reporter.mjs": nodeTests,
 	}
-	for _, l := range linterChecks() {
+	for _, l := range node.Linters() {
 		linted := boxtest.Ended(map[string]int{"eslint": 1, "stylelint": 2}[l.Name], nil, nil)
 		linted.Files = map[string][]byte{"/tmp/agent-" + l.Name + "-0.json": []byte(l.Planted["node_modules/"+l.Name+"/lib/report.json"])}
 		answers["agent-"+l.Name+"-0.json"] = linted
@@ -129,7 +135,7 @@ func works() map[string]guest.Result {
 	}
 	answers["tsc"] = boxtest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
 	answers["--noEmit"] = boxtest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
-	for _, r := range runnerChecks() {
+	for _, r := range node.Runners() {
 		ran := boxtest.Ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
 		answers["agent-"+r.Name+"-0.json"] = ran
@@ -169,19 +175,19 @@ const (
 
 // proving maps checks to the answer that the proof of each rests on alone.
 var proving = map[string]string{
-	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", checkLinks: "links.py",
-	python.RuffName: "json-lines", checkShell: "shellcheck", python.MypyName: "mypy", python.TyName: "gitlab", python.PyrightName: "--outputjson",
-	python.PytestName: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
-	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
-	checkVitest: "agent-vitest-0.json", checkJest: "agent-jest-0.json", checkMocha: "agent-mocha-0.json",
-	checkESLint: "agent-eslint-0.json", checkStylelint: "agent-stylelint-0.json", checkCompiler: "--noEmit",
+	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", web.LinksName: "links.py",
+	python.RuffName: "json-lines", shell.Name: "shellcheck", python.MypyName: "mypy", python.TyName: "gitlab", python.PyrightName: "--outputjson",
+	python.PytestName: "run_tests.py", syntax.Name: "syntax.py", smoke.ProgramName: "crash.py", smoke.ImportsName: "broken",
+	web.BiomeName: "biome", node.ScriptName: "typescript.cjs", node.TestsName: "node_reporter.mjs",
+	node.VitestName: "agent-vitest-0.json", node.JestName: "agent-jest-0.json", node.MochaName: "agent-mocha-0.json",
+	node.ESLintName: "agent-eslint-0.json", node.StylelintName: "agent-stylelint-0.json", node.CompilerName: "--noEmit",
 }
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	t.Parallel()
 	b, box := checktest.Replayed(works())
 	reasons := prove(t.Context(), b, allChecks())
-	if len(reasons) != 1 || reasons[checkFormat] == "" {
+	if len(reasons) != 1 || reasons[format.Name] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
 	// Each has its own files, which are gone before the next begins.
@@ -233,7 +239,7 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 		answers := works()
 		answers["server.py"] = seen
 		b, _ := checktest.Replayed(answers)
-		if reasons := prove(t.Context(), b, []check.Check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
+		if reasons := prove(t.Context(), b, []check.Check{checkNamed(smoke.ProgramName)}); !strings.Contains(reasons[smoke.ProgramName], "of server.py is seen") {
 			t.Errorf("%s: %q", name, reasons)
 		}
 	}
@@ -290,7 +296,7 @@ func TestProgramIsJudgedOnlyByAnEndingThatWasSeen(t *testing.T) {
 	} {
 		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
 		box.Err = c.err
-		out := runSmoke(t.Context(), b)
+		out := smoke.Run(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != c.ending {
 			t.Errorf("%s: %+v", name, out)
 		}

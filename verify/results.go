@@ -9,6 +9,9 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/format"
+	"agent/verify/node"
+	"agent/verify/syntax"
 )
 
 // results gathers the outcomes of one session as they come, from several
@@ -61,7 +64,7 @@ func newResults(emit func(Event), req Request) *results {
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
 		left: map[string]check.Reach{}, trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
 	}
-	r.base[checkFormat] = check.Outcome{} // formatting has no baseline
+	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
 	return r
 }
@@ -169,7 +172,7 @@ func (r *results) baseline(name string, out check.Outcome) {
 	defer r.mu.Unlock()
 	r.base[name] = out
 	// The syntax check of the old text is a part of its gate, not a run.
-	if name != checkSyntax {
+	if name != syntax.Name {
 		r.compared(r.named(name).Gate)
 	}
 	r.judge(name)
@@ -369,7 +372,7 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 			return g, ""
 		}
 		return check.Gate{}, "not judged: already before the patch, " + base.Blocked
-	case cand.Verdict == "" && base.Verdict != "" && (def.Group == check.GroupStatic || slices.Contains(packageGroups, def.Group)):
+	case cand.Verdict == "" && base.Verdict != "" && (def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)):
 		return check.Gate{}, "not judged: already before the patch, " + base.Detail
 	}
 	g := def.Judge(base, cand, d)

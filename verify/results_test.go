@@ -11,7 +11,10 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/format"
 	"agent/verify/python"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
 )
 
 // empty is a session on a workspace without files, whose outcomes a test
@@ -64,11 +67,11 @@ func arrivals(t *rapid.T) (list []arrival, reasons map[string]string) {
 	for _, c := range allChecks() {
 		name := c.Name
 		for _, baseline := range []bool{false, true} {
-			if baseline && name == checkFormat {
+			if baseline && name == format.Name {
 				continue // formatting is compared with nothing
 			}
 			out := kinds.Draw(t, name)
-			if name == checkProgram {
+			if name == smoke.ProgramName {
 				end := endings.Draw(t, "ending")
 				out.Ending = &end
 			}
@@ -153,7 +156,7 @@ func sound() []arrival {
 	list := []arrival{{}}
 	for _, c := range allChecks() {
 		name, out := c.Name, check.Outcome{}
-		if name == checkProgram {
+		if name == smoke.ProgramName {
 			out.Ending = &check.Ending{}
 		}
 		if c.Gate == check.GateTests {
@@ -176,9 +179,9 @@ func TestEverySingleTroubleReachesTheVerdict(t *testing.T) {
 	}{
 		{"nothing", python.RuffName, false, check.Outcome{}, check.Pass},
 		{"finding of the linter", python.RuffName, false, finding, check.Fail},
-		{"finding of the parser", checkSyntax, false, finding, check.Fail},
-		{"crash", checkProgram, false, check.Outcome{Ending: &check.Ending{Exit: 1}}, check.Fail},
-		{"formatter gone", checkFormat, false, check.Outcome{Verdict: check.Infra}, check.Infra},
+		{"finding of the parser", syntax.Name, false, finding, check.Fail},
+		{"crash", smoke.ProgramName, false, check.Outcome{Ending: &check.Ending{Exit: 1}}, check.Fail},
+		{"formatter gone", format.Name, false, check.Outcome{Verdict: check.Infra}, check.Infra},
 		{"types late", python.MypyName, false, check.Outcome{Verdict: check.Timeout}, check.Timeout},
 		{"tests out of memory", python.PytestName, false, check.Outcome{Verdict: check.OOM}, check.OOM},
 		{"baseline gone", python.PytestName, true, check.Outcome{Verdict: check.Infra}, check.Infra},
@@ -187,7 +190,7 @@ func TestEverySingleTroubleReachesTheVerdict(t *testing.T) {
 		s := empty(nil)
 		list := sound()
 		for i, a := range list {
-			if a.check == c.check && a.baseline == c.baseline && (c.out.Ending != nil || c.check != checkProgram) {
+			if a.check == c.check && a.baseline == c.baseline && (c.out.Ending != nil || c.check != smoke.ProgramName) {
 				list[i].out = c.out
 			}
 		}
@@ -225,8 +228,8 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	if s.report().Verdict != check.Fail {
 		t.Fatal("the failing test is not judged")
 	}
-	s.results.skip(checkProgram, "no entry point")
-	s.results.skip(checkImports, "no entry point")
+	s.results.skip(smoke.ProgramName, "no entry point")
+	s.results.skip(smoke.ImportsName, "no entry point")
 	s.results.unparsed()
 	report := s.report()
 	if report.Verdict != check.Pass || len(report.Gates) != len(gateOrder)-2 {
@@ -245,14 +248,14 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
 	t.Parallel()
 	var reports []Report
-	imports := func(a arrival) bool { return a.check == checkImports }
+	imports := func(a arrival) bool { return a.check == smoke.ImportsName }
 	programs := slices.DeleteFunc(sound(), imports)
 	others := slices.DeleteFunc(slices.Clone(programs), func(a arrival) bool {
 		return a.check != "" && checkNamed(a.check).Group != check.GroupStatic
 	})
 	for _, c := range []struct{ before, after []arrival }{{others, nil}, {programs, nil}, {others, programs}} {
 		s := empty(nil)
-		s.results.skip(checkImports, "the program is started instead")
+		s.results.skip(smoke.ImportsName, "the program is started instead")
 		tell(s.results, map[string]string{}, c.before)
 		s.results.unparsed()
 		tell(s.results, map[string]string{}, c.after)

@@ -4,7 +4,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/format"
 	"agent/verify/golang"
+	"agent/verify/syntax"
 )
 
 const (
@@ -30,7 +32,7 @@ func BoxesFor(req Request) (n int) {
 	s := newSession(&Verifier{}, req, nil)
 	cand := check.NewView(req.Base, req.Changeset)
 	groups := s.groups(cand)
-	if formatApplies(req.Changeset) == "" || len(touched(cand)) > 0 || len(groups[check.GroupStatic]) > 0 {
+	if format.Applies(req.Changeset) == "" || len(syntax.Touched(cand)) > 0 || len(groups[check.GroupStatic]) > 0 {
 		n++
 	}
 	delete(groups, check.GroupStatic)

@@ -10,6 +10,8 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/smoke"
+	"agent/verify/web"
 )
 
 func TestABoxHasRoomForTheWorkspace(t *testing.T) {
@@ -75,8 +77,8 @@ func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
 		}
 		s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
 		groups := s.groups(check.NewView(base, cs))
-		_, unknown := s.results.cand[checkProgram]
-		if linked := slices.ContainsFunc(groups[check.GroupStatic], func(c check.Check) bool { return c.Name == checkLinks }); linked != surveyed || unknown == surveyed {
+		_, unknown := s.results.cand[smoke.ProgramName]
+		if linked := slices.ContainsFunc(groups[check.GroupStatic], func(c check.Check) bool { return c.Name == web.LinksName }); linked != surveyed || unknown == surveyed {
 			t.Errorf("surveyed %t: links %t, program unknown %t", surveyed, linked, unknown)
 		}
 	}

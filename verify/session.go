@@ -16,7 +16,11 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/format"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
 )
 
 // maxBoxes is how many boxes one Verify has at a time. The candidate needs
@@ -152,8 +156,8 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	// wait; then the programs, which take longest; then what can be cached.
 	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[check.GroupStatic], stop) }}}
 	// Of every check of the workspace's own too, which has a group to itself.
-	programs := append([]string{check.GroupSmoke, check.GroupTests}, packageGroups...)
-	all := append([]string{check.GroupStatic, check.GroupTests, check.GroupSmoke}, packageGroups...)
+	programs := append([]string{check.GroupSmoke, check.GroupTests}, node.OwnGroups...)
+	all := append([]string{check.GroupStatic, check.GroupTests, check.GroupSmoke}, node.OwnGroups...)
 	for _, def := range r.own {
 		programs, all = append(programs, def.Group), append(all, def.Group)
 	}
@@ -179,24 +183,24 @@ func (s *session) plan(stop context.CancelFunc) []job {
 // that each has to itself. What does not apply is recorded as skipped.
 func (s *session) groups(cand check.View) map[string][]check.Check {
 	r := s.results
-	if reason := formatApplies(s.req.Changeset); reason != "" {
-		r.skip(checkFormat, reason)
+	if reason := format.Applies(s.req.Changeset); reason != "" {
+		r.skip(format.Name, reason)
 	}
-	if len(touched(cand)) == 0 {
-		r.skip(checkSyntax, "no touched file has a parser")
+	if len(syntax.Touched(cand)) == 0 {
+		r.skip(syntax.Name, "no touched file has a parser")
 	}
 	var err error
-	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
+	s.before, s.after, err = smoke.Entries(s.base, cand, s.tools, s.req.Config.Smoke)
 	groups := map[string][]check.Check{}
 	for _, def := range append(checks(), r.own...) {
 		reason := s.reason(def, cand)
 		switch {
-		case def.Name == checkProgram && err != nil:
+		case def.Name == smoke.ProgramName && err != nil:
 			// Which program it is cannot be told, so nobody knows that it works.
-			r.baseline(checkProgram, check.Outcome{})
-			r.candidate(checkProgram, check.Infraf("%v", err))
-		case def.Name == checkImports && (err != nil || len(s.after.Args) > 0):
-			r.skip(checkImports, "the program is started instead")
+			r.baseline(smoke.ProgramName, check.Outcome{})
+			r.candidate(smoke.ProgramName, check.Infraf("%v", err))
+		case def.Name == smoke.ImportsName && (err != nil || len(s.after.Args) > 0):
+			r.skip(smoke.ImportsName, "the program is started instead")
 		case reason != "":
 			r.skip(def.Name, reason)
 		default:
@@ -208,7 +212,7 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 
 // reason says why a gate has nothing to do on either side, or "".
 func (s *session) reason(def check.Check, cand check.View) string {
-	if def.Name == checkProgram {
+	if def.Name == smoke.ProgramName {
 		if len(s.after.Args) > 0 {
 			return ""
 		}
@@ -280,8 +284,8 @@ func (s *session) settle(cs workspace.Changeset) {
 // static runs the candidate's static gates in one box. When there is nothing to
 // format the bytes are final at once, and the programs need not wait for it.
 func (s *session) static(ctx context.Context, defs []check.Check, stop context.CancelFunc) {
-	formats := formatApplies(s.req.Changeset) == ""
-	parses := len(touched(check.NewView(s.req.Base, s.req.Changeset))) > 0
+	formats := format.Applies(s.req.Changeset) == ""
+	parses := len(syntax.Touched(check.NewView(s.req.Base, s.req.Changeset))) > 0
 	if !formats {
 		s.settle(s.req.Changeset)
 		if !parses && len(defs) == 0 {
@@ -290,9 +294,9 @@ func (s *session) static(ctx context.Context, defs []check.Check, stop context.C
 	}
 	err := s.withBox(ctx, s.req.patched(), "", check.GroupStatic, func(box *sandbox.Box) {
 		if formats {
-			s.results.begin(checkFormat, false)
-			cs, out := runFormat(ctx, s.bench(box, s.base, check.Entry{}), s.req.Changeset)
-			s.results.candidate(checkFormat, out)
+			s.results.begin(format.Name, false)
+			cs, out := format.Run(ctx, s.bench(box, s.base, check.Entry{}), s.req.Changeset)
+			s.results.candidate(format.Name, out)
 			s.settle(cs)
 		}
 		s.check(ctx, box, defs, parses, stop)
@@ -301,7 +305,7 @@ func (s *session) static(ctx context.Context, defs []check.Check, stop context.C
 		return
 	}
 	if formats {
-		s.results.candidate(checkFormat, check.Infraf("%v", err))
+		s.results.candidate(format.Name, check.Infraf("%v", err))
 		s.settle(s.req.Changeset)
 	}
 	s.staticInfra(err, defs, parses)
@@ -310,7 +314,7 @@ func (s *session) static(ctx context.Context, defs []check.Check, stop context.C
 // staticInfra records that the gates behind the formatter could not work.
 func (s *session) staticInfra(err error, defs []check.Check, parses bool) {
 	if parses {
-		s.results.candidate(checkSyntax, check.Infraf("%v", err))
+		s.results.candidate(syntax.Name, check.Infraf("%v", err))
 	}
 	for _, def := range defs {
 		s.results.candidate(def.Name, check.Infraf("%v", err))
@@ -361,12 +365,12 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 // were before, in the same box, so that this baseline costs nothing on a good day.
 // It reports whether the programs are worth starting.
 func (s *session) syntax(ctx context.Context, b check.Bench) bool {
-	s.results.begin(checkSyntax, false)
-	out := runSyntax(ctx, b, touched(b.View))
+	s.results.begin(syntax.Name, false)
+	out := syntax.Run(ctx, b, syntax.Touched(b.View))
 	before := check.Outcome{}
 	if len(out.Findings) > 0 {
 		var old []string
-		for _, p := range touched(b.View) {
+		for _, p := range syntax.Touched(b.View) {
 			// A file that is new has no old text to excuse it.
 			if c := b.View.Changed[p]; c.Op != workspace.Create {
 				old = append(old, check.OldPath(c))
@@ -376,8 +380,8 @@ func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 			before = s.syntaxBefore(ctx, b.Box, old)
 		}
 	}
-	s.results.baseline(checkSyntax, before)
-	s.results.candidate(checkSyntax, out)
+	s.results.baseline(syntax.Name, before)
+	s.results.candidate(syntax.Name, out)
 	fresh, _, _ := check.Compare(before.Findings, out.Findings, check.NewDiff(s.final, b.View))
 	return len(fresh) == 0
 }
@@ -388,7 +392,7 @@ func (s *session) syntaxBefore(ctx context.Context, box check.Runner, old []stri
 	if err := box.Apply(ctx, s.final.Reverse()); err != nil {
 		return check.Infraf("take the patch back: %v", err)
 	}
-	out := runSyntax(ctx, s.bench(box, s.base, check.Entry{}), old)
+	out := syntax.Run(ctx, s.bench(box, s.base, check.Entry{}), old)
 	if err := box.Apply(ctx, s.final); err != nil {
 		return check.Infraf("apply the patch again: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // What is found out about the base for a look is what Verify compares with
@@ -57,7 +58,7 @@ func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 	if err != nil || len(gates) != 2 {
 		t.Fatalf("%+v, %v", gates, err)
 	}
-	single(t, gates[0], "F821", "a.py", 1)
+	checktest.Single(t, gates[0], "F821", "a.py", 1)
 	if len(gates[1].Findings) != 2 || gates[1].Tool == "" {
 		t.Errorf("types: %+v", gates[1])
 	}

@@ -16,7 +16,12 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/format"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
 )
 
 // A brokenCache answers every call with an error, as a database that went away does.
@@ -119,7 +124,7 @@ func TestPatchThatDoesNotFitIntoTheBoxIsNoPass(t *testing.T) {
 
 func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"run.py": guard})
+	s := newSite(t, map[string]string{"run.py": checktest.Guard})
 	if err := os.WriteFile(filepath.Join(s.dir, "run.py"), []byte("edited = 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +227,8 @@ func TestGateNamesItsTool(t *testing.T) {
 	t.Parallel()
 	versions := map[string]string{"ruff": "0.16.1", "mypy": "mypy 1.15.0", "node": "20.19.2", "python3": "3.13.5"}
 	for name, want := range map[string]string{
-		python.RuffName: "ruff 0.16.1", checkFormat: "ruff 0.16.1", python.MypyName: "mypy 1.15.0", checkShell: "",
-		checkSyntax: "python3 3.13.5, node 20.19.2", python.PytestName: "", checkProgram: "",
+		python.RuffName: "ruff 0.16.1", format.Name: "ruff 0.16.1", python.MypyName: "mypy 1.15.0", shell.Name: "",
+		syntax.Name: "python3 3.13.5, node 20.19.2", python.PytestName: "", smoke.ProgramName: "",
 	} {
 		if got := toolVersion(name, versions); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -7,6 +7,7 @@ import (
 	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/python"
+	"agent/verify/shell"
 )
 
 // Nothing that could run the workspace's code, or make mypy take old for new, goes
@@ -52,7 +53,7 @@ func TestTypesAreKeptApart(t *testing.T) {
 		t.Error("a types cache with nothing to keep it in")
 	}
 	s, _ := offline(base.Base, cache, workspace.Changeset{})
-	if s.warm(check.Bench{}, []check.Check{python.Ruff, shellCheck}).Known == nil {
+	if s.warm(check.Bench{}, []check.Check{python.Ruff, shell.Shellcheck}).Known == nil {
 		t.Error("cold behind linters that run nothing of the workspace")
 	}
 	if s.warm(check.Bench{}, []check.Check{python.Ruff, python.Pytest}).Known != nil {

@@ -9,7 +9,11 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/web"
 )
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no
@@ -113,7 +117,7 @@ func (r *results) unjudged() (list []Unproven) {
 			continue
 		}
 		u := Unproven{Gate: c.Gate, Kind: NotJudged, Reason: c.Gate + ": " + c.Name + " did not judge the patch: " + reason, Part: r.judgedAny(c.Gate)}
-		if isAbsent(c.Name, cand) {
+		if node.IsAbsent(c.Name, cand) {
 			u.Kind, u.Reason = NotInstalled, c.Gate+": "+cand.Blocked
 		}
 		list = append(list, u)
@@ -124,10 +128,10 @@ func (r *results) unjudged() (list []Unproven) {
 // looksAt are the extensions of what a check looks at; for one that is not listed,
 // everything.
 var looksAt = map[string][]string{
-	python.RuffName: {".py", ".pyi"}, python.MypyName: {".py", ".pyi"}, python.PyrightName: {".py", ".pyi"}, python.TyName: {".py", ".pyi"}, checkImports: {".py"},
-	checkShell: {".sh", ".bash", ""}, golang.VetName: {".go", ".mod", ".sum"}, golang.StaticcheckName: {".go", ".mod", ".sum"}, golang.TypesName: {".go", ".mod", ".sum"},
-	checkStylelint: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
-	checkBiome:     scriptExtensions, checkScript: scriptExtensions, checkCompiler: scriptExtensions, checkESLint: scriptExtensions,
+	python.RuffName: {".py", ".pyi"}, python.MypyName: {".py", ".pyi"}, python.PyrightName: {".py", ".pyi"}, python.TyName: {".py", ".pyi"}, smoke.ImportsName: {".py"},
+	shell.Name: {".sh", ".bash", ""}, golang.VetName: {".go", ".mod", ".sum"}, golang.StaticcheckName: {".go", ".mod", ".sum"}, golang.TypesName: {".go", ".mod", ".sum"},
+	node.StylelintName: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
+	web.BiomeName:      scriptExtensions, node.ScriptName: scriptExtensions, node.CompilerName: scriptExtensions, node.ESLintName: scriptExtensions,
 }
 
 // scriptExtensions are those of JavaScript, TypeScript and what holds either.

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/python"
 )
 
@@ -193,24 +194,24 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 	}{
 		"a script of all packages": {
 			map[string]string{"package.json": pkg("turbo run test"), "a/package.json": pkg("node --test"), "a/a.test.js": spec},
-			map[string]check.Outcome{checkNode: nodeRan("a/a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a/a.test.js", "passed")},
 			nil,
 		},
 		"a package whose script is another": {
 			map[string]string{"a/package.json": pkg("node --test"), "a/a.test.js": spec, "b/package.json": pkg("ava"), "b/b.test.js": spec},
-			map[string]check.Outcome{checkNode: nodeRan("a/a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a/a.test.js", "passed")},
 			[]string{"script part b/package.json"},
 		},
 		"a manifest among the tests": {
 			map[string]string{"package.json": pkg("node --test"), "a.test.js": spec, "test/project/package.json": pkg("ava"), "test/project/b.test.js": spec},
-			map[string]check.Outcome{checkNode: nodeRan("a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "passed")},
 			nil,
 		},
 		"a script that only lints": {map[string]string{"package.json": pkg("eslint ."), "a.js": ""}, nil, []string{"script none package.json"}},
 		"npm's own script":         {map[string]string{"package.json": pkg(`echo "Error: no test specified" && exit 1`), "a.js": ""}, nil, []string{"no-tests none no tests"}},
 		"no script":                {map[string]string{"a.spec.ts": spec}, nil, []string{"no-runner none a.spec.ts"}},
-		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{checkNode: nodeRan("a.test.js", "failed")}, nil},
-		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{checkNode: {}}, []string{"none-found none node"}},
+		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, nil},
+		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {}}, []string{"none-found none node"}},
 		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
 		"another language beside": {
 			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "passed")}, []string{"no-runner part Ruby"},

@@ -10,6 +10,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/python"
 )
 
@@ -58,10 +59,10 @@ func (r *results) newTestAudit(v check.View) *testAudit {
 		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
-	for _, p := range packageRoots(v) {
-		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
-			t.roots["JavaScript"][p.dir] = ""
-			t.scripts[p.dir] = strings.TrimSpace(p.scripts["test"])
+	for _, p := range node.Roots(v) {
+		if p.Dir == "." || !offstage(p.Dir+"/") && !inTestDir.MatchString(p.Dir+"/") {
+			t.roots["JavaScript"][p.Dir] = ""
+			t.scripts[p.Dir] = strings.TrimSpace(p.Scripts["test"])
 		}
 	}
 	return t
@@ -150,7 +151,7 @@ func (t *testAudit) count(c check.Check) {
 		t.ran = t.ran || slices.ContainsFunc(cand.Tests, check.TestResult.Ran)
 		u := Unproven{Kind: NotJudged, Reason: c.Name + ": " + reason}
 		switch {
-		case isAbsent(c.Name, cand):
+		case node.IsAbsent(c.Name, cand):
 			u.Kind, u.Reason = NotInstalled, cand.Blocked
 		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
 			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"

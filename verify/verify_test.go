@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 const stock = "\"\"\"What is on the shelves.\"\"\"\n\n\ndef price(count: int, each: int) -> int:\n    return count * each\n"
@@ -50,7 +51,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 		if r.Verdict != check.Fail {
 			t.Errorf("verdict %s", r.Verdict)
 		}
-		f := single(t, find(t, r, check.GateSyntax), "python-syntax", "stock.py", 6)
+		f := checktest.Single(t, find(t, r, check.GateSyntax), "python-syntax", "stock.py", 6)
 		if f.Source != "def broken(:" {
 			t.Errorf("source %q", f.Source)
 		}
@@ -63,7 +64,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 	t.Run("undefined name", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"till.py": "from stock import price\n\n\ndef total() -> int:\n    return price(2, 3)\n\n\ndef tax():\n    return total() * rate\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
-		single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
+		checktest.Single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
 	})
 	t.Run("type error in a caller of another file", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "each: int", "each: str", 1)})
@@ -74,12 +75,12 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 	})
 	t.Run("arity of an untyped function changed", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"stock.py": "def price(count):\n    return count\n"})
-		single(t, find(t, r, check.GateTypes), "call-arg", "till.py", 7)
+		checktest.Single(t, find(t, r, check.GateTypes), "call-arg", "till.py", 7)
 	})
 	t.Run("crash at start", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"main.py": "from till import total\n\nif __name__ == \"__main__\":\n    print(total() / 0)\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
-		f := single(t, find(t, r, check.GateSmoke), "ZeroDivisionError", "main.py", 4)
+		f := checktest.Single(t, find(t, r, check.GateSmoke), "ZeroDivisionError", "main.py", 4)
 		if f.Source != "print(total() / 0)" || !strings.Contains(f.Message, "division by zero") {
 			t.Errorf("finding %+v", f)
 		}
@@ -87,7 +88,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 	t.Run("entry exits 1", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(\"no stock\")\n    sys.exit(1)\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
-		f := single(t, find(t, r, check.GateSmoke), "exit", "", 0)
+		f := checktest.Single(t, find(t, r, check.GateSmoke), "exit", "", 0)
 		if !strings.Contains(f.Message, "exit status 1: no stock") {
 			t.Errorf("message %q", f.Message)
 		}
@@ -95,7 +96,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 	t.Run("failing test", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "count * each", "count + each", 1)})
 		expect(t, r, check.Fail, check.GateTests)
-		f := single(t, find(t, r, check.GateTests), check.RuleTestFailed, "tests/test_till.py", 5)
+		f := checktest.Single(t, find(t, r, check.GateTests), check.RuleTestFailed, "tests/test_till.py", 5)
 		if !strings.Contains(f.Message, "tests/test_till.py::test_total: assert 5 == 6") {
 			t.Errorf("message %q", f.Message)
 		}
@@ -133,8 +134,8 @@ func TestOldTroubleIsNotHeldAgainstThePatch(t *testing.T) {
 	t.Run("one new finding among old ones is the only one shown", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"legacy.py": "import os\n\n\ndef f(n: int) -> str:\n    return n + missing\n\n\nf(1, 2)\nprint(nowhere)\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
-		single(t, find(t, r, check.GateLint), "F821", "legacy.py", 9)
-		single(t, find(t, r, check.GateTypes), "name-defined", "legacy.py", 9)
+		checktest.Single(t, find(t, r, check.GateLint), "F821", "legacy.py", 9)
+		checktest.Single(t, find(t, r, check.GateTypes), "name-defined", "legacy.py", 9)
 	})
 	t.Run("another crash than before fails", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(1 / 0)\n    open(sys.argv[1])\n"})
@@ -162,12 +163,12 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 	t.Run("configuration of the base counts", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"till.py": bad, "ruff.toml": "exclude = [\"*.py\"]\n", "mypy.ini": "[mypy]\nignore_errors = True\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
-		single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
+		checktest.Single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
 	})
 	t.Run("broken configuration fails", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"ruff.toml": "select = 5\n"})
 		expect(t, r, check.Fail, check.GateLint)
-		single(t, find(t, r, check.GateLint), "config", "ruff.toml", 0)
+		checktest.Single(t, find(t, r, check.GateLint), "config", "ruff.toml", 0)
 	})
 	t.Run("a harmless main does not replace the program", func(t *testing.T) {
 		files := map[string]string{"run.py": "if __name__ == \"__main__\":\n    print(1)\n"}
@@ -180,7 +181,7 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 		expect(t, r, check.Policy, check.GateTests)
 		r = s.verify(t, map[string]string{"tests/test_till.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_total():\n    assert False\n"})
 		expect(t, r, check.Policy, check.GateTests)
-		single(t, find(t, r, check.GateTests), check.RuleTestSkipped, "tests/test_till.py", 4)
+		checktest.Single(t, find(t, r, check.GateTests), check.RuleTestSkipped, "tests/test_till.py", 4)
 	})
 	t.Run("a test session that is cut short fails", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"conftest.py": "import os\n\n\ndef pytest_collection_finish():\n    print(\"1 passed\")\n    os._exit(0)\n"})

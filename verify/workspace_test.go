@@ -8,6 +8,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // skipped returns the reason why a gate was left out, "" when it was not.
@@ -83,16 +84,6 @@ func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 	}
 }
 
-func TestSmokeIsWatchedTenSecondsAtMost(t *testing.T) {
-	t.Parallel()
-	for seconds, want := range map[int]string{0: "10s", 3: "3s", 10: "10s", 600: "10s", -1: "10s"} {
-		cmd, err := smokeCommand(check.Bench{Smoke: check.Smoke{Seconds: seconds}, Entry: check.Entry{Args: []string{"/bin/true"}}})
-		if err != nil || cmd.Timeout.String() != want || cmd.Grace != smokeGrace {
-			t.Errorf("%d seconds: %s", seconds, cmd.Timeout)
-		}
-	}
-}
-
 func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{
@@ -138,7 +129,7 @@ func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
 	s = newSite(t, map[string]string{"lib.py": "x = 1\n", "pyproject.toml": "[tool.ruff.lint]\nselect = [\"I\"]\n"})
 	r := s.verify(t, unsorted)
 	expect(t, r, check.Fail, check.GateLint)
-	single(t, find(t, r, check.GateLint), "I001", "lib.py", 1)
+	checktest.Single(t, find(t, r, check.GateLint), "I001", "lib.py", 1)
 }
 
 func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {

@@ -43,13 +43,22 @@ var allowed = map[string][]string{
 	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
 	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
 	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
-	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/check", "verify/crash", "verify/golang", "verify/policy", "verify/python"},
-	"verify/check":         {"sandbox/guest", "sandbox/workspace"},
-	"verify/crash":         {"verify/check"},
-	"verify/golang":        {"sandbox/guest", "verify/check", "verify/crash"},
-	"verify/python":        {"sandbox/guest", "verify/check"},
-	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
-	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
+	"verify": {
+		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/check", "verify/format", "verify/golang", "verify/node", "verify/policy",
+		"verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
+	},
+	"verify/check":      {"sandbox/guest", "sandbox/workspace"},
+	"verify/crash":      {"verify/check"},
+	"verify/format":     {"sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
+	"verify/golang":     {"sandbox/guest", "verify/check", "verify/crash"},
+	"verify/node":       {"sandbox/guest", "verify/check"},
+	"verify/python":     {"sandbox/guest", "verify/check"},
+	"verify/shell":      {"sandbox/guest", "verify/check"},
+	"verify/smoke":      {"sandbox/guest", "sandbox/workspace", "verify/check", "verify/crash", "verify/golang", "verify/python"},
+	"verify/syntax":     {"sandbox/guest", "verify/check", "verify/golang"},
+	"verify/web":        {"sandbox/guest", "verify/check", "verify/node", "verify/syntax"},
+	"sandbox/workspace": {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
+	"verify/policy":     {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
@@ -290,7 +299,7 @@ var large = map[string]struct{ lines, files int }{
 	"images":             {3800, 22},
 	"orchestrator/run":   {7500, 39},
 	"orchestrator/store": {3650, 26},
-	"verify":             {7950, 52},
+	"verify":             {4050, 29},
 }
 
 func TestPackagesStayWithinBudget(t *testing.T) {

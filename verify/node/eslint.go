@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 
 // eslint lints JavaScript and TypeScript.
 var eslint = packageLinter{
-	name: checkESLint, kinds: []string{"lint"}, status: 1, look: ".", parse: parseESLint, planted: plantedESLint, faulty: "a.js", rule: "no-undef",
+	name: ESLintName, kinds: []string{"lint"}, status: 1, look: ".", parse: parseESLint, planted: plantedESLint, faulty: "a.js", rule: "no-undef",
 	config: []string{
 		"eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".eslintignore",
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",

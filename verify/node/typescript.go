@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"agent/verify/check"
 )
 
-// scriptCheck checks the types of TypeScript and what is certain of JavaScript:
+// Script checks the types of TypeScript and what is certain of JavaScript:
 // the head of images/toolchain/typescript.cjs tells how. The planted callers are
 // wrong about a declaration in another file, in either language.
-var scriptCheck = check.Check{
-	Name: checkScript, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: check.JudgeFindings,
+var Script = check.Check{
+	Name: ScriptName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: check.JudgeFindings,
 	Tools: []string{"tsc", "node"}, Inert: true, Config: []string{
 		"tsconfig.json", "jsconfig.json", "tsconfig.base.json", "tsconfig.app.json", "tsconfig.lib.json", "tsconfig.node.json",
 		"tsconfig.build.json", "tsconfig.test.json", "tsconfig.spec.json", "tsconfig.common.json", "tsconfig.shared.json",
@@ -46,12 +46,12 @@ func compilerPath(t check.Tools) string { return t.Packages + "/typescript" }
 // what configures their projects.
 var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
-// scriptFiles are the endings of sources in JavaScript and TypeScript.
-var scriptFiles = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
+// Extensions are the endings of sources in JavaScript and TypeScript.
+var Extensions = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
 
 // scriptApplies gives the reason why there is nothing to check, or "".
 func scriptApplies(v check.View) string {
-	if v.Ends(scriptFiles) {
+	if v.Ends(Extensions) {
 		return ""
 	}
 	return "the workspace has no JavaScript or TypeScript file"

@@ -1,4 +1,4 @@
-package verify
+package smoke
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"agent/verify/python"
 )
 
-// chooseEntries finds the program of each side. It is the base's program
+// Entries finds the program of each side. It is the base's program
 // wherever the candidate still has that file, so that a patch cannot put a
 // harmless main.py in its place.
-func chooseEntries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before, after check.Entry, err error) {
-	if before, err = findEntry(base, tools, cfg); err != nil {
+func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before, after check.Entry, err error) {
+	if before, err = FindEntry(base, tools, cfg); err != nil {
 		return check.Entry{}, check.Entry{}, err
 	}
 	// A configured command has no path of its own: it is the same on both sides.
@@ -33,16 +33,16 @@ func chooseEntries(base, cand check.View, tools check.Tools, cfg check.Smoke) (b
 	if at != "" && cand.Has(at) {
 		return before, startFile(cand, tools, at), nil
 	}
-	after, err = findEntry(cand, tools, cfg)
+	after, err = FindEntry(cand, tools, cfg)
 	return before, after, err
 }
 
-// findEntry finds the program by convention, in this order: the configured
+// FindEntry finds the program by convention, in this order: the configured
 // command; main.py or app.py at the root; the __main__.py of a package at the
 // root or in src; the Go package at the root, or the only one in cmd, when it is a
 // program; the shallowest file with a main guard, tests and build
 // scripts left out; server.js, app.js or index.js at the root.
-func findEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, error) {
+func FindEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, error) {
 	if len(cfg.Command) > 0 {
 		// env looks the program up in the box's PATH and becomes it.
 		return check.Entry{Args: append([]string{tools.Env, "--"}, cfg.Command...), Env: pythonPath(v)}, nil

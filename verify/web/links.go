@@ -1,4 +1,4 @@
-package verify
+package web
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/syntax"
 )
 
-// linkCheck follows the references of static pages to files of the workspace.
-var linkCheck = check.Check{
-	Name: checkLinks, Gate: check.GateLint, Group: check.GroupStatic, Run: runLinks, Applies: linksApply, Judge: check.JudgeFindings,
+// Links follows the references of static pages to files of the workspace.
+var Links = check.Check{
+	Name: LinksName, Gate: check.GateLint, Group: check.GroupStatic, Run: runLinks, Applies: linksApply, Judge: check.JudgeFindings,
 	Tools: []string{"python3"}, Inert: true,
 	Planted: map[string]string{
 		"index.html":      "<!DOCTYPE html>\n<html><body><a href=\"about.html#us\">a</a><img src=\"/img/b.svg\"></body></html>\n",
@@ -78,7 +79,7 @@ func linksApply(v check.View) string {
 // breaks those that the patch does not touch.
 func runLinks(ctx context.Context, b check.Bench) check.Outcome {
 	pages := staticPages(b.View)
-	cmd, err := syntaxCommand(b.Tools, pages)
+	cmd, err := syntax.Command(b.Tools, pages)
 	if err != nil {
 		return check.Infraf("list the pages: %v", err)
 	}
@@ -87,7 +88,7 @@ func runLinks(ctx context.Context, b check.Bench) check.Outcome {
 	if !done {
 		return out
 	}
-	answer, err := parseSyntax(res, len(pages))
+	answer, err := syntax.Parse(res, len(pages))
 	if err != nil {
 		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the link check: %v", err)
 		return out

@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"cmp"
@@ -15,12 +15,12 @@ import (
 	"agent/verify/check"
 )
 
-// compilerCheck is the TypeScript that a workspace brings. It judges the projects of
+// Compiler is the TypeScript that a workspace brings. It judges the projects of
 // the packages that have it, and the image's, of another version, leaves these to
 // it: scriptCheck. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
-var compilerCheck = check.Check{
-	Name: checkCompiler, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: scriptCheck.Config,
+var Compiler = check.Check{
+	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: Script.Config,
 	Planted: map[string]string{
 		"package.json": plantedNeed, "tsconfig.json": `{"compilerOptions": {"strict": true}, "files": ["a.ts"]}`, "a.ts": "export const n: number = \"21\";\n",
 		"node_modules/typescript/package.json":      `{"version": "5.9.0", "bin": {"tsc": "./bin/tsc"}}`,
@@ -47,9 +47,9 @@ var projectConfig = regexp.MustCompile(`(?:^|/)[jt]sconfig\.json$`)
 
 // compilerUses lists the packages that name TypeScript at the base revision.
 func compilerUses(v check.View) (uses []packageUse) {
-	for _, r := range packageRoots(v.Unpatched()) {
+	for _, r := range Roots(v.Unpatched()) {
 		if r.needs["typescript"] {
-			uses = append(uses, packageUse{root: r.dir})
+			uses = append(uses, packageUse{root: r.Dir})
 		}
 	}
 	return uses
@@ -87,7 +87,7 @@ func compilers(ctx context.Context, b check.Bench) (list map[string]installedCom
 	list = map[string]installedCompiler{}
 	for i, u := range uses {
 		if found[i] == nil {
-			blocked = absent("typescript", u.root)
+			blocked = Absent("typescript", u.root)
 			continue
 		}
 		version, _, _ := strings.Cut(found[i].Version, ".")

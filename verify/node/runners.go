@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"cmp"
@@ -35,13 +35,13 @@ type packageRunner struct {
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: checkVitest, parse: parseJest, planted: plantedJest,
+		name: VitestName, parse: parseJest, planted: plantedJest,
 		args: func(report string) []string {
 			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
 	}
 	jest = packageRunner{
-		name: checkJest, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
 		args: func(report string) []string {
 			return []string{
 				"--ci", "--watchAll=false", "--watchman=false", "--coverage=false", "--bail=0", "--passWithNoTests",
@@ -50,7 +50,7 @@ var (
 		},
 	}
 	mocha = packageRunner{
-		name: checkMocha, parse: parseMocha, planted: plantedMocha, status: func(failures int) int { return min(failures, 255) },
+		name: MochaName, parse: parseMocha, planted: plantedMocha, status: func(failures int) int { return min(failures, 255) },
 		args: func(report string) []string {
 			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
 		},
@@ -60,8 +60,8 @@ var (
 // packageRunners lists them all.
 func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
 
-// runnerChecks are the checks of them all.
-func runnerChecks() (list []check.Check) {
+// Runners are the checks of them all.
+func Runners() (list []check.Check) {
 	for _, r := range packageRunners() {
 		list = append(list, r.check())
 	}
@@ -71,7 +71,7 @@ func runnerChecks() (list []check.Check) {
 // check makes the check of a runner.
 func (r packageRunner) check() check.Check {
 	return check.Check{
-		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: r.run, Applies: r.applies, Judge: r.judge, Family: scriptFamily, Places: r.places, Repeats: true,
+		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: r.run, Applies: r.applies, Judge: r.judge, Family: Packages, Places: r.places, Repeats: true,
 		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
@@ -146,7 +146,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	version := ""
 	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
-			total.Blocked = cmp.Or(total.Blocked, absent(r.name, u.root))
+			total.Blocked = cmp.Or(total.Blocked, Absent(r.name, u.root))
 			continue
 		}
 		files, ok := r.selected(b, roots, u.root)
@@ -220,7 +220,7 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {
 	case cand.Verdict != "" || !fresh:
-	case isAbsent(r.name, cand):
+	case IsAbsent(r.name, cand):
 		return check.Gate{Detail: "not judged: " + cand.Blocked}
 	case cand.Blocked == "" && len(cand.Tests) == 0:
 		return check.Gate{Detail: "found no tests"}

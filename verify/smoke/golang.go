@@ -1,4 +1,4 @@
-package verify
+package smoke
 
 import (
 	"context"

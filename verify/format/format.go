@@ -1,8 +1,11 @@
-package verify
+// Package format formats the files of a patch that were formatted before it, and decides
+// about new ones by the style of the workspace. Other files keep theirs.
+package format
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,8 +30,8 @@ func formatterOf(p string) (f check.Formatter, ok bool) {
 	return list[i], true
 }
 
-// formatApplies gives the reason why there is nothing to format, or "".
-func formatApplies(cs workspace.Changeset) string {
+// Applies gives the reason why there is nothing to format, or "".
+func Applies(cs workspace.Changeset) string {
 	if slices.ContainsFunc(cs.Changes, formattable) {
 		return ""
 	}
@@ -41,7 +44,7 @@ func formattable(c workspace.Change) bool {
 	return ok && c.Op != workspace.Delete
 }
 
-// runFormat formats the touched files that were formatted before the patch,
+// Run formats the touched files that were formatted before the patch,
 // and a new file when the workspace has formatted files of its language or none at
 // all, in a box that still holds the base. A file whose old text the formatter would
 // have changed keeps its style, so that the diff shows nothing but the patch.
@@ -49,7 +52,7 @@ func formattable(c workspace.Change) bool {
 //
 // Each text goes through standard input: the formatter never sees the patch in
 // the tree, so that the configuration which holds is the one of the base.
-func runFormat(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.Changeset, check.Outcome) {
+func Run(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.Changeset, check.Outcome) {
 	final := workspace.Changeset{}
 	var sum check.Outcome
 	files, changed := 0, 0
@@ -73,14 +76,14 @@ func runFormat(ctx context.Context, b check.Bench, cs workspace.Changeset) (work
 			wanted = style == 1
 		} else {
 			var before []byte
-			before, out = format(ctx, b, check.OldPath(c), c.Before)
+			before, out = one(ctx, b, check.OldPath(c), c.Before)
 			// A fixed point of the formatter, under the configuration at its old
 			// path: whoever keeps this file formats it.
 			wanted = before != nil && bytes.Equal(before, c.Before)
 		}
 		after := c.After
 		if wanted && out.Verdict == "" {
-			after, out = format(ctx, b, c.Path, c.After)
+			after, out = one(ctx, b, c.Path, c.After)
 		}
 		sum = check.AddCost(sum, out)
 		if sum.Verdict != "" {
@@ -106,9 +109,9 @@ func modeChanged(b check.Bench, c workspace.Change) bool {
 	return !ok || e.Mode.Perm() != c.Mode.Perm()
 }
 
-// format runs the formatter of a file once. It returns data as that formats it; nil
+// one runs the formatter of a file once. It returns data as that formats it; nil
 // when it does not accept it.
-func format(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, check.Outcome) {
+func one(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, check.Outcome) {
 	f, ok := formatterOf(name)
 	if !ok {
 		return nil, check.Outcome{} // an old path with another extension
@@ -126,4 +129,28 @@ func format(ctx context.Context, b check.Bench, name string, data []byte) ([]byt
 	out.Verdict = check.Infra
 	out.Detail = fmt.Sprintf("%s %s: exit status %d: %s", f.Name, name, res.Exit, check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	return nil, out
+}
+
+// Name is the name of the formatters' check.
+const Name = "ruff format"
+
+// Prove wants a file of each language formatted, with its line endings kept
+// where the formatter does, and a formatted one left alone.
+func Prove(ctx context.Context, b check.Bench) error {
+	for _, c := range []struct{ name, text, want string }{
+		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
+		{"planted.py", "x = 1\n", "x = 1\n"},
+		{"planted.go", "package  planted\nvar x  = []int{1,2}\n", "package planted\n\nvar x = []int{1, 2}\n"},
+		{"planted.go", golang.Planted, golang.Planted},
+	} {
+		// The formatters are asked for one text at a time, as by the gate itself.
+		got, out := one(ctx, b, c.name, []byte(c.text))
+		if out.Verdict != "" {
+			return errors.New(out.Detail)
+		}
+		if string(got) != c.want {
+			return fmt.Errorf("formatting %s makes %q of %q", c.name, got, c.text)
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"cmp"
@@ -48,17 +48,17 @@ const unread = "no report"
 // packageLinters lists them all.
 func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
 
-// linterChecks are the checks of them all.
-func linterChecks() (list []check.Check) {
+// Linters are the checks of them all.
+func Linters() (list []check.Check) {
 	for _, l := range packageLinters() {
 		list = append(list, l.check())
 	}
 	return list
 }
 
-// linterCode lists the files that their configuration is made of: those of the base, and
+// LinterCode lists the files that their configuration is made of: those of the base, and
 // what cand would have in their place.
-func linterCode(base, cand check.View) (files []string) {
+func LinterCode(base, cand check.View) (files []string) {
 	for _, l := range packageLinters() {
 		files = append(files, l.code(base, cand)...)
 	}
@@ -68,7 +68,7 @@ func linterCode(base, cand check.View) (files []string) {
 // check makes the check of a linter.
 func (l packageLinter) check() check.Check {
 	return check.Check{
-		Name: l.name, Gate: check.GateLint, Group: l.name, Run: l.run, Applies: l.applies, Judge: judgeInstalled(l.name), Family: scriptFamily, Places: l.places,
+		Name: l.name, Gate: check.GateLint, Group: l.name, Run: l.run, Applies: l.applies, Judge: judgeInstalled(l.name), Family: Packages, Places: l.places,
 		Config: l.config, Inside: l.own,
 		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, l.name), l.config[0]: "", l.faulty: "a\n",
@@ -86,7 +86,7 @@ func (l packageLinter) uses(v check.View) []packageUse {
 	base := v.Unpatched()
 	return slices.DeleteFunc(packageUses(base, l.name, l.kinds...), func(u packageUse) bool {
 		return !slices.ContainsFunc(base.Paths(), func(p string) bool {
-			return (slices.Contains(l.config, path.Base(p)) || packageKeys(base, p)[l.keys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
+			return (slices.Contains(l.config, path.Base(p)) || PackageKeys(base, p)[l.keys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
 		})
 	})
 }
@@ -112,7 +112,7 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 	total.Output = ""
 	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
-			total.Blocked = cmp.Or(total.Blocked, absent(l.name, u.root))
+			total.Blocked = cmp.Or(total.Blocked, Absent(l.name, u.root))
 			continue
 		}
 		report, args := fmt.Sprintf("/tmp/agent-%s-%d.json", l.name, i), without(u.args, l.options)
@@ -153,7 +153,7 @@ func (l packageLinter) read(res guest.Result, report string) (found []check.Find
 // was allowed to change what is installed may do without it.
 func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
 	return func(base, cand check.Outcome, d check.Diff) check.Gate {
-		if isAbsent(tool, cand) {
+		if IsAbsent(tool, cand) {
 			return check.Gate{Detail: "not judged: " + cand.Blocked}
 		}
 		return check.JudgeFindings(base, cand, d)
@@ -164,7 +164,7 @@ func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) ch
 // and each package.json that would say something else of it.
 func (l packageLinter) own(base, cand check.View) []string {
 	own := l.code(base, cand)
-	for p, names := range changedKeys(base, cand) {
+	for p, names := range ChangedKeys(base, cand) {
 		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(l.keys, name) }) {
 			own = append(own, p)
 		}

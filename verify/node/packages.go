@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"cmp"
@@ -17,22 +17,22 @@ import (
 	"agent/verify/check"
 )
 
-// A packageRoot is a directory with a package.json.
-type packageRoot struct {
-	dir     string
-	scripts map[string]string
+// A Root is a directory with a package.json.
+type Root struct {
+	Dir     string
+	Scripts map[string]string
 	// What it has its tools from, by name.
 	needs map[string]bool
 }
 
-// packageRoots lists those of a view, sorted, but for what lies in node_modules. A
+// Roots lists those of a view, sorted, but for what lies in node_modules. A
 // file that cannot be read configures nothing: the syntax gate tells.
-func packageRoots(v check.View) []packageRoot {
-	return check.Recall(v, "packages", func() []packageRoot { return listPackageRoots(v) })
+func Roots(v check.View) []Root {
+	return check.Recall(v, "packages", func() []Root { return listPackageRoots(v) })
 }
 
-func listPackageRoots(v check.View) []packageRoot {
-	var roots []packageRoot
+func listPackageRoots(v check.View) []Root {
+	var roots []Root
 	for _, p := range v.Paths() {
 		if path.Base(p) != "package.json" || strings.Contains("/"+p, "/node_modules/") {
 			continue
@@ -57,7 +57,7 @@ func listPackageRoots(v check.View) []packageRoot {
 		if strings.Contains(manifest.Scripts["test"], "no test specified") {
 			delete(manifest.Scripts, "test")
 		}
-		roots = append(roots, packageRoot{dir: path.Dir(p), scripts: manifest.Scripts, needs: needs})
+		roots = append(roots, Root{Dir: path.Dir(p), Scripts: manifest.Scripts, needs: needs})
 	}
 	return roots
 }
@@ -69,9 +69,9 @@ var (
 	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 
-// packageKeys reads those keys of a package.json, and its scripts as
+// PackageKeys reads those keys of a package.json, and its scripts as
 // "scripts.name". Another file and one that cannot be read have none.
-func packageKeys(v check.View, p string) map[string]any {
+func PackageKeys(v check.View, p string) map[string]any {
 	var all map[string]any
 	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.Text(p)), &all) != nil {
 		return nil
@@ -91,11 +91,11 @@ func packageKeys(v check.View, p string) map[string]any {
 	return found
 }
 
-// changedKeys lists by package.json which of its keys another view has otherwise.
-func changedKeys(base, cand check.View) map[string][]string {
+// ChangedKeys lists by package.json which of its keys another view has otherwise.
+func ChangedKeys(base, cand check.View) map[string][]string {
 	changed := map[string][]string{}
 	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.Changed)), slices.Collect(maps.Keys(cand.Gone))) {
-		before, after, names := packageKeys(base, p), packageKeys(cand, p), map[string]any{}
+		before, after, names := PackageKeys(base, p), PackageKeys(cand, p), map[string]any{}
 		maps.Copy(names, before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -131,27 +131,27 @@ func dirs[T any](list []T, dir func(T) string) (found []string) {
 // no such script. The tool must be named there or in a package above, where a
 // monorepo has its tools.
 func packageUses(v check.View, tool string, kinds ...string) []packageUse {
-	roots := packageRoots(v)
+	roots := Roots(v)
 	var uses []packageUse
 	for _, r := range roots {
-		above := func(o packageRoot) bool {
-			return o.needs[tool] && (o.dir == "." || o.dir == r.dir || strings.HasPrefix(r.dir, o.dir+"/"))
+		above := func(o Root) bool {
+			return o.needs[tool] && (o.Dir == "." || o.Dir == r.Dir || strings.HasPrefix(r.Dir, o.Dir+"/"))
 		}
 		if !slices.ContainsFunc(roots, above) {
 			continue
 		}
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.scripts)), func(name string) bool {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Scripts)), func(name string) bool {
 			kind, _, _ := strings.Cut(name, ":")
 			return !slices.Contains(kinds, kind)
 		})
 		use, ok := packageUse{}, false
 		for _, name := range names {
-			if use, ok = scriptUse(r.scripts[name], tool); ok {
+			if use, ok = scriptUse(r.Scripts[name], tool); ok {
 				break
 			}
 		}
 		if ok || len(names) == 0 && r.needs[tool] {
-			use.root = r.dir
+			use.root = r.Dir
 			uses = append(uses, use)
 		}
 	}
@@ -303,14 +303,14 @@ func installed(ctx context.Context, b check.Bench, tool, program string, uses []
 	return found, out, true
 }
 
-// absent says that a tool is named and not there, and the cure.
-func absent(tool, root string) string {
+// Absent says that a tool is named and not there, and the cure.
+func Absent(tool, root string) string {
 	return tool + " of " + path.Join(root, "package.json") + " is not installed: commit a lock file that has it, and run without --no-install"
 }
 
-// isAbsent tells that from every other trouble, none of which begins like it,
+// IsAbsent tells that from every other trouble, none of which begins like it,
 // whatever a tool wrote.
-func isAbsent(tool string, out check.Outcome) bool {
+func IsAbsent(tool string, out check.Outcome) bool {
 	return strings.HasPrefix(out.Blocked, tool+" of ")
 }
 

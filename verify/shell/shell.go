@@ -1,4 +1,5 @@
-package verify
+// Package shell holds the check of shell scripts: shellcheck.
+package shell
 
 import (
 	"bytes"
@@ -14,9 +15,9 @@ import (
 	"agent/verify/check"
 )
 
-// shellCheck lints shell scripts.
-var shellCheck = check.Check{
-	Name: checkShell, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: check.JudgeFindings,
+// Shellcheck lints shell scripts.
+var Shellcheck = check.Check{
+	Name: Name, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: check.JudgeFindings,
 	Tools: []string{"shellcheck"}, Inert: true, Config: []string{".shellcheckrc", "shellcheckrc"},
 	Planted: map[string]string{
 		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
@@ -131,3 +132,6 @@ func parseShell(res guest.Result) ([]check.Finding, error) {
 	}
 	return found, nil
 }
+
+// Name is the name of the check.
+const Name = "shellcheck"

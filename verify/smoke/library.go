@@ -1,4 +1,4 @@
-package verify
+package smoke
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"agent/verify/check"
 )
 
-// importCheck imports the packages of a workspace in which there is no program to
+// Imports imports the packages of a workspace in which there is no program to
 // start: what cannot even be imported works for nobody.
-var importCheck = check.Check{
-	Name: checkImports, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: runImports, Applies: importsApply, Judge: judgeImports,
+var Imports = check.Check{
+	Name: ImportsName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: runImports, Applies: importsApply, Judge: judgeImports,
 	Planted: map[string]string{
 		"sound/__init__.py": "", "broken/__init__.py": "from sound import absent\n", "quits.py": "raise SystemExit\n",
 		"node/package.json": "{\"main\": \"faulty.js\"}\n", "node/faulty.js": "module.exports = absent;\n",

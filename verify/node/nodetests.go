@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	"agent/verify/check"
 )
 
-// nodeCheck runs the tests of JavaScript that node runs by itself.
-var nodeCheck = check.Check{
-	Name: checkNode, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: check.JudgeTests,
-	Tools: []string{"node"}, Family: scriptFamily, Places: nodePlaces, Repeats: true,
+// Tests runs the tests of JavaScript that node runs by itself.
+var Tests = check.Check{
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: check.JudgeTests,
+	Tools: []string{"node"}, Family: Packages, Places: places, Repeats: true,
 	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
 			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
@@ -47,8 +47,8 @@ type nodeProject struct {
 // dir is the project's directory.
 func (p nodeProject) dir() string { return p.root }
 
-// nodePlaces lists the directories whose tests node runs.
-func nodePlaces(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
+// places lists the directories whose tests node runs.
+func places(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
 // nodeScript matches a test script that starts node's runner, with its arguments.
 var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)
@@ -65,8 +65,8 @@ func nodeProjects(v check.View) []nodeProject {
 
 func listNodeProjects(v check.View) []nodeProject {
 	roots := map[string]string{".": ""} // directory: its test script
-	for _, r := range packageRoots(v) {
-		roots[r.dir] = strings.TrimSpace(r.scripts["test"])
+	for _, r := range Roots(v) {
+		roots[r.Dir] = strings.TrimSpace(r.Scripts["test"])
 	}
 	// Those of another runner; a script that starts node's says that both run.
 	others := map[string]bool{}

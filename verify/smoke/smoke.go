@@ -1,7 +1,11 @@
-package verify
+// Package smoke finds the program of a workspace, starts it, watches it and compares how it
+// behaves with how it did before the patch; of a workspace without a program it imports what
+// others may import.
+package smoke
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -23,8 +27,8 @@ const (
 	smokeGrace = 2 * time.Second
 )
 
-// exitNotFound is how env ends when there is no such program.
-const exitNotFound = 127
+// ExitNotFound is how env ends when there is no such program.
+const ExitNotFound = 127
 
 // smokeCommand starts the program as the guest's own child, with no shell
 // between them whose status would stand for the program's. Its input is empty.
@@ -47,10 +51,10 @@ func smokeCommand(b check.Bench) (guest.Command, error) {
 	return guest.Command{Args: b.Entry.Args, Dir: check.Work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
 }
 
-// runSmoke starts the program and watches it. Processes that it leaves behind
+// Run starts the program and watches it. Processes that it leaves behind
 // are killed by the guest and held against nobody: programs that fork into the
 // background are common.
-func runSmoke(ctx context.Context, b check.Bench) check.Outcome {
+func Run(ctx context.Context, b check.Bench) check.Outcome {
 	if len(b.Entry.Args) == 0 {
 		return check.Outcome{}
 	}
@@ -135,11 +139,11 @@ func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.D
 // times, ports, process numbers.
 var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
 
-// judgeSmoke holds against the patch what the unpatched program did not do. So a
+// Judge holds against the patch what the unpatched program did not do. So a
 // program that needs arguments, a network or a key, and ends with a message about
 // it, is no obstacle: it must only end in the same way. Which crashes occur counts,
 // not how often, since a server that tries again does so a different number of times.
-func judgeSmoke(base, cand check.Outcome, _ check.Diff) check.Gate {
+func Judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
@@ -164,7 +168,7 @@ func judgeSmoke(base, cand check.Outcome, _ check.Diff) check.Gate {
 	broken, isBroken := serverTrouble(base.Ending, now)
 	g.Verdict = check.Pass
 	switch {
-	case now.Exit == exitNotFound && then.Exit == exitNotFound:
+	case now.Exit == ExitNotFound && then.Exit == ExitNotFound:
 		// A configured command that is not there proves nothing about any patch.
 		g.Verdict = check.Infra
 		g.Detail += ": the command is not in the box: correct [smoke] command in agent.toml"
@@ -204,4 +208,44 @@ func smokeFinding(e check.Ending, g check.Gate) check.Finding {
 		message += ": " + last
 	}
 	return check.Finding{Rule: ruleExit, Message: check.Shorten(message)}
+}
+
+// The names of the checks of a program.
+const (
+	ProgramName = "program"
+	ImportsName = "imports"
+)
+
+// Planted are programs that crash and programs that do not, one of them a server.
+var Planted = map[string]string{
+	"sound.py":         check.PlantedSound,
+	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
+	"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
+	"server.py": "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(204)\n        self.end_headers()\n\n\n" +
+		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
+}
+
+// Prove starts programs that crash and that do not, and wants the server
+// among them seen and asked: where the box does not show what listens, no server
+// could be told from a program that only waits.
+func Prove(ctx context.Context, b check.Bench) error {
+	for file, want := range map[string]check.Verdict{"crash.py": check.Fail, "sound.py": check.Pass, "control/clean.js": check.Pass, "server.py": check.Pass} {
+		b.Entry = startFile(b.View, b.Tools, file)
+		out := Run(ctx, b)
+		if out.Verdict != "" {
+			return errors.New(out.Detail)
+		}
+		g := Judge(check.Outcome{}, out, check.Diff{})
+		if g.Verdict != want {
+			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
+		}
+		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
+			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
+		}
+		// A report without its place would be of no use to whoever must mend it.
+		if want == check.Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
+			return fmt.Errorf("the crash of %s is placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package verify
+package web
 
 import (
 	"bytes"
@@ -12,11 +12,12 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/node"
 )
 
-// biomeCheck lints JavaScript, TypeScript, CSS and JSON.
-var biomeCheck = check.Check{
-	Name: checkBiome, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: check.JudgeFindings,
+// Biome lints JavaScript, TypeScript, CSS and JSON.
+var Biome = check.Check{
+	Name: BiomeName, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: check.JudgeFindings,
 	Tools: []string{"biome"}, Inert: true, Config: biomeConfig,
 	Planted: map[string]string{
 		"constant.js":      "const planted = 1;\nplanted = 2;\n",
@@ -35,7 +36,7 @@ var biomeCheck = check.Check{
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
 // biomeFiles are the endings of what biome has a linter for.
-var biomeFiles = append([]string{".css", ".json", ".jsonc"}, scriptFiles...)
+var biomeFiles = append([]string{".css", ".json", ".jsonc"}, node.Extensions...)
 
 // biomeApplies gives the reason why biome has nothing to do, or "".
 //

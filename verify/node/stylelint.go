@@ -1,4 +1,4 @@
-package verify
+package node
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ const stylelintFailed = 2
 
 // stylelint lints CSS and its dialects.
 var stylelint = packageLinter{
-	name: checkStylelint, kinds: []string{"lint", "stylelint"}, status: stylelintFailed, look: "**/*.css", parse: parseStylelint, planted: plantedStylelint, faulty: "a.css",
+	name: StylelintName, kinds: []string{"lint", "stylelint"}, status: stylelintFailed, look: "**/*.css", parse: parseStylelint, planted: plantedStylelint, faulty: "a.css",
 	rule: "color-no-invalid-hex",
 	config: []string{
 		"stylelint.config.js", "stylelint.config.mjs", "stylelint.config.cjs", "stylelint.config.ts", ".stylelintignore",
