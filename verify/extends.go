@@ -13,7 +13,6 @@ import (
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/policy"
-	"agent/verify/python"
 )
 
 // A configuration is rarely one file: it extends others, whose names say nothing. What
@@ -40,6 +39,9 @@ var configEnds = []string{
 	"/index.js", "/index.cjs", "/index.mjs", "/index.ts", "/index.json", "/tsconfig.json",
 	"/jest-preset.js", "/jest-preset.json", "/jest-preset.cjs", "/jest-preset.mjs",
 }
+
+// mostNamed bounds how many files of a workspace are followed from configuration.
+const mostNamed = 200
 
 // longestConfig bounds what is read of one file, and longestValue of one value, in
 // bytes.
@@ -104,7 +106,7 @@ func (c *configSet) follow(from string) {
 	}
 	// Playwright judges nothing here, and its configuration imports the program.
 	if ext := path.Ext(from); strings.HasSuffix(ext, "js") || strings.HasSuffix(ext, "ts") && !strings.HasPrefix(path.Base(from), "playwright.") {
-		for _, m := range moduleName.FindAllStringSubmatch(text, python.MostModules) {
+		for _, m := range moduleName.FindAllStringSubmatch(text, mostNamed) {
 			modules = append(modules, m[1])
 		}
 	}
@@ -154,7 +156,7 @@ func leaves(value any, depth int) (list []string) {
 	case string:
 		return []string{v}
 	case []any:
-		for _, item := range v[:min(len(v), python.MostModules)] {
+		for _, item := range v[:min(len(v), mostNamed)] {
 			list = append(list, leaves(item, depth+1)...)
 		}
 	case map[string]any:
@@ -185,7 +187,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= python.MostModules {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= mostNamed {
 				continue
 			}
 			c.named[p] = from
@@ -198,7 +200,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 // behind options: those of modules, and those of files. What is neither is found out by
 // whoever looks for it.
 func namedIn(text string) (modules, files []string) {
-	for _, at := range extending.FindAllStringSubmatchIndex(text, python.MostModules) {
+	for _, at := range extending.FindAllStringSubmatchIndex(text, mostNamed) {
 		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])
 		if at[2] >= 0 {
 			files = append(files, names...)
@@ -206,7 +208,7 @@ func namedIn(text string) (modules, files []string) {
 			modules = append(modules, names...)
 		}
 	}
-	for _, m := range configOption.FindAllStringSubmatch(text, python.MostModules) {
+	for _, m := range configOption.FindAllStringSubmatch(text, mostNamed) {
 		files = append(files, m[1]+m[2])
 	}
 	return modules, files

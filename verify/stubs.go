@@ -10,7 +10,6 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/policy"
-	"agent/verify/python"
 )
 
 // stubEnds are the ends of files that only declare types, with those of the modules that
@@ -38,8 +37,8 @@ func stubDirs(base check.View) []string {
 		if !policy.ConfiguresTools(p) {
 			continue
 		}
-		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), python.MostModules) {
-			for _, dir := range stubPath.FindAllString(m[1], python.MostModules) {
+		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), mostNamed) {
+			for _, dir := range stubPath.FindAllString(m[1], mostNamed) {
 				// mypy writes the directory of its configuration so.
 				dir = strings.TrimPrefix(strings.TrimPrefix(dir, "$MYPY_CONFIG_FILE_DIR"), "/")
 				dirs = append(dirs, path.Join(path.Dir(p), dir))

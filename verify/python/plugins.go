@@ -80,8 +80,8 @@ func mypyFiles(v check.View) (files []string) {
 	return files
 }
 
-// MostModules bounds how many files of a workspace are followed from plugins.
-const MostModules = 200
+// mostModules bounds how many files of a workspace are followed from plugins.
+const mostModules = 200
 
 // pythonModules returns the files behind names of modules and files, by the directory
 // of who names them, and those that they import in turn, sorted: as v has them, and
@@ -91,7 +91,7 @@ func pythonModules(v check.View, names map[string][]string, cand check.View) []s
 	var found []string
 	add := func(dir, name string) {
 		for _, side := range []check.View{v, cand} {
-			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < MostModules {
+			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
 				found = append(found, file)
 			}
 		}
