@@ -56,6 +56,7 @@
 //	verify/syntax                 a parser for every touched file
 //	verify/format                 the formatters
 //	verify/smoke                  the program, started and watched
+//	verify/symbols                what files define and refer to, for the ledger
 //	verify/checktest              what the tests of checks work with
 //	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written

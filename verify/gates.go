@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"agent/sandbox"
 	"agent/sandbox/egress"
+	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/format"
 	"agent/verify/golang"
@@ -120,4 +122,16 @@ func toolVersion(name string, versions map[string]string) string {
 		}
 	}
 	return strings.Join(known, ", ")
+}
+
+// staticConfig reports whether a file configures a static gate, in whatever
+// directory it lies.
+func staticConfig(p string) bool {
+	return slices.ContainsFunc(checks(), func(c check.Check) bool { return slices.Contains(c.Config, path.Base(p)) })
+}
+
+// splitConfig separates the changes to the static gates' configuration from
+// the rest.
+func splitConfig(cs workspace.Changeset) (config, rest workspace.Changeset) {
+	return check.SplitChanges(cs, staticConfig)
 }

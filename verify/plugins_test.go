@@ -41,32 +41,6 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 	}
 }
 
-func TestAChangeOfAPluginIsHeld(t *testing.T) {
-	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
-		"mypy.ini": "[mypy]\nplugins = tools/checker.py\n", "tools/checker.py": "import ast\nimport shapes\n", "tools/shapes.py": "", "tools/other.py": "",
-		"conftest.py": "pytest_plugins = ['tools.plug']\n", "tools/plug.py": "",
-	})
-	cs := boxtest.Change(t, base, map[string]string{
-		"tools/checker.py": "x = 1\n", "tools/shapes.py": "-", "tools/other.py": "x = 1\n", "tools/plug.py": "x = 1\n",
-		"tools/ast.py": "in the place of the library's\n", "ast.py": "where nothing looks\n", "stock.py": "x = 1\n",
-	})
-	var got []string
-	for _, h := range Holds(base, cs) {
-		if h.Kind != "tooling" || !h.Block || h.Reason == "" {
-			t.Errorf("%+v", h)
-		}
-		got = append(got, h.Path)
-	}
-	if want := []string{"tools/ast.py", "tools/checker.py", "tools/plug.py", "tools/shapes.py"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	moved := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "tools/checker.py", Path: "gone.py", Before: []byte("import ast\nimport shapes\n")}}}
-	if holds := Holds(base, moved); len(holds) != 1 || holds[0].Path != "tools/checker.py" {
-		t.Errorf("a rename: %+v", holds)
-	}
-}
-
 // The plugin stands in the box as before while mypy runs, and as the patch
 // leaves it afterwards.
 func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {

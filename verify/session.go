@@ -456,3 +456,23 @@ func (s *session) seenBy(def check.Check) workspace.Changeset {
 	_, rest = check.SplitChanges(rest, func(p string) bool { return path.Base(p) == ".gitignore" })
 	return rest
 }
+
+// unplugged runs a check with the plugins that the workspace gives it as they
+// were before the patch cs. The patch's own stand in the box again afterwards,
+// for the checks that come next.
+func (s *session) unplugged(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) check.Outcome {
+	own, others := def.Unplug(s.base, b.View, cs)
+	if own.Empty() {
+		return def.Run(ctx, b)
+	}
+	if err := b.Box.Apply(ctx, own.Reverse()); err != nil {
+		return check.Infraf("put the plugins back: %v", err)
+	}
+	b.View = check.NewView(s.req.Base, others)
+	out := def.Run(ctx, b)
+	if err := b.Box.Apply(ctx, own); err != nil {
+		return check.Infraf("put the patch's plugins in place: %v", err)
+	}
+	out.Detail += ", with plugins as they were before the patch"
+	return out
+}

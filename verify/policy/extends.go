@@ -1,4 +1,4 @@
-package verify
+package policy
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/node"
-	"agent/verify/policy"
 )
 
 // A configuration is rarely one file: it extends others, whose names say nothing. What
@@ -79,7 +78,7 @@ func extended(base, cand check.View) map[string]string {
 				c.packages[about.Name] = path.Dir(p)
 			}
 		}
-		if policy.ConfiguresTools(p) {
+		if ConfiguresTools(p) {
 			c.todo = append(c.todo, p)
 		}
 	}
@@ -187,7 +186,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || policy.HeldByName(p) || len(c.named) >= mostNamed {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || HeldByName(p) || len(c.named) >= mostNamed {
 				continue
 			}
 			c.named[p] = from
@@ -299,12 +298,12 @@ func isNamePart(c byte) bool {
 }
 
 // extendedHolds holds the changes of cs to files that configuration names.
-func extendedHolds(before, after check.View, cs workspace.Changeset, held []string) (holds []policy.Hold) {
+func extendedHolds(before, after check.View, cs workspace.Changeset, held []string) (holds []Hold) {
 	named := extended(before, after)
 	own, _ := check.SplitChanges(cs, func(p string) bool { return named[p] != "" && !slices.Contains(held, p) })
 	for _, c := range own.Changes {
-		holds = append(holds, policy.Hold{
-			Path: c.Path, Kind: policy.Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", check.Shorten(named[c.Path])),
+		holds = append(holds, Hold{
+			Path: c.Path, Kind: Tooling, Block: true, Reason: fmt.Sprintf("It is part of the configuration of the tools that judge the patch: %s names it.", check.Shorten(named[c.Path])),
 		})
 	}
 	return holds

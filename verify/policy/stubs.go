@@ -1,4 +1,4 @@
-package verify
+package policy
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
-	"agent/verify/policy"
 )
 
 // stubEnds are the ends of files that only declare types, with those of the modules that
@@ -34,7 +33,7 @@ var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
 func stubDirs(base check.View) []string {
 	dirs := []string{"typings", "stubs"}
 	for _, p := range base.Paths() {
-		if !policy.ConfiguresTools(p) {
+		if !ConfiguresTools(p) {
 			continue
 		}
 		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), mostNamed) {
@@ -51,7 +50,7 @@ func stubDirs(base check.View) []string {
 // stubHolds holds the stubs that cs brings and that take the place of a module of the
 // workspace, before a type checker: what the module does is not looked at any more. Stubs
 // of what is installed are none of them.
-func stubHolds(before, after check.View, cs workspace.Changeset) (holds []policy.Hold) {
+func stubHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) {
 	var dirs []string // read when a stub is there to be looked at
 	for _, c := range cs.Changes {
 		if c.Op == workspace.Delete || before.Has(c.Path) {
@@ -72,8 +71,8 @@ func stubHolds(before, after check.View, cs workspace.Changeset) (holds []policy
 			if module == "" {
 				continue
 			}
-			holds = append(holds, policy.Hold{
-				Path: c.Path, Kind: policy.WeakerType, Block: true,
+			holds = append(holds, Hold{
+				Path: c.Path, Kind: WeakerType, Block: true,
 				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", check.Shorten(module)),
 			})
 		}

@@ -1,4 +1,6 @@
-package verify
+// Package symbols runs the scanner of the toolchain image, which lists what files define,
+// import and refer to. It judges nothing, and trusts nothing of the answer.
+package symbols
 
 import (
 	"context"
@@ -22,18 +24,18 @@ const (
 	symbolTime = 5 * time.Minute
 )
 
-// Symbols lists what the files at paths below dir in the box define, import and refer to. It calls each with a part of
+// Scan lists what the files at paths below dir in the box define, import and refer to. It calls each with a part of
 // the paths and the scanner's answer about them, one JSON object a line, for the ledger to decode. The answer was made
 // next to hostile text: nothing in it is to be trusted. It is empty for a file whose symbols alone are too many.
 //
 // The files are parsed, never run, by an interpreter that nothing in the workspace configures. An error of each ends
 // the scan and is returned as it is.
-func Symbols(ctx context.Context, box *sandbox.Box, dir string, paths []string, each func(paths []string, answer []byte) error) error {
-	return scanSymbols(ctx, box, dir, paths, each)
+func Scan(ctx context.Context, box *sandbox.Box, dir string, paths []string, each func(paths []string, answer []byte) error) error {
+	return scan(ctx, box, dir, paths, each)
 }
 
-// scanSymbols is Symbols on any runner.
-func scanSymbols(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
+// scan is Symbols on any runner.
+func scan(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
 	for len(paths) > 0 {
 		batch := paths[:min(symbolBatch, len(paths))]
 		paths = paths[len(batch):]

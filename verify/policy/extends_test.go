@@ -1,4 +1,4 @@
-package verify
+package policy
 
 import (
 	"maps"
@@ -85,7 +85,7 @@ func TestWhatConfigurationExtendsIsHeld(t *testing.T) {
 			files[c.changed] = ""
 		}
 		base := boxtest.Scan(t, files)
-		holds := Holds(base, boxtest.Change(t, base, map[string]string{c.changed: "changed"}))
+		holds := toolHolds(base, boxtest.Change(t, base, map[string]string{c.changed: "changed"}))
 		held := len(holds) == 1 && holds[0].Path == c.changed && holds[0].Kind == "tooling" && holds[0].Block
 		if held != c.want || !c.want && len(holds) > 0 {
 			t.Errorf("%s: %s: %+v", c.name, c.changed, holds)
@@ -94,7 +94,7 @@ func TestWhatConfigurationExtendsIsHeld(t *testing.T) {
 		if c.want {
 			delete(files, c.changed)
 			base = boxtest.Scan(t, files)
-			if holds := Holds(base, boxtest.Change(t, base, map[string]string{c.changed: "new"})); len(holds) != 1 || holds[0].Path != c.changed {
+			if holds := toolHolds(base, boxtest.Change(t, base, map[string]string{c.changed: "new"})); len(holds) != 1 || holds[0].Path != c.changed {
 				if !strings.Contains(c.name, "chain") {
 					t.Errorf("%s: a new %s: %+v", c.name, c.changed, holds)
 				}
@@ -109,7 +109,7 @@ func TestConfigurationThatNamesItselfIsFollowedOnce(t *testing.T) {
 	files["ruff.toml"] = "extend = \"" + strings.Repeat("[", 100_000) + "\nextends = [" + strings.Repeat("[\"", 100_000)
 	base := boxtest.Scan(t, files)
 	cs := boxtest.Change(t, base, map[string]string{"a.json": "{}", "b.json": "{}"})
-	if holds := Holds(base, cs); len(holds) != 2 || !strings.Contains(holds[1].Reason, "a.json names it") {
+	if holds := toolHolds(base, cs); len(holds) != 2 || !strings.Contains(holds[1].Reason, "a.json names it") {
 		t.Errorf("%+v", holds)
 	}
 }

@@ -1,4 +1,4 @@
-package verify
+package symbols
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ type symbolFile struct {
 func symbolsOf(t *testing.T, box check.Runner, paths []string) (files map[string]symbolFile, parts []int) {
 	t.Helper()
 	files = map[string]symbolFile{}
-	err := scanSymbols(t.Context(), box, check.Work, paths, func(part []string, answer []byte) error {
+	err := scan(t.Context(), box, check.Work, paths, func(part []string, answer []byte) error {
 		parts = append(parts, len(part))
 		for line := range bytes.Lines(answer) {
 			var f symbolFile
@@ -134,12 +134,12 @@ func TestManySymbolsComeInParts(t *testing.T) {
 func TestErrorOfAScanSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{"a.py": "x = 1\n"}, sandbox.Limits{})
-	err := scanSymbols(t.Context(), b.Box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
+	err := scan(t.Context(), b.Box, "/no/such/directory", []string{"a.py"}, func([]string, []byte) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "scan 1 files") {
 		t.Error(err)
 	}
 	stop := fmt.Errorf("enough")
-	if err := scanSymbols(t.Context(), b.Box, check.Work, []string{"a.py"}, func([]string, []byte) error { return stop }); err != stop {
+	if err := scan(t.Context(), b.Box, check.Work, []string{"a.py"}, func([]string, []byte) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }

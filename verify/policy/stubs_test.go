@@ -1,4 +1,4 @@
-package verify
+package policy
 
 import (
 	"testing"
@@ -26,13 +26,13 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"typings/shop/other.pyi": false, "native.pyi": false, "old.pyi": false, "stubs/till.pyi": false,
 		"web/global.d.ts": false, "web/types/a.d.ts": false, "env.d.ts": false, "web/d.d.ts": false, "notes/stock.pyi": false, "new.py": false, "stock.pyc.txt": false,
 	} {
-		holds := Holds(base, boxtest.Change(t, base, map[string]string{p: "x: int\n"}))
+		holds := toolHolds(base, boxtest.Change(t, base, map[string]string{p: "x: int\n"}))
 		if held := len(holds) == 1 && holds[0].Path == p && holds[0].Kind == "weaker-type" && holds[0].Block; held != want || !want && len(holds) > 0 {
 			t.Errorf("%s: %+v", p, holds)
 		}
 	}
 	// A module and its stub in one patch hide as much.
-	if holds := Holds(base, boxtest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
+	if holds := toolHolds(base, boxtest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
 		t.Errorf("both at once: %+v", holds)
 	}
 }
