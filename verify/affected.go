@@ -1,18 +1,8 @@
 package verify
 
 import (
-	"fmt"
-
 	"agent/verify/check"
 )
-
-// beside does the same for a trial.
-func (t *trial) beside(base check.Outcome, r check.Reach) {
-	if t != nil && t.out != nil {
-		out := t.out.Beside(base, r)
-		t.out = &out
-	}
-}
 
 // find finds out what the changeset can affect for a check that will run.
 func (s *session) find(def check.Check, cand check.View) {
@@ -47,19 +37,4 @@ func (s *session) within(b check.Bench, def check.Check) check.Bench {
 	b.Reach, b.Leave = s.reach[def.Name], s.leaves(def)
 	b.AffectedDone = func() { s.results.reached(def, b.Reach) }
 	return b
-}
-
-// leave records what the candidate's run of a check leaves out.
-func (r *results) leave(name string, left check.Reach) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left[name] = left
-}
-
-// reached tells that a check is done with what the patch can affect.
-func (r *results) reached(def check.Check, affected check.Reach) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	detail := fmt.Sprintf("%s: done with the %d of %d %s that the patch can affect", def.Name, affected.Affected(), len(affected), def.Family.Unit)
-	r.tell("reached "+def.Name, Event{Gate: def.Gate, Detail: detail})
 }

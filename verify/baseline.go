@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -16,66 +15,6 @@ import (
 	"agent/verify/python"
 	"agent/verify/smoke"
 )
-
-// A store keeps outcomes in the cache under keys that name everything they
-// depend on: so nothing in it ever has to be thrown away for being out of date,
-// and two processes may write the same row, since they write the same.
-type store struct {
-	// Nil keeps nothing.
-	cache Cache
-	// Image ID: a rebuilt image with other tools is another key.
-	toolchain string
-	// Digest of the gates' definitions with the configuration.
-	definitions string
-	// The same without it: the planted files have none.
-	proof string
-}
-
-func newStore(cache Cache, toolchain string, tools check.Tools, cfg Config) *store {
-	return &store{
-		cache: cache, toolchain: toolchain,
-		definitions: definitionDigest(tools, cfg), proof: definitionDigest(tools, Config{}),
-	}
-}
-
-// baselineKey names the outcomes of one group of gates on one snapshot.
-func (s *store) baselineKey(snapshot, group string) string {
-	return strings.Join([]string{"baseline", snapshot, s.toolchain, s.definitions, group}, "/")
-}
-
-// proofKey names the proof of the gates in one image. The workspace and its
-// configuration have no part in it: planted files stand in an empty box.
-func (s *store) proofKey() string {
-	return strings.Join([]string{"proof", s.toolchain, s.proof}, "/")
-}
-
-// load reads what is stored under key into v. A cache that does not answer is
-// no trouble but a slower run: the error is a remark.
-func (s *store) load(ctx context.Context, key string, v any) (bool, error) {
-	if s.cache == nil {
-		return false, nil
-	}
-	data, ok, err := s.cache.Load(ctx, key)
-	if err != nil || !ok {
-		return false, err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return false, fmt.Errorf("decode %s: %w", key, err)
-	}
-	return true, nil
-}
-
-// save stores v under key. As with load, an error costs time later and nothing else.
-func (s *store) save(ctx context.Context, key string, v any) error {
-	if s.cache == nil {
-		return nil
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", key, err)
-	}
-	return s.cache.Save(ctx, key, data)
-}
 
 // baseline finds out what the gates of one group say without the patch: from
 // the cache, or in a box of its own. A gate that has nothing to do there has
@@ -221,4 +160,21 @@ func (s *session) sameEntry(next check.View) bool {
 	cand := check.NewView(s.req.Base, s.final)
 	e, err := smoke.FindEntry(cand, s.tools, s.req.Config.Smoke)
 	return err == nil && e.Path == s.after.Path && next.Has(e.Path)
+}
+
+// harmless returns the outcomes of which nothing would be hidden. The others are not
+// cached: as they are they must not be kept, and hidden they would differ from what the
+// same tool says when other secrets are configured.
+func (s *session) harmless(known map[string]check.Outcome) map[string]check.Outcome {
+	if s.hide == nil {
+		return known
+	}
+	kept := map[string]check.Outcome{}
+	for name, out := range known {
+		data, err := json.Marshal(out)
+		if err == nil && s.hide(string(data)) == string(data) {
+			kept[name] = out
+		}
+	}
+	return kept
 }

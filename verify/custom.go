@@ -193,30 +193,3 @@ func (g CustomGate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	}
 	return v
 }
-
-// named is the check of that name, built-in or the workspace's.
-func (r *results) named(name string) check.Check {
-	for _, c := range r.own {
-		if c.Name == name {
-			return c
-		}
-	}
-	return checkNamed(name)
-}
-
-// all lists every check in the order of a report.
-func (r *results) all() []check.Check { return append(allChecks(), r.own...) }
-
-// checksOf lists the checks of a gate, in that order.
-func (r *results) checksOf(gate string) []check.Check {
-	return slices.DeleteFunc(r.all(), func(c check.Check) bool { return c.Gate != gate })
-}
-
-// gates names the gates in the order of a report.
-func (r *results) gates() []string {
-	names := slices.Clone(gateOrder)
-	for _, c := range r.own {
-		names = append(names, c.Gate)
-	}
-	return names
-}

@@ -1,16 +1,10 @@
 package verify
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
-	"agent/sandbox"
-	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/format"
@@ -25,14 +19,6 @@ import (
 
 // gateOrder is that order. The gates that the workspace defines come after them.
 var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests}
-
-// definitions is raised whenever a gate's command or the reading of its output
-// changes: baselines and proofs of an older one are then made anew.
-const definitions = "11"
-
-// Definitions is the version of what the gates run and how they read it: judgements of
-// another may differ.
-const Definitions = definitions
 
 // checks lists those that have a baseline, by gate and, within a box, in the
 // order in which they run. What may run workspace code comes last in its box.
@@ -86,30 +72,6 @@ func checkNamed(name string) check.Check {
 		}
 	}
 	return check.Check{}
-}
-
-// definitionDigest identifies everything that shapes an outcome besides the
-// snapshot and the image, so that it can stand in a cache key. It covers the whole
-// configuration for every gate, although the linter does not care how long the
-// smoke test is: configurations change rarely, and one digest is easy to trust.
-func definitionDigest(tools check.Tools, cfg Config) string {
-	data, err := json.Marshal(struct {
-		Definitions string
-		Tools       check.Tools
-		Smoke       check.Smoke
-		Limits      sandbox.Limits
-		Runtime     string `json:",omitempty"`
-		Timeout     time.Duration
-		Gates       []CustomGate `json:",omitempty"`
-		Affected    bool         `json:",omitempty"`
-		Egress      egress.List  `json:",omitempty"`
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests, cfg.Egress})
-	if err != nil {
-		return "" // not possible: the struct holds plain values
-	}
-	sum := sha256.Sum256(data)
-	// 64 bits are enough where nobody gains by a collision of their own keys.
-	return hex.EncodeToString(sum[:8])
 }
 
 // toolVersion is the Gate.Tool of a check, "" when the version is not known.

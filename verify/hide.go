@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"encoding/json"
-
 	"agent/verify/check"
 	"agent/verify/policy"
 )
@@ -72,21 +70,4 @@ func HiddenHolds(holds []policy.Hold, hide func(string) string) []policy.Hold {
 		hidden[i] = h
 	}
 	return hidden
-}
-
-// harmless returns the outcomes of which nothing would be hidden. The others are not
-// cached: as they are they must not be kept, and hidden they would differ from what the
-// same tool says when other secrets are configured.
-func (s *session) harmless(known map[string]check.Outcome) map[string]check.Outcome {
-	if s.hide == nil {
-		return known
-	}
-	kept := map[string]check.Outcome{}
-	for name, out := range known {
-		data, err := json.Marshal(out)
-		if err == nil && s.hide(string(data)) == string(data) {
-			kept[name] = out
-		}
-	}
-	return kept
 }

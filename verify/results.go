@@ -382,33 +382,6 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 	return g, ""
 }
 
-// report puts the judgements in order.
-func (s *session) report() Report {
-	r := s.results
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	report := Report{Changeset: r.final, Gates: []check.Gate{}, Skipped: []Skip{}}
-	for _, name := range r.gates() {
-		if g, reason := r.gate(name); reason != "" {
-			report.Skipped = append(report.Skipped, Skip{name, reason})
-		} else {
-			report.Gates = append(report.Gates, g)
-		}
-	}
-	for _, c := range checks() {
-		if t := r.trials[c.Name]; t != nil {
-			report.Holds = append(report.Holds, t.holds...)
-		}
-	}
-	report.Verdict = overall(report.Gates)
-	report.Unproven = r.unproven()
-	if len(r.notes) > 0 && len(report.Gates) > 0 {
-		g := &report.Gates[0]
-		g.Detail = strings.TrimPrefix(fmt.Sprintf("%s (%s)", g.Detail, strings.Join(r.notes, "; ")), " ")
-	}
-	return report
-}
-
 // verdictOrder ranks what one gate may say, the weightiest first. Fail comes
 // before all, since one certain fault needs no other evidence. OOM and timeout
 // are the patch's doing as well, but leave open what it would have done. Infra
@@ -428,3 +401,48 @@ func overall(gates []check.Gate) check.Verdict {
 	}
 	return check.Pass
 }
+
+// leave records what the candidate's run of a check leaves out.
+func (r *results) leave(name string, left check.Reach) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left[name] = left
+}
+
+// reached tells that a check is done with what the patch can affect.
+func (r *results) reached(def check.Check, affected check.Reach) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	detail := fmt.Sprintf("%s: done with the %d of %d %s that the patch can affect", def.Name, affected.Affected(), len(affected), def.Family.Unit)
+	r.tell("reached "+def.Name, Event{Gate: def.Gate, Detail: detail})
+}
+
+// named is the check of that name, built-in or the workspace's.
+func (r *results) named(name string) check.Check {
+	for _, c := range r.own {
+		if c.Name == name {
+			return c
+		}
+	}
+	return checkNamed(name)
+}
+
+// all lists every check in the order of a report.
+func (r *results) all() []check.Check { return append(allChecks(), r.own...) }
+
+// checksOf lists the checks of a gate, in that order.
+func (r *results) checksOf(gate string) []check.Check {
+	return slices.DeleteFunc(r.all(), func(c check.Check) bool { return c.Gate != gate })
+}
+
+// gates names the gates in the order of a report.
+func (r *results) gates() []string {
+	names := slices.Clone(gateOrder)
+	for _, c := range r.own {
+		names = append(names, c.Gate)
+	}
+	return names
+}
+
+// syntaxStops is why programs are not run.
+const syntaxStops = "not run: a touched file has a syntax error"

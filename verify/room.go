@@ -3,10 +3,7 @@ package verify
 import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/check"
-	"agent/verify/format"
 	"agent/verify/golang"
-	"agent/verify/syntax"
 )
 
 const (
@@ -20,27 +17,6 @@ const (
 	// spareInodes is the same in files.
 	spareInodes = 50_000
 )
-
-// Survey finds out ahead what Verify asks of a workspace before any patch, which may
-// take a look at each of its files, so that no verdict waits for it. base remembers it.
-func Survey(base *workspace.Manifest, cfg Config) { BoxesFor(Request{Base: base, Config: cfg}) }
-
-// BoxesFor returns in how many boxes Verify judges the candidate of a request, so
-// that others can start them ahead: those of a baseline that is not known, of a
-// proof and of repeats come on top. Where boxes are started from does not matter.
-func BoxesFor(req Request) (n int) {
-	s := newSession(&Verifier{}, req, nil)
-	cand := check.NewView(req.Base, req.Changeset)
-	groups := s.groups(cand)
-	if format.Applies(req.Changeset) == "" || len(syntax.Touched(cand)) > 0 || len(groups[check.GroupStatic]) > 0 {
-		n++
-	}
-	delete(groups, check.GroupStatic)
-	for _, defs := range groups {
-		n += len(defs)
-	}
-	return n
-}
 
 // RoomFor returns the limits of the boxes that Verify asks for when they must hold
 // base, so that others can start them ahead. A workspace that is larger than the

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"agent/verify/check"
@@ -33,15 +32,6 @@ func newTypeCache(s *store, base check.View) *typeCache {
 	return &typeCache{s, strings.Join([]string{"types", hex.EncodeToString(root[:8]), s.toolchain, s.definitions}, "/")}
 }
 
-// warm lends a bench the types cache when every check that ran before it in its
-// box is one that runs no code of the workspace.
-func (s *session) warm(b check.Bench, earlier []check.Check) check.Bench {
-	if s.types != nil && !slices.ContainsFunc(earlier, func(c check.Check) bool { return !c.Inert }) {
-		b.Known = s.types
-	}
-	return b
-}
-
 // Load returns the row, nil when there is none or the cache does not answer.
 func (c *typeCache) Load(ctx context.Context) []byte {
 	row, ok, err := c.store.cache.Load(ctx, c.key)
@@ -60,4 +50,14 @@ func (c *typeCache) keep(ctx context.Context, packed []byte) error {
 		return fmt.Errorf("types known to mypy not kept: %w", err)
 	}
 	return nil
+}
+
+// typesFor makes a types cache one of what is installed as well. With something
+// else on each side there is none: what mypy knows goes from one to the other.
+func (r Request) typesFor(c *typeCache) *typeCache {
+	if c == nil || r.patched().Installed != r.Installed {
+		return nil
+	}
+	c.key = standing(c.key, r.Installed)
+	return c
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
@@ -15,45 +14,6 @@ import (
 	"agent/verify/smoke"
 	"agent/verify/web"
 )
-
-// An Unproven is something that the gates of a candidate did not judge. It changes no
-// verdict: a candidate in which no test ran may pass, and this is what says so.
-type Unproven struct {
-	// The gate that would have judged it; for a language that no gate reads, syntax.
-	Gate string `json:"gate"`
-	// Why, for programs.
-	Kind UnprovenKind `json:"kind"`
-	// Why, a sentence for people. Where no test ran at all it begins with that.
-	Reason string `json:"reason"`
-	// The gate judged something else. Without it the gate judged nothing.
-	Part bool `json:"part,omitempty"`
-}
-
-// An UnprovenKind says why something was not judged.
-type UnprovenKind string
-
-// The kinds.
-const (
-	NoTests      UnprovenKind = "no-tests"      // the workspace has none
-	NoRunner     UnprovenKind = "no-runner"     // there are test files, and nothing here runs them
-	TestScript   UnprovenKind = "script"        // a script would run the tests, in a way that is not understood here
-	NotInstalled UnprovenKind = "not-installed" // the tool is named and not there
-	NotCollected UnprovenKind = "not-collected" // the test files do not load
-	NoneFound    UnprovenKind = "none-found"    // the runner ran, and found none in the test files
-	AllSkipped   UnprovenKind = "all-skipped"   // every test was skipped
-	NotJudged    UnprovenKind = "not-judged"    // the tool ran, and its result could not be compared
-	NotRun       UnprovenKind = "not-run"       // another gate ended the judgement before
-	NoGate       UnprovenKind = "no-gate"       // no gate reads the language of a changed file
-	Unknown      UnprovenKind = "unknown"       // it was not recorded
-)
-
-// NothingRan reports whether a gate judged nothing, whatever its verdict.
-func NothingRan(list []Unproven, gate string) bool {
-	return slices.ContainsFunc(list, func(u Unproven) bool { return u.Gate == gate && !u.Part })
-}
-
-// syntaxStops is why programs are not run.
-const syntaxStops = "not run: a touched file has a syntax error"
 
 // unproven lists what of the candidate was not judged; empty, not nil, when all was. It
 // is called with mu held, when everything is judged.
@@ -143,28 +103,4 @@ func (r *results) concerns(c check.Check) bool {
 	return !known || slices.ContainsFunc(r.final.Changes, func(ch workspace.Change) bool {
 		return slices.Contains(list, path.Ext(ch.Path)) || slices.Contains(list, path.Ext(check.OldPath(ch)))
 	})
-}
-
-// ownGate reports whether a gate that the workspace defines has judged the candidate
-// with a tool of a language, and is for tests where that is asked. What the command
-// does in the end nobody here can tell; whoever defined the gate has said so.
-func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
-	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
-		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
-			return false
-		}
-		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
-			base := path.Base(word)
-			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
-			return script || slices.Contains(anyTools, base) || slices.Contains(l.tools, base)
-		})
-	})
-}
-
-// testWords are in the names or commands of gates that run tests.
-var testWords = re(`(?i)test|spec|\bcheck\b|\bverify\b|\b(?:bats|ava|tap|tox|nox|mocha|jasmine|karma|playwright|cypress|busted|prove|behave|cucumber|robot|rake|testthat)\b`)
-
-// forTests reports whether a gate says of itself that it runs tests.
-func (g CustomGate) forTests() bool {
-	return testWords.MatchString(g.Name + " " + strings.Join(g.Command, " "))
 }

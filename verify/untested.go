@@ -305,3 +305,27 @@ func (t *testAudit) none() Unproven {
 	}
 	return Unproven{Kind: NoTests, Reason: "no tests were found in the workspace"}
 }
+
+// ownGate reports whether a gate that the workspace defines has judged the candidate
+// with a tool of a language, and is for tests where that is asked. What the command
+// does in the end nobody here can tell; whoever defined the gate has said so.
+func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
+	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
+		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
+			return false
+		}
+		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
+			base := path.Base(word)
+			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
+			return script || slices.Contains(anyTools, base) || slices.Contains(l.tools, base)
+		})
+	})
+}
+
+// testWords are in the names or commands of gates that run tests.
+var testWords = re(`(?i)test|spec|\bcheck\b|\bverify\b|\b(?:bats|ava|tap|tox|nox|mocha|jasmine|karma|playwright|cypress|busted|prove|behave|cucumber|robot|rake|testthat)\b`)
+
+// forTests reports whether a gate says of itself that it runs tests.
+func (g CustomGate) forTests() bool {
+	return testWords.MatchString(g.Name + " " + strings.Join(g.Command, " "))
+}

@@ -1,19 +1,135 @@
 package verify
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/policy"
 	"agent/verify/python"
 )
+
+// beside does the same for a trial.
+func (t *trial) beside(base check.Outcome, r check.Reach) {
+	if t != nil && t.out != nil {
+		out := t.out.Beside(base, r)
+		t.out = &out
+	}
+}
+
+const (
+	// maxSuspects is how many failing tests are repeated. A patch that breaks more
+	// has broken something.
+	maxSuspects = 5
+	// maxRepeats is how often, on each side, each time in a box of its own: what a
+	// test leaves behind must not make the next time fail. It is below maxBoxes.
+	maxRepeats = 3
+)
+
+// A suspect is a test that passed before the patch and failed with it, by its ID
+// on each side.
+type suspect struct{ base, cand string }
+
+// A repetition is what became of the suspects of one check: how often each, by its
+// ID on that side, ended how.
+type repetition struct {
+	suspects   []suspect
+	base, cand map[string]tally
+}
+
+// A tally counts the repeats of one test.
+type tally struct{ passed, failed int }
+
+// suspects lists the tests whose failing is all that a judgement holds against the
+// patch, nil when there are too many or when something else speaks against it
+// too: then it does not matter which of them fail by chance.
+func suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []suspect {
+	if g.Verdict != check.Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
+		return nil
+	}
+	passed := map[string]string{}
+	for _, r := range base.Tests {
+		if r.Outcome == "passed" {
+			passed[d.NewID(r.ID)] = r.ID
+		}
+	}
+	var list []suspect
+	for _, r := range cand.Tests {
+		// A test can be asked for by its ID, unless its runner took that for an option.
+		// What fails because of the tests in it is repeated with them.
+		if old, ok := passed[r.ID]; ok && r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
+			list = append(list, suspect{old, r.ID})
+		}
+	}
+	against := 0
+	for _, f := range g.Findings {
+		if !check.TestPolicy[f.Rule] {
+			against++
+		}
+	}
+	if len(list) != against || len(list) > maxSuspects {
+		return nil
+	}
+	return list
+}
+
+// flaky says that a test fails by chance: some of the repeats before the patch
+// failed and some passed, and with the patch some passed. A test that fails each
+// time with the patch is the patch's, however it was before.
+func (r *repetition) flaky(s suspect) (why string, ok bool) {
+	base, cand := r.base[s.base], r.cand[s.cand]
+	if base.failed == 0 || base.passed == 0 || cand.passed == 0 {
+		return "", false
+	}
+	return fmt.Sprintf("flaky: failed %d of %d times before the patch", base.failed, base.failed+base.passed), true
+}
+
+// excuse shows both sides as they would be if the flaky tests had failed before the
+// patch too: they are then told as old.
+func (r *repetition) excuse(base, cand check.Outcome) (check.Outcome, check.Outcome) {
+	if r == nil {
+		return base, cand
+	}
+	base.Tests, cand.Tests = slices.Clone(base.Tests), slices.Clone(cand.Tests)
+	for _, s := range r.suspects {
+		why, ok := r.flaky(s)
+		if !ok {
+			continue
+		}
+		for i, t := range base.Tests {
+			if t.ID == s.base {
+				base.Tests[i].Outcome = "failed"
+			}
+		}
+		for i, t := range cand.Tests {
+			if t.ID == s.cand {
+				cand.Tests[i].Message = why + ": " + t.Message
+			}
+		}
+	}
+	return base, cand
+}
+
+// tallied adds one run to the count of its tests.
+func tallied(count map[string]tally, out check.Outcome) {
+	if out.Verdict != "" || out.AnyBlocked() {
+		return
+	}
+	for _, t := range out.Tests {
+		n := count[t.ID]
+		switch {
+		case t.Bad():
+			n.failed++
+		case t.Outcome == "passed":
+			n.passed++
+		}
+		count[t.ID] = n
+	}
+}
 
 // A trial is the tests of a check run once more, with the program as the patch
 // leaves it, and the tests and all that they are made of as they were before. A
@@ -76,66 +192,6 @@ func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program work
 		}
 	}
 	return program, aids, old
-}
-
-// trials prepares the second run of each check of tests that was there before,
-// when the patch touches them or what they are made of. New tests beside the old
-// ones make no difference.
-func (s *session) trials(defs []check.Check) (todo []check.Check) {
-	program, aids, old := withoutAids(s.req.Base, s.req.Changeset)
-	if len(aids) == 0 && !old {
-		return nil
-	}
-	for _, def := range defs {
-		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, program)) == "" {
-			s.results.await(def.Name, aids)
-			todo = append(todo, def)
-		}
-	}
-	return todo
-}
-
-// unaided runs a check of tests in a box of its own, on the program alone. Like
-// program it records nothing when ctx ends.
-func (s *session) unaided(ctx context.Context, def check.Check) {
-	if s.idle(def) {
-		s.results.tried(def.Name, check.Outcome{})
-		return
-	}
-	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
-			return
-		}
-		program, _, _ := withoutAids(s.req.Base, s.final)
-		if err := box.Apply(ctx, program); err != nil {
-			s.results.tried(def.Name, check.Infraf("apply the patch without its tests: %v", err))
-			return
-		}
-		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, program), s.after), def))
-		if ctx.Err() == nil {
-			s.results.tried(def.Name, out)
-		}
-	})
-	if err != nil && ctx.Err() == nil {
-		s.results.tried(def.Name, check.Infraf("%v", err))
-	}
-}
-
-// await makes the judgement of a check wait for its trial.
-func (r *results) await(name string, aids []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trials[name] = &trial{aids: aids}
-}
-
-// tried records the outcome of a trial.
-func (r *results) tried(name string, out check.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trials[name].out = &out
-	r.judge(name)
 }
 
 // waits reports whether the trial of a check is still to come.
