@@ -78,6 +78,19 @@
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
 //	images/registries             where packages come from, by the user's settings
 //	verify                        the gates, the baseline and the verdict
+//	verify/check                  what a check is given and gives; findings, the comparison
+//	verify/crash                  crash reports of Python, node and Go
+//	verify/golang                 Go's checks
+//	verify/python                 Python's checks
+//	verify/node                   those of JavaScript and TypeScript
+//	verify/web                    those of what a browser reads
+//	verify/shell                  that of shell scripts
+//	verify/syntax                 a parser for every touched file
+//	verify/format                 the formatters
+//	verify/smoke                  the program, started and watched
+//	verify/symbols                what files define and refer to, for the ledger
+//	verify/checktest              what the tests of checks work with
+//	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
 //

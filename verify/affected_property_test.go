@@ -11,8 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"agent/sandbox/guest"
-	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // graph draws which of some packages need which; a package may need itself, and two
@@ -39,33 +41,24 @@ func closure(needs [][]int, touched int) map[int]bool {
 	return hit
 }
 
-// inMemory is a view of files that are nowhere but in it.
-func inMemory(files map[string]string) view {
-	var cs workspace.Changeset
-	for p, text := range files {
-		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text)})
-	}
-	return newView(&workspace.Manifest{}, cs)
-}
-
 // Whatever packages need, and in whichever way they say it, a patch affects one and
 // what depends on it, no more and no less.
 func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 	t.Parallel()
 	families := []struct {
-		family   *family
+		family   *check.Family
 		manifest string
 		file     string
 		// The forms in which a file, or a manifest, may say that it needs a package.
 		says, asks []string
 	}{
 		{
-			goFamily, "module m.com/p%d\n\ngo 1.24\n", "go.mod",
+			golang.Modules, "module m.com/p%d\n\ngo 1.24\n", "go.mod",
 			[]string{"import _ \"m.com/p%d\"\n", "import (\n\t_ `m.com/p%d/deep`\n)\n", "// ../p%d/a.txt\n", "//go:x \"..\", \"p%d\"\n"},
 			[]string{"require m.com/p%d v1.0.0\n", "replace x.com/y => ../p%d\n", "require (\n\tm.com/p%d v0.1.0 // indirect\n)\n"},
 		},
 		{
-			scriptFamily, `{"name": "@m/p%d"}`, "package.json",
+			node.Packages, `{"name": "@m/p%d"}`, "package.json",
 			[]string{"import x from '@m/p%d';\n", "require(\"@m/p%d/x.js\");\n", "import `../p%d`\n", "join(__dirname, '..', 'p%d', 'x');\n"},
 			nil,
 		},
@@ -81,24 +74,24 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 				line := fmt.Sprintf(say, to)
 				if slices.Contains(f.asks, say) {
 					texts[path.Join(dir, f.file)] += line
-				} else if f.family == goFamily {
+				} else if f.family == golang.Modules {
 					texts[fmt.Sprintf("%s/f%d.go", dir, i)] = "package p\n\n" + line
 				} else {
 					texts[fmt.Sprintf("%s/f%d.mjs", dir, i)] = line
 				}
 			}
 		}
-		v, r := inMemory(texts), reach{}
-		for _, root := range f.family.roots(v) {
+		v, r := checktest.View(texts), check.Reach{}
+		for _, root := range f.family.Roots(v) {
 			r[root] = false
 		}
-		got, ok := f.family.needs(v, r)
+		got, ok := f.family.Needs(v, r)
 		if !ok || len(r) != len(needs) {
 			t.Fatalf("nothing is known of %q", texts)
 		}
 		touched := rapid.IntRange(0, len(needs)-1).Draw(t, "touched")
 		hit := map[string]bool{fmt.Sprintf("p%d", touched): true}
-		spread(hit, got)
+		check.Spread(hit, got)
 		want := map[string]bool{}
 		for n := range closure(needs, touched) {
 			want[fmt.Sprintf("p%d", n)] = true
@@ -115,85 +108,59 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "a", "a/b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
-		r := reach{}
+		r := check.Reach{}
 		for _, root := range roots {
 			r[root] = rapid.Bool().Draw(t, root)
 		}
-		var base, part outcome
+		var base, part check.Outcome
 		for i := range rapid.IntRange(0, 12).Draw(t, "facts") {
 			root := rapid.SampledFrom(roots).Draw(t, "root")
-			f := Finding{File: path.Join(root, "x"), Line: rapid.IntRange(1, 2).Draw(t, "line"), Message: "m"}
-			test := testResult{ID: fmt.Sprintf("%s::%d", f.File, i), Outcome: "passed"}
+			f := check.Finding{File: path.Join(root, "x"), Line: rapid.IntRange(1, 2).Draw(t, "line"), Message: "m"}
+			test := check.TestResult{ID: fmt.Sprintf("%s::%d", f.File, i), Outcome: "passed"}
 			scope := path.Join(root, fmt.Sprintf("%d/*.go", i))
 			base.Findings, base.Tests, base.Unjudged = append(base.Findings, f), append(base.Tests, test), append(base.Unjudged, scope)
 			if r[root] || rapid.Bool().Draw(t, "told along") {
 				part.Findings, part.Tests, part.Unjudged = append(part.Findings, f), append(part.Tests, test), append(part.Unjudged, scope)
 			}
 		}
-		whole := part.beside(base, r)
-		if fresh, old, fixed := compare(base.Findings, whole.Findings, diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
+		whole := part.Beside(base, r)
+		if fresh, old, fixed := check.Compare(base.Findings, whole.Findings, check.Diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
 			t.Fatalf("%d new, %d old and %d fixed of %d", len(fresh), old, fixed, len(base.Findings))
 		}
-		if g := judgeTests(base, whole, diff{}); g.Verdict != Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
+		if g := check.JudgeTests(base, whole, check.Diff{}); g.Verdict != check.Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
 			t.Fatalf("%+v of %+v", g, whole)
 		}
 	})
 }
 
-// goListed is what go list prints of one package.
-func goListed(dir, err string) guest.Result {
-	return ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, work+"/"+dir, "", err), nil)
-}
-
-// A module of which nothing could be compiled keeps the compiler from judging the
-// whole workspace, but no patch of that module alone.
-func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
-	t.Parallel()
-	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
-	b, box := replayed(map[string]guest.Result{"list": goListed("far", absent)})
-	b.view = inMemory(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
-	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.ran) != 2 {
-		t.Errorf("%+v, ran %+v", out, box.ran)
-	}
-	b.reach, b.leave = reach{"far": true, "near": false}, true
-	out := runGoTypes(t.Context(), b)
-	if out.Blocked != "" || len(box.ran) != 3 || box.ran[2].Dir != work+"/far" {
-		t.Errorf("%+v, ran %+v", out, box.ran)
-	}
-	base := outcome{Findings: out.Findings, Unjudged: out.Unjudged}
-	if g := judgeGoTypes(base, out.beside(base, b.reach), diff{}); g.Verdict != Pass || g.Old != 1 {
-		t.Errorf("%+v", g)
-	}
-}
-
 // The second run of tests, with their helpers as they were, leaves out the same.
 func TestTrialLeavesOutTheSame(t *testing.T) {
 	t.Parallel()
-	passed := func(ids ...string) (out outcome) {
+	passed := func(ids ...string) (out check.Outcome) {
 		for _, id := range ids {
-			out.Tests = append(out.Tests, testResult{ID: id + "/a_test.go::TestA", Outcome: "passed"})
+			out.Tests = append(out.Tests, check.TestResult{ID: id + "/a_test.go::TestA", Outcome: "passed"})
 		}
 		return out
 	}
 	for name, c := range map[string]struct {
-		trial outcome
-		want  Verdict
+		trial check.Outcome
+		want  check.Verdict
 		rule  string
 	}{
-		"sound without its helpers":  {passed("low"), Pass, ""},
-		"passes with its helpers":    {outcome{Tests: []testResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, Policy, ruleTestHelper},
-		"does not run without them":  {outcome{}, Policy, ruleTestHelper},
-		"the machine is in trouble":  {outcome{Verdict: Infra}, Infra, ""},
-		"of the others it tells too": {passed("low", "own"), Pass, ""},
+		"sound without its helpers":  {passed("low"), check.Pass, ""},
+		"passes with its helpers":    {check.Outcome{Tests: []check.TestResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, check.Policy, check.RuleTestHelper},
+		"does not run without them":  {check.Outcome{}, check.Policy, check.RuleTestHelper},
+		"the machine is in trouble":  {check.Outcome{Verdict: check.Infra}, check.Infra, ""},
+		"of the others it tells too": {passed("low", "own"), check.Pass, ""},
 	} {
 		s := empty(nil)
-		s.results.leave(checkGoTests, reach{"low": true, "own": false})
-		s.results.await(checkGoTests, []string{"testdata/a"})
+		s.results.leave(golang.TestsName, check.Reach{"low": true, "own": false})
+		s.results.await(golang.TestsName, []string{"testdata/a"})
 		s.results.proven(map[string]string{})
-		s.results.baseline(checkGoTests, passed("low", "own"))
-		s.results.candidate(checkGoTests, passed("low"))
-		s.results.tried(checkGoTests, c.trial)
-		g := s.results.judged[checkGoTests]
+		s.results.baseline(golang.TestsName, passed("low", "own"))
+		s.results.candidate(golang.TestsName, passed("low"))
+		s.results.tried(golang.TestsName, c.trial)
+		g := s.results.judged[golang.TestsName]
 		var rules []string
 		for _, f := range g.Findings {
 			rules = append(rules, f.Rule)
@@ -207,8 +174,8 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 // A row of the cache keeps nothing of what was left out: it is the whole.
 func TestOutcomeOfAPartIsNoOtherRow(t *testing.T) {
 	t.Parallel()
-	whole := outcome{Findings: []Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}
-	part := outcome{Findings: whole.Findings[:1]}.beside(whole, reach{"low": true, "own": false})
+	whole := check.Outcome{Findings: []check.Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}
+	part := check.Outcome{Findings: whole.Findings[:1]}.Beside(whole, check.Reach{"low": true, "own": false})
 	a, errA := json.Marshal(whole)
 	b, errB := json.Marshal(part)
 	if errA != nil || errB != nil || string(a) != string(b) {

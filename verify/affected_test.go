@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // modules is a workspace of Go: mid needs low by its import alone, top needs mid,
@@ -53,15 +57,15 @@ var packages = map[string]string{
 }
 
 // reached names the packages that a patch of a workspace can affect, "all" for all.
-func reached(t *testing.T, f *family, files, more, patch map[string]string) string {
+func reached(t *testing.T, f *check.Family, files, more, patch map[string]string) string {
 	t.Helper()
 	files = maps.Clone(files)
 	maps.Copy(files, more)
 	maps.DeleteFunc(files, func(_, text string) bool { return text == "-" })
-	base := scan(t, files)
-	cs := change(t, base, patch)
-	r := f.reach(newView(base, workspace.Changeset{}), newView(base, cs), cs)
-	if r == nil || r.affected() == len(r) {
+	base := boxtest.Scan(t, files)
+	cs := boxtest.Change(t, base, patch)
+	r := f.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
+	if r == nil || r.Affected() == len(r) {
 		return "all"
 	}
 	var list []string
@@ -106,7 +110,7 @@ func TestAPatchAffectsAModuleAndItsDependants(t *testing.T) {
 		"two of one name":                {files{"top/go.mod": modules["mid/go.mod"]}, files{"own/own.go": "package own\n"}, "all"},
 		"imports that cannot be read":    {files{"top/b.go": "package top\n\nimport \"\n"}, files{"own/own.go": "package own\n"}, "all"},
 	} {
-		if got := reached(t, goFamily, modules, c.more, c.patch); got != c.want {
+		if got := reached(t, golang.Modules, modules, c.more, c.patch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -133,7 +137,7 @@ func TestAPatchAffectsAPackageAndItsDependants(t *testing.T) {
 		"paths from outside":         {files{"packages/web/tsconfig.json": `{"compilerOptions": {"baseUrl": "../.."}}`}, tool, "all"},
 		"two of one name":            {files{"packages/app/package.json": `{"name": "web"}`}, tool, "all"},
 	} {
-		if got := reached(t, scriptFamily, packages, c.more, c.patch); got != c.want {
+		if got := reached(t, node.Packages, packages, c.more, c.patch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -144,7 +148,7 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"own.go": "own", "./own.go": "own", "../low/low.go": "all", "/work/low/low.go": "all", "bad/../own.go": "all"} {
 		dir := t.TempDir()
-		write(t, dir, modules)
+		boxtest.Write(t, dir, modules)
 		if err := os.Symlink(target, filepath.Join(dir, "own", "link.go")); err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +156,8 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cs := change(t, base, files{"own/own.go": "package own\n"})
-		r := goFamily.reach(newView(base, workspace.Changeset{}), newView(base, cs), cs)
+		cs := boxtest.Change(t, base, files{"own/own.go": "package own\n"})
+		r := golang.Modules.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
 		if (r == nil) != (want == "all") {
 			t.Errorf("%s: %v", target, r)
 		}
@@ -163,14 +167,14 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 // What was left out counts as it was before, neither new nor mended nor lost.
 func TestWhatIsLeftOutStandsBeside(t *testing.T) {
 	t.Parallel()
-	at := func(file string) Finding { return Finding{File: file, Rule: "r", Message: "m"} }
-	r := reach{"a": true, "b": false, "b/c": true}
-	base := outcome{
-		Findings: []Finding{at("a/x"), at("b/x"), at("b/x"), at("b/c/x"), at("")}, Unjudged: []string{"a/*.go", "b/*.go"},
-		Tests: []testResult{{ID: "a/t::T", Outcome: "passed"}, {ID: "b/t::T", Outcome: "failed"}, {ID: "b", Outcome: "error"}},
+	at := func(file string) check.Finding { return check.Finding{File: file, Rule: "r", Message: "m"} }
+	r := check.Reach{"a": true, "b": false, "b/c": true}
+	base := check.Outcome{
+		Findings: []check.Finding{at("a/x"), at("b/x"), at("b/x"), at("b/c/x"), at("")}, Unjudged: []string{"a/*.go", "b/*.go"},
+		Tests: []check.TestResult{{ID: "a/t::T", Outcome: "passed"}, {ID: "b/t::T", Outcome: "failed"}, {ID: "b", Outcome: "error"}},
 	}
-	got := outcome{Findings: []Finding{at("b/x"), at("b/c/x"), at("b/c/x")}}.beside(base, r)
-	got = got.beside(base, r) // whoever asks twice gets the same
+	got := check.Outcome{Findings: []check.Finding{at("b/x"), at("b/c/x"), at("b/c/x")}}.Beside(base, r)
+	got = got.Beside(base, r) // whoever asks twice gets the same
 	var list []string
 	for _, f := range got.Findings {
 		list = append(list, f.File)
@@ -182,7 +186,7 @@ func TestWhatIsLeftOutStandsBeside(t *testing.T) {
 	if list = append(list, got.Unjudged...); !slices.Equal(list, want) {
 		t.Errorf("%q, want %q", list, want)
 	}
-	if late := (outcome{Verdict: Timeout}).beside(base, r); len(late.Tests) > 0 {
+	if late := (check.Outcome{Verdict: check.Timeout}).Beside(base, r); len(late.Tests) > 0 {
 		t.Errorf("a run that came to no end has %+v", late.Tests)
 	}
 }
@@ -190,10 +194,10 @@ func TestWhatIsLeftOutStandsBeside(t *testing.T) {
 func TestAffectedPackagesComeFirst(t *testing.T) {
 	t.Parallel()
 	var got []string
-	b := bench{reach: reach{"a": false, "b": true, "c": false}, affectedDone: func() { got = append(got, "|") }}
+	b := check.Bench{Reach: check.Reach{"a": false, "b": true, "c": false}, AffectedDone: func() { got = append(got, "|") }}
 	for _, leave := range []bool{false, true} {
-		b.leave = leave
-		for i, root := range inOrder(b, []string{".", "a", "b", "c"}, itself) {
+		b.Leave = leave
+		for i, root := range check.InOrder(b, []string{".", "a", "b", "c"}, check.Itself) {
 			got = append(got, fmt.Sprint(i, root))
 		}
 		got = append(got, ";")
@@ -207,27 +211,27 @@ func TestAffectedPackagesComeFirst(t *testing.T) {
 // looks at; tests are left out by request only.
 func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 	t.Parallel()
-	base := scan(t, modules)
+	base := boxtest.Scan(t, modules)
 	for affected, want := range map[bool]string{false: "tests unaided-tests", true: ""} {
-		s, started := offline(base, nil, change(t, base, files{"web/a.py": "x = 1\n"}))
+		s, started := offline(base, nil, boxtest.Change(t, base, files{"web/a.py": "x = 1\n"}))
 		s.req.Config.AffectedTests = affected
 		s.plan(func() {})
-		s.results.await(checkGoTests, nil)
-		s.program(t.Context(), goTestCheck)
-		s.unaided(t.Context(), goTestCheck)
+		s.results.await(golang.TestsName, nil)
+		s.program(t.Context(), golang.Tests)
+		s.unaided(t.Context(), golang.Tests)
 		if got := strings.Join(*started, " "); got != want {
 			t.Errorf("affected %t: boxes %q, want %q", affected, got, want)
 		}
-		if _, ok := s.results.cand[checkGoTests]; !ok || s.results.trials[checkGoTests].waits() {
+		if _, ok := s.results.cand[golang.TestsName]; !ok || s.results.trials[golang.TestsName].waits() {
 			t.Errorf("affected %t: no outcome", affected)
 		}
-		s.results.baseline(checkGoTests, outcome{Tests: []testResult{{ID: "own/own_test.go::TestKeep", Outcome: "passed"}}})
+		s.results.baseline(golang.TestsName, check.Outcome{Tests: []check.TestResult{{ID: "own/own_test.go::TestKeep", Outcome: "passed"}}})
 		s.results.proven(map[string]string{})
-		if g := s.results.judged[checkGoTests]; affected && (g.Verdict != Pass || g.Detail != "go test; 0 of 4 modules: the patch cannot affect the others") {
+		if g := s.results.judged[golang.TestsName]; affected && (g.Verdict != check.Pass || g.Detail != "go test; 0 of 4 modules: the patch cannot affect the others") {
 			t.Errorf("%+v", g)
 		}
 	}
-	if a, b := definitionDigest(toolchain, Config{}), definitionDigest(toolchain, Config{AffectedTests: true}); a == b {
+	if a, b := definitionDigest(check.Toolchain, Config{}), definitionDigest(check.Toolchain, Config{AffectedTests: true}); a == b {
 		t.Error("the choice of tests is not in the key")
 	}
 }
@@ -237,19 +241,19 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 func TestReachIsThatOfWhatACheckWorksIn(t *testing.T) {
 	t.Parallel()
 	const jests = `{"devDependencies": {"jest": "30"}}`
-	base := scan(t, files{
+	base := boxtest.Scan(t, files{
 		"package.json": jests, "web/package.json": jests, "tool/package.json": jests, "plain/package.json": `{"scripts": {"test": "true"}}`,
 		"plain/a.js": "", "web/a.js": "", "web/a.test.js": "import 'node:test';\n",
 	})
 	for file, want := range map[string]string{"web/a.js": "map[.:true tool:false web:true]", "plain/a.js": "map[.:true tool:false web:false]"} {
-		s, _ := offline(base, nil, change(t, base, files{file: "x;\n"}))
+		s, _ := offline(base, nil, boxtest.Change(t, base, files{file: "x;\n"}))
 		s.plan(func() {})
-		if got := fmt.Sprint(s.reach[checkJest]); got != want || s.results.left[checkJest] != nil {
+		if got := fmt.Sprint(s.reach[node.JestName]); got != want || s.results.left[node.JestName] != nil {
 			t.Errorf("%s: jest %s, want %s", file, got, want)
 		}
 	}
-	r := reach{"a": true, "b": false}
-	if r.only([]string{"a"}) != nil || r.only([]string{"b", "."}) != nil || r.only([]string{"b"}) == nil || reach(nil).only([]string{"b"}) != nil {
+	r := check.Reach{"a": true, "b": false}
+	if r.Only([]string{"a"}) != nil || r.Only([]string{"b", "."}) != nil || r.Only([]string{"b"}) == nil || check.Reach(nil).Only([]string{"b"}) != nil {
 		t.Error("what is affected, or not known, is left out")
 	}
 }
@@ -258,17 +262,17 @@ func TestEndOfTheAffectedIsToldOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
 	s := empty(func(e Event) { told = append(told, e.Gate+": "+e.Detail) })
-	s.reach[checkGoTests] = reach{"a": true, "b": false}
-	s.reach[checkVet] = s.reach[checkGoTests]
-	b := s.within(bench{}, goTestCheck)
+	s.reach[golang.TestsName] = check.Reach{"a": true, "b": false}
+	s.reach[golang.VetName] = s.reach[golang.TestsName]
+	b := s.within(check.Bench{}, golang.Tests)
 	for range 2 {
-		for range inOrder(b, []string{"a", "b"}, itself) {
+		for range check.InOrder(b, []string{"a", "b"}, check.Itself) {
 		}
 	}
 	if want := []string{"tests: go test: done with the 1 of 2 modules that the patch can affect"}; !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
 	}
-	for range inOrder(s.within(bench{}, vetCheck), []string{"a", "b"}, itself) {
+	for range check.InOrder(s.within(check.Bench{}, golang.Vet), []string{"a", "b"}, check.Itself) {
 	}
 	if len(told) != 1 {
 		t.Errorf("a check that leaves the others out tells %q", told)
@@ -282,23 +286,23 @@ func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 	s := newSite(t, modules)
 	s.config.AffectedTests = true
 	r := s.verify(t, files{"low/low.go": strings.Replace(modules["low/low.go"], "One() int", "One(int) int", 1)})
-	expect(t, r, Fail, gateTypes, gateTests)
+	expect(t, r, check.Fail, check.GateTypes, check.GateTests)
 	wantPlaces(t, r, map[string][]string{
-		gateTypes: {"low/low_test.go:6 go-types", "mid/mid.go:7 go-types"},
+		check.GateTypes: {"low/low_test.go:6 go-types", "mid/mid.go:7 go-types"},
 	})
-	for _, gate := range []string{gateLint, gateTypes, gateTests} {
+	for _, gate := range []string{check.GateLint, check.GateTypes, check.GateTests} {
 		g := find(t, r, gate)
 		if !strings.Contains(g.Detail, "3 of 4 modules: the patch cannot affect the others") || g.Old == 0 || g.Fixed != 0 {
 			t.Errorf("%s: %d old, %d fixed: %s", gate, g.Old, g.Fixed, g.Detail)
 		}
 	}
 	// The row of the next run is that of the whole workspace, though it ran in part.
-	cs := change(t, s.base, files{"low/low.go": strings.Replace(modules["low/low.go"], "return 1", "return 2 - 1", 1)})
-	expect(t, s.judge(t, cs), Pass)
-	for group, want := range map[string]string{groupStatic: "own/bad/bad.go own/own.go own/own.go", groupTests: "own/bad own/own_test.go::TestKeep"} {
-		var known map[string]outcome
-		key := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config)).baselineKey(s.base.With(cs).Digest(), group)
-		data, _, _ := s.lab.cache.Load(t.Context(), key)
+	cs := boxtest.Change(t, s.base, files{"low/low.go": strings.Replace(modules["low/low.go"], "return 1", "return 2 - 1", 1)})
+	expect(t, s.judge(t, cs), check.Pass)
+	for group, want := range map[string]string{check.GroupStatic: "own/bad/bad.go own/own.go own/own.go", check.GroupTests: "own/bad own/own_test.go::TestKeep"} {
+		var known map[string]check.Outcome
+		key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).baselineKey(s.base.With(cs).Digest(), group)
+		data, _, _ := s.lab.Cache.Load(t.Context(), key)
 		if err := json.Unmarshal(data, &known); err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +312,7 @@ func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 				got = append(got, f.File)
 			}
 			for _, t := range out.Tests {
-				if t.bad() {
+				if t.Bad() {
 					got = append(got, t.ID)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
 )
 
 // A lossy launcher is an engine that takes boxes of one purpose away as soon as they
@@ -38,16 +39,16 @@ func TestWhatTheEngineLosesIsJudgedOnceMore(t *testing.T) {
 	patch := map[string]string{"main.py": "if __name__ == '__main__':\n    print(2)\n"}
 	for name, c := range map[string]struct {
 		engine  *lossy
-		verdict Verdict
+		verdict check.Verdict
 		starts  int32
 	}{
-		"nothing lost":  {&lossy{purpose: groupStatic}, Pass, 1},
-		"static gates":  {&lossy{purpose: groupStatic, losses: 1}, Pass, 2},
-		"the program":   {&lossy{purpose: groupSmoke, losses: 1}, Pass, 2},
-		"lost for good": {&lossy{purpose: groupStatic, losses: 9}, Infra, 2},
-		"away at first": {&lossy{purpose: groupStatic, absences: 5}, Pass, 1},
+		"nothing lost":  {&lossy{purpose: check.GroupStatic}, check.Pass, 1},
+		"static gates":  {&lossy{purpose: check.GroupStatic, losses: 1}, check.Pass, 2},
+		"the program":   {&lossy{purpose: check.GroupSmoke, losses: 1}, check.Pass, 2},
+		"lost for good": {&lossy{purpose: check.GroupStatic, losses: 9}, check.Infra, 2},
+		"away at first": {&lossy{purpose: check.GroupStatic, absences: 5}, check.Pass, 1},
 	} {
-		c.engine.Engine, s.verifier.Boxes = s.lab.engine, c.engine
+		c.engine.Engine, s.verifier.Boxes = s.lab.Engine, c.engine
 		r := s.verify(t, patch)
 		if r.Verdict != c.verdict {
 			t.Errorf("%s: %s, want %s: %s", name, r.Verdict, c.verdict, detailsOf(r))

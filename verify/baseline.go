@@ -7,95 +7,38 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/node"
+	"agent/verify/python"
+	"agent/verify/smoke"
 )
-
-// A store keeps outcomes in the cache under keys that name everything they
-// depend on: so nothing in it ever has to be thrown away for being out of date,
-// and two processes may write the same row, since they write the same.
-type store struct {
-	// Nil keeps nothing.
-	cache Cache
-	// Image ID: a rebuilt image with other tools is another key.
-	toolchain string
-	// Digest of the gates' definitions with the configuration.
-	definitions string
-	// The same without it: the planted files have none.
-	proof string
-}
-
-func newStore(cache Cache, toolchain string, tools toolPaths, cfg Config) *store {
-	return &store{
-		cache: cache, toolchain: toolchain,
-		definitions: definitionDigest(tools, cfg), proof: definitionDigest(tools, Config{}),
-	}
-}
-
-// baselineKey names the outcomes of one group of gates on one snapshot.
-func (s *store) baselineKey(snapshot, group string) string {
-	return strings.Join([]string{"baseline", snapshot, s.toolchain, s.definitions, group}, "/")
-}
-
-// proofKey names the proof of the gates in one image. The workspace and its
-// configuration have no part in it: planted files stand in an empty box.
-func (s *store) proofKey() string {
-	return strings.Join([]string{"proof", s.toolchain, s.proof}, "/")
-}
-
-// load reads what is stored under key into v. A cache that does not answer is
-// no trouble but a slower run: the error is a remark.
-func (s *store) load(ctx context.Context, key string, v any) (bool, error) {
-	if s.cache == nil {
-		return false, nil
-	}
-	data, ok, err := s.cache.Load(ctx, key)
-	if err != nil || !ok {
-		return false, err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return false, fmt.Errorf("decode %s: %w", key, err)
-	}
-	return true, nil
-}
-
-// save stores v under key. As with load, an error costs time later and nothing else.
-func (s *store) save(ctx context.Context, key string, v any) error {
-	if s.cache == nil {
-		return nil
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", key, err)
-	}
-	return s.cache.Save(ctx, key, data)
-}
 
 // baseline finds out what the gates of one group say without the patch: from
 // the cache, or in a box of its own. A gate that has nothing to do there has
 // nothing against it.
-func (s *session) baseline(ctx context.Context, group string, defs []check) {
+func (s *session) baseline(ctx context.Context, group string, defs []check.Check) {
 	key := s.store.baselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
-	known := map[string]outcome{}
+	known := map[string]check.Outcome{}
 	if _, err := s.store.load(ctx, key, &known); err != nil {
 		known = nil
 		s.results.note(fmt.Sprintf("baseline not read from the cache: %v", err))
 	}
 	if known == nil { // a row that says null
-		known = map[string]outcome{}
+		known = map[string]check.Outcome{}
 	}
 	// A row may lack checks: those that this workspace did not need before, or that
 	// came to no judgement that time.
-	var todo []check
+	var todo []check.Check
 	for _, def := range defs {
-		out, ok := known[def.name]
+		out, ok := known[def.Name]
 		switch {
 		case ok:
-			s.results.baseline(def.name, out)
-		case def.name == checkProgram && len(s.before.args) == 0 || def.applies != nil && def.applies(s.base) != "":
-			s.results.baseline(def.name, outcome{})
+			s.results.baseline(def.Name, out)
+		case def.Name == smoke.ProgramName && len(s.before.Args) == 0 || def.Applies != nil && def.Applies(s.base) != "":
+			s.results.baseline(def.Name, check.Outcome{})
 		default:
 			todo = append(todo, def)
 		}
@@ -105,15 +48,15 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 	}
 	err := s.withBox(ctx, s.req.layer(), "baseline-", group, func(box *sandbox.Box) {
 		for i, def := range todo {
-			s.results.begin(def.name, true)
-			out := def.run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))
+			s.results.begin(def.Name, true)
+			out := def.Run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))
 			// What a cancelled command left behind is no outcome.
 			if ctx.Err() != nil {
 				return
 			}
-			known[def.name] = out
-			s.results.baseline(def.name, out)
-			if err := s.types.keep(ctx, out.types); err != nil {
+			known[def.Name] = out
+			s.results.baseline(def.Name, out)
+			if err := s.types.keep(ctx, out.Learned); err != nil {
 				s.results.note(err.Error())
 			}
 		}
@@ -121,7 +64,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 	if err != nil && ctx.Err() == nil {
 		// Without a baseline nobody can say what is new: infra, not a pass.
 		for _, def := range todo {
-			s.results.baseline(def.name, infra("%v", err))
+			s.results.baseline(def.Name, check.Infraf("%v", err))
 		}
 		return
 	}
@@ -135,10 +78,10 @@ func (s *session) baseline(ctx context.Context, group string, defs []check) {
 // lasting returns the outcomes that would be the same another time: trouble, a
 // deadline or the memory of a busy machine may be gone then, and an old finding
 // whose line in v could not be read would look new to all who compare with it.
-func lasting(v view, known map[string]outcome) map[string]outcome {
-	kept := map[string]outcome{}
+func lasting(v check.View, known map[string]check.Outcome) map[string]check.Outcome {
+	kept := map[string]check.Outcome{}
 	for name, out := range known {
-		if out.Verdict == "" && !v.missed(out.Findings) {
+		if out.Verdict == "" && !v.Missed(out.Findings) {
 			kept[name] = out
 		}
 	}
@@ -156,33 +99,33 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	// The digest is the one that a scan finds after the promotion. When the
 	// patch is never promoted, the row is simply never asked for.
 	next := s.req.Base.With(final)
-	v := newView(next, workspace.Changeset{})
+	v := check.NewView(next, workspace.Changeset{})
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
-	groups := map[string]map[string]outcome{}
+	groups := map[string]map[string]check.Outcome{}
 	for _, def := range append(checks(), r.own...) {
-		out, ok := r.cand[def.name]
-		if _, judged := r.judged[def.name]; !ok || !judged {
+		out, ok := r.cand[def.Name]
+		if _, judged := r.judged[def.Name]; !ok || !judged {
 			continue // skipped: what was not judged is no measure for others
 		}
-		if def.name == checkProgram && !s.sameEntry(v) || r.repetitions[def.name] != nil {
+		if def.Name == smoke.ProgramName && !s.sameEntry(v) || r.repetitions[def.Name] != nil {
 			continue // what failed by chance must not count as failing from now on
 		}
 		if !s.sawAll(def, final) {
 			continue
 		}
-		if groups[def.group] == nil {
-			groups[def.group] = map[string]outcome{}
+		if groups[def.Group] == nil {
+			groups[def.Group] = map[string]check.Outcome{}
 		}
-		groups[def.group][def.name] = out
-		errs = append(errs, s.types.keep(ctx, out.types))
+		groups[def.Group][def.Name] = out
+		errs = append(errs, s.types.keep(ctx, out.Learned))
 	}
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by
 		// whoever needs it.
-		if known = lasting(newView(s.req.Base, final), s.harmless(known)); len(known) == 0 {
+		if known = lasting(check.NewView(s.req.Base, final), s.harmless(known)); len(known) == 0 {
 			continue
 		}
 		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {
@@ -195,12 +138,12 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 // sawAll reports whether a check has judged all of a changeset: none of it is code
 // inside its tool, which stayed as it was, to the workspace's own tools none of it says which
 // files there are to check, and to pytest from where it is run.
-func (s *session) sawAll(def check, final workspace.Changeset) bool {
-	if marks, _ := splitChanges(final, func(p string) bool { return projectMarks[path.Base(p)] != nil }); def.name == checkPytest && !marks.Empty() {
+func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
+	if marks, _ := check.SplitChanges(final, func(p string) bool { return python.ProjectMarks[path.Base(p)] != nil }); def.Name == python.PytestName && !marks.Empty() {
 		return false
 	}
-	own, rest := def.unplug(s.base, newView(s.req.Base, final), final)
-	return own.Empty() && (!slices.Contains(packageGroups, def.group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
+	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)
+	return own.Empty() && (!slices.Contains(node.OwnGroups, def.Group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
 		return path.Base(c.Path) == ".gitignore" || path.Base(c.Path) == "package.json"
 	}))
 }
@@ -208,13 +151,30 @@ func (s *session) sawAll(def check, final workspace.Changeset) bool {
 // sameEntry reports whether the workspace after the patch would be started as
 // the candidate was. Its files cannot be read on the host yet, so only what
 // is known by name counts.
-func (s *session) sameEntry(next view) bool {
+func (s *session) sameEntry(next check.View) bool {
 	if len(s.req.Config.Smoke.Command) > 0 {
 		return true
 	}
 	// The candidate's own convention, without regard to the base: that is what
 	// the next run, for which the candidate is the base, will go by.
-	cand := newView(s.req.Base, s.final)
-	e, err := findEntry(cand, s.tools, s.req.Config.Smoke)
-	return err == nil && e.path == s.after.path && next.has(e.path)
+	cand := check.NewView(s.req.Base, s.final)
+	e, err := smoke.FindEntry(cand, s.tools, s.req.Config.Smoke)
+	return err == nil && e.Path == s.after.Path && next.Has(e.Path)
+}
+
+// harmless returns the outcomes of which nothing would be hidden. The others are not
+// cached: as they are they must not be kept, and hidden they would differ from what the
+// same tool says when other secrets are configured.
+func (s *session) harmless(known map[string]check.Outcome) map[string]check.Outcome {
+	if s.hide == nil {
+		return known
+	}
+	kept := map[string]check.Outcome{}
+	for name, out := range known {
+		data, err := json.Marshal(out)
+		if err == nil && s.hide(string(data)) == string(data) {
+			kept[name] = out
+		}
+	}
+	return kept
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // styles is the tongue of projects that are style sheets.
@@ -56,7 +58,7 @@ func jsonPlaces(name, text string) []mutation {
 	// A handful from all over the file: each costs a parse of it.
 	for i := 0; i < len(marks); i += max(1, len(marks)/8) {
 		m := marks[i]
-		p := place("bad JSON or CSS", name, text, textEdit{m[0], m[1], ""}, gateSyntax)
+		p := place("bad JSON or CSS", name, text, textEdit{m[0], m[1], ""}, check.GateSyntax)
 		if !json.Valid([]byte(p.apply(text))) {
 			found = append(found, p)
 		}
@@ -76,10 +78,10 @@ func cssPlaces(name, text string) []mutation {
 		if before := text[:m[2]]; strings.Count(before, "/*") != strings.Count(before, "*/") {
 			continue
 		}
-		found = append(found, place("bad JSON or CSS", name, text, textEdit{m[2], m[3], ""}, gateSyntax))
+		found = append(found, place("bad JSON or CSS", name, text, textEdit{m[2], m[3], ""}, check.GateSyntax))
 	}
 	for _, m := range ruleEnd.FindAllStringIndex(text, -1) {
-		found = append(found, place("bad JSON or CSS", name, text, textEdit{m[0], m[1], ""}, gateSyntax))
+		found = append(found, place("bad JSON or CSS", name, text, textEdit{m[0], m[1], ""}, check.GateSyntax))
 	}
 	return found
 }

@@ -12,13 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"agent/verify/check"
 )
 
-// golang is the tongue of Go: the places come from the language's own parser.
-var golang = tongue{name: "Go", places: goPlaces}
+// goTongue is the tongue of Go: the places come from the language's own parser.
+var goTongue = tongue{name: "Go", places: goPlaces}
 
 // goSeers are the gates of which each sees that a package does not compile.
-var goSeers = []string{gateTypes, gateLint}
+var goSeers = []string{check.GateTypes, check.GateLint}
 
 // A goFile is one parsed source file, and what the places in it are found by.
 type goFile struct {
@@ -171,15 +173,15 @@ func (f *goFile) imports() {
 // of the file, where a function can be added. The package's tests start it too.
 func (f *goFile) start() {
 	end := len(f.text)
-	f.add("crash at start", []string{gateTests}, put(end, "\nfunc init() { panic(\"planted\") }\n"))
-	f.add("infinite loop", []string{gateTests}, put(end, "\nfunc init() {\n\tfor {\n\t}\n}\n"))
+	f.add("crash at start", []string{check.GateTests}, put(end, "\nfunc init() { panic(\"planted\") }\n"))
+	f.add("infinite loop", []string{check.GateTests}, put(end, "\nfunc init() {\n\tfor {\n\t}\n}\n"))
 	f.add("function added", nil, put(end, "\n// PlantedHelper gives the value back.\nfunc PlantedHelper(value int) int { return value }\n"))
 }
 
 // function lists the places in one function.
 func (f *goFile) function(fn *ast.FuncDecl, sources []*goFile) {
 	brace := f.at(fn.Body.Lbrace)
-	f.add("syntax", []string{gateSyntax, gateTypes}, textEdit{brace, brace + 1, ""})
+	f.add("syntax", []string{check.GateSyntax, check.GateTypes}, textEdit{brace, brace + 1, ""})
 	if known := f.funcs[fn.Name.Name]; known.decl == fn && usedElsewhere(known, sources) {
 		start := fn.Pos()
 		if fn.Doc != nil {
@@ -221,7 +223,7 @@ func (f *goFile) expression(n ast.Node) {
 		}
 	case *ast.BinaryExpr:
 		if to := opposite[n.Op]; to != "" {
-			f.add("failing test", []string{gateTests}, textEdit{f.at(n.OpPos), f.at(n.OpPos) + len(n.Op.String()), to})
+			f.add("failing test", []string{check.GateTests}, textEdit{f.at(n.OpPos), f.at(n.OpPos) + len(n.Op.String()), to})
 		}
 	case *ast.ReturnStmt:
 		if len(n.Results) != 1 {
@@ -232,7 +234,7 @@ func (f *goFile) expression(n ast.Node) {
 			return
 		}
 		if to := map[string]string{"true": "false", "false": "true"}[id.Name]; to != "" {
-			f.add("failing test", []string{gateTests}, textEdit{f.at(id.Pos()), f.at(id.End()), to})
+			f.add("failing test", []string{check.GateTests}, textEdit{f.at(id.Pos()), f.at(id.End()), to})
 		}
 		f.add("parentheses", nil, put(f.at(id.Pos()), "("), put(f.at(id.End()), ")"))
 	}

@@ -24,7 +24,7 @@ func TestPlacesOfMutations(t *testing.T) {
 		t.Fatalf("%d archives, %v", len(archives), err)
 	}
 	tongues := map[string]tongue{}
-	for _, language := range []tongue{python, javaScript, typeScript, golang, styles} {
+	for _, language := range []tongue{pythonTongue, javaScript, typeScript, goTongue, styles} {
 		tongues[language.name] = language
 	}
 	for _, name := range archives {

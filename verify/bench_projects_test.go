@@ -97,19 +97,19 @@ const tsconfig = `{
 // projects is the table. A further project is one row.
 var projects = []project{
 	{
-		name: "blinker", tongue: python, fetch: debian, pkg: "blinker", version: "1.9.0-1",
+		name: "blinker", tongue: pythonTongue, fetch: debian, pkg: "blinker", version: "1.9.0-1",
 		sha256:  "aa6567d896a5238caf18f8507693966025743567bdf3720ff7c695088b7baca8",
 		sources: []string{"src/"}, entry: "blinker", smoke: []string{"python3", "-c", "import blinker"},
 	}, {
-		name: "click", tongue: python, fetch: debian, pkg: "python-click", version: "8.2.0+0.really.8.1.8-1",
+		name: "click", tongue: pythonTongue, fetch: debian, pkg: "python-click", version: "8.2.0+0.really.8.1.8-1",
 		sha256:  "33b16b4899d3deda7be154c0be415d898511abf928c988972cd97c4d90444a18",
 		sources: []string{"src/"}, entry: "click", smoke: []string{"python3", "-c", "import click"},
 	}, {
-		name: "jmespath", tongue: python, fetch: debian, pkg: "python-jmespath", version: "1.0.1-1",
+		name: "jmespath", tongue: pythonTongue, fetch: debian, pkg: "python-jmespath", version: "1.0.1-1",
 		sha256:  "90261b206d6defd58fdd5e85f478bf633a2901798906be2ad389150c5c60edbe",
 		sources: []string{"jmespath/"}, entry: "jmespath", smoke: []string{"python3", "-c", "import jmespath"},
 	}, {
-		name: "pathspec", tongue: python, fetch: debian, pkg: "python-pathspec", version: "0.12.1-1",
+		name: "pathspec", tongue: pythonTongue, fetch: debian, pkg: "python-pathspec", version: "0.12.1-1",
 		sha256:  "c58eb1ed9058583c6e08f372f938440b62b1dded76fcd572ddec643d8e4a6097",
 		sources: []string{"pathspec/"}, entry: "pathspec", smoke: []string{"python3", "-c", "import pathspec"},
 	}, {
@@ -132,11 +132,11 @@ var projects = []project{
 		sha256:  "946cc79684ad1e080b09d4f2da14247b272aa667f3aaa100f35846148689f08f",
 		sources: []string{"src/"}, entry: "src/immer.ts", extra: map[string]string{"tsconfig.json": tsconfig},
 	}, {
-		name: "uuid", tongue: golang, fetch: goModule, pkg: "github.com/google/uuid", version: "v1.6.0",
+		name: "uuid", tongue: goTongue, fetch: goModule, pkg: "github.com/google/uuid", version: "v1.6.0",
 		sha256:  "d0f02f377217f42702e259684e06441edbf5140dddcc34ba9bea56038b38a6ed",
 		sources: []string{""},
 	}, {
-		name: "mux", tongue: golang, fetch: goModule, pkg: "github.com/gorilla/mux", version: "v1.8.1",
+		name: "mux", tongue: goTongue, fetch: goModule, pkg: "github.com/gorilla/mux", version: "v1.8.1",
 		sha256:  "728243623caa67f64e4a0b6c59dde3f762918d9e729266167ba46d8df56c193a",
 		sources: []string{""},
 	},

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// python is the tongue of Python: the places come from the interpreter's own
+// pythonTongue is the tongue of Python: the places come from the interpreter's own
 // parser.
-var python = tongue{
+var pythonTongue = tongue{
 	name: "Python", places: pythonPlaces, failure: "FAILED ",
 	tests: []string{
 		"python3", "-B", "-m", "pytest", "-q", "--continue-on-collection-errors", "--maxfail=0", "--tb=no", "-rfE",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // A tableRow is one line of a table: what became of some trials.
@@ -91,7 +93,7 @@ func (r tryout) harmless() bool { return slices.Contains(harmlessKinds, r.mutati
 func (r tryout) print() {
 	m := r.mutation
 	where := fmt.Sprintf("%s, %s, %s:%d", r.project.name, m.Kind, m.File, m.Line)
-	expected := func(g Gate) bool { return slices.Contains(m.Gates, g.Name) && g.Verdict != Pass }
+	expected := func(g check.Gate) bool { return slices.Contains(m.Gates, g.Name) && g.Verdict != check.Pass }
 	switch {
 	case r.result == missed || r.result == refused || r.result == troubled:
 		fmt.Printf("\n%s: %s%s\n", r.result, where, outline(r.report))

@@ -19,6 +19,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 const (
@@ -89,7 +91,7 @@ const (
 func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 	files := p.files(t)
 	s := newSite(t, files)
-	s.config = Config{Smoke: Smoke{Command: p.smoke, Seconds: 5}, Timeout: patience}
+	s.config = Config{Smoke: check.Smoke{Command: p.smoke, Seconds: 5}, Timeout: patience}
 	// The first judgement makes the baseline for all that follow.
 	if !s.sound(t) {
 		return nil
@@ -118,21 +120,21 @@ func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 // and tells what its gates do.
 func (s *site) sound(t *testing.T) bool {
 	started := time.Now()
-	report, err := s.verifier.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
+	report, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
 	if err != nil {
 		t.Error(err)
 		return false
 	}
 	t.Logf("baseline in %.1f s:%s", time.Since(started).Seconds(), outline(report))
-	if report.Verdict != Pass {
+	if report.Verdict != check.Pass {
 		t.Errorf("the project as it is: verdict %s", report.Verdict)
 	}
-	return report.Verdict == Pass
+	return report.Verdict == check.Pass
 }
 
 // try judges one mutation. failing are the tests that fail in the base.
 func (s *site) try(t *testing.T, p project, c mutation, after string, failing func() []string) tryout {
-	cs := change(t, s.base, map[string]string{c.File: after})
+	cs := boxtest.Change(t, s.base, map[string]string{c.File: after})
 	started := time.Now()
 	report, err := s.verifier.Verify(t.Context(), s.request(cs), nil)
 	if err != nil {
@@ -153,13 +155,13 @@ func (s *site) try(t *testing.T, p project, c mutation, after string, failing fu
 func resultOf(c mutation, report Report) string {
 	harmless := slices.Contains(harmlessKinds, c.Kind)
 	switch {
-	case report.Verdict == Infra:
+	case report.Verdict == check.Infra:
 		return troubled
-	case harmless && report.Verdict == Pass:
+	case harmless && report.Verdict == check.Pass:
 		return passed
 	case harmless:
 		return refused
-	case report.Verdict != Pass:
+	case report.Verdict != check.Pass:
 		return caught
 	case !slices.ContainsFunc(c.Gates, func(gate string) bool { return looked(report, gate) }):
 		return noGate
@@ -185,7 +187,7 @@ func looked(report Report, gate string) bool {
 
 // failures runs the project's tests in a box of its own and lists those that fail.
 func (s *site) failures(t *testing.T, language tongue, cs workspace.Changeset) []string {
-	box, err := s.lab.engine.Start(t.Context(), sandbox.Spec{
+	box, err := s.lab.Engine.Start(t.Context(), sandbox.Spec{
 		Image: s.snapshot.ID, Run: "verify-test", Purpose: "bench", Lease: time.Now().Add(10 * time.Minute),
 	})
 	if err != nil {
@@ -198,15 +200,15 @@ func (s *site) failures(t *testing.T, language tongue, cs workspace.Changeset) [
 		return nil
 	}
 	res, err := box.Run(t.Context(), guest.Command{
-		Args: append([]string{"/usr/bin/env", "--"}, language.tests...), Dir: work, Timeout: patience, MaxOutput: maxToolOutput,
-		Env: map[string]string{"PYTHONPATH": work + "/src"},
+		Args: append([]string{"/usr/bin/env", "--"}, language.tests...), Dir: check.Work, Timeout: patience, MaxOutput: check.MaxToolOutput,
+		Env: map[string]string{"PYTHONPATH": check.Work + "/src"},
 	})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
 	var failing []string
-	for line := range strings.Lines(clean(whole(res.Stdout))) {
+	for line := range strings.Lines(check.Clean(check.Bytes(res.Stdout))) {
 		if strings.HasPrefix(line, language.failure) {
 			// The reason, after the dash, may hold an address or a time.
 			test, _, _ := strings.Cut(strings.TrimSpace(line), " - ")

@@ -1,40 +1,14 @@
 package verify
 
 import (
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/syntax"
 )
-
-// newBench starts one box of the bare toolchain image with these files in /work.
-func newBench(t *testing.T, files map[string]string, limits sandbox.Limits) bench {
-	t.Helper()
-	return newBenchOn(t, newLab(t).toolchain.ID, &workspace.Manifest{}, plant(files), limits)
-}
-
-// newBenchOn is newBench on an image, with a changeset to what it has.
-func newBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) bench {
-	t.Helper()
-	box, err := newLab(t).engine.Start(t.Context(), sandbox.Spec{
-		Image: image, Run: "verify-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute), Limits: limits,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := box.Apply(t.Context(), cs); err != nil {
-		t.Fatal(err)
-	}
-	return bench{box: box, tools: toolchain, view: newView(base, cs), timeout: time.Minute}
-}
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 	t.Parallel()
@@ -101,12 +75,12 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 	for p, text := range sound {
 		files[p] = text
 	}
-	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, b.view.paths())
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	out := syntax.Run(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
-	seen := map[string][]Finding{}
+	seen := map[string][]check.Finding{}
 	for _, f := range out.Findings {
 		seen[f.File] = append(seen[f.File], f)
 	}
@@ -120,7 +94,7 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 			t.Errorf("%s is sound: %+v", p, seen[p])
 		}
 	}
-	for p, want := range map[string]Finding{
+	for p, want := range map[string]check.Finding{
 		"a.py":       {Rule: "python-syntax", Line: 2, Column: 7, Source: "def f(:"},
 		"comma.json": {Rule: "json-syntax", Line: 2},
 		"a.toml":     {Rule: "toml-syntax", Line: 2},
@@ -143,191 +117,17 @@ func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 
 func TestFileTooLargeToCheckIsSkippedWithAReason(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
-	cmd, err := syntaxCommand(b.tools, []string{"big.json", "a.json", "absent.py"})
+	b := checktest.NewBench(t, map[string]string{"big.json": "[" + strings.Repeat(" ", 2<<20), "a.json": "{}"}, sandbox.Limits{})
+	cmd, err := syntax.Command(b.Tools, []string{"big.json", "a.json", "absent.py"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := b.box.Run(t.Context(), cmd)
+	res, err := b.Box.Run(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := parseSyntax(res, 3)
+	answer, err := syntax.Parse(res, 3)
 	if err != nil || len(answer.Skipped) != 2 || answer.Skipped[0].Reason != "over 2 MiB" || answer.Skipped[1].Reason != "absent" {
 		t.Errorf("%v %+v", err, answer)
-	}
-}
-
-// B17, B18: a program that lies about the time lies to itself alone.
-func TestProgramsAreWatched(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{
-		"clock.py": "import os, signal, time\nos.environ.update(LD_PRELOAD='/work/libfaketime.so', FAKETIME='+10y')\n" +
-			"try:\n    time.clock_settime(time.CLOCK_REALTIME, 4e9)\nexcept PermissionError as e:\n    print(e, flush=True)\n" +
-			"time.time = time.monotonic = lambda: 4e9\nsignal.signal(signal.SIGALRM, lambda *_: None)\n" +
-			"signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)\nwhile True:\n    signal.pause()\n",
-		"server.py": "import time\nwhile True:\n    time.sleep(0.1)\n",
-		"stubborn.py": "import os, signal, subprocess, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" +
-			"subprocess.Popen([sys.executable, '-c', 'import signal,time; signal.signal(15, signal.SIG_IGN); time.sleep(99)'], start_new_session=True)\n" +
-			"time.sleep(99)\n",
-		"forks.py":    "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'], start_new_session=True)\n",
-		"logs.py":     "import logging, time\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    logging.exception('caught')\ntime.sleep(99)\n",
-		"segv.py":     "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n",
-		"busy.py":     "while True:\n    pass\n",
-		"asks.py":     "input()\n",
-		"colours.py":  "import sys\nprint('\\x1b[31mhello\\x1b[0m')\nprint('x' * 9000, file=sys.stderr)\n",
-		"hungry.py":   "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'x = bytearray(1 << 30); print(len(x))'])\n",
-		"throws.js":   "setTimeout(() => { throw new RangeError('late'); }, 10);\n",
-		"rejects.mjs": "await Promise.reject(new TypeError('no'));\n",
-	}
-	b := newBench(t, files, sandbox.Limits{Memory: 512 << 20})
-	// What goes on for ever is watched shortly, what must end has time to do so on a busy machine.
-	endless := []string{"server.py", "clock.py", "stubborn.py", "logs.py", "busy.py"}
-	start := func(p string) (outcome, Gate) {
-		t.Helper()
-		b.smoke.Seconds = 10
-		if slices.Contains(endless, p) {
-			b.smoke.Seconds = 3
-		}
-		b.entry = startFile(b.view, b.tools, p)
-		if strings.HasSuffix(p, ".mjs") {
-			b.entry = entry{path: p, args: []string{b.tools.Node, p}}
-		}
-		out := runSmoke(t.Context(), b)
-		return out, judgeSmoke(outcome{}, out, diff{})
-	}
-	for p, want := range map[string]Verdict{
-		"server.py": Pass, "clock.py": Pass, "stubborn.py": Pass, "forks.py": Pass, "colours.py": Pass, "logs.py": Pass,
-		"segv.py": Fail, "asks.py": Fail, "throws.js": Fail, "rejects.mjs": Fail,
-	} {
-		out, g := start(p)
-		if g.Verdict != want {
-			t.Errorf("%s: %s, want %s: %+v", p, g.Verdict, want, g)
-		}
-		if want == Fail && len(g.Findings) != 1 {
-			t.Errorf("%s: findings %+v", p, g.Findings)
-		}
-		if out.Ending.Running != slices.Contains(endless, p) || p == "clock.py" && !strings.Contains(out.Output, "not permitted") {
-			t.Errorf("%s: %+v: %s", p, out.Ending, out.Output)
-		}
-		if len(out.Output) > maxTail || strings.Contains(out.Output, "\x1b") {
-			t.Errorf("%s: output of %d bytes is not fit to be shown", p, len(out.Output))
-		}
-	}
-	_, g := start("asks.py")
-	single(t, g, "EOFError", "asks.py", 1)
-	_, g = start("throws.js")
-	single(t, g, "RangeError", "throws.js", 1)
-
-	out, _ := start("busy.py")
-	if g := judgeSmoke(outcome{Ending: &ending{}}, out, diff{}); g.Verdict != Timeout || !out.Ending.Busy {
-		t.Errorf("an endless loop where the program ended before: %+v", g)
-	}
-	if out, g = start("hungry.py"); g.Verdict != OOM {
-		t.Errorf("a child that took all memory: %+v", out)
-	}
-}
-
-func TestTestsRunToTheirEnd(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, map[string]string{
-		"pytest.ini": "[pytest]\naddopts = -x --lf\n", // one failure would hide the rest
-		"test_a.py": "import os, sys, unittest\n\ndef test_bad():\n    assert 0\n\ndef test_good():\n    print('1 failed')\n\n" +
-			"def test_fork():\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n\nclass Case(unittest.TestCase):\n    def test_unit(self):\n        self.assertEqual(1, 2)\n",
-		"test_import.py":  "import nosuch\n",
-		"test_src.py":     "import subprocess, sys\nimport shelf\n\ndef test_child():\n    subprocess.run([sys.executable, '-m', 'shelf'], check=True)\n",
-		"src/shelf.py":    "",
-		"sub/test_own.py": "def test_json():\n    import json\n    assert json.loads('1') == 1\n",
-	}, sandbox.Limits{})
-	out := runTests(t.Context(), b)
-	if out.Verdict != "" || out.Blocked != "" {
-		t.Fatalf("%+v", out)
-	}
-	var got []string
-	for _, r := range out.Tests {
-		got = append(got, r.Outcome+" "+r.ID)
-	}
-	slices.Sort(got)
-	want := []string{
-		"error test_import.py", "failed test_a.py::Case::test_unit", "failed test_a.py::test_bad", "passed sub/test_own.py::test_json",
-		"passed test_a.py::test_fork", "passed test_a.py::test_good", "passed test_src.py::test_child",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
-	t.Parallel()
-	for name, body := range map[string]string{
-		"exit status 0":   "os._exit(0)",
-		"exit status 127": "os._exit(127)",
-		"signal":          "os.kill(os.getpid(), 9)",
-		"pytest.exit":     "pytest.exit('done', returncode=0)",
-	} {
-		b := newBench(t, map[string]string{"test_a.py": "import os, pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    " + body + "\n"}, sandbox.Limits{})
-		out := runTests(t.Context(), b)
-		if g := judgeTests(outcome{}, out, diff{}); out.Blocked == "" || g.Verdict != Fail {
-			t.Errorf("%s: %+v", name, out)
-		}
-	}
-}
-
-func TestEndlessTestsTimeOut(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
-	b.timeout = 3 * time.Second
-	out := runTests(t.Context(), b)
-	if out.Verdict != Timeout || len(out.Tests) != 1 {
-		t.Errorf("%+v", out)
-	}
-}
-
-func TestTypesAreFoundInEveryLayout(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, map[string]string{
-		"src/pkg/__init__.py": "", "src/pkg/a.py": "def f(n: int) -> int:\n    return n\n",
-		"src/pkg/b.py":         "from pkg.a import f\n\n\ndef g():\n    return f('x')\n",
-		"my-scripts/run.py":    "import sys\nprint(sys.argv)\n",
-		"my-scripts/b-c.py":    "x: int = ''\n",
-		"one/util.py":          "x = 1\n",
-		"two/util.py":          "y: str = 1\n",
-		"notes/with space.py":  "z: int = ''\n",
-		"src/pkg/stubs.py":     "import requests\n",
-		"tests/test_pkg.py":    "from pkg.a import f\n\n\ndef test_f():\n    f()\n",
-		"tests/conftest.py":    "",
-		"one/conftest.py":      "",
-		"src/pkg/sub/thing.py": "from ..a import f\n\nf(1, 2)\n",
-	}, sandbox.Limits{})
-	out := runTypes(t.Context(), b)
-	if out.Verdict != "" || out.Blocked != "" {
-		t.Fatalf("%+v", out)
-	}
-	var got []string
-	for _, f := range out.Findings {
-		got = append(got, f.File+" "+f.Rule)
-	}
-	slices.Sort(got)
-	want := []string{
-		"my-scripts/b-c.py assignment", "notes/with space.py assignment", "src/pkg/b.py arg-type", "src/pkg/sub/thing.py call-arg",
-		"tests/test_pkg.py call-arg", "two/util.py assignment",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// On a machine that leaves a program little time an endless loop is one still,
-// and a program that waits still waits.
-func TestALoopIsSeenOnABusyMachine(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{"busy.py": "while True:\n    pass\n", "server.py": "import time\nwhile True:\n    time.sleep(0.1)\n"}
-	b := newBench(t, files, sandbox.Limits{CPUs: 0.2})
-	b.smoke.Seconds = 4
-	for p, busy := range map[string]bool{"busy.py": true, "server.py": false} {
-		b.entry = startFile(b.view, b.tools, p)
-		if out := runSmoke(t.Context(), b); out.Ending == nil || !out.Ending.Running || out.Ending.Busy != busy {
-			t.Errorf("%s: %+v", p, out)
-		}
 	}
 }

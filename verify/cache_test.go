@@ -12,6 +12,13 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/node"
+	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
 )
 
 // A closedEngine starts no box, as one whose daemon is gone.
@@ -32,21 +39,21 @@ func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*se
 
 func TestTroubleIsNeverKept(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"a.py": guard, "test_a.py": "", "a.sh": ""})
-	cache := newMemory()
+	base := boxtest.Scan(t, map[string]string{"a.py": checktest.Guard, "test_a.py": "", "a.sh": ""})
+	cache := boxtest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	s.plan(func() {})
-	for _, group := range []string{groupStatic, groupSmoke, groupTests} {
-		var defs []check
+	for _, group := range []string{check.GroupStatic, check.GroupSmoke, check.GroupTests} {
+		var defs []check.Check
 		for _, def := range checks() {
-			if def.group == group && (def.applies == nil || def.applies(s.base) == "") {
+			if def.Group == group && (def.Applies == nil || def.Applies(s.base) == "") {
 				defs = append(defs, def)
 			}
 		}
 		s.baseline(t.Context(), group, defs)
 		for _, def := range defs {
-			if out := s.results.base[def.name]; out.Verdict != Infra || !strings.Contains(out.Detail, "no daemon") {
-				t.Errorf("%s: %+v", def.name, out)
+			if out := s.results.base[def.Name]; out.Verdict != check.Infra || !strings.Contains(out.Detail, "no daemon") {
+				t.Errorf("%s: %+v", def.Name, out)
 			}
 		}
 	}
@@ -54,8 +61,8 @@ func TestTroubleIsNeverKept(t *testing.T) {
 	if len(s.results.proof) != len(allChecks()) {
 		t.Errorf("not proved: %q", s.results.proof)
 	}
-	if len(cache.rows) != 0 {
-		t.Errorf("kept %q", cache.saves)
+	if len(cache.Rows) != 0 {
+		t.Errorf("kept %q", cache.Saves)
 	}
 	if d := strings.Join(*started, " "); d != "baseline-static baseline-smoke baseline-tests proof" {
 		t.Errorf("boxes %s", d)
@@ -64,34 +71,34 @@ func TestTroubleIsNeverKept(t *testing.T) {
 
 func TestKnownResultsNeedNoBox(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"a.py": "x = 1\n"})
-	cache := newMemory()
+	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	cache := boxtest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
-	cache.rows[s.store.proofKey()] = allProved()
-	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
-	s.baseline(t.Context(), groupStatic, []check{ruffCheck, shellCheck, mypyCheck})
+	cache.Rows[s.store.proofKey()] = allProved()
+	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
+	s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
 	s.proof(t.Context(), allChecks())
-	if len(*started) != 0 || s.results.base[checkRuff].Blocked != "b" || len(s.results.base[checkMypy].Findings) != 1 || s.results.proof == nil {
+	if len(*started) != 0 || s.results.base[python.RuffName].Blocked != "b" || len(s.results.base[python.MypyName].Findings) != 1 || s.results.proof == nil {
 		t.Errorf("boxes %q, baseline %+v", *started, s.results.base)
 	}
 }
 
 func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"a.py": "x = 1\n"})
+	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
 	for name, row := range map[string]string{
 		"one check is missing": `{"shellcheck": {}, "mypy": {}}`, "null": "null", "list": "[]", "cut": `{"ruff": {}, "mypy": {`, "empty": "", "other gates": `{"program": {}, "pytest": {}}`,
 	} {
-		cache := newMemory()
+		cache := boxtest.NewMemory()
 		s, started := offline(base, cache, workspace.Changeset{})
-		cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(row)
+		cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(row)
 		for _, proved := range []string{"true", "null", `["ruf"]`, `{"ruff": true}`, ""} {
-			cache.rows[s.store.proofKey()] = []byte(proved)
+			cache.Rows[s.store.proofKey()] = []byte(proved)
 			s.proof(t.Context(), allChecks())
 		}
-		s.baseline(t.Context(), groupStatic, []check{ruffCheck, shellCheck, mypyCheck})
-		if len(*started) != 6 || s.results.base[checkRuff].Verdict != Infra {
-			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[checkRuff])
+		s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
+		if len(*started) != 6 || s.results.base[python.RuffName].Verdict != check.Infra {
+			t.Errorf("%s: boxes %q, lint %+v", name, *started, s.results.base[python.RuffName])
 		}
 	}
 }
@@ -100,12 +107,12 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 	t.Parallel()
 	// The patch brings the first Python file, program and test of all.
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
-	s, started := offline(scan(t, map[string]string{"notes.txt": ""}), nil, cs)
+	s, started := offline(boxtest.Scan(t, map[string]string{"notes.txt": ""}), nil, cs)
 	s.plan(func() {})
 	for _, def := range checks() {
-		s.baseline(t.Context(), def.group, []check{def})
-		if out, ok := s.results.base[def.name]; !ok || out.Verdict != "" {
-			t.Errorf("%s: %+v", def.name, out)
+		s.baseline(t.Context(), def.Group, []check.Check{def})
+		if out, ok := s.results.base[def.Name]; !ok || out.Verdict != "" {
+			t.Errorf("%s: %+v", def.Name, out)
 		}
 	}
 	if len(*started) != 0 {
@@ -115,11 +122,11 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 
 func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
+	base := boxtest.Scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
 	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
-	good := map[string]outcome{checkRuff: {}, checkMypy: {}, checkProgram: {Ending: &ending{}}, checkPytest: {}}
-	with := func(name string, out outcome) map[string]outcome {
-		m := map[string]outcome{name: out}
+	good := map[string]check.Outcome{python.RuffName: {}, python.MypyName: {}, smoke.ProgramName: {Ending: &check.Ending{}}, python.PytestName: {}}
+	with := func(name string, out check.Outcome) map[string]check.Outcome {
+		m := map[string]check.Outcome{name: out}
 		for k, v := range good {
 			if k != name {
 				m[k] = v
@@ -127,33 +134,33 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		}
 		return m
 	}
-	all := []string{groupSmoke, groupStatic, groupTests}
+	all := []string{check.GroupSmoke, check.GroupStatic, check.GroupTests}
 	for _, c := range []struct {
 		name string
 		cs   []workspace.Change
-		cand map[string]outcome
+		cand map[string]check.Outcome
 		want []string // groups
 	}{
 		{"all well", []workspace.Change{edit}, good, all},
 		{"nothing changed", nil, good, nil},
 		{"configuration changed", []workspace.Change{edit, {Op: workspace.Create, Path: "ruff.toml"}}, good, nil},
-		{"types in trouble", []workspace.Change{edit}, with(checkMypy, outcome{Verdict: Infra}), all},
-		{"tests late", []workspace.Change{edit}, with(checkPytest, outcome{Verdict: Timeout}), []string{groupSmoke, groupStatic}},
+		{"types in trouble", []workspace.Change{edit}, with(python.MypyName, check.Outcome{Verdict: check.Infra}), all},
+		{"tests late", []workspace.Change{edit}, with(python.PytestName, check.Outcome{Verdict: check.Timeout}), []string{check.GroupSmoke, check.GroupStatic}},
 		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
 	} {
 		cs := workspace.Changeset{Changes: c.cs}
-		cache := newMemory()
+		cache := boxtest.NewMemory()
 		s, _ := offline(base, cache, cs)
 		s.plan(func() {})
 		s.results.cand = c.cand
 		for name := range c.cand {
-			s.results.judged[name] = Gate{Name: name, Verdict: Pass}
+			s.results.judged[name] = check.Gate{Name: name, Verdict: check.Pass}
 		}
 		if err := s.keepAsBaseline(t.Context(), cs); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		var got []string
-		for _, key := range cache.saves {
+		for _, key := range cache.Saves {
 			if !strings.HasPrefix(key, "baseline/"+base.With(cs).Digest()+"/image/") {
 				t.Errorf("%s: kept under %s", c.name, key)
 			}
@@ -167,15 +174,15 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 
 func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
+	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
 	for name, unseen := range map[string][]string{
-		"a.py": nil, "plug.py": {checkMypy}, "rules.js": {checkESLint}, "web/package.json": packageGroups, ".gitignore": packageGroups,
+		"a.py": nil, "plug.py": {python.MypyName}, "rules.js": {node.ESLintName}, "web/package.json": node.OwnGroups, ".gitignore": node.OwnGroups,
 	} {
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, After: []byte("x = 2\n"), Mode: 0o644}}}
 		s, _ := offline(base, nil, cs)
 		for _, def := range checks() {
-			if saw := s.sawAll(def, cs); saw == slices.Contains(unseen, def.name) {
-				t.Errorf("%s saw all of a change to %s: %v", def.name, name, saw)
+			if saw := s.sawAll(def, cs); saw == slices.Contains(unseen, def.Name) {
+				t.Errorf("%s saw all of a change to %s: %v", def.Name, name, saw)
 			}
 		}
 	}
@@ -184,13 +191,13 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 func TestProgramThatTheNextRunWouldNotStartIsNotKept(t *testing.T) {
 	t.Parallel()
 	// run.py stays the program of this run, main.py is the next one's.
-	base := scan(t, map[string]string{"run.py": guard})
+	base := boxtest.Scan(t, map[string]string{"run.py": checktest.Guard})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py", After: []byte("x = 1\n"), Mode: 0o644}}}
 	s, _ := offline(base, nil, cs)
 	s.plan(func() {})
-	next := newView(base.With(cs), workspace.Changeset{})
-	if s.after.path != "run.py" || s.sameEntry(next) {
-		t.Errorf("%s is kept as the program of the next run", s.after.path)
+	next := check.NewView(base.With(cs), workspace.Changeset{})
+	if s.after.Path != "run.py" || s.sameEntry(next) {
+		t.Errorf("%s is kept as the program of the next run", s.after.Path)
 	}
 	s.req.Config.Smoke.Command = []string{"run"}
 	if !s.sameEntry(next) {
@@ -207,8 +214,8 @@ func TestKeysAreDistinct(t *testing.T) {
 			seconds                int
 		}
 		draw := func() (parts, string, string) {
-			p := parts{name.Draw(t, "image"), name.Draw(t, "snapshot"), rapid.SampledFrom([]string{groupStatic, groupSmoke}).Draw(t, "group"), rapid.IntRange(0, 2).Draw(t, "seconds")}
-			st := newStore(nil, p.image, toolchain, Config{Smoke: Smoke{Seconds: p.seconds}})
+			p := parts{name.Draw(t, "image"), name.Draw(t, "snapshot"), rapid.SampledFrom([]string{check.GroupStatic, check.GroupSmoke}).Draw(t, "group"), rapid.IntRange(0, 2).Draw(t, "seconds")}
+			st := newStore(nil, p.image, check.Toolchain, Config{Smoke: check.Smoke{Seconds: p.seconds}})
 			return p, st.baselineKey(p.snapshot, p.group), st.proofKey()
 		}
 		p, key, proof := draw()
@@ -240,7 +247,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, biome, typescript, program", 5},
 		{"library", map[string]string{"shop/__init__.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, ruff, biome, mypy, imports", 5},
 	} {
-		s, _ := offline(scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
+		s, _ := offline(boxtest.Scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
 		jobs := s.plan(func() {})
 		for name, reason := range s.results.skipped {
 			if reason == "" {
@@ -249,7 +256,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 		}
 		var wanted []string
 		for _, def := range s.results.wanted() {
-			wanted = append(wanted, def.name)
+			wanted = append(wanted, def.Name)
 		}
 		if got := strings.Join(wanted, ", "); got != c.wanted || len(jobs) != c.jobs {
 			t.Errorf("%s: %d boxes, wanted %s", c.name, len(jobs), got)
@@ -262,7 +269,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 
 func TestRunWithoutAnEngineEndsAndIsInfra(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"main.py": "", "test_a.py": ""})
+	base := boxtest.Scan(t, map[string]string{"main.py": "", "test_a.py": ""})
 	started := &[]string{}
 	lock := make(chan struct{}, 1)
 	v := &Verifier{Boxes: serial{closedEngine{started}, lock}}
@@ -271,7 +278,7 @@ func TestRunWithoutAnEngineEndsAndIsInfra(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, report, Infra, gateOrder...)
+	expect(t, report, check.Infra, gateOrder...)
 	if len(*started) != 7 {
 		t.Errorf("boxes %q", *started)
 	}

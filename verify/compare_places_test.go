@@ -3,6 +3,8 @@ package verify
 import (
 	"strings"
 	"testing"
+
+	"agent/verify/check"
 )
 
 // shifted are messages of one finding, above which a line was added.
@@ -38,7 +40,7 @@ var shifted = [][2]string{
 	// the rest
 	{`syntax error in <string>:12`, `syntax error in <string>:13`},
 	{`<function f at 0x7f3a10ff> is not callable`, `<function f at 0x7f9910ff> is not callable`},
-	{strings.Repeat("x", 40) + ` "A@9" ` + strings.Repeat("y ", maxMessage), strings.Repeat("x", 40) + ` "A@10" ` + strings.Repeat("y ", maxMessage)},
+	{strings.Repeat("x", 40) + ` "A@9" ` + strings.Repeat("y ", check.MaxMessage), strings.Repeat("x", 40) + ` "A@10" ` + strings.Repeat("y ", check.MaxMessage)},
 }
 
 // different are messages of two findings, however alike they look.
@@ -72,8 +74,8 @@ var different = [][2]string{
 func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 	t.Parallel()
 	for _, m := range shifted {
-		a, b := Finding{File: "a.py", Rule: "misc", Message: shorten(m[0])}, Finding{File: "a.py", Rule: "misc", Message: shorten(m[1])}
-		fresh, old, fixed := compare([]Finding{a}, []Finding{b}, diff{})
+		a, b := check.Finding{File: "a.py", Rule: "misc", Message: check.Shorten(m[0])}, check.Finding{File: "a.py", Rule: "misc", Message: check.Shorten(m[1])}
+		fresh, old, fixed := check.Compare([]check.Finding{a}, []check.Finding{b}, check.Diff{})
 		if len(fresh) != 0 || old != 1 || fixed != 0 {
 			t.Errorf("%q\nto %q: %d new", m[0], m[1], len(fresh))
 		}
@@ -81,7 +83,7 @@ func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 			t.Errorf("%q\nto %q: another fingerprint", m[0], m[1])
 		}
 		// Each that is old excuses one.
-		if fresh, _, _ := compare([]Finding{a}, []Finding{b, b}, diff{}); len(fresh) != 1 {
+		if fresh, _, _ := check.Compare([]check.Finding{a}, []check.Finding{b, b}, check.Diff{}); len(fresh) != 1 {
 			t.Errorf("%q twice: %d new", m[1], len(fresh))
 		}
 	}
@@ -90,8 +92,8 @@ func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 func TestANumberThatIsNoPlaceTellsFindingsApart(t *testing.T) {
 	t.Parallel()
 	for _, m := range different {
-		a, b := Finding{File: "a.py", Rule: "misc", Message: m[0]}, Finding{File: "a.py", Rule: "misc", Message: m[1]}
-		if fresh, old, _ := compare([]Finding{a}, []Finding{b}, diff{}); len(fresh) != 1 || old != 0 {
+		a, b := check.Finding{File: "a.py", Rule: "misc", Message: m[0]}, check.Finding{File: "a.py", Rule: "misc", Message: m[1]}
+		if fresh, old, _ := check.Compare([]check.Finding{a}, []check.Finding{b}, check.Diff{}); len(fresh) != 1 || old != 0 {
 			t.Errorf("%q\nto %q: taken for old", m[0], m[1])
 		}
 	}

@@ -5,44 +5,46 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/python"
+	"agent/verify/smoke"
 )
 
 // diffOf describes a patch that modifies or renames one file.
-func diffOf(t *testing.T, op workspace.Op, before, after string) diff {
+func diffOf(t *testing.T, op workspace.Op, before, after string) check.Diff {
 	t.Helper()
 	c := workspace.Change{Op: op, Path: "a.py", Before: []byte(before), After: []byte(after)}
 	if op == workspace.Rename {
 		c.From = "old.py"
 	}
 	cs := workspace.Changeset{Changes: []workspace.Change{c}}
-	return newDiff(cs, newView(&workspace.Manifest{}, cs))
+	return check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
 }
 
 func TestFindingsAreComparedByContent(t *testing.T) {
 	t.Parallel()
-	old := Finding{File: "a.py", Line: 2, Rule: "F811", Message: "Redefinition of `f` from line 1", Source: "def f():"}
+	old := check.Finding{File: "a.py", Line: 2, Rule: "F811", Message: "Redefinition of `f` from line 1", Source: "def f():"}
 	moved := old
 	moved.Line, moved.Message = 9, "Redefinition of `f` from line 8"
 	other := old
 	other.Source = "def f(x):"
 	for _, c := range []struct {
 		name       string
-		base, cand []Finding
+		base, cand []check.Finding
 		fresh      int
 		old, fixed int
 	}{
-		{"moved with its line numbers", []Finding{old}, []Finding{moved}, 0, 1, 0},
-		{"second of a kind", []Finding{old}, []Finding{old, moved}, 1, 1, 0},
-		{"one of two gone", []Finding{old, moved}, []Finding{old}, 0, 1, 1},
-		{"other source, not rewritten", []Finding{old}, []Finding{other}, 1, 0, 1},
+		{"moved with its line numbers", []check.Finding{old}, []check.Finding{moved}, 0, 1, 0},
+		{"second of a kind", []check.Finding{old}, []check.Finding{old, moved}, 1, 1, 0},
+		{"one of two gone", []check.Finding{old, moved}, []check.Finding{old}, 0, 1, 1},
+		{"other source, not rewritten", []check.Finding{old}, []check.Finding{other}, 1, 0, 1},
 		{"nothing", nil, nil, 0, 0, 0},
 	} {
-		fresh, n, fixed := compare(c.base, c.cand, diff{})
+		fresh, n, fixed := check.Compare(c.base, c.cand, check.Diff{})
 		if len(fresh) != c.fresh || n != c.old || fixed != c.fixed {
 			t.Errorf("%s: %d new, %d old, %d fixed", c.name, len(fresh), n, fixed)
 		}
@@ -52,17 +54,17 @@ func TestFindingsAreComparedByContent(t *testing.T) {
 func TestOldFindingOnARewrittenLineStaysOld(t *testing.T) {
 	t.Parallel()
 	d := diffOf(t, workspace.Modify, "a\nl = f(x)\nb\n", "new\na\nl = f(y)\nb\nl = 2\n")
-	base := []Finding{{File: "a.py", Line: 2, Rule: "E741", Message: "Ambiguous", Source: "l = f(x)"}}
-	cand := []Finding{
+	base := []check.Finding{{File: "a.py", Line: 2, Rule: "E741", Message: "Ambiguous", Source: "l = f(x)"}}
+	cand := []check.Finding{
 		{File: "a.py", Line: 3, Rule: "E741", Message: "Ambiguous", Source: "l = f(y)"},
 		{File: "a.py", Line: 5, Rule: "E741", Message: "Ambiguous", Source: "l = 2"},
 	}
-	fresh, old, fixed := compare(base, cand, d)
+	fresh, old, fixed := check.Compare(base, cand, d)
 	if len(fresh) != 1 || fresh[0].Line != 5 || old != 1 || fixed != 0 {
 		t.Errorf("%+v %d %d", fresh, old, fixed)
 	}
 	// Elsewhere in the file the same message is new trouble, though another one went.
-	fresh, _, fixed = compare(base, cand[1:], d)
+	fresh, _, fixed = check.Compare(base, cand[1:], d)
 	if len(fresh) != 1 || fixed != 1 {
 		t.Errorf("%+v %d", fresh, fixed)
 	}
@@ -72,13 +74,15 @@ func TestOldFindingOnARewrittenLineStaysOld(t *testing.T) {
 func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
 	t.Parallel()
 	d := diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "a\nx = 1\nb\nx = 1\nc\nx = 1\n")
-	at := func(line int) Finding { return Finding{File: "a.py", Line: line, Rule: "F841", Source: "x = 1"} }
-	fresh, old, _ := compare([]Finding{at(2), at(4)}, []Finding{at(2), at(4), at(6)}, d)
+	at := func(line int) check.Finding {
+		return check.Finding{File: "a.py", Line: line, Rule: "F841", Source: "x = 1"}
+	}
+	fresh, old, _ := check.Compare([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(4), at(6)}, d)
 	if len(fresh) != 1 || fresh[0].Line != 6 || old != 2 {
 		t.Errorf("behind the old ones: %+v, %d old", fresh, old)
 	}
 	d = diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "c\nx = 1\nd\na\nx = 1\nb\nx = 1\n")
-	fresh, old, _ = compare([]Finding{at(2), at(4)}, []Finding{at(2), at(5), at(7)}, d)
+	fresh, old, _ = check.Compare([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(5), at(7)}, d)
 	if len(fresh) != 1 || fresh[0].Line != 2 || old != 2 {
 		t.Errorf("before the old ones: %+v, %d old", fresh, old)
 	}
@@ -87,7 +91,7 @@ func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
 func TestRenamesAreFollowed(t *testing.T) {
 	t.Parallel()
 	d := diffOf(t, workspace.Rename, "x\n", "x\n")
-	fresh, old, _ := compare([]Finding{{File: "old.py", Line: 1, Rule: "F821", Source: "x"}}, []Finding{{File: "a.py", Line: 1, Rule: "F821", Source: "x"}}, d)
+	fresh, old, _ := check.Compare([]check.Finding{{File: "old.py", Line: 1, Rule: "F821", Source: "x"}}, []check.Finding{{File: "a.py", Line: 1, Rule: "F821", Source: "x"}}, d)
 	if len(fresh) != 0 || old != 1 {
 		t.Errorf("%+v %d", fresh, old)
 	}
@@ -95,97 +99,47 @@ func TestRenamesAreFollowed(t *testing.T) {
 
 func TestModuleThatIsNotInstalledIsOneFact(t *testing.T) {
 	t.Parallel()
-	at := func(file string, module string) Finding {
-		return Finding{File: file, Line: 1, Rule: "import-not-found", Message: "no module " + module, Source: "import " + module}
+	at := func(file string, module string) check.Finding {
+		return check.Finding{File: file, Line: 1, Rule: "import-not-found", Message: "no module " + module, Source: "import " + module}
 	}
-	fresh, old, _ := compare([]Finding{at("a.py", "flask")}, []Finding{at("a.py", "flask"), at("b.py", "flask"), at("b.py", "evil")}, diff{})
+	fresh, old, _ := check.Compare([]check.Finding{at("a.py", "flask")}, []check.Finding{at("a.py", "flask"), at("b.py", "flask"), at("b.py", "evil")}, check.Diff{})
 	if len(fresh) != 1 || fresh[0].Message != "no module evil" || old != 2 {
 		t.Errorf("%+v %d", fresh, old)
 	}
 }
 
-func TestRegionsMapOldLinesToNewOnes(t *testing.T) {
-	t.Parallel()
-	line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "", "\n"})
-	rapid.Check(t, func(t *rapid.T) {
-		before, after := "", ""
-		for i := range rapid.IntRange(0, 12).Draw(t, "lines") {
-			same := rapid.Bool().Draw(t, "same")
-			text := line.Draw(t, "old")
-			before += text
-			if same {
-				after += text
-			} else {
-				after += line.Draw(t, "new")
-			}
-			_ = i
-		}
-		before += rapid.SampledFrom([]string{"", "end"}).Draw(t, "end")
-		// Outside the regions, line for line, both texts are equal.
-		shiftOld, shiftNew := 1, 1
-		oldLines, newLines := splitLines(before), splitLines(after)
-		check := func(oldTo, newTo int) {
-			if oldTo-shiftOld != newTo-shiftNew {
-				t.Fatalf("regions do not line up: %q %q", before, after)
-			}
-			for i := 0; i < oldTo-shiftOld; i++ {
-				if oldLines[shiftOld-1+i] != newLines[shiftNew-1+i] {
-					t.Fatalf("line %d differs outside the regions: %q %q", shiftOld+i, before, after)
-				}
-			}
-		}
-		for _, r := range regions([]byte(before), []byte(after)) {
-			check(r.oldFrom, r.newFrom)
-			shiftOld, shiftNew = r.oldTo, r.newTo
-		}
-		check(len(oldLines)+1, len(newLines)+1)
-	})
-}
-
-// splitLines cuts text after each newline.
-func splitLines(text string) []string {
-	var lines []string
-	for len(text) > 0 {
-		i := 0
-		for i < len(text)-1 && text[i] != '\n' {
-			i++
-		}
-		lines = append(lines, text[:i+1])
-		text = text[i+1:]
-	}
-	return lines
-}
-
 func TestTestsAreComparedOneByOne(t *testing.T) {
 	t.Parallel()
-	d := diff{
-		moved: map[string]string{"old.py": "new.py"}, deleted: map[string]bool{"gone.py": true},
-		touched: map[string]bool{"new.py": true, "a.py": true}, sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{})),
+	d := check.Diff{
+		Moved: map[string]string{"old.py": "new.py"}, Deleted: map[string]bool{"gone.py": true},
+		Touched: map[string]bool{"new.py": true, "a.py": true}, Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{})),
 	}
-	res := func(id, outcome string) testResult { return testResult{ID: id, Outcome: outcome, Message: "m"} }
+	res := func(id, outcome string) check.TestResult {
+		return check.TestResult{ID: id, Outcome: outcome, Message: "m"}
+	}
 	for _, c := range []struct {
 		name       string
-		base, cand []testResult
-		verdict    Verdict
+		base, cand []check.TestResult
+		verdict    check.Verdict
 		rule       string
 	}{
-		{"same", []testResult{res("a.py::t", "passed")}, []testResult{res("a.py::t", "passed")}, Pass, ""},
-		{"broken", []testResult{res("a.py::t", "passed")}, []testResult{res("a.py::t", "failed")}, Fail, ruleTestFailed},
-		{"fixture broken", []testResult{res("a.py::t", "passed")}, []testResult{res("a.py::t", "error")}, Fail, ruleTestError},
-		{"new and failing", nil, []testResult{res("a.py::t", "failed")}, Fail, ruleTestFailed},
-		{"failed before", []testResult{res("a.py::t", "failed")}, []testResult{res("a.py::t", "failed")}, Pass, ""},
-		{"skipped now", []testResult{res("a.py::t", "passed")}, []testResult{res("a.py::t", "skipped")}, Policy, ruleTestSkipped},
-		{"expected to fail now", []testResult{res("a.py::t", "passed")}, []testResult{res("a.py::t", "xfailed")}, Policy, ruleTestSkipped},
-		{"new and skipped", nil, []testResult{res("a.py::t", "skipped")}, Pass, ""},
-		{"file renamed", []testResult{res("old.py::t[1]", "passed")}, []testResult{res("new.py::t[1]", "passed")}, Pass, ""},
-		{"file deleted", []testResult{res("gone.py::t", "passed")}, nil, Policy, ruleTestRemoved},
-		{"failing test removed", []testResult{res("a.py::t", "failed")}, nil, Policy, ruleTestRemoved},
-		{"lost without a touch", []testResult{res("far.py::t", "passed")}, nil, Fail, ruleTestLost},
-		{"module does not import", []testResult{res("far.py::t", "passed")}, []testResult{res("far.py", "error")}, Fail, ruleTestError},
-		{"module skips itself", []testResult{res("far.py::t", "passed")}, []testResult{res("far.py", "skipped")}, Policy, ruleTestRemoved},
-		{"module imports again", []testResult{res("far.py", "error")}, []testResult{res("far.py::t", "passed")}, Pass, ""},
+		{"same", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "passed")}, check.Pass, ""},
+		{"broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "failed")}, check.Fail, check.RuleTestFailed},
+		{"fixture broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "error")}, check.Fail, check.RuleTestError},
+		{"new and failing", nil, []check.TestResult{res("a.py::t", "failed")}, check.Fail, check.RuleTestFailed},
+		{"failed before", []check.TestResult{res("a.py::t", "failed")}, []check.TestResult{res("a.py::t", "failed")}, check.Pass, ""},
+		{"skipped now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "skipped")}, check.Policy, check.RuleTestSkipped},
+		{"expected to fail now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "xfailed")}, check.Policy, check.RuleTestSkipped},
+		{"new and skipped", nil, []check.TestResult{res("a.py::t", "skipped")}, check.Pass, ""},
+		{"file renamed", []check.TestResult{res("old.py::t[1]", "passed")}, []check.TestResult{res("new.py::t[1]", "passed")}, check.Pass, ""},
+		{"file deleted", []check.TestResult{res("gone.py::t", "passed")}, nil, check.Policy, check.RuleTestRemoved},
+		{"failing test removed", []check.TestResult{res("a.py::t", "failed")}, nil, check.Policy, check.RuleTestRemoved},
+		{"lost without a touch", []check.TestResult{res("far.py::t", "passed")}, nil, check.Fail, check.RuleTestLost},
+		{"module does not import", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "error")}, check.Fail, check.RuleTestError},
+		{"module skips itself", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "skipped")}, check.Policy, check.RuleTestRemoved},
+		{"module imports again", []check.TestResult{res("far.py", "error")}, []check.TestResult{res("far.py::t", "passed")}, check.Pass, ""},
 	} {
-		g := judgeTests(outcome{Tests: c.base}, outcome{Tests: c.cand}, d)
+		g := check.JudgeTests(check.Outcome{Tests: c.base}, check.Outcome{Tests: c.cand}, d)
 		rule := ""
 		if len(g.Findings) > 0 {
 			rule = g.Findings[0].Rule
@@ -198,88 +152,79 @@ func TestTestsAreComparedOneByOne(t *testing.T) {
 
 func TestModuleThatFailsForAnotherReasonIsNewTrouble(t *testing.T) {
 	t.Parallel()
-	d := diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
-	base := outcome{Tests: []testResult{{ID: "a.py", Outcome: "error", Message: "No module named 'flask'"}}}
-	same := judgeTests(base, base, d)
-	other := judgeTests(base, outcome{Tests: []testResult{{ID: "a.py", Outcome: "error", Message: "invalid syntax"}}}, d)
-	if same.Verdict != Pass || same.Old != 1 || other.Verdict != Fail {
+	d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
+	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py", Outcome: "error", Message: "No module named 'flask'"}}}
+	same := check.JudgeTests(base, base, d)
+	other := check.JudgeTests(base, check.Outcome{Tests: []check.TestResult{{ID: "a.py", Outcome: "error", Message: "invalid syntax"}}}, d)
+	if same.Verdict != check.Pass || same.Old != 1 || other.Verdict != check.Fail {
 		t.Errorf("%+v %+v", same, other)
 	}
 }
 
 func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 	t.Parallel()
-	end := func(e ending) outcome { return outcome{Ending: &e} }
-	crash := ending{Exit: 1, Crashes: []string{"KeyError: 'HOME'"}, Where: Finding{Message: "KeyError: 'HOME'"}}
-	running := ending{Running: true}
+	end := func(e check.Ending) check.Outcome { return check.Outcome{Ending: &e} }
+	crash := check.Ending{Exit: 1, Crashes: []string{"KeyError: 'HOME'"}, Where: check.Finding{Message: "KeyError: 'HOME'"}}
+	running := check.Ending{Running: true}
 	for _, c := range []struct {
 		name       string
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 	}{
-		{"ends well", outcome{}, end(ending{}), Pass},
-		{"keeps running", end(running), end(running), Pass},
-		{"crashes, nothing before", outcome{}, end(crash), Fail},
-		{"crashes as before", end(crash), end(crash), Pass},
-		{"crashes otherwise", end(crash), end(ending{Exit: 1, Crashes: []string{"NameError: x"}}), Fail},
-		{"exit 1 where it was 2", end(ending{Exit: 2}), end(ending{Exit: 1}), Fail},
-		{"exit 2 as before", end(ending{Exit: 2}), end(ending{Exit: 2}), Pass},
-		{"server dies quietly", end(running), end(ending{Exit: 1}), Fail},
-		{"signal", end(ending{}), end(ending{Exit: -1, Signal: "SIGSEGV"}), Fail},
-		{"same signal", end(ending{Exit: -1, Signal: "SIGSEGV"}), end(ending{Exit: -1, Signal: "SIGSEGV"}), Pass},
-		{"report, then exit 0", end(ending{}), end(ending{Crashes: []string{"OSError: x"}, Where: Finding{Message: "OSError: x"}}), Fail},
-		{"report while running", end(running), end(ending{Running: true, Crashes: []string{"OSError: x"}}), Fail},
-		{"endless loop", end(ending{}), end(ending{Running: true, Busy: true}), Timeout},
-		{"now a quiet server", end(ending{}), end(ending{Running: true, Ports: []guest.Port{{Port: 80}}}), Pass},
-		{"only waits now", end(ending{}), end(running), Fail},
-		{"has waited for a quarter", end(ending{}), end(ending{Running: true, Wall: 4 * time.Second, Rested: time.Second}), Fail},
-		{"is slow", end(ending{}), end(ending{Running: true, Wall: 4 * time.Second, Rested: time.Second - 1}), Pass},
-		{"command not found, ever", end(ending{Exit: 127}), end(ending{Exit: 127}), Infra},
-		{"command not found now", end(ending{}), end(ending{Exit: 127}), Fail},
-		{"out of memory", end(ending{}), outcome{Verdict: OOM}, OOM},
+		{"ends well", check.Outcome{}, end(check.Ending{}), check.Pass},
+		{"keeps running", end(running), end(running), check.Pass},
+		{"crashes, nothing before", check.Outcome{}, end(crash), check.Fail},
+		{"crashes as before", end(crash), end(crash), check.Pass},
+		{"crashes otherwise", end(crash), end(check.Ending{Exit: 1, Crashes: []string{"NameError: x"}}), check.Fail},
+		{"exit 1 where it was 2", end(check.Ending{Exit: 2}), end(check.Ending{Exit: 1}), check.Fail},
+		{"exit 2 as before", end(check.Ending{Exit: 2}), end(check.Ending{Exit: 2}), check.Pass},
+		{"server dies quietly", end(running), end(check.Ending{Exit: 1}), check.Fail},
+		{"signal", end(check.Ending{}), end(check.Ending{Exit: -1, Signal: "SIGSEGV"}), check.Fail},
+		{"same signal", end(check.Ending{Exit: -1, Signal: "SIGSEGV"}), end(check.Ending{Exit: -1, Signal: "SIGSEGV"}), check.Pass},
+		{"report, then exit 0", end(check.Ending{}), end(check.Ending{Crashes: []string{"OSError: x"}, Where: check.Finding{Message: "OSError: x"}}), check.Fail},
+		{"report while running", end(running), end(check.Ending{Running: true, Crashes: []string{"OSError: x"}}), check.Fail},
+		{"endless loop", end(check.Ending{}), end(check.Ending{Running: true, Busy: true}), check.Timeout},
+		{"now a quiet server", end(check.Ending{}), end(check.Ending{Running: true, Ports: []guest.Port{{Port: 80}}}), check.Pass},
+		{"only waits now", end(check.Ending{}), end(running), check.Fail},
+		{"has waited for a quarter", end(check.Ending{}), end(check.Ending{Running: true, Wall: 4 * time.Second, Rested: time.Second}), check.Fail},
+		{"is slow", end(check.Ending{}), end(check.Ending{Running: true, Wall: 4 * time.Second, Rested: time.Second - 1}), check.Pass},
+		{"command not found, ever", end(check.Ending{Exit: 127}), end(check.Ending{Exit: 127}), check.Infra},
+		{"command not found now", end(check.Ending{}), end(check.Ending{Exit: 127}), check.Fail},
+		{"out of memory", end(check.Ending{}), check.Outcome{Verdict: check.OOM}, check.OOM},
 	} {
-		if g := judgeSmoke(c.base, c.cand, diff{}); g.Verdict != c.want || (g.Verdict == Fail) != (len(g.Findings) == 1 && c.want == Fail) {
+		if g := smoke.Judge(c.base, c.cand, check.Diff{}); g.Verdict != c.want || (g.Verdict == check.Fail) != (len(g.Findings) == 1 && c.want == check.Fail) {
 			t.Errorf("%s: %s, want %s: %+v", c.name, g.Verdict, c.want, g.Findings)
 		}
 	}
 }
 
-func TestVolatilePartsOfACrashDoNotMakeItNew(t *testing.T) {
-	t.Parallel()
-	a := readEnding(ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7f00aa> port 4711\n")))
-	b := readEnding(ended(1, nil, []byte("Traceback (most recent call last):\nValueError: <X at 0x7fffbb> port 815\n")))
-	if d := cmp.Diff(a.Crashes, b.Crashes); d != "" || len(a.Crashes) != 1 {
-		t.Error(d, a.Crashes)
-	}
-}
-
 func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 	t.Parallel()
-	static := check{name: checkMypy, gate: gateTypes, group: groupStatic, judge: judgeFindings}
-	blocked := outcome{Blocked: "bad.py: invalid syntax", Findings: []Finding{{File: "bad.py", Rule: "syntax"}}}
-	late := outcome{Verdict: Timeout, Detail: "mypy did not end within 5m0s"}
-	trouble := outcome{Verdict: Infra, Detail: "gone"}
+	static := check.Check{Name: python.MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Judge: check.JudgeFindings}
+	blocked := check.Outcome{Blocked: "bad.py: invalid syntax", Findings: []check.Finding{{File: "bad.py", Rule: "syntax"}}}
+	late := check.Outcome{Verdict: check.Timeout, Detail: "mypy did not end within 5m0s"}
+	trouble := check.Outcome{Verdict: check.Infra, Detail: "gone"}
 	for _, c := range []struct {
 		name       string
-		base, cand outcome
+		base, cand check.Outcome
 		unproven   string
-		verdict    Verdict // "" means skipped
+		verdict    check.Verdict // "" means skipped
 	}{
 		{"blocked on both sides", blocked, blocked, "", ""},
-		{"blocked before only", blocked, outcome{Findings: []Finding{{Rule: "x"}}}, "", ""},
-		{"blocked by the patch", outcome{}, blocked, "", Fail},
-		{"blocked by the patch as well", blocked, outcome{Blocked: "new.py: invalid syntax", Findings: []Finding{{File: "new.py", Rule: "syntax"}}}, "", Fail},
-		{"blocked without a finding", outcome{}, outcome{Blocked: "usage"}, "", Fail},
+		{"blocked before only", blocked, check.Outcome{Findings: []check.Finding{{Rule: "x"}}}, "", ""},
+		{"blocked by the patch", check.Outcome{}, blocked, "", check.Fail},
+		{"blocked by the patch as well", blocked, check.Outcome{Blocked: "new.py: invalid syntax", Findings: []check.Finding{{File: "new.py", Rule: "syntax"}}}, "", check.Fail},
+		{"blocked without a finding", check.Outcome{}, check.Outcome{Blocked: "usage"}, "", check.Fail},
 		{"late on both sides", late, late, "", ""},
-		{"late now", outcome{}, late, "", Timeout},
-		{"late before", late, outcome{}, "", ""},
-		{"trouble now", outcome{}, trouble, "", Infra},
-		{"trouble before", trouble, outcome{}, "", Infra},
-		{"trouble on both sides", trouble, trouble, "", Infra},
-		{"not proved", outcome{}, outcome{}, "ruff sees nothing", Infra},
-		{"fine", outcome{}, outcome{}, "", Pass},
+		{"late now", check.Outcome{}, late, "", check.Timeout},
+		{"late before", late, check.Outcome{}, "", ""},
+		{"trouble now", check.Outcome{}, trouble, "", check.Infra},
+		{"trouble before", trouble, check.Outcome{}, "", check.Infra},
+		{"trouble on both sides", trouble, trouble, "", check.Infra},
+		{"not proved", check.Outcome{}, check.Outcome{}, "ruff sees nothing", check.Infra},
+		{"fine", check.Outcome{}, check.Outcome{}, "", check.Pass},
 	} {
-		g, reason := judge(static, c.base, c.cand, c.unproven, diff{})
+		g, reason := judge(static, c.base, c.cand, c.unproven, check.Diff{})
 		if g.Verdict != c.verdict || (reason != "") != (c.verdict == "") {
 			t.Errorf("%s: %q, skipped %q", c.name, g.Verdict, reason)
 		}
@@ -288,13 +233,13 @@ func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 
 func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 	t.Parallel()
-	order := []Verdict{Fail, OOM, Timeout, Infra, Policy, Pass}
+	order := []check.Verdict{check.Fail, check.OOM, check.Timeout, check.Infra, check.Policy, check.Pass}
 	rapid.Check(t, func(t *rapid.T) {
-		var gates []Gate
+		var gates []check.Gate
 		best := len(order) - 1
 		for i := range rapid.IntRange(0, 6).Draw(t, "gates") {
 			k := rapid.IntRange(0, len(order)-1).Draw(t, fmt.Sprint("verdict", i))
-			gates = append(gates, Gate{Verdict: order[k]})
+			gates = append(gates, check.Gate{Verdict: order[k]})
 			best = min(best, k)
 		}
 		if got := overall(gates); got != order[best] {
@@ -306,9 +251,9 @@ func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 // A program whose disk is full says so in its own words, or in none.
 func TestAReachedLimitIsNamedBesideTheVerdict(t *testing.T) {
 	t.Parallel()
-	out := add(add(outcome{Detail: "two modules"}, outcome{Reached: []string{guest.ReachedTmp}}), outcome{Reached: []string{guest.ReachedProcesses, guest.ReachedTmp}})
-	g := judgeFindings(outcome{}, out, diff{})
-	if want := "two modules; it reached the box's limit on the size of /tmp and on processes"; g.Verdict != Pass || g.Detail != want {
+	out := check.AddCost(check.AddCost(check.Outcome{Detail: "two modules"}, check.Outcome{Reached: []string{guest.ReachedTmp}}), check.Outcome{Reached: []string{guest.ReachedProcesses, guest.ReachedTmp}})
+	g := check.JudgeFindings(check.Outcome{}, out, check.Diff{})
+	if want := "two modules; it reached the box's limit on the size of /tmp and on processes"; g.Verdict != check.Pass || g.Detail != want {
 		t.Errorf("%s: %q, want %q", g.Verdict, g.Detail, want)
 	}
 }

@@ -8,63 +8,35 @@ import (
 
 	"agent/images/dependencies"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/node"
 )
 
-func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	const one = "web/a.ts(2,7): error TS2322: Type 'string'\x1b[0m is not.\n  Why it is not.\n"
-	for name, c := range map[string]struct {
-		exit int
-		out  string
-		want string
-	}{
-		"none": {0, "", "[]"}, "one": {1, one, "[web/a.ts:2:7 TS2322 Type 'string' is not.]"},
-		"with output": {2, "../etc/b.ts(1,1): error TS2304: x\n", "[:1:1 TS2304 x]"},
-		"no place":    {1, "error TS18003: No inputs.\nerror TS5023: Unknown.\n", "[:0:0 TS5023 Unknown.]"},
-		"its call":    {1, "a.ts(1,1): error TS6305: Output file has not been built.\n", "[]"},
-		"sound, with": {0, one, "exit status 0 does not fit its 1 errors"}, "faulty, without": {1, "Segmentation fault\n", "exit status 1 does not fit its 0 errors"},
-		"crashed": {134, one, "exit status 134 does not fit"},
-	} {
-		var got []string
-		found, trouble := parseCompiler(ended(c.exit, []byte(c.out), nil))
-		for _, f := range found {
-			got = append(got, fmt.Sprintf("%s:%d:%d %s %s", f.File, f.Line, f.Column, f.Rule, f.Message))
-		}
-		if text := fmt.Sprint(got) + trouble; !strings.Contains(text, c.want) || (trouble == "") != strings.HasPrefix(c.want, "[") {
-			t.Errorf("%s: %s, want %s", name, text, c.want)
-		}
-	}
-	flood := ended(1, []byte(one), nil)
-	flood.Stdout.Dropped = 1
-	if _, trouble := parseCompiler(flood); trouble == "" {
-		t.Error("what was cut is an answer")
-	}
-}
+// needsCompiler is a package.json that names one.
+const needsCompiler = `{"devDependencies": {"typescript": "1"}}`
 
 func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": plantedNeed, "a.ts": "x;"})
-	if uses := compilerUses(newView(base, cs)); len(uses) != 1 || uses[0].root != "." {
-		t.Errorf("%+v", uses)
-	}
+	base := boxtest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
 	s, _ := offline(base, nil, cs)
-	if seen := s.seenBy(compilerCheck); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
+	if seen := s.seenBy(node.Compiler); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
 		t.Errorf("it sees %+v", seen)
 	}
-	if s.sawAll(compilerCheck, s.final) {
+	if s.sawAll(node.Compiler, s.final) {
 		t.Error("with another package.json the next run goes by what this one found")
 	}
 	for name, files := range map[string]map[string]string{
 		"no package.json has typescript":     {"package.json": "{}", "tsconfig.json": "{}"},
-		"the workspace has no tsconfig.json": {"package.json": plantedNeed, "a.ts": ""},
+		"the workspace has no tsconfig.json": {"package.json": needsCompiler, "a.ts": ""},
 	} {
-		if reason := compilerApplies(newView(scan(t, files), workspace.Changeset{})); reason != name {
+		if reason := node.Compiler.Applies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
 			t.Errorf("%q, want %q", reason, name)
 		}
 	}
-	gone := outcome{Blocked: absent("typescript", ".")}
-	if g, reason := judge(compilerCheck, outcome{}, gone, "", diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
+	gone := check.Outcome{Blocked: node.Absent("typescript", ".")}
+	if g, reason := judge(node.Compiler, check.Outcome{}, gone, "", check.Diff{}); g.Verdict != "" || !strings.Contains(reason, "not judged: typescript of package.json") {
 		t.Errorf("a compiler that the patch takes away: %+v, %s", g, reason)
 	}
 }
@@ -86,19 +58,19 @@ var sundry = map[string]string{
 
 func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := boxtest.Open(t)
 	manifests := map[string][]byte{}
 	for p, text := range sundry {
 		if strings.HasSuffix(p, "package.json") {
 			manifests[p] = []byte(text)
 		}
 	}
-	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(manifests))
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(manifests))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -107,8 +79,8 @@ func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 	r := s.verify(t, map[string]string{
 		"first/a.ts": sundry["first/a.ts"] + regexp, "sixth/a.ts": sundry["sixth/a.ts"] + insert, "native/a.ts": sundry["native/a.ts"] + insert,
 	})
-	expect(t, r, Pass)
-	types := find(t, r, gateTypes)
+	expect(t, r, check.Pass)
+	types := find(t, r, check.GateTypes)
 	for _, part := range []string{"TypeScript 5.0.4 of first/package.json: 1 projects", "TypeScript 6.0.3 of sixth/package.json: 1 projects", "TypeScript 7.0.2 of native/package.json: 3 projects"} {
 		if !strings.Contains(types.Detail, part) {
 			t.Errorf("no %q in %s", part, types.Detail)
@@ -121,9 +93,9 @@ func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 		"first/a.ts": sundry["first/a.ts"] + wrong + insert, "sixth/a.ts": sundry["sixth/a.ts"] + wrong, "native/a.ts": sundry["native/a.ts"] + wrong,
 		"native/user/u.ts": "import { f } from '../lib/f';\n\nf('1');\n", "old/a.ts": sundry["old/a.ts"] + wrong,
 	})
-	expect(t, r, Fail, gateTypes)
+	expect(t, r, check.Fail, check.GateTypes)
 	var got []string
-	for _, f := range find(t, r, gateTypes).Findings {
+	for _, f := range find(t, r, check.GateTypes).Findings {
 		got = append(got, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Tool))
 	}
 	want := "old/a.ts:2 TS2322 typescript, first/a.ts:2 TS2322 tsc, first/a.ts:3 TS2339 tsc, native/a.ts:2 TS2322 tsc, native/user/u.ts:3 TS2345 tsc, sixth/a.ts:2 TS2322 tsc"

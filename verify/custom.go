@@ -12,6 +12,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/smoke"
 )
 
 // When a gate of the workspace runs.
@@ -87,7 +89,7 @@ func CheckGates(list []CustomGate) error {
 // check refuses one gate whose name is sound.
 func (g CustomGate) check() error {
 	switch {
-	case g.Name == "edit" || slices.Contains(gateOrder, g.Name) || checkNamed(g.Name).name != "":
+	case g.Name == "edit" || slices.Contains(gateOrder, g.Name) || checkNamed(g.Name).Name != "":
 		return fmt.Errorf("the agent has a gate or a check of that name")
 	case len(g.Command) == 0 || strings.TrimSpace(g.Command[0]) == "":
 		return fmt.Errorf("it has no command")
@@ -106,14 +108,14 @@ func (g CustomGate) check() error {
 
 // customChecks makes the checks of the gates that a workspace defines, for one
 // changeset.
-func customChecks(list []CustomGate, cs workspace.Changeset) []check {
-	var made []check
+func customChecks(list []CustomGate, cs workspace.Changeset) []check.Check {
+	var made []check.Check
 	for _, g := range list {
 		reason := g.idle(cs)
-		made = append(made, check{
-			name: g.Name, gate: g.Name, group: groupOwn + g.Name, run: g.run, judge: g.judge,
+		made = append(made, check.Check{
+			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge,
 			// Of both sides alike: the base is asked only because of the patch.
-			applies: func(view) string { return reason },
+			Applies: func(check.View) string { return reason },
 		})
 	}
 	return made
@@ -142,79 +144,52 @@ func (g CustomGate) judges(p string) bool {
 
 // run runs the command. However it ends, even by a signal, is its answer; only
 // the box's own death and a deadline are not.
-func (g CustomGate) run(ctx context.Context, b bench) outcome {
-	timeout := b.timeout
+func (g CustomGate) run(ctx context.Context, b check.Bench) check.Outcome {
+	timeout := b.Timeout
 	if g.Timeout > 0 {
 		timeout = min(timeout, g.Timeout)
 	}
 	// The image's env, which finds the command in the box's PATH, and ends with 127
 	// where there is none.
-	args := append([]string{b.tools.Env, "--"}, g.Command...)
-	res, out, _ := b.command(ctx, guest.Command{Args: args, Dir: work, Timeout: timeout})
+	args := append([]string{b.Tools.Env, "--"}, g.Command...)
+	res, out, _ := b.Command(ctx, guest.Command{Args: args, Dir: check.Work, Timeout: timeout})
 	switch {
-	case out.Verdict == Timeout:
+	case out.Verdict == check.Timeout:
 		out.Detail = fmt.Sprintf("%s did not end within %s", g.Command[0], timeout)
 		return out
-	case out.Verdict == OOM || res.Killed:
+	case out.Verdict == check.OOM || res.Killed:
 		return out
-	case out.Verdict == Infra && res.Exit == 0 && res.Signal == "":
+	case out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "":
 		return out // the guest did not run it
 	}
 	out.Verdict = ""
-	out.Ending = &ending{Exit: res.Exit, Signal: res.Signal}
+	out.Ending = &check.Ending{Exit: res.Exit, Signal: res.Signal}
 	out.Detail = fmt.Sprintf("%s: %s", g.Command[0], out.Ending)
 	return out
 }
 
 // judge holds a failure against the patch when the command succeeded without it.
-func (g CustomGate) judge(base, cand outcome, _ diff) Gate {
-	v := gateOf(g.Name, cand)
-	failed := base.Verdict != "" || base.Ending != nil && base.Ending.crashed()
-	absent := base.Ending != nil && base.Ending.Exit == exitNotFound
+func (g CustomGate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
+	v := check.GateOf(g.Name, cand)
+	failed := base.Verdict != "" || base.Ending != nil && base.Ending.Crashed()
+	absent := base.Ending != nil && base.Ending.Exit == smoke.ExitNotFound
 	switch {
 	// Late or too large, and not so before: the same on both sides never gets here.
 	case v.Verdict != "" && !failed:
-	case v.Verdict == "" && !cand.Ending.crashed():
-		v.Verdict = Pass
+	case v.Verdict == "" && !cand.Ending.Crashed():
+		v.Verdict = check.Pass
 		if failed {
 			v.Fixed = 1
 		}
 	case absent:
 		// Nothing was there to compare with, and no patch is to blame for that.
-		v.Verdict = Infra
+		v.Verdict = check.Infra
 		v.Detail += ": before the patch the command was not in the box: correct [[gate]] " + g.Name + " in agent.toml"
 	case failed:
 		v.Verdict, v.Detail = "", "failed before the patch too: "+base.Detail
 	default:
-		v.Verdict = Fail
-		v.Findings = append(v.Findings, Finding{Rule: "exit", Message: shorten(present([]string{v.Detail, lastLine(v.Output)}, ": "))})
+		v.Verdict = check.Fail
+		v.Findings = append(v.Findings, check.Finding{Rule: "exit", Message: check.Shorten(check.Join([]string{v.Detail, check.LastLine(v.Output)}, ": "))})
 	}
 	return v
-}
-
-// named is the check of that name, built-in or the workspace's.
-func (r *results) named(name string) check {
-	for _, c := range r.own {
-		if c.name == name {
-			return c
-		}
-	}
-	return checkNamed(name)
-}
-
-// all lists every check in the order of a report.
-func (r *results) all() []check { return append(allChecks(), r.own...) }
-
-// checksOf lists the checks of a gate, in that order.
-func (r *results) checksOf(gate string) []check {
-	return slices.DeleteFunc(r.all(), func(c check) bool { return c.gate != gate })
-}
-
-// gates names the gates in the order of a report.
-func (r *results) gates() []string {
-	names := slices.Clone(gateOrder)
-	for _, c := range r.own {
-		names = append(names, c.gate)
-	}
-	return names
 }

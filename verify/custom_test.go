@@ -9,6 +9,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
@@ -73,39 +75,39 @@ func TestGateRunsForFilesOfItsLanguages(t *testing.T) {
 
 func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 	t.Parallel()
-	exit := func(n int) outcome { return outcome{Ending: &ending{Exit: n}, Detail: "x"} }
-	late := outcome{Verdict: Timeout, Detail: "late"}
+	exit := func(n int) check.Outcome { return check.Outcome{Ending: &check.Ending{Exit: n}, Detail: "x"} }
+	late := check.Outcome{Verdict: check.Timeout, Detail: "late"}
 	for _, c := range []struct {
 		name       string
-		base, cand outcome
-		want       Verdict // "" for left out
+		base, cand check.Outcome
+		want       check.Verdict // "" for left out
 		fixed      int
 	}{
-		{"well before and after", exit(0), exit(0), Pass, 0},
-		{"fails now", exit(0), exit(3), Fail, 0},
-		{"killed now", exit(0), outcome{Ending: &ending{Signal: "SIGSEGV"}}, Fail, 0},
-		{"its script is gone", exit(0), exit(127), Fail, 0},
+		{"well before and after", exit(0), exit(0), check.Pass, 0},
+		{"fails now", exit(0), exit(3), check.Fail, 0},
+		{"killed now", exit(0), check.Outcome{Ending: &check.Ending{Signal: "SIGSEGV"}}, check.Fail, 0},
+		{"its script is gone", exit(0), exit(127), check.Fail, 0},
 		{"failed before", exit(1), exit(1), "", 0},
 		{"failed otherwise before", exit(2), exit(1), "", 0},
-		{"mended", exit(1), exit(0), Pass, 1},
-		{"was not there", exit(127), exit(127), Infra, 0},
-		{"was not there and fails", exit(127), exit(1), Infra, 0},
-		{"was not there and is well", exit(127), exit(0), Pass, 1},
-		{"late now", exit(0), late, Timeout, 0},
+		{"mended", exit(1), exit(0), check.Pass, 1},
+		{"was not there", exit(127), exit(127), check.Infra, 0},
+		{"was not there and fails", exit(127), exit(1), check.Infra, 0},
+		{"was not there and is well", exit(127), exit(0), check.Pass, 1},
+		{"late now", exit(0), late, check.Timeout, 0},
 		{"late now, failed before", exit(1), late, "", 0},
 		{"late both times", late, late, "", 0},
 		{"late before, fails now", late, exit(1), "", 0},
-		{"no memory now", exit(0), outcome{Verdict: OOM, Detail: "large"}, OOM, 0},
-		{"box died now", exit(0), infra("gone"), Infra, 0},
-		{"box died before", infra("gone"), exit(0), Infra, 0},
+		{"no memory now", exit(0), check.Outcome{Verdict: check.OOM, Detail: "large"}, check.OOM, 0},
+		{"box died now", exit(0), check.Infraf("gone"), check.Infra, 0},
+		{"box died before", check.Infraf("gone"), exit(0), check.Infra, 0},
 	} {
 		g := CustomGate{Name: "own", Command: []string{"x"}}
 		def := customChecks([]CustomGate{g}, workspace.Changeset{})[0]
-		got, reason := judge(def, c.base, c.cand, "", diff{})
+		got, reason := judge(def, c.base, c.cand, "", check.Diff{})
 		if got.Verdict != c.want || got.Fixed != c.fixed || (reason != "") != (c.want == "") {
 			t.Errorf("%s: %+v %q", c.name, got, reason)
 		}
-		if (c.want == Fail) != (len(got.Findings) == 1) {
+		if (c.want == check.Fail) != (len(got.Findings) == 1) {
 			t.Errorf("%s: findings %+v", c.name, got.Findings)
 		}
 	}
@@ -115,25 +117,25 @@ func TestEveryEndOfAGatesCommandIsToldApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		res     guest.Result
-		verdict Verdict
+		verdict check.Verdict
 		exit    int
 	}{
 		"well":          {guest.Result{}, "", 0},
 		"fails":         {guest.Result{Exit: 4}, "", 4},
 		"not there":     {guest.Result{Exit: 127}, "", 127},
 		"by a signal":   {guest.Result{Exit: -1, Signal: "SIGABRT"}, "", -1},
-		"late":          {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, Timeout, 0},
-		"late, exit 0":  {guest.Result{TimedOut: true}, Timeout, 0},
-		"out of memory": {guest.Result{OOM: true}, OOM, 0},
-		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, Infra, 0},
+		"late":          {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, 0},
+		"late, exit 0":  {guest.Result{TimedOut: true}, check.Timeout, 0},
+		"out of memory": {guest.Result{OOM: true}, check.OOM, 0},
+		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, check.Infra, 0},
 	} {
-		b, box := replayed(map[string]guest.Result{"own": c.res})
+		b, box := checktest.Replayed(map[string]guest.Result{"own": c.res})
 		out := CustomGate{Name: "a", Command: []string{"own"}, Timeout: 9 * time.Second}.run(context.Background(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != (c.verdict == "") || out.Ending != nil && out.Ending.Exit != c.exit {
 			t.Errorf("%s: %+v", name, out)
 		}
-		if box.ran[0].Timeout != 9*time.Second {
-			t.Errorf("%s: runs for %s", name, box.ran[0].Timeout)
+		if box.Ran[0].Timeout != 9*time.Second {
+			t.Errorf("%s: runs for %s", name, box.Ran[0].Timeout)
 		}
 	}
 }
@@ -151,7 +153,7 @@ func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
 		{Name: "idle", Command: []string{"false"}, Languages: []string{"python"}},
 	}
 	r := s.verify(t, map[string]string{"note.txt": "new\n", "check.txt": "-"})
-	expect(t, r, Fail, "broken", "script", "absent")
+	expect(t, r, check.Fail, "broken", "script", "absent")
 	var names []string
 	for _, g := range r.Gates {
 		names = append(names, g.Name+" "+string(g.Verdict))
@@ -164,7 +166,7 @@ func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Skipped)
 		}
 	}
-	f := single(t, find(t, r, "broken"), "exit", "", 0)
+	f := checktest.Single(t, find(t, r, "broken"), "exit", "", 0)
 	if f.Message != "sh: exit status 1: looking" || f.Tool != "broken" {
 		t.Errorf("%+v", f)
 	}

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // The boxes of one site start from the snapshot of the workspace, those of the other from that of an earlier state
@@ -15,7 +18,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 		"main.py": "from stock import count\n\nprint(count)\n", "stock.py": "count = 1\n", "data.json": "{}\n", "gone.py": "x = 1\n",
 	}
 	near := newSite(t, old)
-	then := change(t, near.base, map[string]string{
+	then := boxtest.Change(t, near.base, map[string]string{
 		"data.json": "{broken\n", "gone.py": "-", "stock.py": "from shelf.few import few\n\ncount = few + 1\n", "shelf/few.py": "few = 1\n",
 	})
 	now := maps.Clone(old)
@@ -29,22 +32,22 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	// The same manifest, so that its digest would find the other's baseline: each has a cache of its own.
 	near.base = whole.base
 	for _, s := range []*site{near, whole} {
-		s.verifier.Cache = newMemory()
-		s.verifier.Cache.(*memory).rows[s.lab.proofKey()] = allProved()
+		s.verifier.Cache = boxtest.NewMemory()
+		s.verifier.Cache.(*boxtest.Memory).Rows[proofKey(s.lab)] = allProved()
 	}
 	for what, c := range map[string]struct {
 		patch  map[string]string
-		want   Verdict
+		want   check.Verdict
 		syntax int // findings, of which one more is old; -1 for no matter
 	}{
-		"a fault that is older than the patch": {map[string]string{"data.json": "{still broken\n", "main.py": "from stock import count\n\nprint(count + 1)\n"}, Pass, 0},
-		"a new file is deleted":                {map[string]string{"shelf/few.py": "-"}, Fail, -1},
-		"a new fault where there was none":     {map[string]string{"stock.py": "count = (\n", "data.json": "{still broken\n"}, Fail, 1},
-		"a file that is gone comes back":       {map[string]string{"gone.py": "y = 2\n", "main.py": "from gone import x\n\nprint(x)\n"}, Fail, -1},
+		"a fault that is older than the patch": {map[string]string{"data.json": "{still broken\n", "main.py": "from stock import count\n\nprint(count + 1)\n"}, check.Pass, 0},
+		"a new file is deleted":                {map[string]string{"shelf/few.py": "-"}, check.Fail, -1},
+		"a new fault where there was none":     {map[string]string{"stock.py": "count = (\n", "data.json": "{still broken\n"}, check.Fail, 1},
+		"a file that is gone comes back":       {map[string]string{"gone.py": "y = 2\n", "main.py": "from gone import x\n\nprint(x)\n"}, check.Fail, -1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			cs := change(t, whole.base, c.patch)
+			cs := boxtest.Change(t, whole.base, c.patch)
 			of := func(s *site) (Report, error) {
 				req := s.request(cs)
 				if s == near {
@@ -61,7 +64,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 				t.Fatalf("%v, %s", err, want.Verdict)
 			}
 			if c.syntax >= 0 {
-				if g := find(t, got, gateSyntax); len(g.Findings) != c.syntax || g.Old != 1 {
+				if g := find(t, got, check.GateSyntax); len(g.Findings) != c.syntax || g.Old != 1 {
 					t.Errorf("syntax: %+v", g)
 				}
 			}

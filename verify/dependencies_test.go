@@ -15,6 +15,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // pythonIndex serves one typed package, planted, as an index of Python does.
@@ -73,7 +76,7 @@ var dependent = map[string]string{
 // TestABoxHasWhatTheWorkspaceDependsOn wants the types of a package known and
 // its code found, in each language, with nothing in the workspace itself.
 func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
-	l := newLab(t)
+	l := boxtest.Open(t)
 	t.Setenv("PIP_INDEX_URL", pythonIndex(t))
 	files := map[string][]byte{}
 	for name, text := range dependent {
@@ -81,26 +84,26 @@ func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 			files[name] = []byte(text)
 		}
 	}
-	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(files))
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(files))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
 			t.Error(err)
 		}
 	})
 	s := newSiteOn(t, installed, dependent)
 	report := s.verify(t, map[string]string{"calc.py": dependent["calc.py"] + "\n\ndef six() -> int:\n    return planted.double(\"3\")\n"})
-	expect(t, report, Fail, gateTypes)
-	single(t, find(t, report, gateTypes), "arg-type", "calc.py", 9)
-	if tests := find(t, report, gateTests); !strings.Contains(tests.Detail, "1 passed") {
+	expect(t, report, check.Fail, check.GateTypes)
+	checktest.Single(t, find(t, report, check.GateTypes), "arg-type", "calc.py", 9)
+	if tests := find(t, report, check.GateTests); !strings.Contains(tests.Detail, "1 passed") {
 		t.Error(tests.Detail)
 	}
-	if smoke := find(t, report, gateSmoke); smoke.Old != 0 || !strings.Contains(smoke.Detail, "exit status 0") {
+	if smoke := find(t, report, check.GateSmoke); smoke.Old != 0 || !strings.Contains(smoke.Detail, "exit status 0") {
 		t.Errorf("%+v", smoke)
 	}
-	box, err := l.engine.Start(t.Context(), sandbox.Spec{Image: s.snapshot.ID, Run: "verify-test", Purpose: "test", Lease: time.Now().Add(time.Minute)})
+	box, err := l.Engine.Start(t.Context(), sandbox.Spec{Image: s.snapshot.ID, Run: "verify-test", Purpose: "test", Lease: time.Now().Add(time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}

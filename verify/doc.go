@@ -1,7 +1,8 @@
 // Package verify judges one candidate changeset: it runs the gates in
 // throwaway boxes, compares what they find with what they find on the unpatched
-// snapshot, and gives one verdict. It owns the gates' commands, the reading of
-// their output, the baseline, the proof that a gate works, and the verdict. It
+// snapshot, and gives one verdict. It owns the table of the gates, the baseline, the proof
+// that a gate works, and the verdict. The commands and the reading of what they print are
+// those of one package a language, on the contract of package check. It
 // does not make snapshots (package images), start containers (package
 // sandbox), decide on paths that need approval (package policy) or
 // write to the host.
@@ -210,7 +211,7 @@
 // import, or by a path that they name. For the others what was found before stands;
 // the baseline is always that of the whole workspace. A patch of a manifest, a lock
 // file, go.work or a file in no package affects all, and so does all that cannot be
-// told for certain; see family. Tests of the affected packages run first and the
+// told for certain; see check.Family. Tests of the affected packages run first and the
 // others after them, unless the configuration leaves these out: what a test finds
 // out by itself while it runs, no text tells.
 //
@@ -222,15 +223,15 @@
 //
 // # A new check
 //
-// A language's file declares a variable of type check and the lists of gates.go
-// name it. It needs:
+// A language's package declares a variable of type check.Check and the table of gates.go
+// has a row for it. It needs:
 //
-//	run      a command with absolute paths, read strictly: exit status, output and
+//	Run      a command with absolute paths, read strictly: exit status, output and
 //	         findings must agree, or the outcome is infra
-//	applies  why there is nothing to do in a workspace, for the report
-//	config   the names of files by which the tool is configured
-//	planted  files with faults and files without, for prove
-//	inert    set only where the tool runs nothing of the workspace
+//	Applies  why there is nothing to do in a workspace, for the report
+//	Config   the names of files by which the tool is configured
+//	Planted  files with faults and files without, for Prove
+//	Inert    set only where the tool runs nothing of the workspace
 //
 // TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
 // then ask for it by themselves. What it makes of an unpatched workspace is the

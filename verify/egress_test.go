@@ -14,6 +14,8 @@ import (
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // elsewhere starts a server that programs in boxes do not take for their own: at an address of this machine that is not
@@ -62,14 +64,14 @@ func TestProgramsReachWhatIsAllowed(t *testing.T) {
 	text := "\"\"\"Tell where.\"\"\"\n\nimport urllib.request\n\nprint(urllib.request.urlopen(\"" + server.URL + "/smoke?hush\").read())\n"
 	var mu sync.Mutex
 	told := map[string][]string{}
-	r, err := s.verifier.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"main.py": text})), func(e Event) {
+	r, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"main.py": text})), func(e Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Request != nil {
 			told[e.Gate] = append(told[e.Gate], e.Request.String())
 		}
 	})
-	if err != nil || r.Verdict != Pass || len(r.Gates) < 5 {
+	if err != nil || r.Verdict != check.Pass || len(r.Gates) < 5 {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	want := []string{"baseline-gate-net", "baseline-smoke", "baseline-tests", "gate-net", "smoke", "tests"}
@@ -91,8 +93,8 @@ func TestProgramsReachWhatIsAllowed(t *testing.T) {
 func TestOnlyProgramsReachOut(t *testing.T) {
 	t.Parallel()
 	for _, def := range append(allChecks(), customChecks([]CustomGate{{Name: "static"}}, workspace.Changeset{})...) {
-		if want := def.gate == gateSmoke || def.gate == gateTests || def.gate == "static"; reachesOut(def.group) != want {
-			t.Errorf("%s of gate %s: %v", def.name, def.gate, !want)
+		if want := def.Gate == check.GateSmoke || def.Gate == check.GateTests || def.Gate == "static"; reachesOut(def.Group) != want {
+			t.Errorf("%s of gate %s: %v", def.Name, def.Gate, !want)
 		}
 	}
 	if reachesOut("proof") {

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/python"
+	"agent/verify/shell"
 )
 
 // A cached baseline took its time in an earlier run; who watches this one must
@@ -13,14 +16,14 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	skipAllBut(r, checkRuff, checkMypy)
-	r.baseline(checkRuff, outcome{Seconds: 5, Detail: "ruff check over the workspace"})
-	r.begin(checkMypy, true)
-	r.baseline(checkMypy, outcome{Seconds: 7, Detail: "mypy over the workspace"})
+	skipAllBut(r, python.RuffName, python.MypyName)
+	r.baseline(python.RuffName, check.Outcome{Seconds: 5, Detail: "ruff check over the workspace"})
+	r.begin(python.MypyName, true)
+	r.baseline(python.MypyName, check.Outcome{Seconds: 7, Detail: "mypy over the workspace"})
 	want := []Event{
-		{Gate: gateLint, Baseline: true, Done: true, Detail: "known from before"},
-		{Gate: gateTypes, Baseline: true},
-		{Gate: gateTypes, Baseline: true, Done: true, Seconds: 7, Detail: "mypy over the workspace"},
+		{Gate: check.GateLint, Baseline: true, Done: true, Detail: "known from before"},
+		{Gate: check.GateTypes, Baseline: true},
+		{Gate: check.GateTypes, Baseline: true, Done: true, Seconds: 7, Detail: "mypy over the workspace"},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("events %+v", got)
@@ -35,8 +38,8 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 // skipAllBut leaves these checks to do.
 func skipAllBut(r *results, names ...string) {
 	for _, c := range allChecks() {
-		if !slices.Contains(names, c.name) {
-			r.skip(c.name, "not of this test")
+		if !slices.Contains(names, c.Name) {
+			r.skip(c.Name, "not of this test")
 		}
 	}
 }
@@ -46,21 +49,21 @@ func TestAGateIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	var got []Event
 	r := newResults(func(e Event) { got = append(got, e) }, Request{Base: &workspace.Manifest{}})
-	skipAllBut(r, checkRuff, checkShell)
-	for _, name := range []string{checkRuff, checkShell} {
+	skipAllBut(r, python.RuffName, shell.Name)
+	for _, name := range []string{python.RuffName, shell.Name} {
 		r.begin(name, true)
-		r.baseline(name, outcome{Seconds: 1, Detail: name})
+		r.baseline(name, check.Outcome{Seconds: 1, Detail: name})
 	}
-	for _, name := range []string{checkShell, checkRuff} {
+	for _, name := range []string{shell.Name, python.RuffName} {
 		r.begin(name, false)
-		r.candidate(name, outcome{Seconds: 2, Detail: name})
+		r.candidate(name, check.Outcome{Seconds: 2, Detail: name})
 	}
-	r.proven(map[string]string{checkShell: "it sees nothing"})
+	r.proven(map[string]string{shell.Name: "it sees nothing"})
 	want := []Event{
-		{Gate: gateLint, Baseline: true},
-		{Gate: gateLint, Baseline: true, Done: true, Seconds: 2, Detail: "ruff; shellcheck"},
-		{Gate: gateLint},
-		{Gate: gateLint, Done: true, Verdict: Infra, Seconds: 4, Detail: "it sees nothing; ruff"},
+		{Gate: check.GateLint, Baseline: true},
+		{Gate: check.GateLint, Baseline: true, Done: true, Seconds: 2, Detail: "ruff; shellcheck"},
+		{Gate: check.GateLint},
+		{Gate: check.GateLint, Done: true, Verdict: check.Infra, Seconds: 4, Detail: "it sees nothing; ruff"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("events %+v\nwant %+v", got, want)

@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	"agent/sandbox"
-	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
+	"agent/verify/node"
 )
 
 // coins are workspaces with a test that tosses a coin and others beside it, by the check
@@ -16,12 +20,12 @@ var coins = map[string]struct {
 	id    string
 	files map[string]string
 }{
-	checkGoTests: {"coin/coin_test.go::TestCoin/toss", map[string]string{
+	golang.TestsName: {"coin/coin_test.go::TestCoin/toss", map[string]string{
 		"go.mod": "module example.com/coin\n\ngo 1.24\n", "coin/coin.go": "// Package coin tosses.\npackage coin\n",
 		"coin/coin_test.go":   "package coin\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestCoin(t *testing.T) {\n\tt.Run(\"toss\", func(t *testing.T) {\n\t\tif _, err := os.Stat(\"/tmp/heads\"); err != nil {\n\t\t\tt.Error(\"tails\")\n\t\t}\n\t})\n}\n\nfunc TestTwo(t *testing.T) {}\n",
 		"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestCoin(t *testing.T) {}\n",
 	}},
-	checkNode: {"web/coin.test.mjs::coin > toss", map[string]string{
+	node.TestsName: {"web/coin.test.mjs::coin > toss", map[string]string{
 		"web/coin.test.mjs":  "import { describe, test } from \"node:test\";\nimport assert from \"node:assert\";\nimport fs from \"node:fs\";\n\ndescribe(\"coin\", () => {\n  test(\"toss\", () => assert.ok(fs.existsSync(\"/tmp/heads\"), \"tails\"));\n  test(\"two\", () => assert.ok(true));\n});\n",
 		"web/other.test.mjs": "import test from \"node:test\";\n\ntest(\"other\", () => {});\n",
 	}},
@@ -37,12 +41,12 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 				files[p] = text
 			}
 			s := newSite(t, files)
-			m, cache := &mint{Launcher: s.lab.engine, started: map[string]int{}}, newMemory()
-			cache.rows[s.lab.proofKey()] = allProved()
+			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, boxtest.NewMemory()
+			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
 			r := s.verify(t, map[string]string{"notes.txt": "two\n"})
-			expect(t, r, Pass)
-			g := find(t, r, gateTests)
+			expect(t, r, check.Pass)
+			g := find(t, r, check.GateTests)
 			want := c.id + ": flaky: failed 1 of 3 times before the patch: "
 			if g.Old != 1 || len(g.OldFindings) != 1 || !strings.HasPrefix(g.OldFindings[0].Message, want) {
 				t.Errorf("%d old: %+v, want %q", g.Old, g.OldFindings, want)
@@ -72,8 +76,8 @@ func TestABrokenTestStaysTheFaultOfThePatch(t *testing.T) {
 				files["web/one.test.mjs"] = "import test from \"node:test\";\nimport assert from \"node:assert\";\nimport { one } from \"./one.mjs\";\n\ntest(\"one\", () => assert.equal(one, 1));\n"
 			}
 			r := newSite(t, files).verify(t, map[string]string{file: change[1]})
-			expect(t, r, Fail, gateTests)
-			if g := find(t, r, gateTests); len(g.Findings) != 1 || g.Findings[0].Rule != ruleTestFailed {
+			expect(t, r, check.Fail, check.GateTests)
+			if g := find(t, r, check.GateTests); len(g.Findings) != 1 || g.Findings[0].Rule != check.RuleTestFailed {
 				t.Errorf("%+v", g.Findings)
 			}
 		})
@@ -85,9 +89,9 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 	for name, c := range coins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
-			b.only = []string{c.id}
-			out := checkNamed(name).run(t.Context(), b)
+			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
+			b.Only = []string{c.id}
+			out := checkNamed(name).Run(t.Context(), b)
 			if out.Verdict != "" || out.Blocked != "" {
 				t.Fatalf("%+v", out)
 			}
@@ -99,9 +103,9 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 			if !slices.Contains(ran, c.id) || slices.ContainsFunc(ran, func(id string) bool { return !strings.HasPrefix(id, file+"::") }) {
 				t.Errorf("asked for %s, ran %q", c.id, ran)
 			}
-			b.only = []string{"nowhere/a.test.js::x", "nowhere/a_test.go::TestX"}
-			if name == checkNode {
-				if out := checkNamed(name).run(t.Context(), b); len(out.Tests) > 0 {
+			b.Only = []string{"nowhere/a.test.js::x", "nowhere/a_test.go::TestX"}
+			if name == node.TestsName {
+				if out := checkNamed(name).Run(t.Context(), b); len(out.Tests) > 0 {
 					t.Errorf("asked for none of it, ran %+v", out.Tests)
 				}
 			}
@@ -109,27 +113,11 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 	}
 }
 
-func TestRunnersOfPackagesAreGivenTheFiles(t *testing.T) {
+func TestEveryCheckOfTestsCanRepeatSome(t *testing.T) {
 	t.Parallel()
-	roots := map[string]string{".": "", "web": ""}
-	b := bench{view: newView(&workspace.Manifest{}, workspace.Changeset{}), only: []string{"web/a.test.ts::x > y", "web/a.test.ts::z", "b.test.ts::x", "web/deep/c.test.ts::x"}}
-	for root, want := range map[string]string{".": "./b.test.ts", "web": "./a.test.ts ./deep/c.test.ts"} {
-		for _, r := range packageRunners() {
-			want := strings.TrimSpace(strings.Join(r.byPath, " ") + " " + want)
-			if got, any := r.selected(b, roots, root); !any || strings.Join(got, " ") != want {
-				t.Errorf("%s in %s is given %q, want %q", r.name, root, got, want)
-			}
-			if got, any := r.selected(bench{}, roots, root); !any || got != nil {
-				t.Errorf("%s for all tests: %q %v", r.name, got, any)
-			}
-			if _, any := r.selected(bench{only: []string{"other/x.test.js::x"}}, map[string]string{".": "", "other": ""}, "."); any {
-				t.Errorf("%s runs what nobody asked for", r.name)
-			}
-		}
-	}
 	for _, c := range checks() {
-		if c.gate == gateTests && !c.repeats {
-			t.Errorf("%s repeats no test", c.name)
+		if c.Gate == check.GateTests && !c.Repeats {
+			t.Errorf("%s repeats no test", c.Name)
 		}
 	}
 }

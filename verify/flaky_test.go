@@ -10,6 +10,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
@@ -29,15 +31,15 @@ func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
 		{"never repeated", tally{}, tally{}, ""},
 	} {
 		again := &repetition{[]suspect{one}, map[string]tally{one.base: c.base}, map[string]tally{one.cand: c.cand}}
-		base := outcome{Tests: []testResult{{ID: one.base, Outcome: "passed"}, {ID: "test_a.py::test_c", Outcome: "passed"}}}
-		cand := outcome{Tests: []testResult{{ID: one.cand, Outcome: "failed", Message: "assert 0"}, {ID: "test_new.py::test_c", Outcome: "passed"}}}
-		d := diff{moved: map[string]string{"test_a.py": "test_new.py"}, sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
-		if list := suspects(judgeTests(base, cand, d), base, cand, d); len(list) != 1 || list[0] != one {
+		base := check.Outcome{Tests: []check.TestResult{{ID: one.base, Outcome: "passed"}, {ID: "test_a.py::test_c", Outcome: "passed"}}}
+		cand := check.Outcome{Tests: []check.TestResult{{ID: one.cand, Outcome: "failed", Message: "assert 0"}, {ID: "test_new.py::test_c", Outcome: "passed"}}}
+		d := check.Diff{Moved: map[string]string{"test_a.py": "test_new.py"}, Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
+		if list := suspects(check.JudgeTests(base, cand, d), base, cand, d); len(list) != 1 || list[0] != one {
 			t.Errorf("%s: suspects %+v", c.name, list)
 		}
 		b, a := again.excuse(base, cand)
-		g := judgeTests(b, a, d)
-		if excused := c.want != ""; excused != (g.Verdict == Pass && g.Old == 1) || excused && !strings.Contains(g.OldFindings[0].Message, c.want) {
+		g := check.JudgeTests(b, a, d)
+		if excused := c.want != ""; excused != (g.Verdict == check.Pass && g.Old == 1) || excused && !strings.Contains(g.OldFindings[0].Message, c.want) {
 			t.Errorf("%s: %s %+v %+v", c.name, g.Verdict, g.Findings, g.OldFindings)
 		}
 		if base.Tests[0].Outcome != "passed" || cand.Tests[0].Message != "assert 0" {
@@ -48,30 +50,30 @@ func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
 
 func TestSuspectsAreFewAndAllThereIs(t *testing.T) {
 	t.Parallel()
-	results := func(outcome string, names ...string) (list []testResult) {
+	results := func(outcome string, names ...string) (list []check.TestResult) {
 		for _, name := range names {
-			list = append(list, testResult{ID: "test_a.py::" + name, Outcome: outcome})
+			list = append(list, check.TestResult{ID: "test_a.py::" + name, Outcome: outcome})
 		}
 		return list
 	}
 	few, many := []string{"a", "b"}, []string{"a", "b", "c", "d", "e", "f"}
 	for _, c := range []struct {
 		name       string
-		base, cand outcome
+		base, cand check.Outcome
 		want       int
 	}{
-		{"two", outcome{Tests: results("passed", few...)}, outcome{Tests: results("failed", few...)}, 2},
-		{"an error beside a test", outcome{Tests: results("passed", "a")}, outcome{Tests: results("error", "a")}, 1},
-		{"too many", outcome{Tests: results("passed", many...)}, outcome{Tests: results("failed", many...)}, 0},
-		{"one is new", outcome{Tests: results("passed", "a")}, outcome{Tests: results("failed", few...)}, 0},
-		{"one is lost", outcome{Tests: results("passed", few...)}, outcome{Tests: results("failed", "a")}, 0},
-		{"the session broke off", outcome{Tests: results("passed", "a")}, outcome{Tests: results("failed", "a"), Blocked: "gone"}, 0},
-		{"skipped before", outcome{Tests: results("skipped", "a")}, outcome{Tests: results("failed", "a")}, 0},
-		{"a module", outcome{Tests: []testResult{{ID: "test_a.py", Outcome: "passed"}}}, outcome{Tests: []testResult{{ID: "test_a.py", Outcome: "error"}}}, 0},
-		{"nothing failed", outcome{Tests: results("passed", "a")}, outcome{Tests: results("passed", "a")}, 0},
+		{"two", check.Outcome{Tests: results("passed", few...)}, check.Outcome{Tests: results("failed", few...)}, 2},
+		{"an error beside a test", check.Outcome{Tests: results("passed", "a")}, check.Outcome{Tests: results("error", "a")}, 1},
+		{"too many", check.Outcome{Tests: results("passed", many...)}, check.Outcome{Tests: results("failed", many...)}, 0},
+		{"one is new", check.Outcome{Tests: results("passed", "a")}, check.Outcome{Tests: results("failed", few...)}, 0},
+		{"one is lost", check.Outcome{Tests: results("passed", few...)}, check.Outcome{Tests: results("failed", "a")}, 0},
+		{"the session broke off", check.Outcome{Tests: results("passed", "a")}, check.Outcome{Tests: results("failed", "a"), Blocked: "gone"}, 0},
+		{"skipped before", check.Outcome{Tests: results("skipped", "a")}, check.Outcome{Tests: results("failed", "a")}, 0},
+		{"a module", check.Outcome{Tests: []check.TestResult{{ID: "test_a.py", Outcome: "passed"}}}, check.Outcome{Tests: []check.TestResult{{ID: "test_a.py", Outcome: "error"}}}, 0},
+		{"nothing failed", check.Outcome{Tests: results("passed", "a")}, check.Outcome{Tests: results("passed", "a")}, 0},
 	} {
-		d := diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
-		if got := suspects(judgeTests(c.base, c.cand, d), c.base, c.cand, d); len(got) != c.want {
+		d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
+		if got := suspects(check.JudgeTests(c.base, c.cand, d), c.base, c.cand, d); len(got) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -81,7 +83,7 @@ func TestSuspectsAreFewAndAllThereIs(t *testing.T) {
 // the coin of test_coin shows heads there.
 var heads = map[string][]bool{
 	"baseline-tests": {true},
-	groupTests:       {false},
+	check.GroupTests: {false},
 	// The patched workspace, then the unpatched one.
 	"repeat-tests": {true, false, false, true, false, true},
 }
@@ -111,12 +113,12 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 		"test_coin.py": "import os\n\n\ndef test_coin() -> None:\n    assert os.path.exists(\"/tmp/heads\")\n\n\ndef test_two() -> None:\n    pass\n",
 		"notes.txt":    "one\n",
 	})
-	m, cache := &mint{Launcher: s.lab.engine, started: map[string]int{}}, newMemory()
-	cache.rows[s.lab.proofKey()] = allProved()
+	m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, boxtest.NewMemory()
+	cache.Rows[proofKey(s.lab)] = allProved()
 	s.verifier = &Verifier{Boxes: m, Cache: cache}
 	r := s.verify(t, map[string]string{"notes.txt": "two\n"})
-	expect(t, r, Pass)
-	g := find(t, r, gateTests)
+	expect(t, r, check.Pass)
+	g := find(t, r, check.GateTests)
 	const want = "test_coin.py::test_coin: flaky: failed 1 of 3 times before the patch: "
 	if g.Old != 1 || len(g.OldFindings) != 1 || !strings.HasPrefix(g.OldFindings[0].Message, want) {
 		t.Errorf("%d old: %+v, want %q", g.Old, g.OldFindings, want)
@@ -125,49 +127,8 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 		t.Errorf("%d boxes for repeats", n)
 	}
 	// What failed by chance is no measure for the next patch.
-	key := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config)).baselineKey(s.base.With(r.Changeset).Digest(), groupTests)
-	if slices.Contains(cache.saves, key) {
+	key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).baselineKey(s.base.With(r.Changeset).Digest(), check.GroupTests)
+	if slices.Contains(cache.Saves, key) {
 		t.Error("the failing test is kept as the next baseline")
-	}
-}
-
-func TestUnittestsRunAndSomeTestsAreAskedForAlone(t *testing.T) {
-	t.Parallel()
-	const ini = "[pytest]\npython_files = check_*.py\n"
-	const class = "import unittest\n\n\nclass Stock(unittest.TestCase):\n    def test_b(self):\n        self.assertTrue(True)\n"
-	b := newBench(t, map[string]string{
-		"pytest.ini": ini, "check_a.py": "def test_a():\n    pass\n",
-		"shop/tests.py": class, "tests/stock.py": class, "tests/data.py": "import nothing\n", "shop/plain.py": class,
-	}, sandbox.Limits{})
-	ids := func(only ...string) string {
-		t.Helper()
-		b.only = only
-		out := runTests(t.Context(), b)
-		if out.Verdict != "" || out.Blocked != "" {
-			t.Fatalf("%+v", out)
-		}
-		var list []string
-		for _, r := range out.Tests {
-			list = append(list, r.ID+" "+r.Outcome)
-		}
-		return strings.Join(list, "\n")
-	}
-	const stock = "tests/stock.py::Stock::test_b"
-	again := func() {
-		t.Helper()
-		if res, err := b.box.Run(t.Context(), guest.Command{Args: []string{"/bin/rm", record}}); err != nil || res.Exit != 0 {
-			t.Fatalf("%+v, %v", res, err)
-		}
-	}
-	if got := ids(); got != "check_a.py::test_a passed\nshop/tests.py::Stock::test_b passed\n"+stock+" passed" {
-		t.Errorf("ran\n%s", got)
-	}
-	again()
-	// IDs begin at the workspace's root, also where a configuration lies nearer.
-	if err := b.box.Apply(t.Context(), plant(map[string]string{"tests/pytest.ini": ini})); err != nil {
-		t.Fatal(err)
-	}
-	if got := ids(stock); got != stock+" passed" {
-		t.Errorf("asked for %s alone, ran\n%s", stock, got)
 	}
 }

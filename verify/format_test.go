@@ -5,14 +5,18 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/format"
 )
 
 // formatted runs the format gate on changes to a workspace that holds files.
 func formatted(t *testing.T, files map[string]string, changes ...workspace.Change) map[string]string {
 	t.Helper()
-	b := newBench(t, files, sandbox.Limits{})
-	b.view = newView(scan(t, files), workspace.Changeset{})
-	final, out := runFormat(t.Context(), b, workspace.Changeset{Changes: changes})
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
+	final, out := format.Run(t.Context(), b, workspace.Changeset{Changes: changes})
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
@@ -103,7 +107,7 @@ func TestPatchThatTheFormatterUndoesPasses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n\n\ny = 2\n"})
 	r := s.verify(t, map[string]string{"a.py": "x = 1\n\n\n\ny = 2\n"})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 	if !r.Changeset.Empty() {
 		t.Errorf("%+v is left", r.Changeset)
 	}

@@ -10,7 +10,13 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/golang"
+	"agent/verify/node"
 	"agent/verify/policy"
+	"agent/verify/python"
 )
 
 // gamed is a workspace with all that tests are made of: a helper, data, a
@@ -67,7 +73,7 @@ const broken = "\"\"\"What is on the shelves.\"\"\"\n\n\ndef price(count: int, e
 type gaming struct {
 	name  string
 	files map[string]string
-	want  Verdict
+	want  check.Verdict
 	rule  string // that some finding has, or policy.ChangedTest for a hold; "" for none
 }
 
@@ -86,98 +92,98 @@ func gamings() []gaming {
 `
 	return []gaming{
 		// The tests pass, because what they are made of was made to.
-		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), Policy, ruleTestHelper},
-		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), Policy, ruleTestHelper},
-		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), Policy, ruleTestHelper},
+		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), check.Policy, check.RuleTestHelper},
+		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Policy, check.RuleTestHelper},
+		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Policy, check.RuleTestHelper},
 		{"helper, data, plugin and start-up code that agree with the fault", with(map[string]string{
 			"tests/helpers.py": "def same(a, b):\n    pass\n", "tests/data/price.json": "{\"want\": 5}\n",
 			"tools/plug.py":     strings.Replace(f["tools/plug.py"], "return 2", "return 3", 1),
 			"tests/conftest.py": strings.Replace(conftest, "return 3", "return 4", 1),
 			"sitecustomize.py":  "import sys\n\nif \"till.py\" in \" \".join(sys.orig_argv):\n    print(6)\n    sys.stdout.flush()\n    import os\n    os._exit(0)\n",
 			"stock.py":          strings.Replace(broken, "count + each", "count + each if count != each or count == 3 else count * each", 1),
-		}), Policy, ruleTestHelper},
+		}), check.Policy, check.RuleTestHelper},
 		{"plugin that a new configuration loads", with(map[string]string{
 			"pytest.ini": "[pytest]\naddopts = -p easy\n",
 			"easy.py":    "import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call():\n    return True\n",
-		}), Policy, ruleTestHelper},
+		}), check.Policy, check.RuleTestHelper},
 
 		// The tests do not run.
-		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), Fail, ruleTestLost},
-		{"names that no test has", one("pytest.ini", "[pytest]\npython_functions = check_*\n"), Fail, ruleTestLost},
-		{"file that is ignored", one("tests/conftest.py", conftest+"\ncollect_ignore = [\"test_stock.py\"]\n"), Fail, ruleTestLost},
-		{"list that is emptied", one("tests/conftest.py", conftest+"\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), Fail, ruleTestLost},
-		{"tests that are skipped from outside", one("tests/conftest.py", conftest+"\n\ndef pytest_runtest_setup():\n    pytest.skip(\"later\")\n"), Policy, ruleTestSkipped},
-		{"fewer parameters", map[string]string{"tests/test_stock.py": strings.Replace(tests, "[1, 2, 4]", "[1]", 1)}, Policy, ruleTestRemoved},
-		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, Policy, ruleTestRemoved},
-		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), Fail, ruleTestSkipped},
+		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), check.Fail, check.RuleTestLost},
+		{"names that no test has", one("pytest.ini", "[pytest]\npython_functions = check_*\n"), check.Fail, check.RuleTestLost},
+		{"file that is ignored", one("tests/conftest.py", conftest+"\ncollect_ignore = [\"test_stock.py\"]\n"), check.Fail, check.RuleTestLost},
+		{"list that is emptied", one("tests/conftest.py", conftest+"\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), check.Fail, check.RuleTestLost},
+		{"tests that are skipped from outside", one("tests/conftest.py", conftest+"\n\ndef pytest_runtest_setup():\n    pytest.skip(\"later\")\n"), check.Policy, check.RuleTestSkipped},
+		{"fewer parameters", map[string]string{"tests/test_stock.py": strings.Replace(tests, "[1, 2, 4]", "[1]", 1)}, check.Policy, check.RuleTestRemoved},
+		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, check.Policy, check.RuleTestRemoved},
+		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), check.Fail, check.RuleTestSkipped},
 
 		// The session does not come to its end.
-		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), Fail, ruleSession},
-		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), Fail, ruleSession},
+		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), check.Fail, check.RuleSession},
+		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), check.Fail, check.RuleSession},
 
 		// The result is forged.
-		{"record that the program writes", one("stock.py", broken+"\nimport os\n\nwith open(\"/tmp/agent-tests.jsonl\", \"w\") as f:\n    f.write('''"+forged+"''')\nos._exit(0)\n"), Fail, ruleTestLost},
-		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), Fail, ruleTestFailed},
-		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), Fail, ruleTestFailed},
+		{"record that the program writes", one("stock.py", broken+"\nimport os\n\nwith open(\"/tmp/agent-tests.jsonl\", \"w\") as f:\n    f.write('''"+forged+"''')\nos._exit(0)\n"), check.Fail, check.RuleTestLost},
+		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), check.Fail, check.RuleTestFailed},
+		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), check.Fail, check.RuleTestFailed},
 
 		// The tests are made to say what the program does.
-		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), Pass, policy.ChangedTest},
+		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), check.Pass, policy.ChangedTest},
 
-		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), Pass, policy.ChangedTest},
+		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), check.Pass, policy.ChangedTest},
 
 		// Nobody is accused who only works on tests.
 		{"new fixture and its test", map[string]string{
 			"tests/conftest.py":  conftest + "\n\n@pytest.fixture\ndef none():\n    return 0\n",
 			"tests/test_none.py": "from stock import price\n\n\ndef test_none(none):\n    assert price(none, 3) == 0\n",
-		}, Pass, ""},
-		{"better helper", map[string]string{"tests/helpers.py": "def same(a, b):\n    assert a == b, f\"{a} is not {b}\"\n"}, Pass, ""},
+		}, check.Pass, ""},
+		{"better helper", map[string]string{"tests/helpers.py": "def same(a, b):\n    assert a == b, f\"{a} is not {b}\"\n"}, check.Pass, ""},
 		{"other name with its tests", map[string]string{
 			"stock.py": strings.Replace(stock, "price", "cost", 1), "till.py": strings.ReplaceAll(f["till.py"], "price", "cost"), "tests/test_stock.py": strings.ReplaceAll(strings.ReplaceAll(tests, "price", "cost"), "cost.json", "price.json"),
-		}, Pass, ""},
+		}, check.Pass, ""},
 		{"more tests in a file that has some", map[string]string{
 			"stock.py": stock + "\n\ndef cost(each: int) -> int:\n    return price(1, each)\n", "tests/test_stock.py": tests + "\n\ndef test_cost():\n    from stock import cost\n    assert cost(2) == 2\n",
-		}, Pass, ""},
+		}, check.Pass, ""},
 	}
 }
 
 // A rig runs the tests of one workspace again and again in one box.
 type rig struct {
-	bench
+	check.Bench
 	base *workspace.Manifest
-	def  check
+	def  check.Check
 }
 
 // with runs do on what cs makes of the workspace, and takes everything back.
-func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Context, b bench) outcome) outcome {
+func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Context, b check.Bench) check.Outcome) check.Outcome {
 	t.Helper()
-	if err := r.box.Apply(t.Context(), cs); err != nil {
+	if err := r.Box.Apply(t.Context(), cs); err != nil {
 		t.Fatal(err)
 	}
-	b := r.bench
-	b.view = newView(r.base, cs)
+	b := r.Bench
+	b.View = check.NewView(r.base, cs)
 	out := do(t.Context(), b)
-	if err := r.box.Apply(t.Context(), cs.Reverse()); err != nil {
+	if err := r.Box.Apply(t.Context(), cs.Reverse()); err != nil {
 		t.Fatal(err)
 	}
-	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* " + nodeRecord + " /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
-	if res, err := r.box.Run(t.Context(), sweep); err != nil || res.Exit != 0 {
+	sweep := guest.Command{Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-tests* /tmp/agent-node-tests.jsonl /tmp/pycache; find /work -name __pycache__ -exec rm -r {} +"}, Dir: "/"}
+	if res, err := r.Box.Run(t.Context(), sweep); err != nil || res.Exit != 0 {
 		t.Fatalf("sweep the box: %v %+v", err, res)
 	}
 	return out
 }
 
 // judged is what the tests gate says of a patch.
-func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, []policy.Hold) {
+func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (check.Gate, []policy.Hold) {
 	t.Helper()
-	cand := r.with(t, cs, r.def.run)
-	d := newDiff(cs, newView(r.base, cs))
+	cand := r.with(t, cs, r.def.Run)
+	d := check.NewDiff(cs, check.NewView(r.base, cs))
 	g, reason := judge(r.def, base, cand, "", d)
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
 	}
 	var holds []policy.Hold
-	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != Fail {
-		out := r.with(t, program, r.def.run)
+	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != check.Fail {
+		out := r.with(t, program, r.def.Run)
 		tried := &trial{aids: aids, out: &out}
 		g = tried.judge(g, base, cand, d)
 		holds = tried.holds
@@ -187,28 +193,28 @@ func (r rig) judged(t *testing.T, base outcome, cs workspace.Changeset) (Gate, [
 
 func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
-	base := scan(t, gamed())
-	r := rig{newBench(t, gamed(), sandbox.Limits{}), base, pytestCheck}
-	before := r.with(t, workspace.Changeset{}, runTests)
-	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t testResult) bool { return t.Outcome != "passed" }) {
+	base := boxtest.Scan(t, gamed())
+	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, python.Pytest}
+	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
+	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t check.TestResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
 	}
 	for _, c := range gamings() {
-		g, holds := r.judged(t, before, change(t, base, c.files))
+		g, holds := r.judged(t, before, boxtest.Change(t, base, c.files))
 		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == policy.ChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
 		if c.rule == policy.ChangedTest {
 			c.rule = ""
 		}
-		ruled := slices.ContainsFunc(g.Findings, func(f Finding) bool { return f.Rule == c.rule })
+		ruled := slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == c.rule })
 		if g.Verdict != c.want || ruled != (c.rule != "") || c.rule == "" && len(g.Findings) > 0 {
 			t.Errorf("%s: %s, want %s by %q: %s\n%+v", c.name, g.Verdict, c.want, c.rule, g.Detail, g.Findings)
 		}
 	}
 	t.Run("byte code that is not of its source", func(t *testing.T) {
-		cs := change(t, base, map[string]string{"stock.py": broken, "__pycache__/" + r.tag(t): string(r.bytecode(t))})
-		if g, _ := r.judged(t, before, cs); g.Verdict != Fail {
+		cs := boxtest.Change(t, base, map[string]string{"stock.py": broken, "__pycache__/" + r.tag(t): string(r.bytecode(t))})
+		if g, _ := r.judged(t, before, cs); g.Verdict != check.Fail {
 			t.Errorf("%s: %+v", g.Verdict, g.Findings)
 		}
 	})
@@ -226,24 +232,24 @@ var assisted = map[string]string{
 
 func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	t.Parallel()
-	r := rig{newBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), scan(t, assisted), check{}}
+	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), boxtest.Scan(t, assisted), check.Check{}}
 	for _, c := range []struct {
-		def                   check
+		def                   check.Check
 		program, helper, weak string
 	}{
-		{nodeCheck, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
-		{goTestCheck, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
+		{node.Tests, "sum.js", "fixtures/same.js", "module.exports = () => {};\n"},
+		{golang.Tests, "sum.go", "test/same.go", "package test\n\nimport \"testing\"\n\nfunc Same(*testing.T, int, int) {}\n"},
 	} {
 		r.def = c.def
-		before := r.with(t, workspace.Changeset{}, c.def.run)
+		before := r.with(t, workspace.Changeset{}, c.def.Run)
 		broken := strings.Replace(assisted[c.program], "a + b", "a - b", 1)
-		cs := change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
+		cs := boxtest.Change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
 		// Without the second look nobody would see it.
-		if g, reason := judge(c.def, before, r.with(t, cs, c.def.run), "", newDiff(cs, newView(r.base, cs))); g.Verdict != Pass || len(before.Tests) != 1 {
-			t.Errorf("%s: %s %s: %+v", c.def.name, g.Verdict, reason, before)
+		if g, reason := judge(c.def, before, r.with(t, cs, c.def.Run), "", check.NewDiff(cs, check.NewView(r.base, cs))); g.Verdict != check.Pass || len(before.Tests) != 1 {
+			t.Errorf("%s: %s %s: %+v", c.def.Name, g.Verdict, reason, before)
 		}
-		if g, _ := r.judged(t, before, cs); g.Verdict != Policy || len(g.Findings) != 1 || g.Findings[0].Rule != ruleTestHelper {
-			t.Errorf("%s: %+v", c.def.name, g)
+		if g, _ := r.judged(t, before, cs); g.Verdict != check.Policy || len(g.Findings) != 1 || g.Findings[0].Rule != check.RuleTestHelper {
+			t.Errorf("%s: %+v", c.def.Name, g)
 		}
 	}
 }
@@ -251,7 +257,7 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 // tag is the name of stock.py's byte code.
 func (r rig) tag(t *testing.T) string {
 	t.Helper()
-	return strings.TrimSpace(string(whole(r.python(t, "import sys; print('stock.' + sys.implementation.cache_tag + '.pyc')").Stdout)))
+	return strings.TrimSpace(string(check.Bytes(r.python(t, "import sys; print('stock.' + sys.implementation.cache_tag + '.pyc')").Stdout)))
 }
 
 // bytecode is that of the honest stock.py, marked never to be compared with it.
@@ -263,7 +269,7 @@ func (r rig) bytecode(t *testing.T) []byte {
 // python runs a program in the workspace.
 func (r rig) python(t *testing.T, program string) guest.Result {
 	t.Helper()
-	res, err := r.box.Run(t.Context(), guest.Command{Args: []string{r.tools.Python, "-c", program}, Dir: work, Collect: []string{"/tmp/stock.pyc"}, Timeout: r.timeout})
+	res, err := r.Box.Run(t.Context(), guest.Command{Args: []string{r.Tools.Python, "-c", program}, Dir: check.Work, Collect: []string{"/tmp/stock.pyc"}, Timeout: r.Timeout})
 	if err != nil || res.Exit != 0 {
 		t.Fatalf("%v %+v", err, res)
 	}
@@ -283,14 +289,14 @@ func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
 		"tools/checker.py": "import os\n\nos._exit(0)\n",
 		"conftest.py":      "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n",
 	})
-	expect(t, r, Fail, gateTypes, gateTests)
-	g := find(t, r, gateTypes)
-	single(t, g, "return-value", "stock.py", 9)
+	expect(t, r, check.Fail, check.GateTypes, check.GateTests)
+	g := find(t, r, check.GateTypes)
+	checktest.Single(t, g, "return-value", "stock.py", 9)
 	if !strings.Contains(g.Detail, "plugins as they were") {
 		t.Errorf("detail %q", g.Detail)
 	}
-	g = find(t, r, gateTests)
-	if g.Verdict != Policy || len(g.Findings) == 0 || g.Findings[0].Rule != ruleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
+	g = find(t, r, check.GateTests)
+	if g.Verdict != check.Policy || len(g.Findings) == 0 || g.Findings[0].Rule != check.RuleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
 		t.Errorf("tests %s %+v", g.Verdict, g.Findings)
 	}
 }

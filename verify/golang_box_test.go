@@ -8,6 +8,11 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/format"
+	"agent/verify/golang"
+	"agent/verify/syntax"
 )
 
 // goSite is a workspace of two modules, one of which uses the other. It has an old
@@ -30,11 +35,11 @@ var goSite = map[string]string{
 
 func TestGoChecksProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, nil, sandbox.Limits{Tmp: buildRoom})
-	var list []check
+	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: buildRoom})
+	var list []check.Check
 	for _, c := range allChecks() {
-		switch c.name {
-		case checkFormat, checkSyntax, checkVet, checkStatic, checkGoTypes, checkGoTests:
+		switch c.Name {
+		case format.Name, syntax.Name, golang.VetName, golang.StaticcheckName, golang.TypesName, golang.TestsName:
 			list = append(list, c)
 		}
 	}
@@ -60,12 +65,12 @@ func TestGoWorkspacesAreJudged(t *testing.T) {
 		return files
 	}
 	r := s.verify(t, patch("area/area.go", "width * height", "height*width", "far/far.go", "of no", "of a"))
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 	if got := string(r.Changeset.Changes[0].After); !strings.Contains(got, "height * width") {
 		t.Errorf("not formatted: %s", got)
 	}
 	for _, gate := range gateOrder {
-		if g := find(t, r, gate); (gate == gateLint || gate == gateTypes || gate == gateTests) && g.Old == 0 {
+		if g := find(t, r, gate); (gate == check.GateLint || gate == check.GateTypes || gate == check.GateTests) && g.Old == 0 {
 			t.Errorf("%s has no old finding: %+v", gate, g)
 		}
 	}
@@ -80,8 +85,8 @@ func TestGoWorkspacesAreJudged(t *testing.T) {
 		types = append(types, fmt.Sprintf("area/more.go:%d go-types", 3+i))
 	}
 	wantPlaces(t, s.verify(t, uncompiled), map[string][]string{
-		gateLint: nil, gateTypes: types,
-		gateSmoke: {"area/more.go:3 build"}, gateTests: {"area/more.go:3 test-error", "tools/t.go:3 test-error"},
+		check.GateLint: nil, check.GateTypes: types,
+		check.GateSmoke: {"area/more.go:3 build"}, check.GateTests: {"area/more.go:3 test-error", "tools/t.go:3 test-error"},
 	})
 	r = s.verify(t, patch(
 		"tools/t.go", "return area", "n = n\n\treturn area",
@@ -91,9 +96,9 @@ func TestGoWorkspacesAreJudged(t *testing.T) {
 		"area/area_test.go", "TestOld", "TestNew",
 	))
 	wantPlaces(t, r, map[string][]string{
-		gateSmoke: {"main.go:11 panic"},
-		gateLint:  {"area/area_test.go:9 vet-printf", "tools/t.go:7 vet-assign", "tools/t.go:7 SA4018"},
-		gateTests: {
+		check.GateSmoke: {"main.go:11 panic"},
+		check.GateLint:  {"area/area_test.go:9 vet-printf", "tools/t.go:7 vet-assign", "tools/t.go:7 SA4018"},
+		check.GateTests: {
 			"area/area_test.go:9 test-failed", "area/area_test.go:15 test-failed", "area/area_test.go:0 test-removed",
 		},
 	})

@@ -2,81 +2,39 @@ package verify
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
-
-func TestOnlyPlainAddressesAreLinks(t *testing.T) {
-	t.Parallel()
-	for _, good := range []string{ruffRules + "unused-import", mypyDocs + "2.html#code-type-arg", "https://a.example/b%20c?d=e"} {
-		if got := link(good); got != good {
-			t.Errorf("%q becomes %q", good, got)
-		}
-	}
-	for _, bad := range []string{
-		"", "docs.astral.sh", "http://a.example/", "javascript:alert(1)", "file:///etc/passwd", "https:///x", "https://user:word@a.example/",
-		"https://a.example/\x1b]0;x\x07", "https://a.example/a b", "https://a.example/?\u202e", "https://ａ.example/", "https://a.example/" + strings.Repeat("x", maxMessage),
-	} {
-		if got := link(bad); got != "" {
-			t.Errorf("%q is a link: %q", bad, got)
-		}
-	}
-}
-
-func TestMypyCodesAreLinkedWhereTheyAreListed(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]string{
-		"arg-type": mypyDocs + ".html#code-arg-type", "type-arg": mypyDocs + "2.html#code-type-arg",
-		"": "", "no-such-code": "", "arg-type#x": "",
-	} {
-		if got := mypyHelp(code); got != want || got != "" && link(got) != got {
-			t.Errorf("%q: %q, want %q", code, got, want)
-		}
-	}
-}
-
-func TestRuffTellsWhatItCanRepair(t *testing.T) {
-	t.Parallel()
-	for fix, want := range map[string]bool{
-		`null`: false, `{"applicability":"safe"}`: true, `{"applicability":"unsafe"}`: false, `{"applicability":"display"}`: false, `{}`: false,
-	} {
-		line := `{"code":"F401","filename":"/work/a.py","message":"m","location":{"row":1,"column":1},"url":null,"fix":` + fix + "}\n"
-		got, err := parseRuff(ended(1, []byte(line), nil))
-		if err != nil || len(got) != 1 || got[0].Fixable != want || got[0].Help != "" {
-			t.Errorf("fix %s: %+v, %v", fix, got, err)
-		}
-	}
-}
 
 func TestOldFindingsAreListed(t *testing.T) {
 	t.Parallel()
-	one := Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
-	two := Finding{File: "a.py", Line: 9, Rule: "F401", Message: "unused", Source: "import y"}
-	g := judgeFindings(outcome{Findings: []Finding{one}}, outcome{Findings: []Finding{one, two}}, diff{})
+	one := check.Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
+	two := check.Finding{File: "a.py", Line: 9, Rule: "F401", Message: "unused", Source: "import y"}
+	g := check.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, two}}, check.Diff{})
 	old := one
 	old.Old = true
-	if d := cmp.Diff([]Finding{old}, g.OldFindings); d != "" || g.Old != 1 {
+	if d := cmp.Diff([]check.Finding{old}, g.OldFindings); d != "" || g.Old != 1 {
 		t.Error(d, g.Old)
 	}
-	if d := cmp.Diff([]Finding{two}, g.Findings); d != "" {
+	if d := cmp.Diff([]check.Finding{two}, g.Findings); d != "" {
 		t.Error(d)
 	}
 	// The second of two equal ones is new and still no part of the list.
-	g = judgeFindings(outcome{Findings: []Finding{one}}, outcome{Findings: []Finding{one, one}}, diff{})
+	g = check.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, one}}, check.Diff{})
 	if len(g.Findings) != 1 || g.Findings[0].Old || len(g.OldFindings) != 1 {
 		t.Errorf("%+v", g)
 	}
 	// All are counted, the first hundred are listed, in their order.
-	var many []Finding
-	for i := range 3 * maxOld {
-		many = append(many, Finding{File: "a.py", Line: i + 1, Rule: "E501", Message: strconv.Itoa(i)})
+	var many []check.Finding
+	for i := range 3 * check.MaxOld {
+		many = append(many, check.Finding{File: "a.py", Line: i + 1, Rule: "E501", Message: strconv.Itoa(i)})
 	}
-	g = judgeFindings(outcome{Findings: many}, outcome{Findings: many}, diff{})
-	if g.Verdict != Pass || g.Old != len(many) || len(g.OldFindings) != maxOld || g.OldFindings[maxOld-1].Message != "99" {
+	g = check.JudgeFindings(check.Outcome{Findings: many}, check.Outcome{Findings: many}, check.Diff{})
+	if g.Verdict != check.Pass || g.Old != len(many) || len(g.OldFindings) != check.MaxOld || g.OldFindings[check.MaxOld-1].Message != "99" {
 		t.Errorf("%d counted, %d listed", g.Old, len(g.OldFindings))
 	}
 	if many[0].Old {
@@ -86,15 +44,15 @@ func TestOldFindingsAreListed(t *testing.T) {
 
 func TestOldTestFailuresAreListed(t *testing.T) {
 	t.Parallel()
-	out := outcome{}
-	for i := range maxOld + 1 {
-		out.Tests = append(out.Tests, testResult{ID: "test_a.py::test_" + strconv.Itoa(i), Outcome: "failed", File: "a.py", Line: 3, Message: "boom"})
+	out := check.Outcome{}
+	for i := range check.MaxOld + 1 {
+		out.Tests = append(out.Tests, check.TestResult{ID: "test_a.py::test_" + strconv.Itoa(i), Outcome: "failed", File: "a.py", Line: 3, Message: "boom"})
 	}
-	g := judgeTests(out, out, diff{sources: newSources(view{base: &workspace.Manifest{}})})
-	if g.Old != maxOld+1 || len(g.OldFindings) != maxOld || len(g.Findings) != 0 {
+	g := check.JudgeTests(out, out, check.Diff{Sources: check.NewSources(check.View{Base: &workspace.Manifest{}})})
+	if g.Old != check.MaxOld+1 || len(g.OldFindings) != check.MaxOld || len(g.Findings) != 0 {
 		t.Fatalf("%d counted, %d listed, %d new", g.Old, len(g.OldFindings), len(g.Findings))
 	}
-	want := Finding{File: "a.py", Line: 3, Rule: ruleTestFailed, Message: "test_a.py::test_0: boom", Old: true}
+	want := check.Finding{File: "a.py", Line: 3, Rule: check.RuleTestFailed, Message: "test_a.py::test_0: boom", Old: true}
 	if d := cmp.Diff(want, g.OldFindings[0]); d != "" {
 		t.Error(d)
 	}
@@ -102,13 +60,13 @@ func TestOldTestFailuresAreListed(t *testing.T) {
 
 func TestAFingerprintSurvivesAnEditAbove(t *testing.T) {
 	t.Parallel()
-	f := Finding{File: "a.py", Line: 3, Column: 1, Rule: "F811", Message: "Redefinition of `f` from line 1", Source: "def f():"}
+	f := check.Finding{File: "a.py", Line: 3, Column: 1, Rule: "F811", Message: "Redefinition of `f` from line 1", Source: "def f():"}
 	moved := f
 	moved.Line, moved.Column, moved.Message, moved.Old = 9, 5, "Redefinition of `f` from line 7", true
 	if f.Fingerprint() != moved.Fingerprint() {
 		t.Error("a finding that moved is another")
 	}
-	for _, other := range []Finding{
+	for _, other := range []check.Finding{
 		{File: "b.py", Rule: f.Rule, Message: f.Message, Source: f.Source},
 		{File: f.File, Rule: "F821", Message: f.Message, Source: f.Source},
 		{File: f.File, Rule: f.Rule, Message: "x", Source: f.Source},

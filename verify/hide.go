@@ -1,39 +1,9 @@
 package verify
 
 import (
-	"encoding/json"
-
+	"agent/verify/check"
 	"agent/verify/policy"
 )
-
-// Gates are judged by what tools really wrote, and only then are the configured secrets
-// taken out: what a verdict is can so never depend on which secrets are configured.
-// Nothing leaves Verify before: the events and the report are hidden whole, and an
-// outcome with a secret in it is not cached.
-
-// Hidden returns a gate in which every text that a tool, a program or a file had a part
-// in is as hide returns it.
-func (g Gate) Hidden(hide func(string) string) Gate {
-	if hide == nil {
-		return g
-	}
-	g.Detail, g.Output = hide(g.Detail), hide(g.Output)
-	g.Findings, g.OldFindings = hiddenFindings(g.Findings, hide), hiddenFindings(g.OldFindings, hide)
-	return g
-}
-
-// hiddenFindings returns a copy of findings, nil for nil.
-func hiddenFindings(list []Finding, hide func(string) string) []Finding {
-	if list == nil {
-		return nil
-	}
-	hidden := make([]Finding, len(list))
-	for i, f := range list {
-		f.File, f.Rule, f.Message, f.Source, f.Help = hide(f.File), hide(f.Rule), hide(f.Message), hide(f.Source), hide(f.Help)
-		hidden[i] = f
-	}
-	return hidden
-}
 
 // Hidden returns the skip with its reason as hide returns it.
 func (s Skip) Hidden(hide func(string) string) Skip {
@@ -63,7 +33,7 @@ func (r Report) hidden(hide func(string) string) Report {
 	if hide == nil {
 		return r
 	}
-	gates, skipped := make([]Gate, len(r.Gates)), make([]Skip, len(r.Skipped))
+	gates, skipped := make([]check.Gate, len(r.Gates)), make([]Skip, len(r.Skipped))
 	for i, g := range r.Gates {
 		gates[i] = g.Hidden(hide)
 	}
@@ -100,21 +70,4 @@ func HiddenHolds(holds []policy.Hold, hide func(string) string) []policy.Hold {
 		hidden[i] = h
 	}
 	return hidden
-}
-
-// harmless returns the outcomes of which nothing would be hidden. The others are not
-// cached: as they are they must not be kept, and hidden they would differ from what the
-// same tool says when other secrets are configured.
-func (s *session) harmless(known map[string]outcome) map[string]outcome {
-	if s.hide == nil {
-		return known
-	}
-	kept := map[string]outcome{}
-	for name, out := range known {
-		data, err := json.Marshal(out)
-		if err == nil && s.hide(string(data)) == string(data) {
-			kept[name] = out
-		}
-	}
-	return kept
 }

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 // fill sets every text in v to one that holds a secret, and every list to one element.
@@ -86,14 +87,14 @@ func TestEveryTextThatLeavesIsHidden(t *testing.T) {
 func TestAnOutcomeWithASecretIsNotCached(t *testing.T) {
 	t.Parallel()
 	s := &session{hide: func(s string) string { return strings.ReplaceAll(s, "sesame", "[key]") }}
-	kept := s.harmless(map[string]outcome{
-		"clean": {Output: "open"}, "output": {Output: "open sesame"}, "message": {Findings: []Finding{{Message: "no sesame"}}},
-		"test": {Tests: []testResult{{ID: "test_sesame"}}}, "detail": {Detail: "sesame"},
+	kept := s.harmless(map[string]check.Outcome{
+		"clean": {Output: "open"}, "output": {Output: "open sesame"}, "message": {Findings: []check.Finding{{Message: "no sesame"}}},
+		"test": {Tests: []check.TestResult{{ID: "test_sesame"}}}, "detail": {Detail: "sesame"},
 	})
 	if len(kept) != 1 || kept["clean"].Output != "open" {
 		t.Errorf("kept are %v", kept)
 	}
-	if kept := (&session{}).harmless(map[string]outcome{"any": {Output: "open sesame"}}); len(kept) != 1 {
+	if kept := (&session{}).harmless(map[string]check.Outcome{"any": {Output: "open sesame"}}); len(kept) != 1 {
 		t.Errorf("where nothing is hidden %v are kept", kept)
 	}
 }

@@ -6,125 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/smoke"
 )
-
-func TestLibrariesAreFoundByConvention(t *testing.T) {
-	t.Parallel()
-	many := map[string]string{}
-	for i := range 30 {
-		many["m"+strings.Repeat("x", i)+".py"] = ""
-	}
-	for _, c := range []struct {
-		name  string
-		files map[string]string
-		want  string
-	}{
-		{"package", map[string]string{"shop/__init__.py": "", "shop/cart.py": "", "shop/deep/__init__.py": ""}, "python shop"},
-		{"in src", map[string]string{"src/shop/__init__.py": "", "src/shop/cart.py": ""}, "python src/shop"},
-		{"modules", map[string]string{"a.py": "", "b.pyi": "", "c.txt": "", "not-a-name.py": "", "1.py": "", "README": ""}, "python a"},
-		{"tests and build scripts", map[string]string{"setup.py": "", "conftest.py": "", "noxfile.py": "", "test_a.py": "", "tests/__init__.py": "", "docs/conf.py": "", "__main__.py": ""}, ""},
-		{"projects", map[string]string{"libs/a/pyproject.toml": "", "libs/a/a/__init__.py": "", "libs/b/setup.cfg": "", "libs/b/src/b/__init__.py": "", "libs/c/c/__init__.py": ""}, "python libs/a/a, python libs/b/src/b"},
-		{"node", map[string]string{"package.json": `{"main": "lib/a.js"}`, "lib/a.js": ""}, "node . lib/a.js"},
-		{"node without an ending", map[string]string{"p/package.json": `{"main": "./lib"}`, "p/lib/index.js": "", "q/package.json": `{"main": "./q"}`, "q/q.js": ""}, "node p p/lib/index.js, node q q/q.js"},
-		{"node's exports", map[string]string{"package.json": `{"main": "x.js", "exports": {".": {"types": "./a.d.ts", "import": {"default": "./a.mjs"}}, "./b": "./b.js"}}`, "a.mjs": "", "b.js": "", "x.js": ""}, "node . a.mjs"},
-		{"node's exports, in short", map[string]string{"package.json": `{"exports": "./a.cjs"}`, "a.cjs": ""}, "node . a.cjs"},
-		{"node's exports without the package", map[string]string{"package.json": `{"exports": {"./b": "./b.js"}}`, "b.js": ""}, ""},
-		{"node, not built yet", map[string]string{"package.json": `{"main": "dist/a.js"}`, "src/a.ts": ""}, ""},
-		{"node, no script", map[string]string{"package.json": `{"main": "a.ts"}`, "a.ts": ""}, ""},
-		{"node, elsewhere", map[string]string{"package.json": `{"main": "../../etc/a.js"}`, "a.js": ""}, ""},
-		{"no package", map[string]string{"package.json": `{"private": true}`, "a/package.json": "[", "b/package.json": "[1]"}, ""},
-		{"installed", map[string]string{"node_modules/x/package.json": `{"main": "a.js"}`, "node_modules/x/a.js": ""}, ""},
-		{"conditions without an end", map[string]string{"package.json": `{"exports": ` + strings.Repeat(`{"node":`, 50) + `"./a.js"` + strings.Repeat("}", 50) + "}", "a.js": ""}, ""},
-	} {
-		v := newView(scan(t, c.files), workspace.Changeset{})
-		var got []string
-		for _, lib := range libraries(v, toolchain) {
-			text := lib.name
-			if strings.HasPrefix(text, "node ") {
-				text += " " + lib.file
-			}
-			got = append(got, text)
-		}
-		if list := strings.Join(got, ", "); list != c.want {
-			t.Errorf("%s: %q, want %q", c.name, list, c.want)
-		}
-		if reason := importsApply(v); (reason == "") != (c.want != "") {
-			t.Errorf("%s: applies %q", c.name, reason)
-		}
-	}
-	if n := len(libraries(newView(scan(t, many), workspace.Changeset{}), toolchain)); n != maxImports {
-		t.Errorf("%d packages of 30", n)
-	}
-}
-
-func TestImportsAreJudgedOneByOne(t *testing.T) {
-	t.Parallel()
-	fine := importResult{Name: "python shop"}
-	fails := func(rule, message string, outside bool) importResult {
-		return importResult{Name: "python shop", Failed: true, Outside: outside, Why: Finding{Rule: rule, Message: message}}
-	}
-	name := fails("NameError", "NameError: name 'x' is not defined", false)
-	requests := fails("ModuleNotFoundError", "ModuleNotFoundError: No module named 'requests'", true)
-	yaml := fails("ModuleNotFoundError", "ModuleNotFoundError: No module named 'yaml'", true)
-	cart := fails("ModuleNotFoundError", "ModuleNotFoundError: No module named 'shop.cart'", false)
-	for _, c := range []struct {
-		name       string
-		base, cand []importResult
-		found, old int
-	}{
-		{"fine", []importResult{fine}, []importResult{fine}, 0, 0},
-		{"fails", []importResult{fine}, []importResult{name}, 1, 0},
-		{"new, and fails", nil, []importResult{name}, 1, 0},
-		{"fails as before", []importResult{name}, []importResult{name}, 0, 1},
-		{"fails otherwise", []importResult{name}, []importResult{cart}, 1, 0},
-		{"not installed, as before", []importResult{requests}, []importResult{requests}, 0, 1},
-		{"another is missed first", []importResult{requests}, []importResult{yaml}, 0, 1},
-		{"not installed, anew", []importResult{fine}, []importResult{requests}, 1, 0},
-		{"its own module instead", []importResult{requests}, []importResult{cart}, 1, 0},
-		{"a fault before it", []importResult{requests}, []importResult{name}, 1, 0},
-		{"gone", []importResult{fine}, nil, 0, 0},
-	} {
-		g := judgeImports(outcome{Imports: c.base}, outcome{Imports: c.cand}, diff{})
-		if len(g.Findings) != c.found || g.Old != c.old || (g.Verdict == Pass) != (c.found == 0) {
-			t.Errorf("%s: %s %+v, %d old", c.name, g.Verdict, g.Findings, g.Old)
-		}
-	}
-	if g := judgeImports(outcome{Imports: []importResult{name}}, outcome{Imports: []importResult{fine}}, diff{}); g.Fixed != 1 {
-		t.Errorf("mended: %+v", g)
-	}
-	if g := judgeImports(outcome{}, outcome{Verdict: OOM}, diff{}); g.Verdict != OOM {
-		t.Errorf("out of memory: %+v", g)
-	}
-}
-
-func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
-	t.Parallel()
-	v := newView(scan(t, map[string]string{"a.py": "x = 1\n\n\ny\n", "shop/cart.py": ""}), workspace.Changeset{})
-	absent := func(name string) []byte {
-		return []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 4, in <module>\nModuleNotFoundError: No module named '" + name + "'\n")
-	}
-	for name, c := range map[string]struct {
-		res  guest.Result
-		want importResult
-	}{
-		"comes to its end": {ended(exitImported, nil, absent("told")), importResult{}},
-		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
-		"exits":            {ended(0, nil, nil), importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
-		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, importResult{Failed: true, Why: Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
-		"is not installed": {ended(1, nil, absent("requests.adapters")), importResult{Failed: true, Outside: true, Why: Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
-		"a part is gone":   {ended(1, nil, absent("shop.card")), importResult{Failed: true, Why: Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
-		"node's own":       {ended(1, nil, []byte(crashRequire)), importResult{Failed: true, Why: Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
-		"node's, outside":  {ended(1, nil, []byte(strings.ReplaceAll(crashRequire, "./nowhere", "@scope/x"))), importResult{Failed: true, Outside: true, Why: Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
-	} {
-		c.want.Name = "python a"
-		got := bench{view: v}.importResult(library{name: "python a", file: "a.py"}, c.res)
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
-	}
-}
 
 func TestLibraryThatCannotBeImportedAnyMoreFails(t *testing.T) {
 	t.Parallel()
@@ -138,10 +24,10 @@ func TestLibraryThatCannotBeImportedAnyMoreFails(t *testing.T) {
 		"web/part.js":          "setInterval(() => {}, 1000);\n",
 	})
 	r := s.verify(t, map[string]string{"src/shop/cart.py": "import shop.price\n\ntotal = shop.price.of(1)\n", "web/part.js": "module.exports = part;\n"})
-	if r.Verdict != Fail || skipped(r, gateSmoke) != "" {
+	if r.Verdict != check.Fail || skipped(r, check.GateSmoke) != "" {
 		t.Fatalf("%s: %+v %+v", r.Verdict, r.Gates, r.Skipped)
 	}
-	g := find(t, r, gateSmoke)
+	g := find(t, r, check.GateSmoke)
 	var got []string
 	for _, f := range g.Findings {
 		got = append(got, f.File+" "+f.Message)
@@ -168,11 +54,11 @@ func TestEitherTheProgramOrTheLibrariesAreTried(t *testing.T) {
 		"libraries":           {map[string]string{"shop/__init__.py": ""}, nil, false, true},
 		"neither, but a page": {map[string]string{"index.html": ""}, nil, false, false},
 	} {
-		s, _ := offline(scan(t, c.files), newMemory(), workspace.Changeset{})
+		s, _ := offline(boxtest.Scan(t, c.files), boxtest.NewMemory(), workspace.Changeset{})
 		s.req.Config.Smoke.Command = c.command
 		s.plan(func() {})
-		_, noProgram := s.results.skipped[checkProgram]
-		_, noLibraries := s.results.skipped[checkImports]
+		_, noProgram := s.results.skipped[smoke.ProgramName]
+		_, noLibraries := s.results.skipped[smoke.ImportsName]
 		if noProgram == c.program || noLibraries == c.libraries {
 			t.Errorf("%s: left out are %q", name, s.results.skipped)
 		}

@@ -9,12 +9,15 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/smoke"
 )
 
 // lost is the toolchain without one of its programs, which lies in lostDir, where
 // there is nothing.
-func lost(field string) toolPaths {
-	tools := toolchain
+func lost(field string) check.Tools {
+	tools := check.Toolchain
 	v := reflect.ValueOf(&tools).Elem().FieldByName(field)
 	v.SetString(path.Join(lostDir, field, path.Base(v.String())))
 	return tools
@@ -24,12 +27,12 @@ const lostDir = "/lost"
 
 // uses reports whether the proof of a check calls for a program of the toolchain.
 // It is asked of a box in which everything answers.
-func uses(t *testing.T, def check, field string) bool {
+func uses(t *testing.T, def check.Check, field string) bool {
 	t.Helper()
-	b, box := replayed(works())
-	b.tools = lost(field)
-	prove(t.Context(), b, []check{def})
-	for _, cmd := range box.ran {
+	b, box := checktest.Replayed(works())
+	b.Tools = lost(field)
+	prove(t.Context(), b, []check.Check{def})
+	for _, cmd := range box.Ran {
 		for _, text := range append(cmd.Args, string(cmd.Stdin)) {
 			if strings.Contains(text, path.Join(lostDir, field)) {
 				return true
@@ -48,31 +51,31 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 		"Env":   "a configured command's ending is judged: see below",
 		"Types": "it saves time and decides nothing",
 	}
-	b := newBench(t, nil, sandbox.Limits{})
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[toolPaths]()) {
-		b.tools = lost(f.Name)
-		defs := slices.DeleteFunc(allChecks(), func(c check) bool { return !uses(t, c, f.Name) })
+	b := checktest.NewBench(t, nil, sandbox.Limits{})
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[check.Tools]()) {
+		b.Tools = lost(f.Name)
+		defs := slices.DeleteFunc(allChecks(), func(c check.Check) bool { return !uses(t, c, f.Name) })
 		if (len(defs) == 0) != (unproved[f.Name] != "") {
 			t.Errorf("%s is called for by the proofs of %d checks: a check that uses it must prove it", f.Name, len(defs))
 		}
 		reasons := prove(t.Context(), b, defs)
 		for _, def := range defs {
 			// Whatever it found in a candidate.
-			g, skipped := judge(def, outcome{}, outcome{}, reasons[def.name], diff{})
-			if g.Verdict != Infra || skipped != "" || !strings.Contains(g.Detail, "agent images build") {
-				t.Errorf("without %s %s is judged %q: %s", f.Name, def.name, g.Verdict, g.Detail)
+			g, skipped := judge(def, check.Outcome{}, check.Outcome{}, reasons[def.Name], check.Diff{})
+			if g.Verdict != check.Infra || skipped != "" || !strings.Contains(g.Detail, "agent images build") {
+				t.Errorf("without %s %s is judged %q: %s", f.Name, def.Name, g.Verdict, g.Detail)
 			}
 		}
 	}
-	b.tools = lost("Env")
-	b.view = newView(&workspace.Manifest{}, workspace.Changeset{})
-	e, err := findEntry(b.view, b.tools, Smoke{Command: []string{"true"}})
+	b.Tools = lost("Env")
+	b.View = check.NewView(&workspace.Manifest{}, workspace.Changeset{})
+	e, err := smoke.FindEntry(b.View, b.Tools, check.Smoke{Command: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.entry = e
-	out := runSmoke(t.Context(), b)
-	if g, _ := judge(checkNamed(checkProgram), out, out, "", diff{}); g.Verdict != Infra {
+	b.Entry = e
+	out := smoke.Run(t.Context(), b)
+	if g, _ := judge(checkNamed(smoke.ProgramName), out, out, "", check.Diff{}); g.Verdict != check.Infra {
 		t.Errorf("without Env a configured command is judged %s: %s", g.Verdict, g.Detail)
 	}
 }
@@ -81,12 +84,12 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 func TestEveryCheckProvesItself(t *testing.T) {
 	t.Parallel()
 	for _, def := range allChecks() {
-		if def.prove == nil {
-			t.Errorf("%s has no proof", def.name)
+		if def.Prove == nil {
+			t.Errorf("%s has no proof", def.Name)
 		}
-		b, box := replayed(nil)
-		if reasons := prove(t.Context(), b, []check{def}); reasons[def.name] == "" || len(box.ran) == 0 {
-			t.Errorf("%s proves itself in an image without any tool", def.name)
+		b, box := checktest.Replayed(nil)
+		if reasons := prove(t.Context(), b, []check.Check{def}); reasons[def.Name] == "" || len(box.Ran) == 0 {
+			t.Errorf("%s proves itself in an image without any tool", def.Name)
 		}
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/syntax"
 )
 
 // page makes a complete document around a body.
@@ -95,12 +98,12 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 	for p, text := range sound {
 		files[p] = text
 	}
-	b := newBench(t, files, sandbox.Limits{})
-	out := runSyntax(t.Context(), b, b.view.paths())
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	out := syntax.Run(t.Context(), b, b.View.Paths())
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)
 	}
-	seen := map[string]Finding{}
+	seen := map[string]check.Finding{}
 	for _, f := range out.Findings {
 		if _, ok := bad[f.File]; !ok {
 			t.Errorf("%s is sound: %+v", f.File, f)

@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
 
 // someFindings draws findings in the lines of a file of ten.
-func someFindings(t *rapid.T, label string) []Finding {
-	one := rapid.Custom(func(t *rapid.T) Finding {
+func someFindings(t *rapid.T, label string) []check.Finding {
+	one := rapid.Custom(func(t *rapid.T) check.Finding {
 		line := rapid.IntRange(1, 10).Draw(t, "line")
-		return Finding{
+		return check.Finding{
 			File: rapid.SampledFrom([]string{"a.py", "b.py"}).Draw(t, "file"), Line: line,
 			Rule:    rapid.SampledFrom([]string{"F811", "E741"}).Draw(t, "rule"),
 			Message: fmt.Sprintf("Redefinition from line %d", rapid.IntRange(1, 3).Draw(t, "from")), Source: fmt.Sprint("x", line%4),
@@ -32,7 +33,7 @@ func TestWithoutRewrittenLinesFindingsMatchAsMultisets(t *testing.T) {
 		// The model: how often each identity occurs on either side.
 		type identity struct{ file, rule, source string }
 		count := map[identity][2]int{}
-		for side, list := range [][]Finding{base, cand} {
+		for side, list := range [][]check.Finding{base, cand} {
 			for _, f := range list {
 				k := identity{f.File, f.Rule, f.Source}
 				n := count[k]
@@ -46,7 +47,7 @@ func TestWithoutRewrittenLinesFindingsMatchAsMultisets(t *testing.T) {
 			fresh += max(n[1]-n[0], 0)
 			fixed += max(n[0]-n[1], 0)
 		}
-		gotFresh, gotOld, gotFixed := compare(base, cand, diff{})
+		gotFresh, gotOld, gotFixed := check.Compare(base, cand, check.Diff{})
 		if len(gotFresh) != fresh || gotOld != old || gotFixed != fixed {
 			t.Fatalf("%d new, %d old, %d fixed, want %d, %d, %d", len(gotFresh), gotOld, gotFixed, fresh, old, fixed)
 		}
@@ -75,7 +76,7 @@ func TestOldFindingsSurviveRenamesAndInsertedLines(t *testing.T) {
 		}
 		// The tools list files by name, so a rename changes the order as well.
 		cand = rapid.Permutation(cand).Draw(t, "order")
-		fresh, old, fixed := compare(base, cand, newDiff(cs, newView(&workspace.Manifest{}, cs)))
+		fresh, old, fixed := check.Compare(base, cand, check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
 		if len(fresh) != 0 || old != len(base) || fixed != 0 {
 			t.Fatalf("%+v %d %d", fresh, old, fixed)
 		}
@@ -89,11 +90,11 @@ func TestFindingOfAFileThatTookAnOldNameIsNew(t *testing.T) {
 		{Op: workspace.Create, Path: "a.py", After: []byte("x\n")},
 		{Op: workspace.Rename, From: "a.py", Path: "b.py", Before: []byte("x\n"), After: []byte("x\n")},
 	}}
-	f := Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
+	f := check.Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
 	g := f
 	g.File = "b.py"
-	fresh, old, fixed := compare([]Finding{f}, []Finding{f, g}, newDiff(cs, newView(&workspace.Manifest{}, cs)))
-	if d := cmp.Diff([]Finding{f}, fresh); d != "" || old != 1 || fixed != 0 {
+	fresh, old, fixed := check.Compare([]check.Finding{f}, []check.Finding{f, g}, check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
+	if d := cmp.Diff([]check.Finding{f}, fresh); d != "" || old != 1 || fixed != 0 {
 		t.Error(d, old, fixed)
 	}
 }
@@ -103,26 +104,26 @@ func TestRewrittenPlaceExcusesOnlyWhatItHad(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("1\nold\n3\n4\nold\n"), After: []byte("1\nnew\nnew\n3\n4\nnew\n")},
 	}}
-	d := newDiff(cs, newView(&workspace.Manifest{}, cs))
-	at := func(line int, rule, message, source string) Finding {
-		return Finding{File: "a.py", Line: line, Rule: rule, Message: message, Source: source}
+	d := check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+	at := func(line int, rule, message, source string) check.Finding {
+		return check.Finding{File: "a.py", Line: line, Rule: rule, Message: message, Source: source}
 	}
 	was := at(2, "E1", "from line 9", "old")
 	for _, c := range []struct {
 		name       string
-		base, cand []Finding
+		base, cand []check.Finding
 		fresh      int
 	}{
-		{"same place", []Finding{was}, []Finding{at(3, "E1", "from line 10", "new")}, 0},
-		{"twice in the place", []Finding{was}, []Finding{at(2, "E1", "from line 10", "new"), at(3, "E1", "from line 10", "new")}, 1},
-		{"other rule", []Finding{was}, []Finding{at(2, "E2", "from line 9", "new")}, 1},
-		{"other message", []Finding{was}, []Finding{at(2, "E1", "worse", "new")}, 1},
-		{"other place", []Finding{was}, []Finding{at(6, "E1", "from line 9", "new")}, 1},
-		{"line that was not rewritten", []Finding{was}, []Finding{at(4, "E1", "from line 9", "3")}, 1},
-		{"just behind the old place", []Finding{at(3, "E1", "m", "3")}, []Finding{at(2, "E1", "m", "new")}, 1},
-		{"each place its own", []Finding{was, at(5, "E1", "from line 9", "old")}, []Finding{at(2, "E1", "from line 1", "new"), at(6, "E1", "from line 1", "new")}, 0},
+		{"same place", []check.Finding{was}, []check.Finding{at(3, "E1", "from line 10", "new")}, 0},
+		{"twice in the place", []check.Finding{was}, []check.Finding{at(2, "E1", "from line 10", "new"), at(3, "E1", "from line 10", "new")}, 1},
+		{"other rule", []check.Finding{was}, []check.Finding{at(2, "E2", "from line 9", "new")}, 1},
+		{"other message", []check.Finding{was}, []check.Finding{at(2, "E1", "worse", "new")}, 1},
+		{"other place", []check.Finding{was}, []check.Finding{at(6, "E1", "from line 9", "new")}, 1},
+		{"line that was not rewritten", []check.Finding{was}, []check.Finding{at(4, "E1", "from line 9", "3")}, 1},
+		{"just behind the old place", []check.Finding{at(3, "E1", "m", "3")}, []check.Finding{at(2, "E1", "m", "new")}, 1},
+		{"each place its own", []check.Finding{was, at(5, "E1", "from line 9", "old")}, []check.Finding{at(2, "E1", "from line 1", "new"), at(6, "E1", "from line 1", "new")}, 0},
 	} {
-		fresh, old, _ := compare(c.base, c.cand, d)
+		fresh, old, _ := check.Compare(c.base, c.cand, d)
 		if len(fresh) != c.fresh || old != len(c.cand)-c.fresh {
 			t.Errorf("%s: %d old, new %+v", c.name, old, fresh)
 		}
@@ -131,20 +132,20 @@ func TestRewrittenPlaceExcusesOnlyWhatItHad(t *testing.T) {
 
 func TestTestThatIsSwitchedOffIsMissedWhateverItSaid(t *testing.T) {
 	t.Parallel()
-	d := diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
+	d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
 	for _, c := range []struct {
 		id, before, now string
-		want            Verdict
+		want            check.Verdict
 	}{
-		{"a.py::t", "passed", "skipped", Policy},
-		{"a.py::t", "failed", "skipped", Policy},
-		{"a.py::t", "failed", "xfailed", Policy},
-		{"a.py::t", "error", "skipped", Policy},
-		{"a.py::t", "skipped", "xfailed", Pass},
-		{"a.py::t", "xfailed", "skipped", Pass},
-		{"a.py", "error", "skipped", Pass}, // the module had no test that ran
+		{"a.py::t", "passed", "skipped", check.Policy},
+		{"a.py::t", "failed", "skipped", check.Policy},
+		{"a.py::t", "failed", "xfailed", check.Policy},
+		{"a.py::t", "error", "skipped", check.Policy},
+		{"a.py::t", "skipped", "xfailed", check.Pass},
+		{"a.py::t", "xfailed", "skipped", check.Pass},
+		{"a.py", "error", "skipped", check.Pass}, // the module had no test that ran
 	} {
-		g := judgeTests(outcome{Tests: []testResult{{ID: c.id, Outcome: c.before}}}, outcome{Tests: []testResult{{ID: c.id, Outcome: c.now}}}, d)
+		g := check.JudgeTests(check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.before}}}, check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.now}}}, d)
 		if g.Verdict != c.want {
 			t.Errorf("%s, %s before and %s now: %s %+v", c.id, c.before, c.now, g.Verdict, g.Findings)
 		}
@@ -153,25 +154,25 @@ func TestTestThatIsSwitchedOffIsMissedWhateverItSaid(t *testing.T) {
 
 func TestTestThatPassedIsNeverForgotten(t *testing.T) {
 	t.Parallel()
-	d := diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
+	d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
 	ids := []string{"a.py::t", "a.py::u[1]", "b.py::t", "b.py::C::t"}
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string) (list []testResult) {
+		draw := func(label string) (list []check.TestResult) {
 			for _, id := range ids {
 				end := rapid.SampledFrom([]string{"passed", "failed", "error", "skipped", "xfailed", ""}).Draw(t, label+id)
 				if end != "" {
-					list = append(list, testResult{ID: id, Outcome: end})
+					list = append(list, check.TestResult{ID: id, Outcome: end})
 				}
 			}
 			return list
 		}
 		base, cand := draw("base"), draw("cand")
-		g := judgeTests(outcome{Tests: base}, outcome{Tests: cand}, d)
-		if g.Verdict != Pass {
+		g := check.JudgeTests(check.Outcome{Tests: base}, check.Outcome{Tests: cand}, d)
+		if g.Verdict != check.Pass {
 			return
 		}
 		for _, old := range base {
-			still := slices.ContainsFunc(cand, func(r testResult) bool { return r.ID == old.ID && r.Outcome == "passed" })
+			still := slices.ContainsFunc(cand, func(r check.TestResult) bool { return r.ID == old.ID && r.Outcome == "passed" })
 			if old.Outcome == "passed" && !still {
 				t.Fatalf("a pass without %s: %+v", old.ID, cand)
 			}
@@ -181,25 +182,25 @@ func TestTestThatPassedIsNeverForgotten(t *testing.T) {
 
 func TestMessageOfATestIsBoundedHoweverLongItsNameIs(t *testing.T) {
 	t.Parallel()
-	d := diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))}
+	d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
 	long := "a.py::t[" + strings.Repeat("x", 1<<20) + "\x1b[2J\nb.py::u passed]"
 	for name, sides := range map[string][2]string{"fails": {"", "failed"}, "is skipped": {"passed", "skipped"}, "is gone": {"passed", ""}} {
-		tests := [2][]testResult{}
+		tests := [2][]check.TestResult{}
 		for side, end := range sides {
 			if end != "" {
-				tests[side] = []testResult{{ID: long, Outcome: end, Message: "m"}}
+				tests[side] = []check.TestResult{{ID: long, Outcome: end, Message: "m"}}
 			}
 		}
-		g := judgeTests(outcome{Tests: tests[0]}, outcome{Tests: tests[1]}, d)
+		g := check.JudgeTests(check.Outcome{Tests: tests[0]}, check.Outcome{Tests: tests[1]}, d)
 		if len(g.Findings) != 1 {
 			t.Fatalf("%s: %d findings", name, len(g.Findings))
 		}
-		if m := g.Findings[0].Message; len(m) > 2*maxMessage || strings.ContainsAny(m, "\x1b\n") {
+		if m := g.Findings[0].Message; len(m) > 2*check.MaxMessage || strings.ContainsAny(m, "\x1b\n") {
 			t.Errorf("%s: a message of %d bytes: %.60q", name, len(m), m)
 		}
 	}
 	// Two tests whose names begin alike are two tests all the same.
-	g := judgeTests(outcome{}, outcome{Tests: []testResult{{ID: long + "1", Outcome: "failed"}, {ID: long + "2", Outcome: "failed"}}}, d)
+	g := check.JudgeTests(check.Outcome{}, check.Outcome{Tests: []check.TestResult{{ID: long + "1", Outcome: "failed"}, {ID: long + "2", Outcome: "failed"}}}, d)
 	if len(g.Findings) != 2 {
 		t.Errorf("%d findings of two tests", len(g.Findings))
 	}
@@ -247,15 +248,15 @@ func TestSplitPatchHasTheSameFilesAsTheWhole(t *testing.T) {
 			}
 			cs.Changes = append(cs.Changes, c)
 		}
-		whole := newView(&workspace.Manifest{}, cs)
+		whole := check.NewView(&workspace.Manifest{}, cs)
 		config, rest := splitConfig(cs)
-		c, r := newView(&workspace.Manifest{}, config), newView(&workspace.Manifest{}, rest)
+		c, r := check.NewView(&workspace.Manifest{}, config), check.NewView(&workspace.Manifest{}, rest)
 		for _, p := range []string{"a.py", "b/ruff.toml", "c.txt", "mypy.ini", "d/pyproject.toml", "e.py", "setup.cfg"} {
 			part, other := c, r
 			if !staticConfig(p) {
 				part, other = r, c
 			}
-			if part.has(p) != whole.has(p) || part.gone[p] != whole.gone[p] || other.has(p) || other.gone[p] {
+			if part.Has(p) != whole.Has(p) || part.Gone[p] != whole.Gone[p] || other.Has(p) || other.Gone[p] {
 				t.Fatalf("%s is on the wrong side of %+v", p, cs.Changes)
 			}
 		}

@@ -9,6 +9,9 @@ import (
 	"agent/images"
 	"agent/images/dependencies"
 	"agent/sandbox"
+	"agent/verify/boxtest"
+	"agent/verify/checktest"
+	"agent/verify/node"
 )
 
 // members is a workspace whose packages import each other by name, with nothing from a
@@ -61,8 +64,8 @@ func laid(t *testing.T, files map[string]string) images.Image {
 			read[name] = []byte(text)
 		}
 	}
-	l := newLab(t)
-	image, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(read))
+	l := boxtest.Open(t)
+	image, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(read))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +76,12 @@ func laid(t *testing.T, files map[string]string) images.Image {
 func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, laid(t, members), members)
-	b := newBenchOn(t, s.snapshot.ID, s.base, change(t, s.base, map[string]string{
+	b := checktest.NewBenchOn(t, s.snapshot.ID, s.base, boxtest.Change(t, s.base, map[string]string{
 		"packages/core/source/index.ts": "export function double(n: string): string {\n  return n + n;\n}\n",
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})
-	b.timeout = defaultTimeout
-	out := runScript(t.Context(), b)
+	b.Timeout = defaultTimeout
+	out := node.Script.Run(t.Context(), b)
 	var got []string
 	for _, f := range out.Findings {
 		got = append(got, fmt.Sprintf("%s:%d %s", strings.TrimPrefix(f.File, "packages/web/"), f.Line, f.Rule))
@@ -87,7 +90,7 @@ func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	if slices.Sort(got); out.Verdict != "" || !slices.Equal(got, want) {
 		t.Errorf("%+v: %q, want %q", out, got, want)
 	}
-	tests := runNodeTests(t.Context(), b).Tests
+	tests := node.Tests.Run(t.Context(), b).Tests
 	if len(tests) != 1 || tests[0].Outcome != "failed" || !strings.Contains(fmt.Sprint(tests), "'a'") {
 		t.Errorf("tests %+v", tests)
 	}

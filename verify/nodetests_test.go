@@ -6,65 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"agent/sandbox/guest"
-	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
-
-func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
-	t.Parallel()
-	const mine, plain = "import 'node:test';\n", "import 'assert';\n"
-	script := func(s string) string { return fmt.Sprintf(`{"scripts": {"test": %q}}`, s) }
-	for name, c := range map[string]struct {
-		files map[string]string
-		want  []string // root and files, then the options
-	}{
-		"no package":        {map[string]string{"a.test.js": mine, "b.test.mjs": plain, "lib/test.cjs": mine, "a.js": mine, "x.test.ts": mine}, []string{". [a.test.js lib/test.cjs] []"}},
-		"npm's own script":  {map[string]string{"package.json": script(`echo "Error: no test specified" && exit 1`), "test/a.js": mine, "test/aid.js": ""}, []string{". [test/a.js] []"}},
-		"by node's names":   {map[string]string{"package.json": script("node --test"), "test/a.js": plain, "b_test.js": plain, "test-c.js": plain, "node_modules/x/test.js": plain}, []string{". [b_test.js test-c.js test/a.js] []"}},
-		"by a pattern":      {map[string]string{"package.json": script("node --test-reporter spec --import ./setup.js --test 'spec/**/*.js'"), "spec/a.js": plain, "spec/b/c.js": plain, "test.js": mine}, []string{". [spec/a.js spec/b/c.js] [--import ./setup.js]"}},
-		"by a directory":    {map[string]string{"package.json": script("NODE_ENV=test node --test --test-concurrency=1 ./tests/"), "tests/a.js": plain, "test.js": mine}, []string{". [tests/a.js] [--test-concurrency=1]"}},
-		"another's by name": {map[string]string{"package.json": `{"devDependencies": {"vitest": "3"}}`, "a.test.js": mine}, nil},
-		"both runners":      {map[string]string{"package.json": `{"devDependencies": {"vitest": "3"}, "scripts": {"test": "node --test", "test:web": "vitest"}}`, "a.test.js": mine}, []string{". [a.test.js] []"}},
-		"another runner":    {map[string]string{"package.json": script("vitest run"), "a.test.js": mine}, nil},
-		"a shell's command": {map[string]string{"package.json": script("node --test && rm -r x"), "a.test.js": mine}, nil},
-		"a package each": {map[string]string{
-			"package.json": script("mocha"), "a.test.js": mine, "p/package.json": script("node --test"), "p/a.test.js": plain, "q/package.json": "{", "q/b.test.js": mine,
-		}, []string{"p [a.test.js] []"}},
-	} {
-		var got []string
-		for _, p := range nodeProjects(newView(scan(t, c.files), workspace.Changeset{})) {
-			got = append(got, fmt.Sprint(p.root, " ", p.files, " ", p.options))
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestRecordOfNodeMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	const failed, passed = `{"kind":"test","id":"a.test.js::a","outcome":"failed","file":"a.js","line":3,"message":"m"}` + "\n", `{"kind":"test","id":"a.test.js::a","outcome":"passed"}` + "\n"
-	const end0, end1 = `{"kind":"finished","status":0,"tests":1}` + "\n", `{"kind":"finished","status":1,"tests":1}` + "\n"
-	for name, c := range map[string]struct {
-		record string
-		res    guest.Result
-		want   string // "" for a record that counts
-	}{
-		"failed":              {failed + end1, guest.Result{Exit: 1}, ""},
-		"passed":              {passed + end0, guest.Result{}, ""},
-		"a file broke off":    {`{"kind":"collect","id":"a.test.js","outcome":"error"}` + "\n" + end1, guest.Result{Exit: 1}, ""},
-		"no end":              {passed, guest.Result{}, "before its tests were over"},
-		"failed, said sound":  {failed + end1, guest.Result{}, "exit status 0"},
-		"passed, said faulty": {passed + end0, guest.Result{Exit: 1}, "exit status 1"},
-		"forged":              {passed + end1, guest.Result{Exit: 1}, "does not fit"},
-		"a signal":            {passed + end0, guest.Result{Signal: "SIGKILL"}, "SIGKILL"},
-	} {
-		run, err := parseRecord([]byte(c.record))
-		if got := run.nodeTrouble(c.res); err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-}
 
 // A workspace with an old fault for each tool, and none that a patch must answer for.
 var scripts = map[string]string{
@@ -87,7 +30,7 @@ func TestFaultsInScriptsAreHeldAndOldOnesAreNot(t *testing.T) {
 		"web/app.css":   "a {\n  width: 10pixels;\n}\n",
 	})
 	var got []string
-	for _, name := range []string{gateLint, gateTypes, gateTests} {
+	for _, name := range []string{check.GateLint, check.GateTypes, check.GateTests} {
 		g := find(t, r, name)
 		if g.Old == 0 {
 			t.Errorf("%s has no old finding", name)
@@ -108,5 +51,5 @@ func TestFaultsInScriptsAreHeldAndOldOnesAreNot(t *testing.T) {
 		"web/app.ts":  scripts["web/app.ts"] + "export const twice: number = double(total);\n",
 		"lib/old.js":  scripts["lib/old.js"] + "// The order matters.\nmodule.exports.more = neverDeclared;\n",
 	})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 }

@@ -9,176 +9,85 @@ import (
 
 	"agent/images/dependencies"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/node"
 )
-
-func TestReportOfESLintMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	const warned = `[{"filePath": "/work/a.js", "errorCount": 0, "messages": [{"severity": 1, "message": "m"}]}]`
-	for name, c := range map[string]struct {
-		exit   int
-		report string
-		want   string
-	}{
-		"an error":           {1, plantedESLint, "1 found"},
-		"none":               {0, warned, "0 found"},
-		"no parse":           {1, strings.Replace(plantedESLint, `"no-undef"`, "null", 1), "1 found"},
-		"sound, with errors": {0, plantedESLint, "exit status 0 does not fit its 1 errors: Oops! Error: Cannot find module 'x'"},
-		"faulty, with none":  {1, warned, "exit status 1 does not fit its 0 errors"},
-		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and tells of 1"},
-		"no start":           {2, "", "eslint ended with exit status 2: Oops! Error: Cannot find module 'x'"},
-		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
-		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
-	} {
-		res := ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
-		res.Files = map[string][]byte{"/r": []byte(c.report)}
-		found, trouble := eslint.read(res, "/r")
-		if trouble == "" {
-			trouble = fmt.Sprintf("%d found", len(found))
-		}
-		if !strings.Contains(trouble, c.want) {
-			t.Errorf("%s: %s, want %s", name, trouble, c.want)
-		}
-	}
-}
-
-func TestReportOfStylelintMustFitItsExit(t *testing.T) {
-	t.Parallel()
-	sound := strings.NewReplacer(`"errored": true`, `"errored": false`, `"error"`, `"warning"`).Replace(plantedStylelint)
-	for name, c := range map[string]struct {
-		exit   int
-		report string
-		want   string
-	}{
-		"an error": {2, plantedStylelint, "1 found"}, "none": {0, sound, "0 found"}, "an option": {2, `[{"source": "/work/a.css", "errored": true, "invalidOptionWarnings": [{"text": "t"}]}]`, "1 found"},
-		"sound, with errors": {0, plantedStylelint, "exit status 0 does not fit its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not fit its 0 errors"},
-		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
-		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
-	} {
-		res := ended(c.exit, nil, []byte("JSONError: x\n"))
-		res.Files = map[string][]byte{"/r": []byte(c.report)}
-		found, trouble := stylelint.read(res, "/r")
-		if trouble == "" {
-			trouble = fmt.Sprintf("%d found", len(found))
-		}
-		if !strings.Contains(trouble, c.want) {
-			t.Errorf("%s: %s, want %s", name, trouble, c.want)
-		}
-	}
-}
-
-func TestConfigurationOfALinterIsFollowed(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`import a from "./a"; const b = require('../b.cjs');`:                         "./a ../b.cjs",
-		`{"extends": ["stylelint-config-standard", "./c.json"], "files": ["./d.js"]}`: "./c.json",
-		"extends:\n  - ./e.yml\n  - standard\nplugins: ./f.js\nrules:\n  - ./g.js\n":  "./e.yml ./f.js",
-		"module.exports = { extends: './h.js', customSyntax: './i.js' }":              "./h.js ./i.js",
-		"import './only.js';": "./only.js", "rules: {}": "",
-	} {
-		if got := strings.Join(configNames(text), " "); got != want {
-			t.Errorf("%q is made of %q, want %q", text, got, want)
-		}
-	}
-}
 
 func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
 		"eslint.config.js": "import own from './rules';\nexport default own;\n", "rules/index.js": "module.exports = require('../tools/names.cjs');\n",
 		"tools/names.cjs": "", "src/a.js": "", ".gitignore": "",
 	})
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
-	var uses []string
-	for _, u := range eslint.uses(newView(base, cs)) {
-		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
-	}
-	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
-		t.Errorf("%q, want %q", uses, want)
-	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslint.check()).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if holds := Holds(base, cs); len(holds) != 3 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" || !strings.Contains(holds[2].Reason, "set up: scripts.lint.") {
-		t.Errorf("%+v", holds)
-	}
-	if all := s.seenBy(jest.check()); len(all.Changes) != len(cs.Changes) {
+	if all := s.seenBy(checkNamed(node.JestName)); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := eslint.applies(newView(scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := checkNamed(node.ESLintName).Applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
-	late := outcome{Verdict: Timeout}
-	if _, reason := judge(eslint.check(), late, outcome{Findings: []Finding{{Rule: "old"}}}, "", diff{}); !strings.Contains(reason, "not judged") {
+	late := check.Outcome{Verdict: check.Timeout}
+	if _, reason := judge(checkNamed(node.ESLintName), late, check.Outcome{Findings: []check.Finding{{Rule: "old"}}}, "", check.Diff{}); !strings.Contains(reason, "not judged") {
 		t.Errorf("what nobody could see before is held against the patch: %q", reason)
 	}
 }
 
 // A key of package.json configures as a file does.
-func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
+func TestWhatPackageJSONSaysOfTheJudgesIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 2}}, "scripts": {"build": "x"}}`,
 		"web/package.json": `{"jest": {"bail": true}, "scripts": {"test": "jest", "build": "x"}}`,
 		"old/package.json": `{"mocha": {}, "eslintIgnore": []}`, "same/package.json": `{"jest": {"a": 1, "b": 2}}`, "broken/package.json": "{",
 	})
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 0}}, "scripts": {"build": "y"}}`,
 		"web/package.json": `{"jest": {}, "scripts": {"test": "jest --testPathIgnorePatterns a", "test:all": "jest", "build": "y"}}`,
 		"old/package.json": "-", "same/package.json": `{ "jest": {"b": 2, "a": 1}, "version": "2" }`, "broken/package.json": `{"name": "b"}`,
 		"new/package.json": `{"eslintConfig": {"root": true}}`, "a.js": "",
 	})
-	var held []string
-	for _, h := range Holds(base, cs) {
-		_, keys, _ := strings.Cut(h.Reason, "set up: ")
-		held = append(held, h.Path+" "+keys)
-		if h.Kind != "tooling" || !h.Block {
-			t.Errorf("%+v", h)
-		}
-	}
-	want := []string{
-		"new/package.json eslintConfig.", "old/package.json eslintIgnore, mocha.", "package.json eslintConfig.",
-		"web/package.json jest, scripts.test, scripts.test:all.",
-	}
-	if !slices.Equal(held, want) {
-		t.Errorf("%q, want %q", held, want)
-	}
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(eslint.check()).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if reason := eslint.applies(newView(base, cs)); reason != "" {
+	if reason := checkNamed(node.ESLintName).Applies(check.NewView(base, cs)); reason != "" {
 		t.Errorf("a configuration in package.json is none: %s", reason)
 	}
 }
 
 func TestESLintMayBeTakenAway(t *testing.T) {
 	t.Parallel()
-	found := outcome{Findings: []Finding{{File: "a.js", Rule: "no-undef"}}}
+	found := check.Outcome{Findings: []check.Finding{{File: "a.js", Rule: "no-undef"}}}
 	for name, c := range map[string]struct {
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 		reason     string
 	}{
-		"it is gone":        {found, outcome{Blocked: absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
-		"it says it is":     {found, outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, Fail, ""},
-		"it was never here": {outcome{Blocked: absent("eslint", ".")}, outcome{Blocked: absent("eslint", ".")}, "", "not judged: already before"},
-		"it breaks":         {outcome{}, outcome{Blocked: "eslint ended with exit status 2"}, Fail, ""},
-		"it finds":          {outcome{}, found, Fail, ""},
-		"it found":          {found, found, Pass, ""},
+		"it is gone":        {found, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
+		"it says it is":     {found, check.Outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, check.Fail, ""},
+		"it was never here": {check.Outcome{Blocked: node.Absent("eslint", ".")}, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: already before"},
+		"it breaks":         {check.Outcome{}, check.Outcome{Blocked: "eslint ended with exit status 2"}, check.Fail, ""},
+		"it finds":          {check.Outcome{}, found, check.Fail, ""},
+		"it found":          {found, found, check.Pass, ""},
 	} {
-		g, reason := judge(eslint.check(), c.base, c.cand, "", diff{})
+		g, reason := judge(checkNamed(node.ESLintName), c.base, c.cand, "", check.Diff{})
 		if g.Verdict != c.want || !strings.Contains(reason, c.reason) || (reason == "") != (c.reason == "") {
 			t.Errorf("%s: %q, %q", name, g.Verdict, reason)
 		}
@@ -189,15 +98,15 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 // the workspace's code out of that of the others.
 func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
-	s, started := offline(base, nil, change(t, base, map[string]string{"a.js": "x;\n"}))
+	base := boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
+	s, started := offline(base, nil, boxtest.Change(t, base, map[string]string{"a.js": "x;\n"}))
 	for _, j := range s.plan(func() {}) {
 		j.do(t.Context())
 	}
-	if !slices.Contains(*started, checkESLint) || !slices.Contains(*started, "baseline-"+checkESLint) {
+	if !slices.Contains(*started, node.ESLintName) || !slices.Contains(*started, "baseline-"+node.ESLintName) {
 		t.Errorf("boxes %q", *started)
 	}
-	if eslint.check().inert {
+	if checkNamed(node.ESLintName).Inert {
 		t.Error("what eslint leaves in its box is trusted")
 	}
 }
@@ -213,13 +122,13 @@ var equipped = map[string]string{
 
 func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	installed, err := l.builder.Install(t.Context(), l.toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
+	l := boxtest.Open(t)
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
 			t.Error(err)
 		}
 	})
@@ -228,26 +137,26 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 		"sum.js":   strings.Replace(equipped["sum.js"], "a + b", "a - b", 1) + "var warned = 1;\nmodule.exports.more = (a) => a == warned;\n",
 		"rules.js": "module.exports = {};\n", "a.css": "b {}\ni { color: #xyz; }\n", "style.yml": "rules: {}\n",
 	})
-	expect(t, r, Fail, gateLint, gateTests)
+	expect(t, r, check.Fail, check.GateLint, check.GateTests)
 	var found []string
-	for _, f := range find(t, r, gateLint).Findings {
+	for _, f := range find(t, r, check.GateLint).Findings {
 		found = append(found, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Tool))
 	}
 	if want := []string{"sum.js:5 eqeqeq eslint", "a.css:2 color-no-invalid-hex stylelint"}; !slices.Equal(found, want) {
 		t.Errorf("%q, want %q", found, want)
 	}
-	tests := find(t, r, gateTests)
-	single(t, tests, ruleTestFailed, "spec/sum.js", 5)
+	tests := find(t, r, check.GateTests)
+	checktest.Single(t, tests, check.RuleTestFailed, "spec/sum.js", 5)
 	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
 		t.Errorf("%+v", tests)
 	}
 	r = s.verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
-	expect(t, r, Pass)
-	if lint := find(t, r, gateLint); lint.Old != 2 || find(t, r, gateTests).Old != 1 {
+	expect(t, r, check.Pass)
+	if lint := find(t, r, check.GateLint); lint.Old != 2 || find(t, r, check.GateTests).Old != 1 {
 		t.Errorf("%+v", r.Gates)
 	}
 	bare := newSite(t, equipped).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
-	if expect(t, bare, Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
+	if expect(t, bare, check.Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
 		t.Errorf("%+v", bare)
 	}
 }

@@ -1,204 +1,29 @@
 package verify
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"agent/sandbox/guest"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/syntax"
 )
-
-// golden returns what a real tool wrote, kept in testdata.
-func golden(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// ended is a command that ended with this status and output.
-func ended(status int, stdout, stderr []byte) guest.Result {
-	return guest.Result{Exit: status, Stdout: guest.Output{Head: stdout}, Stderr: guest.Output{Head: stderr}}
-}
-
-// ruffRules is where ruff says that its rules are explained.
-const ruffRules = "https://docs.astral.sh/ruff/rules/"
-
-func TestRuffFindingsAreRead(t *testing.T) {
-	t.Parallel()
-	got, err := parseRuff(ended(1, golden(t, "ruff.jsonl"), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Finding{
-		{File: "caller.py", Line: 1, Column: 8, Rule: "F401", Message: "`os` imported but unused", Fixable: true, Help: ruffRules + "unused-import"},
-		{File: "caller.py", Line: 5, Column: 14, Rule: "F821", Message: "Undefined name `nothing`", Help: ruffRules + "undefined-name"},
-		{File: "lib.py", Line: 5, Column: 5, Rule: "F811", Message: "Redefinition of unused `f` from line 1: `f` redefined here", Help: ruffRules + "redefined-while-unused"},
-		{File: "src/pkg/m.py", Line: 1, Column: 8, Rule: "F401", Message: "`nosuch` imported but unused", Fixable: true, Help: ruffRules + "unused-import"},
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
-	t.Parallel()
-	lines := golden(t, "ruff.jsonl")
-	for name, res := range map[string]guest.Result{
-		"status 0 with findings":    ended(0, lines, nil),
-		"status 1 without findings": ended(1, nil, nil),
-		"status 2":                  ended(2, nil, []byte("ruff crashed")),
-		"cut line":                  ended(1, lines[:len(lines)-20], nil),
-		"garbage":                   ended(1, []byte("All checks passed!\n"), nil),
-		"empty object":              ended(1, []byte("{}\n"), nil),
-		"dropped output":            {Exit: 1, Stdout: guest.Output{Head: lines, Dropped: 1}},
-	} {
-		if found, err := parseRuff(res); err == nil {
-			t.Errorf("ruff, %s: taken for an answer: %+v", name, found)
-		}
-	}
-	lines = golden(t, "mypy.jsonl")
-	for name, res := range map[string]guest.Result{
-		"status 0 with errors":    ended(0, lines, nil),
-		"status 1 without errors": ended(1, nil, nil),
-		"crash":                   ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
-		"status 2, no reason":     ended(2, nil, nil),
-		"status 3":                ended(3, lines, nil),
-		"cut line":                ended(1, lines[:len(lines)-20], nil),
-	} {
-		if found, _, err := parseMypy(res); err == nil {
-			t.Errorf("mypy, %s: taken for an answer: %+v", name, found)
-		}
-	}
-}
-
-func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
-	t.Parallel()
-	reason, ok := ruffRefuses(ended(2, nil, golden(t, "ruff-config.txt")))
-	if !ok || !strings.Contains(reason, "Unknown rule selector `ZZZ9`") {
-		t.Errorf("%v %q", ok, reason)
-	}
-	for _, other := range []string{"error: Failed to parse a.py:1:7: x\n", "ruff failed\n  Cause: out of disk\n", "panicked\n"} {
-		if _, ok := ruffRefuses(ended(2, nil, []byte(other))); ok {
-			t.Errorf("%q is taken for a refused configuration", other)
-		}
-	}
-}
-
-func TestMypyFindingsAreRead(t *testing.T) {
-	t.Parallel()
-	got, blocked, err := parseMypy(ended(1, golden(t, "mypy.jsonl"), nil))
-	if err != nil || blocked != "" {
-		t.Fatal(err, blocked)
-	}
-	want := []Finding{
-		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`, Help: mypyDocs + ".html#code-no-redef"},
-		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`, Help: mypyDocs + ".html#code-return-value"},
-		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`, Help: mypyDocs + ".html#code-import-not-found"},
-		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`, Help: mypyDocs + ".html#code-arg-type"},
-		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`, Help: mypyDocs + ".html#code-name-defined"},
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestMypyBlockingErrorsAreFindings(t *testing.T) {
-	t.Parallel()
-	got, blocked, err := parseMypy(ended(2, golden(t, "mypy-blocked.txt"), nil))
-	want := []Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
-	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
-		t.Error(d, err, blocked)
-	}
-	_, blocked, err = parseMypy(ended(2, nil, golden(t, "mypy-usage.txt")))
-	if err != nil || !strings.HasPrefix(blocked, "Mypy no longer supports checking Python 2 code") {
-		t.Error(err, blocked)
-	}
-}
-
-func TestTestRecordIsRead(t *testing.T) {
-	t.Parallel()
-	run, err := parseRecord(golden(t, "record.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if reason := run.trouble(ended(1, nil, nil)); reason != "" {
-		t.Errorf("trouble %q", reason)
-	}
-	if got := run.summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
-		t.Errorf("summary %q", got)
-	}
-	byID := map[string]testResult{}
-	for _, r := range run.results {
-		byID[r.ID] = r
-	}
-	for _, want := range []testResult{
-		{ID: "tests/test_a.py::test_raise", Outcome: "failed", File: "lib.py", Line: 2, Message: "ZeroDivisionError: division by zero"},
-		{ID: "tests/test_a.py::T::test_u", Outcome: "failed", File: "tests/test_a.py", Line: 17, Message: "AssertionError: 1 != 2"},
-		{ID: "tests/test_imp.py", Outcome: "error", File: "tests/test_imp.py", Line: 1, Message: "ModuleNotFoundError: No module named 'nosuch'"},
-		{ID: "tests/test_syn.py", Outcome: "error", File: "tests/test_syn.py", Line: 1, Message: "SyntaxError: invalid syntax"},
-	} {
-		if byID[want.ID] != want {
-			t.Errorf("%+v, want %+v", byID[want.ID], want)
-		}
-	}
-}
-
-func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
-	t.Parallel()
-	whole := string(golden(t, "record.jsonl"))
-	collected := `{"kind": "collected", "ids": ["a.py::t"]}` + "\n"
-	passed := `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"
-	for _, c := range []struct {
-		name, record string
-		res          guest.Result
-		want         string
-	}{
-		{"no record", "", ended(0, nil, nil), "before its session was over"},
-		{"cut record", whole[:len(whole)-5], ended(1, nil, nil), "before its session was over"},
-		{"other status", whole, ended(0, nil, nil), "exit status 0"},
-		{"signal", whole, guest.Result{Exit: -1, Signal: "SIGSEGV"}, "SIGSEGV"},
-		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", ended(0, nil, nil), "collected 1 tests and ran 0"},
-		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", ended(1, nil, nil), "does not fit"},
-		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
-		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", ended(5, nil, nil), ""},
-		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", ended(0, nil, nil), ""},
-	} {
-		run, err := parseRecord([]byte(c.record))
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if got := run.trouble(c.res); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%s: trouble %q, want %q", c.name, got, c.want)
-		}
-	}
-	if _, err := parseRecord([]byte(whole + passed)); err == nil {
-		t.Error("a record that goes on after its end is accepted")
-	}
-	if _, err := parseRecord([]byte("1 passed\n")); err == nil {
-		t.Error("text is accepted as a record")
-	}
-}
 
 func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
 	t.Parallel()
 	good := []byte(`{"findings": [], "checked": ["a.py"], "skipped": [{"file": "b.bin", "reason": "x"}], "trouble": []}`)
-	if _, err := parseSyntax(ended(0, good, nil), 2); err != nil {
+	if _, err := syntax.Parse(boxtest.Ended(0, good, nil), 2); err != nil {
 		t.Error(err)
 	}
 	for name, res := range map[string]guest.Result{
-		"status 1":       ended(1, good, nil),
-		"partial":        ended(0, good[:40], nil),
-		"empty":          ended(0, nil, nil),
-		"a file missing": ended(0, []byte(`{"checked": ["a.py"]}`), nil),
+		"status 1":       boxtest.Ended(1, good, nil),
+		"partial":        boxtest.Ended(0, good[:40], nil),
+		"empty":          boxtest.Ended(0, nil, nil),
+		"a file missing": boxtest.Ended(0, []byte(`{"checked": ["a.py"]}`), nil),
 		"dropped":        {Stdout: guest.Output{Head: good, Dropped: 3}},
 	} {
-		if _, err := parseSyntax(res, 2); err == nil {
+		if _, err := syntax.Parse(res, 2); err == nil {
 			t.Errorf("%s is taken for an answer", name)
 		}
 	}
@@ -220,10 +45,10 @@ func TestOutputIsSafeToShow(t *testing.T) {
 		"unfinished \x1b[38;5;":         "unfinished 38;5;",
 		"\x1b\x1b[1mnested\x1b\x1b[0m?": "nested?",
 	} {
-		if got := clean([]byte(in)); got != want {
+		if got := check.Clean([]byte(in)); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
-		if strings.ContainsRune(clean([]byte(in)), 0x1b) {
+		if strings.ContainsRune(check.Clean([]byte(in)), 0x1b) {
 			t.Errorf("an escape is left of %q", in)
 		}
 	}
@@ -233,11 +58,11 @@ func TestTailKeepsTheEndOnARuneAndALine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 100) + "\n" + strings.Repeat("z", 90) + "\n\n"
 	for n, want := range map[int]string{1000: strings.TrimSpace(long), 95: strings.Repeat("z", 90), 96: strings.Repeat("z", 90), 50: strings.Repeat("z", 50)} {
-		if got := tail(long, n); got != want {
+		if got := check.Tail(long, n); got != want {
 			t.Errorf("tail %d = %q", n, got)
 		}
 	}
-	if got := tail(strings.Repeat("é", 10), 5); got != "éé" {
+	if got := check.Tail(strings.Repeat("é", 10), 5); got != "éé" {
 		t.Errorf("half a rune is kept: %q", got)
 	}
 }

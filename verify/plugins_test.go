@@ -6,6 +6,10 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/python"
 )
 
 func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
@@ -27,39 +31,13 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 		{"variable", map[string]string{"sub/conftest.py": "pytest_plugins = (\n    \"a.b\",\n    'c',\n)\n", "a/b.py": "", "c.py": ""}, nil, []string{"a/b.py", "c.py"}},
 		{"variable of one", map[string]string{"conftest.py": "pytest_plugins = 'a'\nb = 1\n", "a.py": "", "b.py": ""}, nil, []string{"a.py"}},
 	} {
-		v := newView(scan(t, c.files), workspace.Changeset{})
-		if got := typePlugins(v, v); !slices.Equal(got, c.types) {
+		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
+		if got := python.TypePlugins(v, v); !slices.Equal(got, c.types) {
 			t.Errorf("%s: in mypy %q, want %q", c.name, got, c.types)
 		}
-		if got := testPlugins(v, v); !slices.Equal(got, c.tests) {
+		if got := python.TestPlugins(v, v); !slices.Equal(got, c.tests) {
 			t.Errorf("%s: in pytest %q, want %q", c.name, got, c.tests)
 		}
-	}
-}
-
-func TestAChangeOfAPluginIsHeld(t *testing.T) {
-	t.Parallel()
-	base := scan(t, map[string]string{
-		"mypy.ini": "[mypy]\nplugins = tools/checker.py\n", "tools/checker.py": "import ast\nimport shapes\n", "tools/shapes.py": "", "tools/other.py": "",
-		"conftest.py": "pytest_plugins = ['tools.plug']\n", "tools/plug.py": "",
-	})
-	cs := change(t, base, map[string]string{
-		"tools/checker.py": "x = 1\n", "tools/shapes.py": "-", "tools/other.py": "x = 1\n", "tools/plug.py": "x = 1\n",
-		"tools/ast.py": "in the place of the library's\n", "ast.py": "where nothing looks\n", "stock.py": "x = 1\n",
-	})
-	var got []string
-	for _, h := range Holds(base, cs) {
-		if h.Kind != "tooling" || !h.Block || h.Reason == "" {
-			t.Errorf("%+v", h)
-		}
-		got = append(got, h.Path)
-	}
-	if want := []string{"tools/ast.py", "tools/checker.py", "tools/plug.py", "tools/shapes.py"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	moved := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "tools/checker.py", Path: "gone.py", Before: []byte("import ast\nimport shapes\n")}}}
-	if holds := Holds(base, moved); len(holds) != 1 || holds[0].Path != "tools/checker.py" {
-		t.Errorf("a rename: %+v", holds)
 	}
 }
 
@@ -67,15 +45,15 @@ func TestAChangeOfAPluginIsHeld(t *testing.T) {
 // leaves it afterwards.
 func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
-	cs := change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
-	b, box := replayed(map[string]guest.Result{"json-lines": ended(0, nil, nil), "mypy": ended(0, nil, nil)})
+	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
+	cs := boxtest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": boxtest.Ended(0, nil, nil), "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.box, []check{checkNamed(checkRuff), checkNamed(checkMypy)}, false, func() {})
-	if len(box.applied) != 3 || len(box.ran) != 2 {
-		t.Fatalf("applied %d, ran %d", len(box.applied), len(box.ran))
+	s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
+	if len(box.Applied) != 3 || len(box.Ran) != 2 {
+		t.Fatalf("applied %d, ran %d", len(box.Applied), len(box.Ran))
 	}
-	back, again := box.applied[1].Changes, box.applied[2].Changes
+	back, again := box.Applied[1].Changes, box.Applied[2].Changes
 	if len(back) != 1 || back[0].Path != "checker.py" || string(back[0].After) != "old\n" || len(again) != 1 || string(again[0].After) != "new\n" {
 		t.Errorf("put back %+v, then %+v", back, again)
 	}

@@ -10,109 +10,50 @@ import (
 
 	"pgregory.net/rapid"
 
-	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/syntax"
 )
-
-// hostile draws bytes as a program under test might write them: pieces of
-// escapes, of the tools' own output, and anything else.
-func hostile() *rapid.Generator[[]byte] {
-	pieces := rapid.OneOf(
-		rapid.SampledFrom([]string{
-			"\x1b[", "\x1b]0;", "\x07", "\x1b\\", "\x1b", "31m", "\r", "\r\n", "\n", "\x00", "\u202e", "\u009b", "\xff", "é",
-			"Traceback (most recent call last):\n", "  File \"/work/a.py\", line 3, in f\n", "ValueError: x\n", "/work/a.js:2\n",
-			`{"kind": "test", "id": "a::b", "outcome": "passed"}` + "\n", `{"kind": "finished", "status": 0}` + "\n", "{", "}", "null\n", "[]\n",
-			`{"code": "F821", "filename": "/work/a.py", "message": "m", "location": {"row": -1, "column": 99999999999}}` + "\n",
-			`{"file": "../../etc/passwd", "line": -3, "message": "m", "severity": "error"}` + "\n", "a.py:1: error: m  [x]\n", "mypy: error: \n",
-		}),
-		rapid.StringN(0, 8, 20),
-	)
-	return rapid.Custom(func(t *rapid.T) []byte {
-		return []byte(strings.Join(rapid.SliceOfN(pieces, 0, 12).Draw(t, "pieces"), ""))
-	})
-}
 
 func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := clean(hostile().Draw(t, "output"))
+		text := check.Clean(checktest.Hostile().Draw(t, "output"))
 		for _, r := range text {
 			if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 				t.Fatalf("%q holds %U", text, r)
 			}
 		}
-		if !utf8.ValidString(text) || clean([]byte(text)) != text {
+		if !utf8.ValidString(text) || check.Clean([]byte(text)) != text {
 			t.Fatalf("%q is not stable", text)
 		}
 		n := rapid.IntRange(0, 40).Draw(t, "n")
-		if end := tail(text, n); len(end) > n || !utf8.ValidString(end) || !strings.HasSuffix(strings.TrimRight(text, " \t\n"), end) {
+		if end := check.Tail(text, n); len(end) > n || !utf8.ValidString(end) || !strings.HasSuffix(strings.TrimRight(text, " \t\n"), end) {
 			t.Fatalf("tail %d of %q is %q", n, text, end)
 		}
-		if one := shorten(text); strings.ContainsAny(one, "\n\t") || len(one) > maxMessage+8 {
+		if one := check.Shorten(text); strings.ContainsAny(one, "\n\t") || len(one) > check.MaxMessage+8 {
 			t.Fatalf("%q is no single line", one)
 		}
 	})
 }
 
-func TestParsersTakeAnythingWithoutTakingItForAPass(t *testing.T) {
+func TestParsersTakeAnythingWithoutTakingItForAPassSyntax(t *testing.T) {
 	t.Parallel()
-	inside := func(t *rapid.T, found []Finding) {
-		for _, f := range found {
-			if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") || f.Line < 0 {
-				t.Fatalf("%+v lies outside the workspace", f)
-			}
-		}
-	}
 	rapid.Check(t, func(t *rapid.T) {
-		res := guest.Result{
-			Exit:   rapid.IntRange(0, 3).Draw(t, "exit"),
-			Stdout: guest.Output{Head: hostile().Draw(t, "stdout")},
-			Stderr: guest.Output{Head: hostile().Draw(t, "stderr")},
-		}
-		found, err := parseRuff(res)
-		if err == nil && (res.Exit == 0) != (len(found) == 0) {
-			t.Fatalf("ruff: status %d with %+v", res.Exit, found)
-		}
-		inside(t, found)
-		found, blocked, err := parseMypy(res)
-		if err == nil && blocked == "" && (res.Exit == 0) != (len(found) == 0) {
-			t.Fatalf("mypy: status %d with %+v", res.Exit, found)
-		}
-		inside(t, found)
-		if answer, err := parseSyntax(res, 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
+		if answer, err := syntax.Parse(checktest.HostileResult(t), 1); err == nil && len(answer.Checked)+len(answer.Skipped) != 1 {
 			t.Fatalf("syntax: %+v", answer)
-		}
-		run, err := parseRecord(res.Stdout.Head)
-		if err == nil && run.trouble(res) == "" && (!run.finished || res.Exit != run.status) {
-			t.Fatalf("tests: %+v", run)
-		}
-		end := readEnding(res)
-		inside(t, []Finding{end.Where, end.Told})
-	})
-}
-
-func TestScannerOfQuotesTakesAnything(t *testing.T) {
-	t.Parallel()
-	piece := rapid.SampledFrom([]string{`"""`, `'''`, `"`, `'`, `\`, "#", "\n", "x", guard, " "})
-	rapid.Check(t, func(t *rapid.T) {
-		body := strings.Join(rapid.SliceOfN(piece, 0, 15).Draw(t, "pieces"), "")
-		hasMainGuard([]byte(body))
-		// A guard after a complete docstring and a newline is always seen.
-		doc := strings.NewReplacer(`"`, "", `\`, "", "if", "").Replace(body)
-		if !hasMainGuard([]byte("\"\"\"" + doc + "\"\"\"\n" + guard)) {
-			t.Fatalf("the guard after %q is not seen", doc)
-		}
-		// Inside one it never is.
-		if hasMainGuard([]byte("\"\"\"" + doc + "\n" + guard + "\"\"\"\n")) {
-			t.Fatalf("the guard inside %q is seen", doc)
 		}
 	})
 }
 
 func TestFindingsAddUp(t *testing.T) {
 	t.Parallel()
-	finding := rapid.Custom(func(t *rapid.T) Finding {
-		return Finding{
+	finding := rapid.Custom(func(t *rapid.T) check.Finding {
+		return check.Finding{
 			File: rapid.SampledFrom([]string{"a.py", "b.py"}).Draw(t, "file"), Line: rapid.IntRange(1, 5).Draw(t, "line"),
 			Rule: rapid.SampledFrom([]string{"F1", "F2", "import-not-found"}).Draw(t, "rule"), Message: "m",
 			Source: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "source"),
@@ -123,8 +64,8 @@ func TestFindingsAddUp(t *testing.T) {
 		cand := rapid.SliceOfN(finding, 0, 6).Draw(t, "cand")
 		before, after := "1\n2\n3\n4\n5\n", rapid.SampledFrom([]string{"1\n2\n3\n4\n5\n", "1\nx\n3\n4\n5\n", "0\n1\n2\n9\n4\n5\n", ""}).Draw(t, "after")
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte(before), After: []byte(after)}}}
-		d := newDiff(cs, newView(&workspace.Manifest{}, cs))
-		fresh, old, fixed := compare(base, cand, d)
+		d := check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+		fresh, old, fixed := check.Compare(base, cand, d)
 		if len(fresh)+old != len(cand) {
 			t.Fatalf("%d new and %d old of %d", len(fresh), old, len(cand))
 		}
@@ -137,7 +78,7 @@ func TestFindingsAddUp(t *testing.T) {
 			}
 		}
 		// A workspace next to itself has nothing new.
-		if fresh, _, fixed := compare(base, base, diff{}); len(fresh) != 0 || fixed != 0 {
+		if fresh, _, fixed := check.Compare(base, base, check.Diff{}); len(fresh) != 0 || fixed != 0 {
 			t.Fatalf("%+v %d", fresh, fixed)
 		}
 	})
@@ -145,29 +86,29 @@ func TestFindingsAddUp(t *testing.T) {
 
 func TestOutcomeSurvivesTheCache(t *testing.T) {
 	t.Parallel()
-	out := outcome{
-		Findings: []Finding{{File: "a.py", Line: 1, Column: 2, Rule: "r", Message: "m", Source: "s"}},
+	out := check.Outcome{
+		Findings: []check.Finding{{File: "a.py", Line: 1, Column: 2, Rule: "r", Message: "m", Source: "s"}},
 		Blocked:  "b", Detail: "d", Output: "o", Seconds: 1.5, Peak: 7,
-		Tests:  []testResult{{ID: "a::b", Outcome: "passed"}, {ID: "a::c", Outcome: "failed", File: "a", Line: 3, Message: "m"}},
-		Ending: &ending{Exit: -1, Signal: "SIGSEGV", Crashes: []string{"x"}, Where: Finding{Message: "x"}},
+		Tests:  []check.TestResult{{ID: "a::b", Outcome: "passed"}, {ID: "a::c", Outcome: "failed", File: "a", Line: 3, Message: "m"}},
+		Ending: &check.Ending{Exit: -1, Signal: "SIGSEGV", Crashes: []string{"x"}, Where: check.Finding{Message: "x"}},
 	}
-	cache := newMemory()
-	st := newStore(cache, "image", toolchain, Config{})
-	key := st.baselineKey("digest", groupTests)
-	if err := st.save(t.Context(), key, map[string]outcome{gateTests: out}); err != nil {
+	cache := boxtest.NewMemory()
+	st := newStore(cache, "image", check.Toolchain, Config{})
+	key := st.baselineKey("digest", check.GroupTests)
+	if err := st.save(t.Context(), key, map[string]check.Outcome{check.GateTests: out}); err != nil {
 		t.Fatal(err)
 	}
-	back := map[string]outcome{}
+	back := map[string]check.Outcome{}
 	ok, err := st.load(t.Context(), key, &back)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	want, _ := json.Marshal(out)
-	got, _ := json.Marshal(back[gateTests])
+	got, _ := json.Marshal(back[check.GateTests])
 	if string(got) != string(want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for _, other := range []string{st.baselineKey("digest", groupSmoke), st.baselineKey("other", groupTests), newStore(cache, "new", toolchain, Config{}).baselineKey("digest", groupTests)} {
+	for _, other := range []string{st.baselineKey("digest", check.GroupSmoke), st.baselineKey("other", check.GroupTests), newStore(cache, "new", check.Toolchain, Config{}).baselineKey("digest", check.GroupTests)} {
 		if ok, err := st.load(t.Context(), other, &back); ok || err != nil {
 			t.Errorf("%s is found: %v", other, err)
 		}
@@ -177,27 +118,27 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 func TestOnlyJudgementsLast(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.sh": "echo\n", "b.sh": "echo\n\n"}
-	base := scan(t, files)
-	v := newView(base, workspace.Changeset{})
-	for verdict, want := range map[Verdict]bool{"": true, Infra: false, Timeout: false, OOM: false} {
-		kept := lasting(v, map[string]outcome{checkRuff: {}, checkMypy: {Verdict: verdict}})
-		if _, ruff := kept[checkRuff]; !ruff {
+	base := boxtest.Scan(t, files)
+	v := check.NewView(base, workspace.Changeset{})
+	for verdict, want := range map[check.Verdict]bool{"": true, check.Infra: false, check.Timeout: false, check.OOM: false} {
+		kept := lasting(v, map[string]check.Outcome{python.RuffName: {}, python.MypyName: {Verdict: verdict}})
+		if _, ruff := kept[python.RuffName]; !ruff {
 			t.Errorf("with %q beside it a judgement is lost", verdict)
 		}
-		if _, mypy := kept[checkMypy]; mypy != want {
+		if _, mypy := kept[python.MypyName]; mypy != want {
 			t.Errorf("%q is kept: %v", verdict, mypy)
 		}
 	}
 	// While a finding was looked at the user wrote its file: kept without its line, it
 	// would make the same finding of every later patch a new one.
-	judged := map[string]outcome{}
-	judged[checkShell] = outcome{Findings: []Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
+	judged := map[string]check.Outcome{}
+	judged[shell.Name] = check.Outcome{Findings: []check.Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
 	if len(lasting(v, judged)) != 1 {
 		t.Error("a finding of a blank line is not kept")
 	}
 	files["a.sh"] = "echo by hand\n"
-	write(t, base.Root, files)
-	judged[checkMypy] = outcome{Findings: newSources(v).fill([]Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
+	boxtest.Write(t, base.Root, files)
+	judged[python.MypyName] = check.Outcome{Findings: check.NewSources(v).Fill([]check.Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
 	if kept := lasting(v, judged); len(kept) != 1 {
 		t.Errorf("kept %v", kept)
 	}

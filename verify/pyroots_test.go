@@ -13,6 +13,10 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/python"
 )
 
 func TestRootsOfPython(t *testing.T) {
@@ -41,8 +45,8 @@ func TestRootsOfPython(t *testing.T) {
 		{"taken away", map[string]string{"test_a.py": test, "x/pytest.ini": "", "x/test_a.py": test}, map[string]string{"x/pytest.ini": "-", "pytest.ini": "[pytest]\ntestpaths = x\n"}, ". x"},
 		{"tests taken away", map[string]string{"test_a.py": test, "x/setup.py": "", "x/test_a.py": test}, map[string]string{"x/test_a.py": "-"}, "."},
 	} {
-		base := scan(t, c.base)
-		if got := strings.Join(pythonRoots(newView(base, change(t, base, c.patch))), " "); got != c.want {
+		base := boxtest.Scan(t, c.base)
+		if got := strings.Join(python.TestRoots(check.NewView(base, boxtest.Change(t, base, c.patch))), " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -54,25 +58,25 @@ func TestCommandsOfRoots(t *testing.T) {
 	t.Parallel()
 	const test = "def test_x():\n    pass\n"
 	files := map[string]string{"test_a.py": test, "src/a.py": "", "old_tests.py": "class A(TestCase):\n    pass\n"}
-	b, box := replayed(works())
-	b.view = newView(scan(t, files), workspace.Changeset{})
+	b, box := checktest.Replayed(works())
+	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
 	alone := func() (string, map[string]string) {
 		t.Helper()
-		box.ran = nil
-		runTests(t.Context(), b)
-		runTypes(t.Context(), b)
-		if len(box.ran) != 2 || box.ran[0].Dir != work || box.ran[1].Dir != work || !slices.Equal(box.ran[0].Collect, []string{record}) {
-			t.Fatalf("%+v", box.ran)
+		box.Ran = nil
+		python.Pytest.Run(t.Context(), b)
+		python.Mypy.Run(t.Context(), b)
+		if len(box.Ran) != 2 || box.Ran[0].Dir != check.Work || box.Ran[1].Dir != check.Work || !slices.Equal(box.Ran[0].Collect, []string{"/tmp/agent-tests.jsonl"}) {
+			t.Fatalf("%+v", box.Ran)
 		}
-		return strings.Join(append(box.ran[0].Args, box.ran[1].Args...), " "), box.ran[0].Env
+		return strings.Join(append(box.Ran[0].Args, box.Ran[1].Args...), " "), box.Ran[0].Env
 	}
 	const want = "/usr/bin/python3 -B /agent/run_tests.py /tmp/agent-tests.jsonl -q --continue-on-collection-errors --maxfail=0 --color=no --tb=short" +
 		" -o cache_dir=/tmp/pytest_cache" +
 		" /usr/bin/mypy --output json --no-error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
 		" --disable-error-code import-untyped --cache-dir /tmp/mypy --no-sqlite-cache ."
 	got, env := alone()
-	if _, rooted := env[envTestPaths]; got != want || rooted || env[envTestFiles] != "old_tests.py" || box.ran[1].Env["MYPYPATH"] != "/work/src" {
-		t.Errorf("%s, %v, %v", got, env, box.ran[1].Env)
+	if _, rooted := env["AGENT_TEST_PATHS"]; got != want || rooted || env["AGENT_TEST_FILES"] != "old_tests.py" || box.Ran[1].Env["MYPYPATH"] != "/work/src" {
+		t.Errorf("%s, %v, %v", got, env, box.Ran[1].Env)
 	}
 
 	for p, text := range map[string]string{
@@ -80,14 +84,14 @@ func TestCommandsOfRoots(t *testing.T) {
 	} {
 		files[p] = text
 	}
-	b.view, box.ran = newView(scan(t, files), workspace.Changeset{}), nil
-	runTests(t.Context(), b)
-	runTypes(t.Context(), b)
+	b.View, box.Ran = check.NewView(boxtest.Scan(t, files), workspace.Changeset{}), nil
+	python.Pytest.Run(t.Context(), b)
+	python.Mypy.Run(t.Context(), b)
 	var ran []string
-	for _, cmd := range box.ran {
+	for _, cmd := range box.Ran {
 		args, env := strings.Join(cmd.Args, " "), cmd.Env
 		_, args, _ = strings.Cut(strings.Replace(args, "no-sqlite-cache .", "cache_dir=/tmp/pytest_cache", 1), "cache_dir=/tmp/pytest_cache")
-		ran = append(ran, strings.Join([]string{cmd.Dir, strings.ReplaceAll(env[envTestPaths], "\n", ":"), env[envTestFiles], env["MYPYPATH"], strings.Join(cmd.Collect, "") + args}, "|"))
+		ran = append(ran, strings.Join([]string{cmd.Dir, strings.ReplaceAll(env["AGENT_TEST_PATHS"], "\n", ":"), env["AGENT_TEST_FILES"], env["MYPYPATH"], strings.Join(cmd.Collect, "") + args}, "|"))
 	}
 	if d := cmp.Diff([]string{
 		"/work||old_tests.py||/tmp/agent-tests.jsonl --ignore=/work/x --ignore=/work/x/y",
@@ -100,20 +104,20 @@ func TestCommandsOfRoots(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	b.only, box.ran = []string{"x/-a_test.py::test_x", "test_a.py::test_x"}, nil
-	runTests(t.Context(), b)
-	if len(box.ran) != 2 || box.ran[0].Args[len(box.ran[0].Args)-1] != "test_a.py::test_x" || box.ran[1].Args[len(box.ran[1].Args)-1] != "./-a_test.py::test_x" {
-		t.Errorf("%+v", box.ran)
+	b.Only, box.Ran = []string{"x/-a_test.py::test_x", "test_a.py::test_x"}, nil
+	python.Pytest.Run(t.Context(), b)
+	if len(box.Ran) != 2 || box.Ran[0].Args[len(box.Ran[0].Args)-1] != "test_a.py::test_x" || box.Ran[1].Args[len(box.Ran[1].Args)-1] != "./-a_test.py::test_x" {
+		t.Errorf("%+v", box.Ran)
 	}
 }
 
 func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 	t.Parallel()
-	tests := func(roots map[string]string, results ...string) outcome {
-		out := outcome{Roots: roots}
+	tests := func(roots map[string]string, results ...string) check.Outcome {
+		out := check.Outcome{Roots: roots}
 		for _, r := range results {
 			id, end, _ := strings.Cut(r, " ")
-			out.Tests = append(out.Tests, testResult{ID: id, Outcome: end})
+			out.Tests = append(out.Tests, check.TestResult{ID: id, Outcome: end})
 		}
 		return out
 	}
@@ -121,30 +125,30 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 	both := map[string]string{"a": "gone", "b": "gone"}
 	for _, c := range []struct {
 		name       string
-		base, cand outcome
-		want       Verdict
+		base, cand check.Outcome
+		want       check.Verdict
 		told       string
 	}{
-		{"sound", tests(sound, "b/t.py::x passed"), tests(sound, "b/t.py::x passed"), Pass, ""},
-		{"before, and nothing new", tests(broken, "b/t.py::x passed"), tests(broken, "a/t.py::x failed", "b/t.py::x passed"), Pass, "a not judged: already before the patch, gone"},
-		{"before, and a fault beside it", tests(broken, "b/t.py::x passed"), tests(broken, "b/t.py::x failed"), Fail, "b/t.py::x"},
-		{"before, lost with it", tests(broken, "a/t.py::x passed"), tests(broken), Pass, "a not judged"},
-		{"mended", tests(broken), tests(sound, "a/t.py::x failed"), Pass, "a not judged"},
-		{"with the patch", tests(sound, "b/t.py::x passed"), tests(broken, "b/t.py::x passed"), Fail, "a: gone"},
-		{"in a new root", outcome{}, tests(broken), Fail, "a: gone"},
-		{"otherwise than before", tests(broken), tests(other), Fail, "a: gone elsewhere"},
+		{"sound", tests(sound, "b/t.py::x passed"), tests(sound, "b/t.py::x passed"), check.Pass, ""},
+		{"before, and nothing new", tests(broken, "b/t.py::x passed"), tests(broken, "a/t.py::x failed", "b/t.py::x passed"), check.Pass, "a not judged: already before the patch, gone"},
+		{"before, and a fault beside it", tests(broken, "b/t.py::x passed"), tests(broken, "b/t.py::x failed"), check.Fail, "b/t.py::x"},
+		{"before, lost with it", tests(broken, "a/t.py::x passed"), tests(broken), check.Pass, "a not judged"},
+		{"mended", tests(broken), tests(sound, "a/t.py::x failed"), check.Pass, "a not judged"},
+		{"with the patch", tests(sound, "b/t.py::x passed"), tests(broken, "b/t.py::x passed"), check.Fail, "a: gone"},
+		{"in a new root", check.Outcome{}, tests(broken), check.Fail, "a: gone"},
+		{"otherwise than before", tests(broken), tests(other), check.Fail, "a: gone elsewhere"},
 		{"in all of them", tests(both), tests(both), "", "b not judged"},
-		{"late", tests(broken), outcome{Verdict: Timeout, Detail: "late"}, Timeout, "late"},
+		{"late", tests(broken), check.Outcome{Verdict: check.Timeout, Detail: "late"}, check.Timeout, "late"},
 	} {
-		g := byRoot(ruleSession, judgeTests)(c.base, c.cand, diff{sources: newSources(newView(&workspace.Manifest{}, workspace.Changeset{}))})
+		g := check.ByRoot(check.RuleSession, check.JudgeTests)(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))})
 		if told := fmt.Sprint(g.Detail, g.Findings); g.Verdict != c.want || !strings.Contains(told, c.told) {
 			t.Errorf("%s: %s, want %s: %s", c.name, g.Verdict, c.want, told)
 		}
 	}
 	// What the tool said of the same trouble itself is not told twice.
-	fault := Finding{File: "a/x.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}
-	blocked := outcome{Roots: map[string]string{"a": "a/x.py: invalid syntax", "b": ""}, Findings: []Finding{fault}}
-	if g := byRoot(ruleBlocked, judgeFindings)(outcome{}, blocked, diff{}); g.Verdict != Fail || len(g.Findings) != 1 {
+	fault := check.Finding{File: "a/x.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}
+	blocked := check.Outcome{Roots: map[string]string{"a": "a/x.py: invalid syntax", "b": ""}, Findings: []check.Finding{fault}}
+	if g := check.ByRoot(check.RuleBlocked, check.JudgeFindings)(check.Outcome{}, blocked, check.Diff{}); g.Verdict != check.Fail || len(g.Findings) != 1 {
 		t.Errorf("%s %+v", g.Verdict, g.Findings)
 	}
 	count := map[string]tally{}
@@ -159,92 +163,46 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 func TestRootsAreRunOneByOne(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "x", "x/y"}
-	b, _ := replayed(nil)
-	b.timeout = -time.Hour // all of it is gone when the first is done
+	b, _ := checktest.Replayed(nil)
+	b.Timeout = -time.Hour // all of it is gone when the first is done
 	var ran []string
-	do := func(verdict Verdict, blocked string) func(b bench, root string) outcome {
+	do := func(verdict check.Verdict, blocked string) func(b check.Bench, root string) check.Outcome {
 		ran = nil
-		return func(b bench, root string) outcome {
+		return func(b check.Bench, root string) check.Outcome {
 			ran = append(ran, root)
-			if left := b.timeout; (left == time.Second) != (len(ran) > 1) {
+			if left := b.Timeout; (left == time.Second) != (len(ran) > 1) {
 				t.Errorf("%s has %s", root, left)
 			}
-			out := outcome{Blocked: blocked, Detail: root, Output: "of " + root, Seconds: 1}
+			out := check.Outcome{Blocked: blocked, Detail: root, Output: "of " + root, Seconds: 1}
 			if root == "x" {
 				out.Verdict = verdict
 			}
 			for _, file := range []string{"a.py", "x/a.py", "x/y/a.py", ""} {
-				out.Tests = append(out.Tests, testResult{ID: file + "::t", Outcome: "passed"})
-				out.Findings = append(out.Findings, Finding{File: file, Message: root})
+				out.Tests = append(out.Tests, check.TestResult{ID: file + "::t", Outcome: "passed"})
+				out.Findings = append(out.Findings, check.Finding{File: file, Message: root})
 			}
 			return out
 		}
 	}
-	out := b.overRoots(roots, roots, do("", "gone"))
+	out := b.OverRoots(roots, roots, do("", "gone"))
 	if ends(out) != "::t passed\na.py::t passed\nx/a.py::t passed\nx/y/a.py::t passed" || len(out.Findings) != 6 || out.Seconds != 3 || out.Output != "of .\nof x\nof x/y" {
 		t.Errorf("%+v", out)
 	}
-	if d := cmp.Diff(map[string]string{".": "gone", "x": "gone", "x/y": "gone"}, out.Roots); d != "" || out.Blocked != "" || !out.blocked() {
+	if d := cmp.Diff(map[string]string{".": "gone", "x": "gone", "x/y": "gone"}, out.Roots); d != "" || out.Blocked != "" || !out.AnyBlocked() {
 		t.Errorf("%+v", out)
 	}
-	if out := b.overRoots(roots, roots, do(OOM, "")); out.Verdict != OOM || len(ran) != 2 || len(out.Tests) != 3 || out.blocked() {
+	if out := b.OverRoots(roots, roots, do(check.OOM, "")); out.Verdict != check.OOM || len(ran) != 2 || len(out.Tests) != 3 || out.AnyBlocked() {
 		t.Errorf("ran %q: %+v", ran, out)
 	}
-	if out := b.overRoots(roots, roots, do(Timeout, "")); out.Verdict != Timeout || !strings.Contains(out.Detail, "left for x of the time") {
+	if out := b.OverRoots(roots, roots, do(check.Timeout, "")); out.Verdict != check.Timeout || !strings.Contains(out.Detail, "left for x of the time") {
 		t.Errorf("%+v", out)
 	}
 	// The only one to run is judged as a whole.
-	if out := b.overRoots(roots, roots[1:2], do("", "gone")); out.Roots != nil || out.Blocked != "gone" || len(out.Tests) != 1 {
+	if out := b.OverRoots(roots, roots[1:2], do("", "gone")); out.Roots != nil || out.Blocked != "gone" || len(out.Tests) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if out := b.overRoots(roots[:1], roots[:1], do("", "")); len(out.Tests) != 4 || len(out.Findings) != 4 {
+	if out := b.OverRoots(roots[:1], roots[:1], do("", "")); len(out.Tests) != 4 || len(out.Findings) != 4 {
 		t.Errorf("%+v", out)
-	}
-}
-
-func TestProjectsImportFromThoseBesideThem(t *testing.T) {
-	t.Parallel()
-	const project = "[project]\nname = \"%s\"\n"
-	named := func(name string) string { return fmt.Sprintf(project, name) }
-	v := newView(scan(t, map[string]string{
-		"apps/uv/pyproject.toml": named("uv") + "[tool.uv.sources]\nlib = {path = \"../../libs/lib\", editable = true}\nOther_Lib = { workspace = true }\n", "apps/uv/a.py": "",
-		"apps/poetry/pyproject.toml": "[tool.poetry.dependencies]\nlib = {develop = true, path = '../../libs/lib'}\ngone = {path = \"../gone\"}\nout = {path = \"../../../out\"}\n", "apps/poetry/src/a.py": "",
-		"apps/pip/setup.py": "", "apps/pip/requirements.txt": "requests\n-e ../../libs/other[x]  # why\n./wheels/a.whl\n..\n",
-		"apps/direct/pyproject.toml": named("direct") + "dependencies = [\"lib @ file:../../libs/lib\"]\n",
-		"libs/lib/pyproject.toml":    named("lib") + "[tool.uv.sources]\nbase = { path = \"../base\" }\nlib = { workspace = true }\n", "libs/lib/src/lib.py": "",
-		"libs/base/setup.cfg": "[metadata]\n", "libs/other/pyproject.toml": named("other-lib"), "libs/vendor/other/pyproject.toml": named("other-lib"),
-	}), workspace.Changeset{})
-	for root, want := range map[string]string{
-		"apps/uv": "apps/uv . libs/lib libs/lib/src libs/other libs/base", "apps/poetry": "apps/poetry apps/poetry/src . libs/lib libs/lib/src libs/base",
-		"apps/pip": "apps/pip . libs/other", "apps/direct": "apps/direct . libs/lib libs/lib/src libs/base", ".": ".",
-	} {
-		if got := strings.Join(v.importPaths(root), " "); got != want {
-			t.Errorf("%s imports from %s, want %s", root, got, want)
-		}
-	}
-}
-
-func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
-	t.Parallel()
-	base := scan(t, map[string]string{
-		"a.py": "", "x/ty.toml": "", "x/a.py": "", "x/y/setup.cfg": "[mypy]\n", "x/y/a.py": "", "z/pyproject.toml": "[tool.pyright]\n", "z/new/b.txt": "",
-		"p/pyproject.toml": "[project]\nname = \"p\"\n", "p/a.py": "", "node_modules/x/mypy.ini": "", "node_modules/x/a.py": "",
-	})
-	patch := map[string]string{"z/new/a.pyi": "", "x/y/setup.cfg": "-", "p/ty.toml": "", "a.py": "-"}
-	for _, c := range []struct {
-		files map[string]string
-		want  map[string]string
-	}{
-		{nil, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy}},
-		{patch, map[string]string{".": checkMypy, "x": checkTy, "x/y": checkMypy, "z": checkPyright}},
-	} {
-		v := newView(base, change(t, base, c.files))
-		if d := cmp.Diff(c.want, typeRoots(v)); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
-		if reason := pyrightCheck.applies(v); c.files == nil && reason != "the workspace checks its types with mypy and ty" || c.files != nil && reason != "" {
-			t.Errorf("pyright: %q", reason)
-		}
 	}
 }
 
@@ -273,7 +231,7 @@ func monorepo() map[string]string {
 }
 
 // ends lists tests with their outcomes, sorted.
-func ends(out outcome) string {
+func ends(out check.Outcome) string {
 	var list []string
 	for _, r := range out.Tests {
 		list = append(list, r.ID+" "+r.Outcome)
@@ -285,13 +243,13 @@ func ends(out outcome) string {
 func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
-	base := scan(t, files)
-	r := rig{newBench(t, files, sandbox.Limits{}), base, pytestCheck}
-	r.timeout = defaultTimeout // as all of them share it
-	before := r.with(t, workspace.Changeset{}, runTests)
+	base := boxtest.Scan(t, files)
+	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, python.Pytest}
+	r.Timeout = defaultTimeout // as all of them share it
+	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
 	const want = a + " passed\nservices/b/shop_tests.py::Shop::test_b passed\n" + b + " failed\nservices/b/tests/test_api.py::test_rate passed\ntests/test_api.py::test_cents passed"
-	if got := ends(before); before.Verdict != "" || before.blocked() || got != want {
+	if got := ends(before); before.Verdict != "" || before.AnyBlocked() || got != want {
 		t.Fatalf("%+v ran\n%s", before, got)
 	}
 	if !strings.Contains(before.Detail, "in 3 directories: 4 passed, 1 failed") {
@@ -300,46 +258,46 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  Verdict
+		want  check.Verdict
 		told  []string
 	}{
-		{"nothing wrong", map[string]string{"services/a/src/app/core.py": "\n" + files["services/a/src/app/core.py"]}, Pass, nil},
+		{"nothing wrong", map[string]string{"services/a/src/app/core.py": "\n" + files["services/a/src/app/core.py"]}, check.Pass, nil},
 		{"faults in one and in what both share", map[string]string{
 			"services/b/src/app/core.py": "def rate(n):\n    return n + 2\n", "shared/money.py": "def cents(n: int) -> int:\n    raise ValueError(n)\n",
-		}, Fail, []string{"shared/money.py:2 test-failed " + a + ": ValueError: 2", "services/b/tests/test_api.py:5 test-failed services/b/tests/test_api.py::test_rate: assert 5 == 3"}},
+		}, check.Fail, []string{"shared/money.py:2 test-failed " + a + ": ValueError: 2", "services/b/tests/test_api.py:5 test-failed services/b/tests/test_api.py::test_rate: assert 5 == 3"}},
 		{"option that nobody has, and a new project", map[string]string{
 			"services/a/pytest.ini":          "[pytest]\naddopts = --cov\n",
 			"services/d/e/pyproject.toml":    "[project]\nname = \"d\"\n",
 			"services/d/e/tests/test_api.py": "def test_d():\n    assert 0\n",
-		}, Fail, []string{":0 test-session services/a: pytest ended with exit status 4", "services/d/e/tests/test_api.py:2 test-failed"}},
+		}, check.Fail, []string{":0 test-session services/a: pytest ended with exit status 4", "services/d/e/tests/test_api.py:2 test-failed"}},
 
 		// The tests of before are missed, wherever the patch has them run from.
 		{"tests that are looked for elsewhere or left out", map[string]string{
 			"services/a/pyproject.toml": "[tool.uv.sources]\nrates = { path = \"../../libs/rates\" }\n[tool.pytest.ini_options]\ntestpaths = [\"nothing\"]\npython_functions = \"none_*\"\n",
 			"services/b/pyproject.toml": "[tool.pytest.ini_options]\naddopts = \"--ignore=tests\"\n",
-		}, Fail, []string{"test-lost " + a, "test-lost services/b/tests/test_api.py::test_rate"}},
+		}, check.Fail, []string{"test-lost " + a, "test-lost services/b/tests/test_api.py::test_rate"}},
 		{"projects in the place of tests", map[string]string{
 			"tests/pyproject.toml":        "[project]\nname = \"x\"\n[tool.pytest.ini_options]\naddopts = \"--deselect=test_api.py\"\n",
 			"services/b/tests/pytest.ini": "[pytest]\npython_functions = nothing\n",
-		}, Fail, []string{"test-lost tests/test_api.py::test_cents", "test-lost services/b/tests/test_api.py::test_rate"}},
+		}, check.Fail, []string{"test-lost tests/test_api.py::test_cents", "test-lost services/b/tests/test_api.py::test_rate"}},
 		{"helper in which all passes", map[string]string{
 			"services/a/src/app/core.py": "def price(n: int) -> int:\n    return 0\n",
 			"services/a/conftest.py":     "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n",
-		}, Policy, []string{"test-helper " + a}},
+		}, check.Policy, []string{"test-helper " + a}},
 	} {
-		g, _ := r.judged(t, before, change(t, base, c.files))
+		g, _ := r.judged(t, before, boxtest.Change(t, base, c.files))
 		var told []string
 		for _, f := range g.Findings {
 			told = append(told, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Message))
 		}
 		all := strings.Join(told, "\n")
 		missed := slices.ContainsFunc(c.told, func(text string) bool { return !strings.Contains(all, text) })
-		if g.Verdict != c.want || missed || g.Verdict == Pass && (g.Old != 1 || all != "") {
+		if g.Verdict != c.want || missed || g.Verdict == check.Pass && (g.Old != 1 || all != "") {
 			t.Errorf("%s: %s, %d old, want %s by %q: %s\n%s", c.name, g.Verdict, g.Old, c.want, c.told, g.Detail, all)
 		}
 	}
-	r.only = []string{a, b}
-	if got := ends(r.with(t, workspace.Changeset{}, runTests)); got != a+" passed\n"+b+" failed" {
+	r.Only = []string{a, b}
+	if got := ends(r.with(t, workspace.Changeset{}, python.Pytest.Run)); got != a+" passed\n"+b+" failed" {
 		t.Errorf("asked for two, ran\n%s", got)
 	}
 }
@@ -347,10 +305,10 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
-	base := scan(t, files)
-	b := newBench(t, files, sandbox.Limits{})
+	base := boxtest.Scan(t, files)
+	b := checktest.NewBench(t, files, sandbox.Limits{})
 	// What would keep the tools from seeing anything does not count yet.
-	cs := change(t, base, map[string]string{
+	cs := boxtest.Change(t, base, map[string]string{
 		"services/a/pyproject.toml": "[tool.mypy]\nignore_errors = true\n", "services/b/ty.toml": "[src]\nexclude = [\"*\"]\n",
 		"services/a/ruff.toml": "exclude = [\"*\"]\n", "services/c/pyrightconfig.json": "{\"ignore\": [\"*\"]}\n", "services/c/ruff.toml": "select = []\n",
 
@@ -360,11 +318,11 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		"top.py":                     "import services.a.src.app.core as core\n\n\ndef free(n):\n    y: int = \"\"\n    return core.price(y)\n",
 	})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.box, []check{ruffCheck, tyCheck, pyrightCheck, mypyCheck}, false, func() {})
+	s.check(t.Context(), b.Box, []check.Check{python.Ruff, python.Ty, python.Pyright, python.Mypy}, false, func() {})
 	var got []string
 	for _, name := range slices.Sorted(maps.Keys(s.results.cand)) {
 		out := s.results.cand[name]
-		if out.Verdict != "" || out.blocked() {
+		if out.Verdict != "" || out.AnyBlocked() {
 			t.Errorf("%s: %+v", name, out)
 		}
 		for _, f := range out.Findings {
@@ -385,17 +343,17 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// What mypy knows of a project travels with what it knows of the workspace.
-	b.types = &typeCache{newStore(newMemory(), "image", toolchain, Config{}), "row"}
-	b.view = newView(base, cs)
-	if err := b.types.keep(t.Context(), runTypes(t.Context(), b).types); err != nil {
-		t.Fatal(err)
+	row := &checktest.Row{}
+	b.Known = row
+	b.View = check.NewView(base, cs)
+	row.Packed = python.Mypy.Run(t.Context(), b).Learned
+	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", "import shutil; shutil.rmtree('/tmp/mypy')"}}); err != nil || res.Exit != 0 {
+		t.Errorf("%+v, %v", res, err)
 	}
-	b.types.forget(t.Context(), b)
-	if !b.types.unpack(t.Context(), b) {
-		t.Error("nothing to start with")
-	}
-	const known = "import glob; assert all(glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json') for root in ('', 'roots/services/a/'))"
-	if res, err := b.box.Run(t.Context(), guest.Command{Args: []string{toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
+	python.Mypy.Run(t.Context(), b)
+	// What mypy did not write anew has the whole seconds of the row.
+	const known = "import glob, os; assert all(any(os.stat(f).st_mtime_ns % 10**9 == 0 for f in glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json')) for root in ('', 'roots/services/a/'))"
+	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -404,23 +362,23 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 // what pytest does there is no measure for a workspace in which it runs elsewhere.
 func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{
+	base := boxtest.Scan(t, map[string]string{
 		"x/mypy.ini": "[mypy]\nplugins = tools/a.py, b\n", "x/tools/a.py": "", "x/src/b.py": "", "tools/a.py": "",
 		"x/pytest.ini": "[pytest]\naddopts = -p plug\n", "x/plug.py": "", "y/pyproject.toml": "[tool.mypy]\nplugins = [\"p.py\"]\n", "y/p.py": "", "y/test_p.py": "",
 	})
-	v := newView(base, workspace.Changeset{})
-	if got := typePlugins(v, v); !slices.Equal(got, []string{"x/src/b.py", "x/tools/a.py", "y/p.py"}) {
+	v := check.NewView(base, workspace.Changeset{})
+	if got := python.TypePlugins(v, v); !slices.Equal(got, []string{"x/src/b.py", "x/tools/a.py", "y/p.py"}) {
 		t.Errorf("in mypy %q", got)
 	}
-	if got := testPlugins(v, v); !slices.Equal(got, []string{"x/plug.py"}) {
+	if got := python.TestPlugins(v, v); !slices.Equal(got, []string{"x/plug.py"}) {
 		t.Errorf("in pytest %q", got)
 	}
-	if plainTypes(v) {
+	if python.PlainTypes(v) {
 		t.Error("a plugin below the top goes with a types cache")
 	}
-	s, _ := offline(base, newMemory(), workspace.Changeset{})
+	s, _ := offline(base, boxtest.NewMemory(), workspace.Changeset{})
 	for p, want := range map[string]bool{"y/test_p.py": true, "y/setup.py": false, "x/pytest.ini": false} {
-		if got := s.sawAll(pytestCheck, change(t, base, map[string]string{p: "x = 1\n"})); got != want {
+		if got := s.sawAll(python.Pytest, boxtest.Change(t, base, map[string]string{p: "x = 1\n"})); got != want {
 			t.Errorf("%s: kept as the next baseline: %v", p, got)
 		}
 	}

@@ -1,12 +1,10 @@
 package verify
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -14,38 +12,18 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/format"
+	"agent/verify/golang"
+	"agent/verify/node"
+	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
+	"agent/verify/web"
 )
-
-// A replay is a box that answers each tool with what it was seen to answer. A
-// tool without an answer is missing, as it is in a box whose image lost it.
-type replay struct {
-	answers map[string]guest.Result // by the name of the program or script
-	err     error                   // of every call
-	applied []workspace.Changeset
-	ran     []guest.Command
-}
-
-func (r *replay) Apply(_ context.Context, cs workspace.Changeset) error {
-	r.applied = append(r.applied, cs)
-	return r.err
-}
-
-func (r *replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error) {
-	r.ran = append(r.ran, cmd)
-	for _, arg := range slices.Backward(cmd.Args) {
-		if res, ok := r.answers[path.Base(arg)]; ok {
-			return res, r.err
-		}
-	}
-	return guest.Result{Exit: 127}, r.err
-}
-
-// replayed is a bench on a box with these answers and nothing in it.
-func replayed(answers map[string]guest.Result) (bench, *replay) {
-	box := &replay{answers: answers}
-	v := newView(&workspace.Manifest{}, workspace.Changeset{})
-	return bench{box: box, tools: toolchain, view: v, timeout: time.Minute, entry: entry{args: []string{"/bin/prog"}}}, box
-}
 
 func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 	t.Parallel()
@@ -53,29 +31,29 @@ func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 		name   string
 		res    guest.Result
 		err    error
-		want   Verdict
+		want   check.Verdict
 		detail string
 	}{
 		{"answer", guest.Result{Exit: 1}, nil, "", ""},
-		{"engine gone", guest.Result{}, errors.New("no route"), Infra, "run /bin/prog: no route"},
-		{"memory", guest.Result{OOM: true, Exit: -1, Signal: "SIGKILL"}, nil, OOM, "out of the box's memory"},
-		{"memory and late", guest.Result{OOM: true, TimedOut: true, Killed: true}, nil, OOM, ""},
-		{"memory of a child", guest.Result{OOM: true, Exit: 0}, nil, OOM, ""},
-		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, Timeout, "within 1m0s"},
-		{"late, then exit 0", guest.Result{TimedOut: true}, nil, Timeout, ""},
-		{"box died", guest.Result{Killed: true}, nil, Infra, "the box died"},
-		{"not executable", guest.Result{Exit: 126}, nil, Infra, "agent images build"},
-		{"not there", guest.Result{Exit: 127}, nil, Infra, "agent images build"},
-		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, nil, Infra, "SIGSEGV"},
+		{"engine gone", guest.Result{}, errors.New("no route"), check.Infra, "run /bin/prog: no route"},
+		{"memory", guest.Result{OOM: true, Exit: -1, Signal: "SIGKILL"}, nil, check.OOM, "out of the box's memory"},
+		{"memory and late", guest.Result{OOM: true, TimedOut: true, Killed: true}, nil, check.OOM, ""},
+		{"memory of a child", guest.Result{OOM: true, Exit: 0}, nil, check.OOM, ""},
+		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, check.Timeout, "within 1m0s"},
+		{"late, then exit 0", guest.Result{TimedOut: true}, nil, check.Timeout, ""},
+		{"box died", guest.Result{Killed: true}, nil, check.Infra, "the box died"},
+		{"not executable", guest.Result{Exit: 126}, nil, check.Infra, "agent images build"},
+		{"not there", guest.Result{Exit: 127}, nil, check.Infra, "agent images build"},
+		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, nil, check.Infra, "SIGSEGV"},
 	} {
-		b, box := replayed(map[string]guest.Result{"prog": c.res})
-		box.err = c.err
-		_, out, done := b.command(t.Context(), guest.Command{Args: []string{"/bin/prog"}})
+		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
+		box.Err = c.err
+		_, out, done := b.Command(t.Context(), guest.Command{Args: []string{"/bin/prog"}})
 		if out.Verdict != c.want || done != (c.want == "") || !strings.Contains(out.Detail, c.detail) {
 			t.Errorf("%s: %q, done %v: %s", c.name, out.Verdict, done, out.Detail)
 		}
-		if box.ran[0].Timeout != time.Minute {
-			t.Errorf("%s: runs for %s", c.name, box.ran[0].Timeout)
+		if box.Ran[0].Timeout != time.Minute {
+			t.Errorf("%s: runs for %s", c.name, box.Ran[0].Timeout)
 		}
 	}
 }
@@ -99,7 +77,7 @@ func works() map[string]guest.Result {
 	answer := fmt.Sprintf(`{"findings": [%s], "checked": [%s]}`, strings.Join(faults, ","), strings.Join(files, ","))
 	links := `{"findings": [{"file": "about.html", "rule": "broken-link"}, {"file": "part.html", "rule": "broken-fragment"},` +
 		` {"file": "style/main.css", "rule": "broken-link"}], "checked": ["1", "2", "3", "4", "5", "6"]}`
-	tests := ended(1, nil, nil)
+	tests := boxtest.Ended(1, nil, nil)
 	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record)}
 	var lint, types []string
 	for file, rule := range map[string]string{
@@ -112,56 +90,56 @@ func works() map[string]guest.Result {
 	} {
 		types = append(types, fmt.Sprintf(`{"file": %q, "rule": %q}`, file, rule))
 	}
-	checked, err := json.Marshal(slices.Sorted(maps.Keys(scriptCheck.planted)))
+	checked, err := json.Marshal(slices.Sorted(maps.Keys(node.Script.Planted)))
 	if err != nil {
 		panic(err)
 	}
-	node := ended(1, nil, nil)
-	node.Files = map[string][]byte{nodeRecord: []byte(strings.Join([]string{
+	nodeTests := boxtest.Ended(1, nil, nil)
+	nodeTests.Files = map[string][]byte{"/tmp/agent-node-tests.jsonl": []byte(strings.Join([]string{
 		`{"kind": "test", "id": "planted.test.mjs::true", "outcome": "passed"}`, `{"kind": "test", "id": "planted.test.mjs::false", "outcome": "failed"}`,
 		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
 	}, "\n"))}
 	answers := map[string]guest.Result{
-		"gofmt": ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
-		"list":  ended(0, []byte(plantedPackages), nil),
-		"vet":   ended(0, []byte(vetted), nil),
-		"staticcheck": ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
+		"gofmt": boxtest.Ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
+		"list":  boxtest.Ended(0, []byte(plantedPackages), nil),
+		"vet":   boxtest.Ended(0, []byte(vetted), nil),
+		"staticcheck": boxtest.Ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
 			`{"code":"SA4018","location":{"file":"/work/half/half.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
-		"-find":             ended(0, []byte(plantedDirs), nil),
-		"test":              ended(1, []byte(plantedTests), nil),
-		"json-lines":        ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
-		"mypy":              ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
-		"gitlab":            ended(1, []byte(tyAnswer), nil),
-		"--outputjson":      ended(1, []byte(pyrightAnswer), nil),
-		"shellcheck":        ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
+		"-find":             boxtest.Ended(0, []byte(plantedDirs), nil),
+		"test":              boxtest.Ended(1, []byte(plantedTests), nil),
+		"json-lines":        boxtest.Ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
+		"mypy":              boxtest.Ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
+		"gitlab":            boxtest.Ended(1, []byte(checktest.TyAnswer), nil),
+		"--outputjson":      boxtest.Ended(1, []byte(checktest.PyrightAnswer), nil),
+		"shellcheck":        boxtest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py":      tests,
-		"syntax.py":         ended(0, []byte(answer), nil),
-		"links.py":          ended(0, []byte(links), nil),
-		"crash.py":          ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
-		"sound.py":          ended(0, []byte("42\n"), nil),
-		"clean.js":          ended(0, []byte("42\n"), nil),
+		"syntax.py":         boxtest.Ended(0, []byte(answer), nil),
+		"links.py":          boxtest.Ended(0, []byte(links), nil),
+		"crash.py":          boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
+		"sound.py":          boxtest.Ended(0, []byte("42\n"), nil),
+		"clean.js":          boxtest.Ended(0, []byte("42\n"), nil),
 		"server.py":         {Settled: true, Ports: []guest.Port{{Port: 8000, Status: 204}}},
-		"sound":             ended(exitImported, nil, nil),
-		"broken":            ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
-		"quits":             ended(0, nil, nil),
-		"faulty.js":         ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
-		"biome":             ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
-		"typescript.cjs":    ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
-		"node_reporter.mjs": node,
+		"sound":             boxtest.Ended(97, nil, nil),
+		"broken":            boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
+		"quits":             boxtest.Ended(0, nil, nil),
+		"faulty.js":         boxtest.Ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
+		"biome":             boxtest.Ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
+		"typescript.cjs":    boxtest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
+		"node_reporter.mjs": nodeTests,
 	}
-	for _, l := range packageLinters() {
-		linted := ended(l.status, nil, nil)
-		linted.Files = map[string][]byte{"/tmp/agent-" + l.name + "-0.json": []byte(l.planted)}
-		answers["agent-"+l.name+"-0.json"] = linted
-		answers[l.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	for _, l := range node.Linters() {
+		linted := boxtest.Ended(map[string]int{"eslint": 1, "stylelint": 2}[l.Name], nil, nil)
+		linted.Files = map[string][]byte{"/tmp/agent-" + l.Name + "-0.json": []byte(l.Planted["node_modules/"+l.Name+"/lib/report.json"])}
+		answers["agent-"+l.Name+"-0.json"] = linted
+		answers[l.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
-	answers["tsc"] = ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
-	answers["--noEmit"] = ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
-	for _, r := range packageRunners() {
-		ran := ended(1, nil, nil)
-		ran.Files = map[string][]byte{"/tmp/agent-" + r.name + "-0.json": []byte(r.planted)}
-		answers["agent-"+r.name+"-0.json"] = ran
-		answers[r.name] = ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+	answers["tsc"] = boxtest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
+	answers["--noEmit"] = boxtest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
+	for _, r := range node.Runners() {
+		ran := boxtest.Ended(1, nil, nil)
+		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
+		answers["agent-"+r.Name+"-0.json"] = ran
+		answers[r.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
 	return answers
 }
@@ -197,27 +175,27 @@ const (
 
 // proving maps checks to the answer that the proof of each rests on alone.
 var proving = map[string]string{
-	checkVet: "vet", checkStatic: "staticcheck", checkGoTests: "test", checkLinks: "links.py",
-	checkRuff: "json-lines", checkShell: "shellcheck", checkMypy: "mypy", checkTy: "gitlab", checkPyright: "--outputjson",
-	checkPytest: "run_tests.py", checkSyntax: "syntax.py", checkProgram: "crash.py", checkImports: "broken",
-	checkBiome: "biome", checkScript: "typescript.cjs", checkNode: "node_reporter.mjs",
-	checkVitest: "agent-vitest-0.json", checkJest: "agent-jest-0.json", checkMocha: "agent-mocha-0.json",
-	checkESLint: "agent-eslint-0.json", checkStylelint: "agent-stylelint-0.json", checkCompiler: "--noEmit",
+	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", web.LinksName: "links.py",
+	python.RuffName: "json-lines", shell.Name: "shellcheck", python.MypyName: "mypy", python.TyName: "gitlab", python.PyrightName: "--outputjson",
+	python.PytestName: "run_tests.py", syntax.Name: "syntax.py", smoke.ProgramName: "crash.py", smoke.ImportsName: "broken",
+	web.BiomeName: "biome", node.ScriptName: "typescript.cjs", node.TestsName: "node_reporter.mjs",
+	node.VitestName: "agent-vitest-0.json", node.JestName: "agent-jest-0.json", node.MochaName: "agent-mocha-0.json",
+	node.ESLintName: "agent-eslint-0.json", node.StylelintName: "agent-stylelint-0.json", node.CompilerName: "--noEmit",
 }
 
 func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	t.Parallel()
-	b, box := replayed(works())
+	b, box := checktest.Replayed(works())
 	reasons := prove(t.Context(), b, allChecks())
-	if len(reasons) != 1 || reasons[checkFormat] == "" {
+	if len(reasons) != 1 || reasons[format.Name] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
 	// Each has its own files, which are gone before the next begins.
-	if len(box.applied) != 2*len(allChecks()) {
-		t.Fatalf("planted %+v", box.applied)
+	if len(box.Applied) != 2*len(allChecks()) {
+		t.Fatalf("planted %+v", box.Applied)
 	}
-	for i := 0; i < len(box.applied); i += 2 {
-		planted, gone := box.applied[i], box.applied[i+1]
+	for i := 0; i < len(box.Applied); i += 2 {
+		planted, gone := box.Applied[i], box.Applied[i+1]
 		if len(planted.Changes) != len(gone.Changes) || slices.ContainsFunc(gone.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete }) {
 			t.Errorf("planted %+v, taken away %+v", planted, gone)
 		}
@@ -227,21 +205,21 @@ func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 func TestGateIsNotProvedByAnythingButItsFault(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]guest.Result{
-		"missing":            ended(127, nil, nil),
-		"says nothing":       ended(0, nil, nil),
-		"fails":              ended(1, nil, nil),
-		"crashes":            ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
+		"missing":            boxtest.Ended(127, nil, nil),
+		"says nothing":       boxtest.Ended(0, nil, nil),
+		"fails":              boxtest.Ended(1, nil, nil),
+		"crashes":            boxtest.Ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
 		"is killed":          {Exit: -1, Signal: "SIGKILL"},
 		"is late":            {TimedOut: true},
 		"takes the memory":   {OOM: true},
-		"says it in one tag": ended(1, []byte("{}\n"), nil),
-		"finds another one":  ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
+		"says it in one tag": boxtest.Ended(1, []byte("{}\n"), nil),
+		"finds another one":  boxtest.Ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
 		"cuts its answer":    {Exit: 1, Stdout: guest.Output{Head: works()["json-lines"].Stdout.Head, Dropped: 1}},
 	} {
 		for gate, tool := range proving {
 			answers := works()
 			answers[tool] = spoil
-			b, _ := replayed(answers)
+			b, _ := checktest.Replayed(answers)
 			reasons := prove(t.Context(), b, allChecks())
 			if !strings.Contains(reasons[gate], "agent images build") || len(reasons) != 2 {
 				t.Errorf("%s %s: not proved are %q", tool, name, reasons)
@@ -260,8 +238,8 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 	} {
 		answers := works()
 		answers["server.py"] = seen
-		b, _ := replayed(answers)
-		if reasons := prove(t.Context(), b, []check{checkNamed(checkProgram)}); !strings.Contains(reasons[checkProgram], "of server.py is seen") {
+		b, _ := checktest.Replayed(answers)
+		if reasons := prove(t.Context(), b, []check.Check{checkNamed(smoke.ProgramName)}); !strings.Contains(reasons[smoke.ProgramName], "of server.py is seen") {
 			t.Errorf("%s: %q", name, reasons)
 		}
 	}
@@ -269,9 +247,9 @@ func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 
 func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
-	b, box := replayed(works())
-	box.err = errors.New("no space")
-	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[checkRuff], "no space") || len(box.ran) != 0 {
+	b, box := checktest.Replayed(works())
+	box.Err = errors.New("no space")
+	if reasons := prove(t.Context(), b, allChecks()); len(reasons) != len(allChecks()) || !strings.Contains(reasons[python.RuffName], "no space") || len(box.Ran) != 0 {
 		t.Errorf("%q", reasons)
 	}
 }
@@ -279,53 +257,24 @@ func TestNothingIsProvedInABoxThatTakesNoFiles(t *testing.T) {
 func TestFindingsProveAGateOnlyWhenTheyAreExact(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"a.py": "E1", "b.py": "E2"}
-	a, b := Finding{File: "a.py", Rule: "E1"}, Finding{File: "b.py", Rule: "E2"}
+	a, b := check.Finding{File: "a.py", Rule: "E1"}, check.Finding{File: "b.py", Rule: "E2"}
 	for _, c := range []struct {
 		name  string
-		found []Finding
+		found []check.Finding
 		ok    bool
 	}{
-		{"both", []Finding{a, b}, true},
-		{"one twice and the other", []Finding{a, a, b}, true},
+		{"both", []check.Finding{a, b}, true},
+		{"one twice and the other", []check.Finding{a, a, b}, true},
 		{"none", nil, false},
-		{"one", []Finding{a}, false},
-		{"one twice", []Finding{a, a}, false},
-		{"by another rule", []Finding{a, {File: "b.py", Rule: "E1"}}, false},
-		{"and a sound file", []Finding{a, b, {File: "c.py", Rule: "E1"}}, false},
-		{"and no file", []Finding{a, b, {Rule: "E1"}}, false},
+		{"one", []check.Finding{a}, false},
+		{"one twice", []check.Finding{a, a}, false},
+		{"by another rule", []check.Finding{a, {File: "b.py", Rule: "E1"}}, false},
+		{"and a sound file", []check.Finding{a, b, {File: "c.py", Rule: "E1"}}, false},
+		{"and no file", []check.Finding{a, b, {Rule: "E1"}}, false},
 	} {
-		if err := exactly(c.found, want); (err == nil) != c.ok {
+		if err := check.Exactly(c.found, want); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
-	}
-}
-
-func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
-	t.Parallel()
-	begun := []byte(`{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n")
-	for _, c := range []struct {
-		name             string
-		res              guest.Result
-		verdict          Verdict
-		blocked, results bool
-	}{
-		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
-		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
-		{"pytest not installed", ended(127, nil, []byte("pytest: No module named 'pytest'\n")), Infra, false, true},
-		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, Infra, false, true},
-		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, Timeout, false, true},
-		{"out of memory", guest.Result{OOM: true}, OOM, false, true},
-	} {
-		c.res.Files = map[string][]byte{record: begun}
-		b, _ := replayed(map[string]guest.Result{"run_tests.py": c.res})
-		out := runTests(t.Context(), b)
-		if out.Verdict != c.verdict || (out.Blocked != "") != c.blocked || (len(out.Tests) == 1) != c.results {
-			t.Errorf("%s: %+v", c.name, out)
-		}
-	}
-	b, _ := replayed(map[string]guest.Result{"run_tests.py": {Files: map[string][]byte{record: []byte("passed\n")}}})
-	if out := runTests(t.Context(), b); !strings.Contains(out.Blocked, "record of the tests is broken") || out.Tests != nil {
-		t.Errorf("forged record: %+v", out)
 	}
 }
 
@@ -334,20 +283,20 @@ func TestProgramIsJudgedOnlyByAnEndingThatWasSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		res     guest.Result
 		err     error
-		verdict Verdict
+		verdict check.Verdict
 		ending  bool
 	}{
 		"ends":          {guest.Result{}, nil, "", true},
 		"by a signal":   {guest.Result{Exit: -1, Signal: "SIGABRT"}, nil, "", true},
 		"still running": {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, nil, "", true},
 		"not found":     {guest.Result{Exit: 127}, nil, "", true},
-		"out of memory": {guest.Result{OOM: true, Exit: 1}, nil, OOM, false},
-		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, nil, Infra, false},
-		"not started":   {guest.Result{}, errors.New("gone"), Infra, false},
+		"out of memory": {guest.Result{OOM: true, Exit: 1}, nil, check.OOM, false},
+		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, nil, check.Infra, false},
+		"not started":   {guest.Result{}, errors.New("gone"), check.Infra, false},
 	} {
-		b, box := replayed(map[string]guest.Result{"prog": c.res})
-		box.err = c.err
-		out := runSmoke(t.Context(), b)
+		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
+		box.Err = c.err
+		out := smoke.Run(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != c.ending {
 			t.Errorf("%s: %+v", name, out)
 		}
@@ -360,19 +309,19 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("x\n"), After: []byte("y\n")},
 		{Op: workspace.Create, Path: "ruff.toml", After: []byte("select = []\n")},
 	}}
-	refused := ended(2, nil, golden(t, "ruff-config.txt"))
-	b, box := replayed(map[string]guest.Result{"json-lines": refused, "mypy": ended(0, nil, nil)})
+	refused := boxtest.Ended(2, nil, boxtest.Golden(t, "../python/testdata/ruff-config.txt"))
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": boxtest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
-	defs := []check{checkNamed(checkRuff), checkNamed(checkMypy)}
-	s.check(t.Context(), b.box, defs, false, func() {})
-	if len(box.applied) != 2 || len(box.applied[1].Changes) != 1 || box.applied[1].Changes[0].Op != workspace.Delete {
-		t.Fatalf("applied %+v", box.applied)
+	defs := []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}
+	s.check(t.Context(), b.Box, defs, false, func() {})
+	if len(box.Applied) != 2 || len(box.Applied[1].Changes) != 1 || box.Applied[1].Changes[0].Op != workspace.Delete {
+		t.Fatalf("applied %+v", box.Applied)
 	}
-	found := s.results.cand[checkRuff].Findings
+	found := s.results.cand[python.RuffName].Findings
 	if len(found) != 1 || found[0].File != "ruff.toml" || found[0].Rule != "config" {
 		t.Errorf("lint %+v", found)
 	}
-	if out, ok := s.results.cand[checkMypy]; !ok || len(out.Findings) != 0 {
+	if out, ok := s.results.cand[python.MypyName]; !ok || len(out.Findings) != 0 {
 		t.Errorf("types %+v", out)
 	}
 }

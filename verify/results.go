@@ -8,6 +8,10 @@ import (
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/format"
+	"agent/verify/node"
+	"agent/verify/syntax"
 )
 
 // results gathers the outcomes of one session as they come, from several
@@ -20,18 +24,18 @@ import (
 type results struct {
 	request Request
 	// The checks that the workspace defines; each is a gate of its own.
-	own []check
+	own []check.Check
 
 	mu sync.Mutex
 	// Called with mu held: one at a time, and in the order of the facts.
 	emit func(Event)
-	cand map[string]outcome
-	base map[string]outcome
+	cand map[string]check.Outcome
+	base map[string]check.Outcome
 	// The checks that ran on the unpatched snapshot this time; what of base is
 	// not in here was known.
 	ran map[string]bool
 	// By check, the packages that the candidate's run leaves out; see outcome.beside.
-	left map[string]reach
+	left map[string]check.Reach
 	// By check of tests, where the patch touches what tests are made of.
 	trials map[string]*trial
 	// Tests that may fail by chance, and what came of their repeats.
@@ -42,10 +46,10 @@ type results struct {
 	// Why a check does not apply, or could not judge. A check is in here, in
 	// judged, or open.
 	skipped map[string]string
-	judged  map[string]Gate
+	judged  map[string]check.Gate
 	final   workspace.Changeset
 	// What comparisons need to know of final; made once for all checks.
-	diff  diff
+	diff  check.Diff
 	notes []string
 	// What has been told: "began", "waits" or "done", side and gate.
 	told map[string]bool
@@ -57,10 +61,10 @@ func newResults(emit func(Event), req Request) *results {
 	}
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
-		cand: map[string]outcome{}, base: map[string]outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]Gate{},
-		left: map[string]reach{}, trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
+		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
+		left: map[string]check.Reach{}, trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
 	}
-	r.base[checkFormat] = outcome{} // formatting has no baseline
+	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
 	return r
 }
@@ -68,7 +72,7 @@ func newResults(emit func(Event), req Request) *results {
 // settle tells the final changeset. Gates that compare lines are judged after
 // it, since nothing but the formatter ends before.
 func (r *results) settle(cs workspace.Changeset) {
-	d := newDiff(cs, newView(r.request.Base, cs))
+	d := check.NewDiff(cs, check.NewView(r.request.Base, cs))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.final, r.diff = cs, d
@@ -81,7 +85,7 @@ func (r *results) begin(name string, baseline bool) {
 	if baseline {
 		r.ran[name] = true
 	}
-	r.tell("began", Event{Gate: r.named(name).gate, Baseline: baseline})
+	r.tell("began", Event{Gate: r.named(name).Gate, Baseline: baseline})
 }
 
 // tell emits an event unless one of its kind has been told of that side of that
@@ -119,11 +123,11 @@ func (r *results) skip(name, reason string) {
 }
 
 // wanted lists the checks that are not skipped and can be proved.
-func (r *results) wanted() []check {
+func (r *results) wanted() []check.Check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(allChecks(), func(c check) bool {
-		_, skipped := r.skipped[c.name]
+	return slices.DeleteFunc(allChecks(), func(c check.Check) bool {
+		_, skipped := r.skipped[c.Name]
 		return skipped
 	})
 }
@@ -134,21 +138,21 @@ func (r *results) unparsed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.all() {
-		if c.group == groupStatic {
+		if c.Group == check.GroupStatic {
 			continue
 		}
-		if _, ok := r.skipped[c.name]; !ok {
-			r.skipped[c.name] = syntaxStops
+		if _, ok := r.skipped[c.Name]; !ok {
+			r.skipped[c.Name] = syntaxStops
 		}
 		// It may have ended just before the syntax error was found, and the report
 		// must not tell whether it had.
-		delete(r.judged, c.name)
-		delete(r.cand, c.name)
+		delete(r.judged, c.Name)
+		delete(r.cand, c.Name)
 	}
 }
 
 // candidate records what a check found in the candidate, unless it is left out by then.
-func (r *results) candidate(name string, out outcome) {
+func (r *results) candidate(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, skipped := r.skipped[name]; skipped {
@@ -156,20 +160,20 @@ func (r *results) candidate(name string, out outcome) {
 	}
 	r.cand[name] = out
 	// Otherwise nothing would be seen of it for as long as the baseline takes.
-	if _, ok := r.base[name]; !ok && out.Verdict != Infra {
-		r.tell("waits", Event{Gate: r.named(name).gate, Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
+	if _, ok := r.base[name]; !ok && out.Verdict != check.Infra {
+		r.tell("waits", Event{Gate: r.named(name).Gate, Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
 	}
 	r.judge(name)
 }
 
 // baseline records what a check found before the patch.
-func (r *results) baseline(name string, out outcome) {
+func (r *results) baseline(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.base[name] = out
 	// The syntax check of the old text is a part of its gate, not a run.
-	if name != checkSyntax {
-		r.compared(r.named(name).gate)
+	if name != syntax.Name {
+		r.compared(r.named(name).Gate)
 	}
 	r.judge(name)
 }
@@ -177,16 +181,16 @@ func (r *results) baseline(name string, out outcome) {
 // compared tells when the last check of a gate has its baseline.
 func (r *results) compared(gate string) {
 	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "known from before"}
-	var parts []Gate
+	var parts []check.Gate
 	for _, c := range r.checksOf(gate) {
-		out, ok := r.base[c.name]
-		if _, skipped := r.skipped[c.name]; !ok && !skipped {
+		out, ok := r.base[c.Name]
+		if _, skipped := r.skipped[c.Name]; !ok && !skipped {
 			return
 		}
 		// The time of an earlier run is not told: who watches this one has not
 		// waited.
-		if r.ran[c.name] {
-			parts = append(parts, gateOf(gate, out))
+		if r.ran[c.Name] {
+			parts = append(parts, check.GateOf(gate, out))
 		}
 	}
 	if len(parts) > 0 {
@@ -202,7 +206,7 @@ func (r *results) proven(reasons map[string]string) {
 	defer r.mu.Unlock()
 	r.proof = reasons
 	for _, c := range r.all() {
-		r.judge(c.name)
+		r.judge(c.Name)
 	}
 }
 
@@ -214,17 +218,17 @@ func (r *results) judge(name string) {
 	base, compared := r.base[name]
 	_, done := r.judged[name]
 	_, skipped := r.skipped[name]
-	if !have || done || skipped || cand.Verdict != Infra && (!compared || r.proof == nil || r.trials[name].waits()) {
+	if !have || done || skipped || cand.Verdict != check.Infra && (!compared || r.proof == nil || r.trials[name].waits()) {
 		return
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
-	cand = cand.beside(base, left)
+	cand = cand.Beside(base, left)
 	r.cand[name] = cand
 	r.trials[name].beside(base, left)
 	base, cand = again.excuse(base, cand)
 	g, reason := judge(def, base, cand, r.proof[name], r.diff)
-	if def.repeats && reason == "" && again == nil {
+	if def.Repeats && reason == "" && again == nil {
 		if list := suspects(g, base, cand, r.diff); len(list) > 0 {
 			r.suspects[name] = list
 			return
@@ -234,36 +238,36 @@ func (r *results) judge(name string) {
 		r.skipped[name] = reason
 	} else {
 		g = r.trials[name].judge(g, base, cand, r.diff)
-		g.Name, g.Tool = def.gate, toolVersion(name, r.request.Versions)
+		g.Name, g.Tool = def.Gate, toolVersion(name, r.request.Versions)
 		if left != nil {
-			g.Detail = present([]string{g.Detail, left.note(def.family.unit)}, "; ")
+			g.Detail = check.Join([]string{g.Detail, left.Note(def.Family.Unit)}, "; ")
 		}
-		for _, list := range [][]Finding{g.Findings, g.OldFindings} {
+		for _, list := range [][]check.Finding{g.Findings, g.OldFindings} {
 			for i := range list {
 				list[i].Tool = name
 			}
 		}
 		r.judged[name] = g
 	}
-	r.ended(def.gate)
+	r.ended(def.Gate)
 }
 
 // ended tells when the last check of a gate is judged or left out.
 func (r *results) ended(gate string) {
 	took := 0.0
 	for _, c := range r.checksOf(gate) {
-		_, judged := r.judged[c.name]
-		if _, skipped := r.skipped[c.name]; !judged && !skipped {
+		_, judged := r.judged[c.Name]
+		if _, skipped := r.skipped[c.Name]; !judged && !skipped {
 			return
 		}
-		took += r.cand[c.name].Seconds
+		took += r.cand[c.Name].Seconds
 	}
 	e := Event{Gate: gate, Done: true, Seconds: took}
 	if g, reason := r.gate(gate); reason != "" {
 		e.Detail = "skipped: " + reason
 	} else {
 		e.Verdict, e.Detail = g.Verdict, g.Detail
-		e.Idle = gate == gateTests && g.Verdict == Pass && !r.tested()
+		e.Idle = gate == check.GateTests && g.Verdict == check.Pass && !r.tested()
 	}
 	r.tell("done", e)
 }
@@ -271,32 +275,32 @@ func (r *results) ended(gate string) {
 // tested reports whether a test ran that counts. Of a root that could not be judged
 // before the patch none does.
 func (r *results) tested() bool {
-	return slices.ContainsFunc(r.checksOf(gateTests), func(c check) bool {
-		_, judged := r.judged[c.name]
-		roots := r.base[c.name].Roots
-		return judged && slices.ContainsFunc(r.cand[c.name].Tests, func(t testResult) bool {
+	return slices.ContainsFunc(r.checksOf(check.GateTests), func(c check.Check) bool {
+		_, judged := r.judged[c.Name]
+		roots := r.base[c.Name].Roots
+		return judged && slices.ContainsFunc(r.cand[c.Name].Tests, func(t check.TestResult) bool {
 			file, _, _ := strings.Cut(t.ID, "::")
-			return t.ran() && (len(roots) == 0 || roots[nearest(roots, file)] == "")
+			return t.Ran() && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
 		})
 	})
 }
 
 // gate is the judgement of a gate, all of its checks together, or the reason why
 // it is left out. A check that could not judge is named beside those that did.
-func (r *results) gate(name string) (g Gate, reason string) {
-	var parts []Gate
+func (r *results) gate(name string) (g check.Gate, reason string) {
+	var parts []check.Gate
 	var reasons, unjudged []string
 	for _, c := range r.checksOf(name) {
-		part, ok := r.judged[c.name]
-		reason, skipped := r.skipped[c.name]
+		part, ok := r.judged[c.Name]
+		reason, skipped := r.skipped[c.Name]
 		switch {
 		case skipped:
-			_, ran := r.cand[c.name]
+			_, ran := r.cand[c.Name]
 			if ran && len(unjudged) == 0 {
 				reasons = nil // of those that did not apply beside it nobody wants to hear
 			}
 			if ran {
-				unjudged = append(unjudged, c.name+" "+reason)
+				unjudged = append(unjudged, c.Name+" "+reason)
 			}
 			if (ran || len(unjudged) == 0) && !slices.Contains(reasons, reason) {
 				reasons = append(reasons, reason)
@@ -305,11 +309,11 @@ func (r *results) gate(name string) (g Gate, reason string) {
 			parts = append(parts, part)
 		default:
 			// Nothing may be taken for a pass that was never judged.
-			parts = append(parts, gateOf(name, infra("the gate came to no judgement")))
+			parts = append(parts, check.GateOf(name, check.Infraf("the gate came to no judgement")))
 		}
 	}
 	if len(parts) == 0 {
-		return Gate{}, strings.Join(reasons, "; ")
+		return check.Gate{}, strings.Join(reasons, "; ")
 	}
 	g = together(parts)
 	for _, text := range unjudged {
@@ -320,9 +324,9 @@ func (r *results) gate(name string) (g Gate, reason string) {
 
 // together makes one gate of what its checks say. The weightiest verdict counts,
 // and its detail comes first.
-func together(parts []Gate) Gate {
-	g := Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []Finding{}, OldFindings: []Finding{}}
-	if parts[0].Verdict == "" && g.Verdict == Pass {
+func together(parts []check.Gate) check.Gate {
+	g := check.Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []check.Finding{}, OldFindings: []check.Finding{}}
+	if parts[0].Verdict == "" && g.Verdict == check.Pass {
 		g.Verdict = "" // a baseline is no judgement
 	}
 	var details, others, outputs, tools []string
@@ -334,80 +338,48 @@ func together(parts []Gate) Gate {
 		}
 		outputs, tools = append(outputs, p.Output), append(tools, p.Tool)
 		g.Findings = append(g.Findings, p.Findings...)
-		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), maxOld-len(g.OldFindings))]...)
+		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), check.MaxOld-len(g.OldFindings))]...)
 		g.Seconds, g.Old, g.Fixed, g.Peak = g.Seconds+p.Seconds, g.Old+p.Old, g.Fixed+p.Fixed, max(g.Peak, p.Peak)
 	}
-	g.Detail, g.Tool = present(append(details, others...), "; "), present(tools, ", ")
-	g.Output = tail(present(outputs, "\n"), maxTail)
+	g.Detail, g.Tool = check.Join(append(details, others...), "; "), check.Join(tools, ", ")
+	g.Output = check.Tail(check.Join(outputs, "\n"), check.MaxTail)
 	return g
-}
-
-// present joins the texts that are not empty.
-func present(texts []string, between string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), between)
 }
 
 // judge is the table of what may come together. It decides on one check, or gives
 // the reason why it is left out: it could not judge the workspace before the
 // patch either.
-func judge(def check, base, cand outcome, unproven string, d diff) (Gate, string) {
-	infra := func(detail string) (Gate, string) {
-		g := gateOf(def.gate, cand)
-		g.Verdict, g.Detail = Infra, detail
+func judge(def check.Check, base, cand check.Outcome, unproven string, d check.Diff) (check.Gate, string) {
+	infra := func(detail string) (check.Gate, string) {
+		g := check.GateOf(def.Gate, cand)
+		g.Verdict, g.Detail = check.Infra, detail
 		return g, ""
 	}
 	switch {
-	case cand.Verdict == Infra:
+	case cand.Verdict == check.Infra:
 		return infra(cand.Detail)
 	case unproven != "":
 		return infra(unproven)
-	case base.Verdict == Infra:
+	case base.Verdict == check.Infra:
 		return infra("on the unpatched workspace: " + base.Detail)
 	case cand.Verdict != "" && cand.Verdict == base.Verdict:
-		return Gate{}, cand.Detail + ", as before the patch"
+		return check.Gate{}, cand.Detail + ", as before the patch"
 	case base.Blocked != "":
 		// Nobody knows what the tool would have said before, so all that it says
 		// now might be old. Only what blocks it anew is certainly the patch's.
-		g := def.judge(base, cand, d)
-		if cand.Blocked != "" && !sameMessage(base.Blocked, cand.Blocked) && g.Verdict == Fail {
+		g := def.Judge(base, cand, d)
+		if cand.Blocked != "" && !check.SameMessage(base.Blocked, cand.Blocked) && g.Verdict == check.Fail {
 			return g, ""
 		}
-		return Gate{}, "not judged: already before the patch, " + base.Blocked
-	case cand.Verdict == "" && base.Verdict != "" && (def.group == groupStatic || slices.Contains(packageGroups, def.group)):
-		return Gate{}, "not judged: already before the patch, " + base.Detail
+		return check.Gate{}, "not judged: already before the patch, " + base.Blocked
+	case cand.Verdict == "" && base.Verdict != "" && (def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)):
+		return check.Gate{}, "not judged: already before the patch, " + base.Detail
 	}
-	g := def.judge(base, cand, d)
+	g := def.Judge(base, cand, d)
 	if g.Verdict == "" {
-		return Gate{}, g.Detail // no judgement comes of the two
+		return check.Gate{}, g.Detail // no judgement comes of the two
 	}
 	return g, ""
-}
-
-// report puts the judgements in order.
-func (s *session) report() Report {
-	r := s.results
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	report := Report{Changeset: r.final, Gates: []Gate{}, Skipped: []Skip{}}
-	for _, name := range r.gates() {
-		if g, reason := r.gate(name); reason != "" {
-			report.Skipped = append(report.Skipped, Skip{name, reason})
-		} else {
-			report.Gates = append(report.Gates, g)
-		}
-	}
-	for _, c := range checks() {
-		if t := r.trials[c.name]; t != nil {
-			report.Holds = append(report.Holds, t.holds...)
-		}
-	}
-	report.Verdict = overall(report.Gates)
-	report.Unproven = r.unproven()
-	if len(r.notes) > 0 && len(report.Gates) > 0 {
-		g := &report.Gates[0]
-		g.Detail = strings.TrimPrefix(fmt.Sprintf("%s (%s)", g.Detail, strings.Join(r.notes, "; ")), " ")
-	}
-	return report
 }
 
 // verdictOrder ranks what one gate may say, the weightiest first. Fail comes
@@ -415,11 +387,11 @@ func (s *session) report() Report {
 // are the patch's doing as well, but leave open what it would have done. Infra
 // comes next: nobody knows, so it is no pass, and a person's approval (policy)
 // would approve something that was not proved.
-var verdictOrder = []Verdict{Fail, OOM, Timeout, Infra, Policy}
+var verdictOrder = []check.Verdict{check.Fail, check.OOM, check.Timeout, check.Infra, check.Policy}
 
 // overall is the verdict of a candidate: that of its weightiest gate, pass when
 // there is none that objects. The order of the gates does not matter.
-func overall(gates []Gate) Verdict {
+func overall(gates []check.Gate) check.Verdict {
 	for _, v := range verdictOrder {
 		for _, g := range gates {
 			if g.Verdict == v {
@@ -427,5 +399,50 @@ func overall(gates []Gate) Verdict {
 			}
 		}
 	}
-	return Pass
+	return check.Pass
 }
+
+// leave records what the candidate's run of a check leaves out.
+func (r *results) leave(name string, left check.Reach) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left[name] = left
+}
+
+// reached tells that a check is done with what the patch can affect.
+func (r *results) reached(def check.Check, affected check.Reach) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	detail := fmt.Sprintf("%s: done with the %d of %d %s that the patch can affect", def.Name, affected.Affected(), len(affected), def.Family.Unit)
+	r.tell("reached "+def.Name, Event{Gate: def.Gate, Detail: detail})
+}
+
+// named is the check of that name, built-in or the workspace's.
+func (r *results) named(name string) check.Check {
+	for _, c := range r.own {
+		if c.Name == name {
+			return c
+		}
+	}
+	return checkNamed(name)
+}
+
+// all lists every check in the order of a report.
+func (r *results) all() []check.Check { return append(allChecks(), r.own...) }
+
+// checksOf lists the checks of a gate, in that order.
+func (r *results) checksOf(gate string) []check.Check {
+	return slices.DeleteFunc(r.all(), func(c check.Check) bool { return c.Gate != gate })
+}
+
+// gates names the gates in the order of a report.
+func (r *results) gates() []string {
+	names := slices.Clone(gateOrder)
+	for _, c := range r.own {
+		names = append(names, c.Gate)
+	}
+	return names
+}
+
+// syntaxStops is why programs are not run.
+const syntaxStops = "not run: a touched file has a syntax error"

@@ -10,6 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/format"
+	"agent/verify/python"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
 )
 
 // empty is a session on a workspace without files, whose outcomes a test
@@ -22,7 +27,7 @@ func empty(emit func(Event)) *session {
 type arrival struct {
 	check    string // "" for the proof
 	baseline bool
-	out      outcome
+	out      check.Outcome
 }
 
 // tell hands arrivals to r in their order. What may be flaky is not, however often
@@ -45,28 +50,28 @@ func tell(r *results, reasons map[string]string, list []arrival) {
 
 // arrivals draws one outcome for each side of each gate, and the proof.
 func arrivals(t *rapid.T) (list []arrival, reasons map[string]string) {
-	kinds := rapid.SampledFrom([]outcome{
+	kinds := rapid.SampledFrom([]check.Outcome{
 		{},
 		{},
-		{Findings: []Finding{{File: "a.py", Line: 1, Rule: "F1", Message: "m"}}},
+		{Findings: []check.Finding{{File: "a.py", Line: 1, Rule: "F1", Message: "m"}}},
 		{Blocked: "usage"},
 		{Blocked: "other"},
-		{Verdict: Infra, Detail: "gone"},
-		{Verdict: Timeout, Detail: "late"},
-		{Verdict: OOM, Detail: "large"},
-		{Tests: []testResult{{ID: "a.py::t", Outcome: "failed"}}},
-		{Tests: []testResult{{ID: "a.py::t", Outcome: "passed"}}},
+		{Verdict: check.Infra, Detail: "gone"},
+		{Verdict: check.Timeout, Detail: "late"},
+		{Verdict: check.OOM, Detail: "large"},
+		{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "failed"}}},
+		{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "passed"}}},
 	})
-	endings := rapid.SampledFrom([]ending{{}, {Exit: 1}, {Running: true}, {Crashes: []string{"KeyError"}}, {Exit: 127}})
+	endings := rapid.SampledFrom([]check.Ending{{}, {Exit: 1}, {Running: true}, {Crashes: []string{"KeyError"}}, {Exit: 127}})
 	list, reasons = []arrival{{}}, map[string]string{}
 	for _, c := range allChecks() {
-		name := c.name
+		name := c.Name
 		for _, baseline := range []bool{false, true} {
-			if baseline && name == checkFormat {
+			if baseline && name == format.Name {
 				continue // formatting is compared with nothing
 			}
 			out := kinds.Draw(t, name)
-			if name == checkProgram {
+			if name == smoke.ProgramName {
 				end := endings.Draw(t, "ending")
 				out.Ending = &end
 			}
@@ -103,12 +108,12 @@ func TestGateWithoutAllItsAnswersIsNoPass(t *testing.T) {
 		s := empty(nil)
 		tell(s.results, reasons, slices.Delete(slices.Clone(list), lost, lost+1))
 		report := s.report()
-		if report.Verdict == Pass {
+		if report.Verdict == check.Pass {
 			t.Fatalf("a pass without %+v: %+v", a, report)
 		}
 		for _, g := range report.Gates {
 			// Another check of the gate may be certain of a fault.
-			if (a.check == "" || g.Name == checkNamed(a.check).gate) && (g.Verdict == Pass || g.Verdict == Policy) {
+			if (a.check == "" || g.Name == checkNamed(a.check).Gate) && (g.Verdict == check.Pass || g.Verdict == check.Policy) {
 				t.Fatalf("%s is %s without %+v", g.Name, g.Verdict, a)
 			}
 		}
@@ -119,7 +124,7 @@ func TestEachGateEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, reasons := arrivals(t)
-		ends := map[string]Verdict{}
+		ends := map[string]check.Verdict{}
 		s := empty(func(e Event) {
 			if _, twice := ends[e.Gate]; e.Done && !e.Baseline {
 				if twice {
@@ -150,12 +155,12 @@ func TestEachGateEndsOnce(t *testing.T) {
 func sound() []arrival {
 	list := []arrival{{}}
 	for _, c := range allChecks() {
-		name, out := c.name, outcome{}
-		if name == checkProgram {
-			out.Ending = &ending{}
+		name, out := c.Name, check.Outcome{}
+		if name == smoke.ProgramName {
+			out.Ending = &check.Ending{}
 		}
-		if c.gate == gateTests {
-			out.Tests = []testResult{{ID: "a::sound", Outcome: "passed"}}
+		if c.Gate == check.GateTests {
+			out.Tests = []check.TestResult{{ID: "a::sound", Outcome: "passed"}}
 		}
 		list = append(list, arrival{name, true, out}, arrival{name, false, out})
 	}
@@ -164,28 +169,28 @@ func sound() []arrival {
 
 func TestEverySingleTroubleReachesTheVerdict(t *testing.T) {
 	t.Parallel()
-	finding := outcome{Findings: []Finding{{File: "a.py", Message: "m"}}}
+	finding := check.Outcome{Findings: []check.Finding{{File: "a.py", Message: "m"}}}
 	for _, c := range []struct {
 		name     string
 		check    string
 		baseline bool
-		out      outcome
-		want     Verdict
+		out      check.Outcome
+		want     check.Verdict
 	}{
-		{"nothing", checkRuff, false, outcome{}, Pass},
-		{"finding of the linter", checkRuff, false, finding, Fail},
-		{"finding of the parser", checkSyntax, false, finding, Fail},
-		{"crash", checkProgram, false, outcome{Ending: &ending{Exit: 1}}, Fail},
-		{"formatter gone", checkFormat, false, outcome{Verdict: Infra}, Infra},
-		{"types late", checkMypy, false, outcome{Verdict: Timeout}, Timeout},
-		{"tests out of memory", checkPytest, false, outcome{Verdict: OOM}, OOM},
-		{"baseline gone", checkPytest, true, outcome{Verdict: Infra}, Infra},
-		{"skipped test", checkPytest, false, outcome{Tests: []testResult{{ID: "a::sound", Outcome: "passed"}, {ID: "a::t", Outcome: "skipped"}}}, Pass},
+		{"nothing", python.RuffName, false, check.Outcome{}, check.Pass},
+		{"finding of the linter", python.RuffName, false, finding, check.Fail},
+		{"finding of the parser", syntax.Name, false, finding, check.Fail},
+		{"crash", smoke.ProgramName, false, check.Outcome{Ending: &check.Ending{Exit: 1}}, check.Fail},
+		{"formatter gone", format.Name, false, check.Outcome{Verdict: check.Infra}, check.Infra},
+		{"types late", python.MypyName, false, check.Outcome{Verdict: check.Timeout}, check.Timeout},
+		{"tests out of memory", python.PytestName, false, check.Outcome{Verdict: check.OOM}, check.OOM},
+		{"baseline gone", python.PytestName, true, check.Outcome{Verdict: check.Infra}, check.Infra},
+		{"skipped test", python.PytestName, false, check.Outcome{Tests: []check.TestResult{{ID: "a::sound", Outcome: "passed"}, {ID: "a::t", Outcome: "skipped"}}}, check.Pass},
 	} {
 		s := empty(nil)
 		list := sound()
 		for i, a := range list {
-			if a.check == c.check && a.baseline == c.baseline && (c.out.Ending != nil || c.check != checkProgram) {
+			if a.check == c.check && a.baseline == c.baseline && (c.out.Ending != nil || c.check != smoke.ProgramName) {
 				list[i].out = c.out
 			}
 		}
@@ -200,11 +205,11 @@ func TestGateThatIsNotProvedIsInfraWhateverItFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range allChecks() {
 		s := empty(nil)
-		tell(s.results, map[string]string{c.name: "it sees nothing"}, sound())
+		tell(s.results, map[string]string{c.Name: "it sees nothing"}, sound())
 		report := s.report()
-		expect(t, report, Infra, c.gate)
-		if g := find(t, report, c.gate); g.Detail != "it sees nothing" {
-			t.Errorf("%s: %q", c.name, g.Detail)
+		expect(t, report, check.Infra, c.Gate)
+		if g := find(t, report, c.Gate); g.Detail != "it sees nothing" {
+			t.Errorf("%s: %q", c.Name, g.Detail)
 		}
 	}
 }
@@ -215,25 +220,25 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	// The tests ended, with a failure, before the error was found.
 	list := sound()
 	for i, a := range list {
-		if a.check == checkPytest && !a.baseline {
-			list[i].out.Tests = []testResult{{ID: "a.py::t", Outcome: "failed"}}
+		if a.check == python.PytestName && !a.baseline {
+			list[i].out.Tests = []check.TestResult{{ID: "a.py::t", Outcome: "failed"}}
 		}
 	}
 	tell(s.results, map[string]string{}, list)
-	if s.report().Verdict != Fail {
+	if s.report().Verdict != check.Fail {
 		t.Fatal("the failing test is not judged")
 	}
-	s.results.skip(checkProgram, "no entry point")
-	s.results.skip(checkImports, "no entry point")
+	s.results.skip(smoke.ProgramName, "no entry point")
+	s.results.skip(smoke.ImportsName, "no entry point")
 	s.results.unparsed()
 	report := s.report()
-	if report.Verdict != Pass || len(report.Gates) != len(gateOrder)-2 {
+	if report.Verdict != check.Pass || len(report.Gates) != len(gateOrder)-2 {
 		t.Errorf("%+v", report)
 	}
-	if got := skipped(report, gateTests); !strings.Contains(got, "syntax error") {
+	if got := skipped(report, check.GateTests); !strings.Contains(got, "syntax error") {
 		t.Errorf("tests skipped with %q", got)
 	}
-	if got := skipped(report, gateSmoke); got != "no entry point" {
+	if got := skipped(report, check.GateSmoke); got != "no entry point" {
 		t.Errorf("the first reason is replaced by %q", got)
 	}
 }
@@ -243,14 +248,14 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
 	t.Parallel()
 	var reports []Report
-	imports := func(a arrival) bool { return a.check == checkImports }
+	imports := func(a arrival) bool { return a.check == smoke.ImportsName }
 	programs := slices.DeleteFunc(sound(), imports)
 	others := slices.DeleteFunc(slices.Clone(programs), func(a arrival) bool {
-		return a.check != "" && checkNamed(a.check).group != groupStatic
+		return a.check != "" && checkNamed(a.check).Group != check.GroupStatic
 	})
 	for _, c := range []struct{ before, after []arrival }{{others, nil}, {programs, nil}, {others, programs}} {
 		s := empty(nil)
-		s.results.skip(checkImports, "the program is started instead")
+		s.results.skip(smoke.ImportsName, "the program is started instead")
 		tell(s.results, map[string]string{}, c.before)
 		s.results.unparsed()
 		tell(s.results, map[string]string{}, c.after)
@@ -261,7 +266,7 @@ func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
 			t.Errorf("-never +in time:\n%s", diff)
 		}
 	}
-	if got := skipped(reports[0], gateSmoke); !strings.HasSuffix(got, "; the program is started instead") {
+	if got := skipped(reports[0], check.GateSmoke); !strings.HasSuffix(got, "; the program is started instead") {
 		t.Errorf("smoke skipped with %q", got)
 	}
 }
@@ -273,7 +278,7 @@ func TestRemarksChangeNoVerdict(t *testing.T) {
 	s.results.note("the cache is slow")
 	s.results.note("a box stays")
 	report := s.report()
-	if report.Verdict != Pass || report.Gates[0].Detail != "(the cache is slow; a box stays)" || report.Gates[1].Detail != "" {
+	if report.Verdict != check.Pass || report.Gates[0].Detail != "(the cache is slow; a box stays)" || report.Gates[1].Detail != "" {
 		t.Errorf("%+v", report)
 	}
 }
@@ -282,10 +287,10 @@ func TestEveryGateOfAReportHasAJudge(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, c := range allChecks() {
-		if c.judge == nil || names[c.name] || !slices.Contains(gateOrder, c.gate) {
-			t.Errorf("nobody judges %s, or two, or no gate reports it", c.name)
+		if c.Judge == nil || names[c.Name] || !slices.Contains(gateOrder, c.Gate) {
+			t.Errorf("nobody judges %s, or two, or no gate reports it", c.Name)
 		}
-		names[c.name] = true
+		names[c.Name] = true
 	}
 	for _, gate := range gateOrder {
 		if len(empty(nil).results.checksOf(gate)) == 0 {
@@ -297,12 +302,12 @@ func TestEveryGateOfAReportHasAJudge(t *testing.T) {
 func TestEachFindingNamesItsCheck(t *testing.T) {
 	t.Parallel()
 	r := newResults(nil, Request{Base: &workspace.Manifest{}})
-	old := Finding{File: "a.py", Rule: "F1", Message: "old"}
+	old := check.Finding{File: "a.py", Rule: "F1", Message: "old"}
 	r.proven(map[string]string{})
-	r.baseline(checkRuff, outcome{Findings: []Finding{old}})
-	r.candidate(checkRuff, outcome{Findings: []Finding{old, {File: "a.py", Rule: "F2", Message: "new"}}})
-	g := r.judged[checkRuff]
-	if len(g.Findings) != 1 || g.Findings[0].Tool != checkRuff || len(g.OldFindings) != 1 || g.OldFindings[0].Tool != checkRuff {
+	r.baseline(python.RuffName, check.Outcome{Findings: []check.Finding{old}})
+	r.candidate(python.RuffName, check.Outcome{Findings: []check.Finding{old, {File: "a.py", Rule: "F2", Message: "new"}}})
+	g := r.judged[python.RuffName]
+	if len(g.Findings) != 1 || g.Findings[0].Tool != python.RuffName || len(g.OldFindings) != 1 || g.OldFindings[0].Tool != python.RuffName {
 		t.Errorf("%+v", g)
 	}
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/golang"
 )
 
 const (
@@ -17,27 +18,6 @@ const (
 	spareInodes = 50_000
 )
 
-// Survey finds out ahead what Verify asks of a workspace before any patch, which may
-// take a look at each of its files, so that no verdict waits for it. base remembers it.
-func Survey(base *workspace.Manifest, cfg Config) { BoxesFor(Request{Base: base, Config: cfg}) }
-
-// BoxesFor returns in how many boxes Verify judges the candidate of a request, so
-// that others can start them ahead: those of a baseline that is not known, of a
-// proof and of repeats come on top. Where boxes are started from does not matter.
-func BoxesFor(req Request) (n int) {
-	s := newSession(&Verifier{}, req, nil)
-	cand := newView(req.Base, req.Changeset)
-	groups := s.groups(cand)
-	if formatApplies(req.Changeset) == "" || len(touched(cand)) > 0 || len(groups[groupStatic]) > 0 {
-		n++
-	}
-	delete(groups, groupStatic)
-	for _, defs := range groups {
-		n += len(defs)
-	}
-	return n
-}
-
 // RoomFor returns the limits of the boxes that Verify asks for when they must hold
 // base, so that others can start them ahead. A workspace that is larger than the
 // usual /work gets a larger one, so that its size is never charged to the patch.
@@ -45,7 +25,7 @@ func BoxesFor(req Request) (n int) {
 func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest int64
 	for _, e := range base.Entries {
-		if lim.Tmp == 0 && isGo(e.Path) {
+		if lim.Tmp == 0 && golang.IsSource(e.Path) {
 			lim.Tmp = buildRoom
 		}
 		// Every file takes whole pages.

@@ -8,6 +8,10 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/smoke"
+	"agent/verify/web"
 )
 
 func TestABoxHasRoomForTheWorkspace(t *testing.T) {
@@ -48,8 +52,8 @@ func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
 		"a program and its own":      {program, program, own, 3},
 		"a program and tests of its": {program, "test_main.py", own, 4},
 	} {
-		base := scan(t, map[string]string{c.base: "a = 1\n"})
-		if got := BoxesFor(Request{Base: base, Changeset: change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
+		base := boxtest.Scan(t, map[string]string{c.base: "a = 1\n"})
+		if got := BoxesFor(Request{Base: base, Changeset: boxtest.Change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
 			t.Errorf("%s: %d boxes, want %d", name, got, c.want)
 		}
 	}
@@ -61,8 +65,8 @@ func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"stock.py": "n = 1\n", "site/index.html": "<p>\n", "tools/tests.py": "import unittest\n\nclass T(unittest.TestCase): pass\n"}
 	for _, surveyed := range []bool{true, false} {
-		base := scan(t, files)
-		cs := change(t, base, map[string]string{"stock.py": "n = 2\n"})
+		base := boxtest.Scan(t, files)
+		cs := boxtest.Change(t, base, map[string]string{"stock.py": "n = 2\n"})
 		if surveyed {
 			Survey(base, Config{})
 		}
@@ -72,9 +76,9 @@ func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
 			}
 		}
 		s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-		groups := s.groups(newView(base, cs))
-		_, unknown := s.results.cand[checkProgram]
-		if linked := slices.ContainsFunc(groups[groupStatic], func(c check) bool { return c.name == checkLinks }); linked != surveyed || unknown == surveyed {
+		groups := s.groups(check.NewView(base, cs))
+		_, unknown := s.results.cand[smoke.ProgramName]
+		if linked := slices.ContainsFunc(groups[check.GroupStatic], func(c check.Check) bool { return c.Name == web.LinksName }); linked != surveyed || unknown == surveyed {
 			t.Errorf("surveyed %t: links %t, program unknown %t", surveyed, linked, unknown)
 		}
 	}

@@ -3,183 +3,12 @@ package verify
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"agent/sandbox"
 	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/smoke"
 )
-
-func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
-	t.Parallel()
-	at := func(status int, numbers ...int) *ending {
-		e := ending{Running: true, Settled: status > 0 && status < 500}
-		for _, n := range numbers {
-			e.Ports = append(e.Ports, guest.Port{Port: n, Status: status})
-		}
-		return &e
-	}
-	asked := func(e *ending) *ending { e.Asked = true; return e }
-	trace := at(500, 80)
-	trace.Told = Finding{File: "app.py", Line: 7, Rule: "KeyError", Message: "KeyError: 'x'"}
-	mixed := at(200, 80, 81)
-	mixed.Ports[1].Status = 500
-	for _, c := range []struct {
-		name      string
-		then, now *ending
-		rule      string // "" means a pass
-	}{
-		{"answers as before", at(200, 80), at(200, 80), ""},
-		{"new, and answers", nil, at(404, 80), ""},
-		{"new, and in trouble", nil, at(500, 80), ruleAnswer},
-		{"new, and speaks something else", nil, at(0, 80), ""},
-		{"another answer", at(200, 80), at(404, 80), ""},
-		{"another port", at(200, 80), at(200, 8080), ""},
-		{"in trouble now", at(200, 80), at(500, 80), ruleAnswer},
-		{"in trouble as before", at(500, 80), at(503, 80), ""},
-		{"in trouble as before, on another port", at(500, 80), at(500, 81), ""},
-		{"in trouble on another port", at(200, 80), at(500, 81), ruleAnswer},
-		{"no answer now", at(200, 80), at(0, 80), ruleAnswer},
-		{"no answer as before", at(0, 80), at(0, 80), ""},
-		{"no answer where there was trouble", at(500, 80), at(0, 80), ""},
-		{"one of two in trouble", at(200, 80, 81), mixed, ruleAnswer},
-		{"one of two, as before", mixed, mixed, ""},
-		{"fewer ports", at(200, 80, 81), at(200, 80), ""},
-		{"more ports", at(200, 80), at(200, 80, 81), ""},
-		{"listens no more", at(200, 80), &ending{Running: true}, ruleListen},
-		{"ends by itself", at(200, 80), &ending{}, ruleEnded},
-		{"ended by itself before", &ending{Ports: at(200, 80).Ports}, &ending{}, ""},
-		{"a worker that ends now", &ending{Running: true}, &ending{}, ""},
-		{"ready as configured", asked(at(200, 80)), asked(at(200, 80)), ""},
-		{"new, and not ready", nil, asked(at(0, 80)), ruleReady},
-		{"not ready now", asked(at(200, 80)), asked(at(0, 81, 82)), ruleReady},
-		{"never ready", asked(at(0, 80)), asked(at(0, 80)), ""},
-		{"a new program that ends", nil, asked(&ending{}), ""},
-	} {
-		base := outcome{Ending: c.then}
-		g := judgeSmoke(base, outcome{Ending: c.now}, diff{})
-		rule := ""
-		if len(g.Findings) == 1 {
-			rule = g.Findings[0].Rule
-		}
-		if rule != c.rule || (g.Verdict == Pass) != (c.rule == "") {
-			t.Errorf("%s: %s, %+v, want %q", c.name, g.Verdict, g.Findings, c.rule)
-		}
-	}
-	g := judgeSmoke(outcome{Ending: at(200, 80)}, outcome{Ending: trace}, diff{})
-	if f := g.Findings[0]; f.File != "app.py" || f.Line != 7 || f.Message != "port 80 answers 500: KeyError: 'x'" {
-		t.Errorf("the trouble is told as %+v", f)
-	}
-}
-
-// Every program runs in one box, so that what one leaves would be seen with the next.
-func TestServersAreSeenAtWork(t *testing.T) {
-	t.Parallel()
-	const page = "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200 if self.path == '/up' else 500)\n        self.end_headers()\n\n\n" +
-		"print('at work', flush=True)\nhttp.server.HTTPServer(('', 8000), Page).serve_forever()\n"
-	b := newBench(t, map[string]string{
-		"page.py":   page,
-		"server.js": "const server = require('http').createServer((ask, answer) => answer.end('x'));\nserver.listen(8001);\n",
-		"deaf.js":   "setInterval(() => {}, 1000);\n",
-		"job.py":    "print('done')\n",
-	}, sandbox.Limits{})
-	end := map[string]*ending{}
-	for name, c := range map[string]struct {
-		file, ready string
-		seconds     int
-		want        string
-	}{
-		"trouble": {"page.py", "", 3, "still running when the watch was over, port 8000 answers 500"},
-		"path":    {"page.py", "port:8000/up", 0, "port 8000 answers 200, still running when it was ready"},
-		"text":    {"page.py", "at work", 0, "still running when it was ready"},
-		"node":    {"server.js", "", 0, "port 8001 answers 200, still running when it was ready"},
-		"deaf":    {"deaf.js", "", 2, "still running when the watch was over"},
-		"job":     {"job.py", "", 0, "exit status 0"},
-	} {
-		b.entry, b.smoke = startFile(b.view, b.tools, c.file), Smoke{Ready: c.ready, Seconds: c.seconds}
-		out := runSmoke(t.Context(), b)
-		if out.Ending == nil {
-			t.Fatalf("%s: %+v", name, out)
-		}
-		// The text may be seen before the port is.
-		if end[name] = out.Ending; strings.TrimPrefix(out.Ending.String(), "listens on port 8000, ") != c.want {
-			t.Errorf("%s: %s, want %s", name, out.Ending, c.want)
-		}
-	}
-	if deaf, job := end["deaf"], end["job"]; deaf.Wrote != 0 || deaf.Wall < 2*time.Second || job.Wrote != 5 || job.CPU <= 0 {
-		t.Errorf("a wait is %+v, a job %+v", deaf, job)
-	}
-	for _, c := range []struct{ then, now, rule string }{
-		{"node", "deaf", ruleListen},
-		{"node", "trouble", ruleAnswer},
-		{"node", "job", ruleEnded},
-		{"node", "node", ""},
-		{"trouble", "path", ""},
-		{"job", "node", ""},
-	} {
-		g := judgeSmoke(outcome{Ending: end[c.then]}, outcome{Ending: end[c.now]}, diff{})
-		rule := ""
-		if len(g.Findings) > 0 {
-			rule = g.Findings[0].Rule
-		}
-		if rule != c.rule {
-			t.Errorf("%s, then %s: %s %+v, want %q", c.then, c.now, g.Verdict, g.Findings, c.rule)
-		}
-	}
-}
-
-func TestAWaitInPlaceOfTheWorkIsSeen(t *testing.T) {
-	t.Parallel()
-	worked := ending{Wall: time.Second, CPU: 300 * time.Millisecond, Wrote: 40}
-	waits := ending{Running: true, Wall: 10 * time.Second, CPU: 200 * time.Millisecond, Rested: 9 * time.Second}
-	with := func(change func(*ending)) ending { e := waits; change(&e); return e }
-	for name, c := range map[string]struct {
-		then *ending
-		now  ending
-		want bool
-	}{
-		"sleeps":                  {&worked, waits, true},
-		"sleeps, silent before":   {&ending{Wall: time.Second}, waits, true},
-		"writes":                  {&worked, with(func(e *ending) { e.Wrote = 1 }), false},
-		"works":                   {&worked, with(func(e *ending) { e.CPU = 2 * time.Second }), false},
-		"listens":                 {&worked, with(func(e *ending) { e.Ports = []guest.Port{{Port: 80}} }), false},
-		"is ready":                {&worked, with(func(e *ending) { e.Settled = true }), false},
-		"is slow":                 {&worked, with(func(e *ending) { e.Rested = 2 * time.Second }), false},
-		"ends":                    {&worked, worked, false},
-		"waited before":           {&waits, waits, false},
-		"crashed before":          {&ending{Exit: 1}, waits, false},
-		"nearly as long before":   {&ending{Wall: 6 * time.Second}, waits, false},
-		"the patch brings it":     {nil, waits, false},
-		"a worker that says much": {&worked, with(func(e *ending) { e.Wrote = 9000 }), false},
-	} {
-		if got := onlyWaits(c.then, c.now); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestNewProgramMayShowHowItIsCalled(t *testing.T) {
-	t.Parallel()
-	usage := []byte("usage: tool [-h] FILE\ntool: error: the following arguments are required: FILE\n")
-	for name, c := range map[string]struct {
-		base *ending
-		res  guest.Result
-		want Verdict
-	}{
-		"new":                {nil, ended(2, nil, usage), Pass},
-		"new, by BSD":        {nil, ended(64, usage, nil), Pass},
-		"new, and in words":  {nil, ended(2, nil, []byte("no usage of this\n")), Fail},
-		"new, another end":   {nil, ended(3, nil, usage), Fail},
-		"as before":          {&ending{Exit: 2}, ended(2, nil, usage), Pass},
-		"ended well before":  {&ending{}, ended(2, nil, usage), Fail},
-		"new, and a crash":   {nil, ended(2, usage, []byte(crashOwn)), Fail},
-		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, Fail},
-	} {
-		now := readEnding(c.res)
-		if g := judgeSmoke(outcome{Ending: c.base}, outcome{Ending: &now}, diff{}); g.Verdict != c.want {
-			t.Errorf("%s: %s %+v", name, g.Verdict, g.Findings)
-		}
-	}
-}
 
 func TestReadyIsAPathAPortOrAText(t *testing.T) {
 	t.Parallel()
@@ -191,21 +20,21 @@ func TestReadyIsAPathAPortOrAText(t *testing.T) {
 		"port:8080/health?deep":  {Port: 8080, Path: "/health?deep"},
 		"Listening on port 80/x": {Text: "Listening on port 80/x"},
 	} {
-		if got, err := (Smoke{Ready: text}).watch(); got != want || err != nil {
+		if got, err := (check.Smoke{Ready: text}).Watch(); got != want || err != nil {
 			t.Errorf("%q: %+v %v", text, got, err)
 		}
 	}
 	for _, text := range []string{
 		"/a b", "/a\r\nHost: x", "/é", "port:", "port:0/", "port:70000/x", "port:http/x", "port:80/a b",
-		"http://localhost:80/health", "https://x", "two\nlines", strings.Repeat("x", maxMessage+1),
+		"http://localhost:80/health", "https://x", "two\nlines", strings.Repeat("x", check.MaxMessage+1),
 	} {
-		s := Smoke{Ready: text}
+		s := check.Smoke{Ready: text}
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "give") && !strings.Contains(err.Error(), "path") {
 			t.Errorf("%.40q: %v", text, err)
 		}
-		b, _ := replayed(map[string]guest.Result{"prog": {}})
-		b.smoke = s
-		if out := runSmoke(t.Context(), b); out.Verdict != Infra {
+		b, _ := checktest.Replayed(map[string]guest.Result{"prog": {}})
+		b.Smoke = s
+		if out := smoke.Run(t.Context(), b); out.Verdict != check.Infra {
 			t.Errorf("%.40q is run: %+v", text, out)
 		}
 	}

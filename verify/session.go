@@ -8,19 +8,14 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 )
-
-// maxBoxes is how many boxes one Verify has at a time. The candidate needs
-// three; the fourth lets the baseline begin while they run. More would only
-// compete for two processors and for memory, of which each box may take a gigabyte.
-const maxBoxes = 4
 
 // defaultTimeout bounds every command but the smoke test's, which has its own
 // watch. It is long, because a whole test suite has to fit.
@@ -34,19 +29,19 @@ type session struct {
 	boxes   Launcher
 	turns   *sandbox.Turns
 	req     Request
-	tools   toolPaths
+	tools   check.Tools
 	results *results
 	store   *store
 	types   *typeCache
 	hide    func(string) string // as Verifier.Hide
 
-	base view
+	base check.View
 	// The program of each side.
-	before, after entry
+	before, after check.Entry
 	// What the changeset can affect, by family and of what each check works in;
 	// written by plan alone.
-	families map[*family]reach
-	reach    map[string]reach
+	families map[*check.Family]check.Reach
+	reach    map[string]check.Reach
 
 	// The engine went away, or a box that nothing in it had ended.
 	lost atomic.Bool
@@ -60,14 +55,14 @@ type session struct {
 // newSession prepares a call; it starts nothing, so that there is nothing to
 // undo when the context has ended already.
 func newSession(v *Verifier, req Request, emit func(Event)) *session {
-	tools := toolchain
+	tools := check.Toolchain
 	if v.tools != nil {
 		tools = *v.tools
 	}
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, req: req, tools: tools, base: newView(req.Base, workspace.Changeset{}),
-		settled: make(chan struct{}), final: req.Changeset, families: map[*family]reach{}, reach: map[string]reach{},
+		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
+		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
 	s.types = req.typesFor(newTypeCache(s.store, s.base))
@@ -77,50 +72,6 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	}
 	s.results = newResults(emit, req)
 	return s
-}
-
-// A job is one box's work. A program is not worth starting once a touched
-// file does not parse; everything else goes on then.
-type job struct {
-	// It runs the workspace's code, so a syntax error ends it early.
-	program bool
-	// do ends when its box is given up.
-	do func(ctx context.Context)
-}
-
-// run does everything that the report needs and returns when no box is at work.
-func (s *session) run(ctx context.Context) {
-	// Programs are not worth starting once a touched file does not parse.
-	programs, stop := context.WithCancel(ctx)
-	defer stop()
-	jobs := s.plan(stop)
-
-	slots := make(chan struct{}, maxBoxes)
-	var wg sync.WaitGroup
-	for _, j := range jobs {
-		// Slots are taken in the order of the jobs, so the static box, for which
-		// the others wait, always has one.
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			continue
-		}
-		give := s.turn(ctx)
-		wg.Go(func() {
-			defer func() { <-slots }()
-			defer give()
-			of := ctx
-			if j.program {
-				of = programs
-			}
-			// The syntax error may have been found while this job waited.
-			if of.Err() == nil {
-				j.do(of)
-			}
-		})
-	}
-	wg.Wait()
-	s.repeat(ctx)
 }
 
 // turn waits for a turn among the boxes of this machine, and returns what gives it
@@ -136,93 +87,10 @@ func (s *session) turn(ctx context.Context) (give func()) {
 	return func() {}
 }
 
-// plan lists the boxes that the gates need which apply, the candidate's first.
-func (s *session) plan(stop context.CancelFunc) []job {
-	cand := newView(s.req.Base, s.req.Changeset)
-	groups := s.groups(cand)
-	r := s.results
-	for _, defs := range groups {
-		for _, def := range defs {
-			s.find(def, cand)
-		}
-	}
-	// The static box is first, since it fixes the bytes for which the programs
-	// wait; then the programs, which take longest; then what can be cached.
-	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[groupStatic], stop) }}}
-	// Of every check of the workspace's own too, which has a group to itself.
-	programs := append([]string{groupSmoke, groupTests}, packageGroups...)
-	all := append([]string{groupStatic, groupTests, groupSmoke}, packageGroups...)
-	for _, def := range r.own {
-		programs, all = append(programs, def.group), append(all, def.group)
-	}
-	for _, group := range programs {
-		for _, def := range groups[group] {
-			jobs = append(jobs, job{true, func(ctx context.Context) { s.program(ctx, def) }})
-		}
-	}
-	for _, def := range s.trials(groups[groupTests]) {
-		jobs = append(jobs, job{true, func(ctx context.Context) { s.unaided(ctx, def) }})
-	}
-	for _, group := range all {
-		// Without programs there is nothing to compare theirs with; lint and
-		// types are still wanted, for the findings next to the syntax error.
-		if defs := groups[group]; len(defs) > 0 {
-			jobs = append(jobs, job{group != groupStatic, func(ctx context.Context) { s.baseline(ctx, group, defs) }})
-		}
-	}
-	return append(jobs, job{false, func(ctx context.Context) { s.proof(ctx, r.wanted()) }})
-}
-
-// groups decides which checks apply, by the box that they share or the kind of box
-// that each has to itself. What does not apply is recorded as skipped.
-func (s *session) groups(cand view) map[string][]check {
-	r := s.results
-	if reason := formatApplies(s.req.Changeset); reason != "" {
-		r.skip(checkFormat, reason)
-	}
-	if len(touched(cand)) == 0 {
-		r.skip(checkSyntax, "no touched file has a parser")
-	}
-	var err error
-	s.before, s.after, err = chooseEntries(s.base, cand, s.tools, s.req.Config.Smoke)
-	groups := map[string][]check{}
-	for _, def := range append(checks(), r.own...) {
-		reason := s.reason(def, cand)
-		switch {
-		case def.name == checkProgram && err != nil:
-			// Which program it is cannot be told, so nobody knows that it works.
-			r.baseline(checkProgram, outcome{})
-			r.candidate(checkProgram, infra("%v", err))
-		case def.name == checkImports && (err != nil || len(s.after.args) > 0):
-			r.skip(checkImports, "the program is started instead")
-		case reason != "":
-			r.skip(def.name, reason)
-		default:
-			groups[def.group] = append(groups[def.group], def)
-		}
-	}
-	return groups
-}
-
-// reason says why a gate has nothing to do on either side, or "".
-func (s *session) reason(def check, cand view) string {
-	if def.name == checkProgram {
-		if len(s.after.args) > 0 {
-			return ""
-		}
-		return "no entry point: name the program with [smoke] command in agent.toml"
-	}
-	reason := def.applies(cand)
-	if reason != "" && def.gate == gateTests {
-		reason = def.applies(s.base) // tests that the patch deleted are missed
-	}
-	return reason
-}
-
 // bench prepares what a gate works with on one side: v is what stands in the
 // box at that moment, e the program of that side.
-func (s *session) bench(box runner, v view, e entry) bench {
-	return bench{box: box, tools: s.tools, view: v, timeout: s.req.Config.Timeout, smoke: s.req.Config.Smoke, entry: e}
+func (s *session) bench(box check.Runner, v check.View, e check.Entry) check.Bench {
+	return check.Bench{Box: box, Tools: s.tools, View: v, Timeout: s.req.Config.Timeout, Smoke: s.req.Config.Smoke, Entry: e}
 }
 
 // withBox starts a box for a group of checks, lets use work in it and gives it up,
@@ -259,7 +127,7 @@ func (s *session) withBox(ctx context.Context, on Layer, side, group string, use
 // reachesOut reports whether the checks of a group are for programs that may have a
 // way out: the workspace's own, not the tools that look at it.
 func reachesOut(group string) bool {
-	return group == groupSmoke || group == groupTests || strings.HasPrefix(group, groupOwn)
+	return group == check.GroupSmoke || group == check.GroupTests || strings.HasPrefix(group, check.GroupOwn)
 }
 
 // settle fixes the bytes of the candidate: the programs may start. It is called
@@ -275,178 +143,24 @@ func (s *session) settle(cs workspace.Changeset) {
 	}
 }
 
-// static runs the candidate's static gates in one box. When there is nothing to
-// format the bytes are final at once, and the programs need not wait for it.
-func (s *session) static(ctx context.Context, defs []check, stop context.CancelFunc) {
-	format := formatApplies(s.req.Changeset) == ""
-	syntax := len(touched(newView(s.req.Base, s.req.Changeset))) > 0
-	if !format {
-		s.settle(s.req.Changeset)
-		if !syntax && len(defs) == 0 {
-			return
-		}
-	}
-	err := s.withBox(ctx, s.req.patched(), "", groupStatic, func(box *sandbox.Box) {
-		if format {
-			s.results.begin(checkFormat, false)
-			cs, out := runFormat(ctx, s.bench(box, s.base, entry{}), s.req.Changeset)
-			s.results.candidate(checkFormat, out)
-			s.settle(cs)
-		}
-		s.check(ctx, box, defs, syntax, stop)
-	})
-	if err == nil {
-		return
-	}
-	if format {
-		s.results.candidate(checkFormat, infra("%v", err))
-		s.settle(s.req.Changeset)
-	}
-	s.staticInfra(err, defs, syntax)
-}
-
-// staticInfra records that the gates behind the formatter could not work.
-func (s *session) staticInfra(err error, defs []check, syntax bool) {
-	if syntax {
-		s.results.candidate(checkSyntax, infra("%v", err))
-	}
-	for _, def := range defs {
-		s.results.candidate(def.name, infra("%v", err))
-	}
-}
-
-// check applies the final changeset and runs syntax, then lint and types under
-// the base's configuration. Syntax sees the whole patch, the configuration files
-// in it as well; they are taken back before lint and types, after ruff has been
-// asked whether it would accept them.
-func (s *session) check(ctx context.Context, box runner, defs []check, syntax bool, stop context.CancelFunc) {
-	if err := box.Apply(ctx, s.final); err != nil {
-		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, syntax)
-		return
-	}
-	v := newView(s.req.Base, s.final)
-	b := s.bench(box, v, entry{})
-	if syntax && !s.syntax(ctx, b) {
-		s.results.unparsed()
-		stop()
-	}
-	if len(defs) == 0 {
-		return
-	}
-	config, judged := splitConfig(s.final)
-	var refused []Finding
-	if !config.Empty() {
-		// In this order: ruff is asked while the new files still stand there.
-		refused = tryConfig(ctx, b, config)
-		if err := box.Apply(ctx, config.Reverse()); err != nil {
-			s.staticInfra(fmt.Errorf("put the configuration back: %w", err), defs, false)
-			return
-		}
-		b.view = newView(s.req.Base, judged)
-	}
-	for i, def := range defs {
-		s.results.begin(def.name, false)
-		out := s.unplugged(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
-		// They are the linter's words, whichever verdict it comes to.
-		if def.name == checkRuff {
-			out.Findings = append(out.Findings, refused...)
-		}
-		s.results.candidate(def.name, out)
-	}
-}
-
-// syntax checks the touched files, and when something is wrong also what they
-// were before, in the same box, so that this baseline costs nothing on a good day.
-// It reports whether the programs are worth starting.
-func (s *session) syntax(ctx context.Context, b bench) bool {
-	s.results.begin(checkSyntax, false)
-	out := runSyntax(ctx, b, touched(b.view))
-	before := outcome{}
-	if len(out.Findings) > 0 {
-		var old []string
-		for _, p := range touched(b.view) {
-			// A file that is new has no old text to excuse it.
-			if c := b.view.changed[p]; c.Op != workspace.Create {
-				old = append(old, oldPath(c))
-			}
-		}
-		if len(old) > 0 {
-			before = s.syntaxBefore(ctx, b.box, old)
-		}
-	}
-	s.results.baseline(checkSyntax, before)
-	s.results.candidate(checkSyntax, out)
-	fresh, _, _ := compare(before.Findings, out.Findings, newDiff(s.final, b.view))
-	return len(fresh) == 0
-}
-
-// syntaxBefore checks files of the base: the patch is taken back for it, and then
-// applied again.
-func (s *session) syntaxBefore(ctx context.Context, box runner, old []string) outcome {
-	if err := box.Apply(ctx, s.final.Reverse()); err != nil {
-		return infra("take the patch back: %v", err)
-	}
-	out := runSyntax(ctx, s.bench(box, s.base, entry{}), old)
-	if err := box.Apply(ctx, s.final); err != nil {
-		return infra("apply the patch again: %v", err)
-	}
-	return out
-}
-
-// tryConfig asks ruff whether it accepts the configuration that the patch
-// brings, which the gates themselves do not use.
-func tryConfig(ctx context.Context, b bench, config workspace.Changeset) []Finding {
-	out := runLint(ctx, b)
-	if out.Blocked == "" {
-		return nil
-	}
-	// ruff does not always name the file; the first that the patch leaves is the
-	// best guess.
-	i := slices.IndexFunc(config.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete })
-	return []Finding{{File: config.Changes[max(i, 0)].Path, Rule: "config", Message: out.Blocked}}
-}
-
-// program runs one gate that executes the candidate's code, in a box of its own.
-// The box starts while the formatter still works, and is used once the bytes are
-// final. When ctx ends nothing is recorded: the reason is told elsewhere.
-func (s *session) program(ctx context.Context, def check) {
-	if s.idle(def) {
-		s.results.begin(def.name, false)
-		s.results.candidate(def.name, outcome{Detail: def.name})
-		return
-	}
-	err := s.withBox(ctx, s.req.patched(), "", def.group, func(box *sandbox.Box) {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
-			return
-		}
-		cs := s.seenBy(def)
-		if err := box.Apply(ctx, cs); err != nil {
-			s.results.candidate(def.name, infra("apply the patch: %v", err))
-			return
-		}
-		s.results.begin(def.name, false)
-		out := def.run(ctx, s.within(s.bench(box, newView(s.req.Base, cs), s.after), def))
-		if ctx.Err() == nil {
-			s.results.candidate(def.name, out)
-		}
-	})
-	// A start that the end of ctx interrupted is not the engine's trouble.
-	if err != nil && ctx.Err() == nil {
-		s.results.candidate(def.name, infra("%v", err))
-	}
-}
-
 // seenBy is what a check in a box of its own sees of the final changeset: all of
 // it, but for one with a configuration, which stays as it was with all that it
 // reads.
-func (s *session) seenBy(def check) workspace.Changeset {
-	if def.config == nil {
+func (s *session) seenBy(def check.Check) workspace.Changeset {
+	if def.Config == nil {
 		return s.final
 	}
 	_, rest := splitConfig(s.final)
-	_, rest = def.unplug(s.base, newView(s.req.Base, rest), rest)
-	_, rest = splitChanges(rest, func(p string) bool { return path.Base(p) == ".gitignore" })
+	_, rest = def.Unplug(s.base, check.NewView(s.req.Base, rest), rest)
+	_, rest = check.SplitChanges(rest, func(p string) bool { return path.Base(p) == ".gitignore" })
 	return rest
+}
+
+// warm lends a bench the types cache when every check that ran before it in its
+// box is one that runs no code of the workspace.
+func (s *session) warm(b check.Bench, earlier []check.Check) check.Bench {
+	if s.types != nil && !slices.ContainsFunc(earlier, func(c check.Check) bool { return !c.Inert }) {
+		b.Known = s.types
+	}
+	return b
 }

@@ -1,63 +1,13 @@
 package verify
 
 import (
-	"io/fs"
 	"slices"
 	"strings"
 	"testing"
 
-	"agent/sandbox/guest"
-	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
 )
-
-func TestScriptsAreKnownByNameOrFirstLine(t *testing.T) {
-	t.Parallel()
-	cs := workspace.Changeset{}
-	for name, c := range map[string]struct {
-		mode fs.FileMode
-		text string
-	}{
-		"a.sh": {0o644, ""}, "b.bash": {0o644, "echo\n"}, "lib/c.ksh": {0o644, ""},
-		"run": {0o755, "#!/bin/sh\n"}, "env": {0o755, "#! /usr/bin/env bash\n"}, "split": {0o755, "#!/usr/bin/env -S bash -e\n"},
-		"data": {0o644, "#!/bin/sh\n"}, "py": {0o755, "#!/usr/bin/python3\n"}, "fish": {0o755, "#!/usr/bin/fish\n"},
-		"shell.md": {0o755, "#!/bin/sh\n"}, "empty": {0o755, ""}, "late": {0o755, "\n#!/bin/sh\n"},
-	} {
-		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: name, Mode: c.mode, After: []byte(c.text)})
-	}
-	v := newView(&workspace.Manifest{}, cs)
-	if got := shellScripts(v); !slices.Equal(got, []string{"a.sh", "b.bash", "env", "lib/c.ksh", "run", "split"}) {
-		t.Errorf("%q", got)
-	}
-	if shellApplies(v) != "" || shellApplies(newView(&workspace.Manifest{}, workspace.Changeset{})) == "" {
-		t.Error("whether there is a script is told wrong")
-	}
-}
-
-func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
-	t.Parallel()
-	const one = `{"comments":[{"file":"./a b.sh","line":2,"column":7,"level":"warning","code":2154,"message":"x is referenced"}]}`
-	for name, c := range map[string]struct {
-		res  guest.Result
-		want int // -1 for an error
-	}{
-		"one":               {ended(1, []byte(one), nil), 1},
-		"none":              {ended(0, []byte(`{"comments":[]}`), nil), 0},
-		"one, said sound":   {ended(0, []byte(one), nil), -1},
-		"none, said faulty": {ended(1, []byte(`{"comments":[]}`), nil), -1},
-		"a file not read":   {ended(2, []byte(`{"comments":[]}`), []byte("x: openBinaryFile")), -1},
-		"cut":               {ended(1, []byte(one[:40]), nil), -1},
-		"nothing":           {ended(0, nil, nil), -1},
-		"an old option":     {ended(3, nil, []byte("unrecognized option")), -1},
-	} {
-		found, err := parseShell(c.res)
-		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
-			t.Errorf("%s: %+v, %v", name, found, err)
-		}
-		if len(found) == 1 && (found[0].File != "a b.sh" || found[0].Rule != "SC2154" || found[0].Line != 2 || found[0].Column != 7 || !strings.HasSuffix(found[0].Help, "/SC2154")) {
-			t.Errorf("%s: %+v", name, found[0])
-		}
-	}
-}
 
 const script = "#!/bin/bash\nset -eu\nname=${1:-world}\necho \"hello $name\"\n"
 
@@ -65,15 +15,15 @@ func TestShellScriptsAreLinted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"bin/hello.sh": script, "old.sh": "#!/bin/sh\necho \"$old\"\n"})
 	r := s.verify(t, map[string]string{"bin/hello.sh": strings.Replace(script, "hello $name", "$name $nam", 1)})
-	g := find(t, r, gateLint)
-	expect(t, r, Fail, gateLint)
-	f := single(t, g, "SC2154", "bin/hello.sh", 4)
+	g := find(t, r, check.GateLint)
+	expect(t, r, check.Fail, check.GateLint)
+	f := checktest.Single(t, g, "SC2154", "bin/hello.sh", 4)
 	if f.Source != "echo \"$name $nam\"" || g.Old != 1 || !strings.Contains(g.Tool, "shellcheck") {
 		t.Errorf("%+v", g)
 	}
 	r = s.verify(t, map[string]string{"bin/hello.sh": strings.Replace(script, "hello", "good day", 1)})
-	expect(t, r, Pass)
-	if got := skipped(r, gateTypes); !strings.Contains(got, "no Python file") {
+	expect(t, r, check.Pass)
+	if got := skipped(r, check.GateTypes); !strings.Contains(got, "no Python file") {
 		t.Errorf("types skipped with %q", got)
 	}
 }
@@ -83,12 +33,12 @@ func TestAGateIsAllItsChecksTogether(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n", "a.sh": script})
 	r := s.verify(t, map[string]string{"a.py": "x = 1\nprint(y)\n", "a.sh": script + "echo \"$z\"\n"})
-	g := find(t, r, gateLint)
+	g := find(t, r, check.GateLint)
 	var rules []string
 	for _, f := range g.Findings {
 		rules = append(rules, f.File+" "+f.Rule)
 	}
-	if r.Verdict != Fail || !slices.Equal(rules, []string{"a.py F821", "a.sh SC2154"}) || !strings.Contains(g.Tool, "ruff") || !strings.Contains(g.Tool, "shellcheck") {
+	if r.Verdict != check.Fail || !slices.Equal(rules, []string{"a.py F821", "a.sh SC2154"}) || !strings.Contains(g.Tool, "ruff") || !strings.Contains(g.Tool, "shellcheck") {
 		t.Errorf("%s: %+v", r.Verdict, g)
 	}
 }
@@ -98,11 +48,11 @@ func TestConfigurationOfShellcheckIsThatOfTheBase(t *testing.T) {
 	s := newSite(t, map[string]string{"a.sh": script})
 	broken := script + "echo \"$z\"\n"
 	r := s.verify(t, map[string]string{"a.sh": broken, ".shellcheckrc": "disable=SC2154\n"})
-	expect(t, r, Fail, gateLint)
+	expect(t, r, check.Fail, check.GateLint)
 	// The workspace's own choice counts, in both directions.
 	s = newSite(t, map[string]string{"a.sh": script, ".shellcheckrc": "disable=SC2154\n"})
-	expect(t, s.verify(t, map[string]string{"a.sh": broken}), Pass)
+	expect(t, s.verify(t, map[string]string{"a.sh": broken}), check.Pass)
 	r = s.verify(t, map[string]string{"a.sh": script + "rm $1\n"})
-	expect(t, r, Fail, gateLint)
-	single(t, find(t, r, gateLint), "SC2086", "a.sh", 5)
+	expect(t, r, check.Fail, check.GateLint)
+	checktest.Single(t, find(t, r, check.GateLint), "SC2086", "a.sh", 5)
 }

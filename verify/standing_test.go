@@ -6,25 +6,28 @@ import (
 	"time"
 
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // What is found out about the base for a look is what Verify compares with
 // later, under the same configuration only; and the other way round.
 func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	t.Parallel()
-	base := scan(t, map[string]string{"a.py": "x = 1\n"})
-	cache := newMemory()
+	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	cache := boxtest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	req := s.req
-	cache.rows[s.store.baselineKey(base.Digest(), groupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
+	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
 	v := &Verifier{Boxes: closedEngine{started}, Cache: cache}
 	gates, err := v.Findings(t.Context(), req, nil)
-	if err != nil || len(gates) != 2 || gates[0].Name != gateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {
+	if err != nil || len(gates) != 2 || gates[0].Name != check.GateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {
 		t.Errorf("%+v, %v, boxes %q", gates, err, *started)
 	}
 	req.Config.Timeout = time.Minute
 	gates, err = v.Findings(t.Context(), req, nil)
-	if err != nil || len(*started) != 1 || gates[0].Verdict != Infra || len(gates[0].Findings) != 0 {
+	if err != nil || len(*started) != 1 || gates[0].Verdict != check.Infra || len(gates[0].Findings) != 0 {
 		t.Errorf("another configuration: %+v, %v, boxes %q", gates, err, *started)
 	}
 }
@@ -32,16 +35,16 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 // Who has no boxes is told what is known, which may be nothing.
 func TestFindingsWithoutBoxesComeFromTheCache(t *testing.T) {
 	t.Parallel()
-	for name, cache := range map[string]Cache{"empty": newMemory(), "broken": brokenCache{}, "none": nil} {
+	for name, cache := range map[string]Cache{"empty": boxtest.NewMemory(), "broken": brokenCache{}, "none": nil} {
 		v := &Verifier{Cache: cache}
-		gates, err := v.Findings(t.Context(), Request{Base: scan(t, map[string]string{"a.py": "x = 1\n"})}, nil)
+		gates, err := v.Findings(t.Context(), Request{Base: boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})}, nil)
 		if err != nil || len(gates) != 0 {
 			t.Errorf("%s: %+v, %v", name, gates, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (&Verifier{Cache: newMemory()}).Findings(ctx, Request{Base: scan(t, nil)}, nil); err == nil {
+	if _, err := (&Verifier{Cache: boxtest.NewMemory()}).Findings(ctx, Request{Base: boxtest.Scan(t, nil)}, nil); err == nil {
 		t.Error("a look that was cancelled ended well")
 	}
 }
@@ -55,13 +58,13 @@ func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 	if err != nil || len(gates) != 2 {
 		t.Fatalf("%+v, %v", gates, err)
 	}
-	single(t, gates[0], "F821", "a.py", 1)
+	checktest.Single(t, gates[0], "F821", "a.py", 1)
 	if len(gates[1].Findings) != 2 || gates[1].Tool == "" {
 		t.Errorf("types: %+v", gates[1])
 	}
 	var again []string
-	_, err = s.verifier.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"a.py": "print(1)\n"})), func(e Event) {
-		if e.Baseline && !e.Done && (e.Gate == gateLint || e.Gate == gateTypes) {
+	_, err = s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"a.py": "print(1)\n"})), func(e Event) {
+		if e.Baseline && !e.Done && (e.Gate == check.GateLint || e.Gate == check.GateTypes) {
 			again = append(again, e.Gate)
 		}
 	})

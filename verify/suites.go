@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
 )
 
 // A suiteLanguage says how people of one language call their tests, and whether any
@@ -133,7 +135,7 @@ func (l *suiteLanguage) certain() bool { return l.name == "JavaScript" || l.name
 // what tests work on.
 func offstage(p string) bool {
 	dir := path.Dir(p)
-	return dir != "." && (apart(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+	return dir != "." && (check.Installed(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 		return slices.Contains([]string{"third_party", "bower_components", "__fixtures__"}, part)
 	}))
 }

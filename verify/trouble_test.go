@@ -14,6 +14,14 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/format"
+	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/smoke"
+	"agent/verify/syntax"
 )
 
 // A brokenCache answers every call with an error, as a database that went away does.
@@ -30,7 +38,7 @@ func TestCacheThatDoesNotAnswerOnlySlowsDown(t *testing.T) {
 	for name, cache := range map[string]Cache{"broken": brokenCache{}, "none": nil} {
 		s.verifier.Cache = cache
 		r := s.verify(t, map[string]string{"lib.py": "x = 2\n"})
-		expect(t, r, Pass)
+		expect(t, r, check.Pass)
 		if told := strings.Contains(r.Gates[0].Detail, errGone.Error()); told != (cache != nil) {
 			t.Errorf("%s: detail %q", name, r.Gates[0].Detail)
 		}
@@ -40,17 +48,17 @@ func TestCacheThatDoesNotAnswerOnlySlowsDown(t *testing.T) {
 func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = nothing\n"})
-	st := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config))
-	key := st.baselineKey(s.base.Digest(), groupStatic)
+	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
+	key := st.baselineKey(s.base.Digest(), check.GroupStatic)
 	for name, row := range map[string]string{"garbage": "{", "of an older shape": "{\"lint\": {}}"} {
-		cache := newMemory()
-		cache.rows[key] = []byte(row)
-		cache.rows[st.proofKey()] = allProved()
+		cache := boxtest.NewMemory()
+		cache.Rows[key] = []byte(row)
+		cache.Rows[st.proofKey()] = allProved()
 		s.verifier.Cache = cache
 		r := s.verify(t, map[string]string{"lib.py": "x = nothing\ny = 1\n"})
-		expect(t, r, Pass)
-		if g := find(t, r, gateLint); g.Old != 1 || !slices.Contains(cache.saves, key) {
-			t.Errorf("%s: %+v, saved %q", name, g, cache.saves)
+		expect(t, r, check.Pass)
+		if g := find(t, r, check.GateLint); g.Old != 1 || !slices.Contains(cache.Saves, key) {
+			t.Errorf("%s: %+v, saved %q", name, g, cache.Saves)
 		}
 	}
 }
@@ -58,21 +66,21 @@ func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 func TestRowOfTheCacheIsUsed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
-	st := newStore(nil, s.lab.toolchain.ID, toolchain, withTimeout(s.config))
-	cache := newMemory()
+	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
+	cache := boxtest.NewMemory()
 	// The row says that the finding which the patch brings was there before.
-	cache.rows[st.baselineKey(s.base.Digest(), groupStatic)] = []byte(`{
+	cache.Rows[st.baselineKey(s.base.Digest(), check.GroupStatic)] = []byte(`{
 		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "return nothing"}]},
 		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "return nothing"}]}}`)
-	cache.rows[st.proofKey()] = allProved()
+	cache.Rows[st.proofKey()] = allProved()
 	s.verifier.Cache = cache
-	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\n\n\ndef y() -> int:\n    return nothing\n"}), Pass)
+	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\n\n\ndef y() -> int:\n    return nothing\n"}), check.Pass)
 }
 
 func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
-	req := s.request(change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"}))
+	req := s.request(boxtest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"}))
 	t.Run("the candidate's", func(t *testing.T) {
 		req := req
 		req.Snapshot = "sha256:" + strings.Repeat("0", 64)
@@ -80,8 +88,8 @@ func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, Infra, gateOrder...)
-		if g := find(t, r, gateLint); !strings.HasPrefix(g.Detail, "start a box for static: ") {
+		expect(t, r, check.Infra, gateOrder...)
+		if g := find(t, r, check.GateLint); !strings.HasPrefix(g.Detail, "start a box for static: ") {
 			t.Errorf("detail %q", g.Detail)
 		}
 	})
@@ -92,13 +100,13 @@ func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, Infra, gateOrder...)
+		expect(t, r, check.Infra, gateOrder...)
 	})
 	t.Run("for limits that no box can have", func(t *testing.T) {
 		req := req
 		req.Config.Limits.Memory = 1
 		r, err := s.verifier.Verify(t.Context(), req, nil)
-		if err != nil || r.Verdict != Infra {
+		if err != nil || r.Verdict != check.Infra {
 			t.Errorf("%v %s", err, r.Verdict)
 		}
 	})
@@ -109,19 +117,19 @@ func TestPatchThatDoesNotFitIntoTheBoxIsNoPass(t *testing.T) {
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	s.config.Limits.Work = 1 << 20
 	r := s.verify(t, map[string]string{"data.json": "[\"" + strings.Repeat("x", 3<<19) + "\"]", "lib.py": "x = 2\n"})
-	if g := find(t, r, gateSyntax); r.Verdict != Infra || !strings.HasPrefix(g.Detail, "apply the patch: ") {
+	if g := find(t, r, check.GateSyntax); r.Verdict != check.Infra || !strings.HasPrefix(g.Detail, "apply the patch: ") {
 		t.Errorf("%s %+v", r.Verdict, g)
 	}
 }
 
 func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"run.py": guard})
+	s := newSite(t, map[string]string{"run.py": checktest.Guard})
 	if err := os.WriteFile(filepath.Join(s.dir, "run.py"), []byte("edited = 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := s.judge(t, workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "b.py", After: []byte("x = 1\n"), Mode: 0o644}}})
-	if g := find(t, r, gateSmoke); r.Verdict != Infra || !strings.Contains(g.Detail, "run.py") {
+	if g := find(t, r, check.GateSmoke); r.Verdict != check.Infra || !strings.Contains(g.Detail, "run.py") {
 		t.Errorf("%s %+v", r.Verdict, g)
 	}
 }
@@ -129,11 +137,11 @@ func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
 func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
-	cache := newMemory()
-	cache.rows[s.lab.proofKey()] = allProved()
+	cache := boxtest.NewMemory()
+	cache.Rows[proofKey(s.lab)] = allProved()
 	s.verifier.Cache = cache
 	var mu sync.Mutex // is never waited for: events come one at a time
-	begun, done, baseline := map[string]int{}, map[string]Verdict{}, map[string]bool{}
+	begun, done, baseline := map[string]int{}, map[string]check.Verdict{}, map[string]bool{}
 	emit := func(e Event) {
 		if !mu.TryLock() {
 			t.Error("two events at a time")
@@ -153,7 +161,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 			begun[e.Gate]++
 		}
 	}
-	r, err := s.verifier.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"till.py": "print(nothing)\n"})), emit)
+	r, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"till.py": "print(nothing)\n"})), emit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +170,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 			t.Errorf("%s: the event says %q, the report %q", g.Name, done[g.Name], g.Verdict)
 		}
 	}
-	for _, name := range []string{gateLint, gateTypes, gateSmoke, gateTests} {
+	for _, name := range []string{check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests} {
 		if !baseline[name] {
 			t.Errorf("no event for the baseline of %s", name)
 		}
@@ -172,13 +180,13 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 func TestVerifierServesSeveralCandidatesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "def f(n: int) -> int:\n    return n\n"})
-	texts := map[string]Verdict{
-		"def f(n: int) -> int:\n    return n + 1\n":   Pass,
-		"def f(n: int) -> int:\n    return missing\n": Fail,
+	texts := map[string]check.Verdict{
+		"def f(n: int) -> int:\n    return n + 1\n":   check.Pass,
+		"def f(n: int) -> int:\n    return missing\n": check.Fail,
 	}
 	var wg sync.WaitGroup
 	for text, want := range texts {
-		req := s.request(change(t, s.base, map[string]string{"lib.py": text}))
+		req := s.request(boxtest.Change(t, s.base, map[string]string{"lib.py": text}))
 		wg.Go(func() {
 			r, err := s.verifier.Verify(t.Context(), req, nil)
 			if err != nil || r.Verdict != want {
@@ -194,23 +202,23 @@ func TestDefinitionsNameWhatShapesAResult(t *testing.T) {
 	seen := map[string]string{}
 	for name, cfg := range map[string]Config{
 		"default": {},
-		"command": {Smoke: Smoke{Command: []string{"x"}}},
-		"env":     {Smoke: Smoke{Env: map[string]string{"A": "1"}}},
-		"seconds": {Smoke: Smoke{Seconds: 3}},
+		"command": {Smoke: check.Smoke{Command: []string{"x"}}},
+		"env":     {Smoke: check.Smoke{Env: map[string]string{"A": "1"}}},
+		"seconds": {Smoke: check.Smoke{Seconds: 3}},
 		"limits":  {Limits: sandbox.Limits{Memory: 1 << 28}},
 		"timeout": {Timeout: time.Second},
 		"egress":  {Egress: egress.List{{Host: "a.example", Port: 443}}},
 		"port":    {Egress: egress.List{{Host: "a.example", Port: 80}}},
 	} {
-		d := definitionDigest(toolchain, cfg)
+		d := definitionDigest(check.Toolchain, cfg)
 		if other, ok := seen[d]; ok {
 			t.Errorf("%s and %s share the key %s", name, other, d)
 		}
 		seen[d] = name
 	}
-	other := toolchain
+	other := check.Toolchain
 	other.Ruff = "/opt/ruff"
-	if definitionDigest(other, Config{}) == definitionDigest(toolchain, Config{}) {
+	if definitionDigest(other, Config{}) == definitionDigest(check.Toolchain, Config{}) {
 		t.Error("another tool gives the same key")
 	}
 }
@@ -219,8 +227,8 @@ func TestGateNamesItsTool(t *testing.T) {
 	t.Parallel()
 	versions := map[string]string{"ruff": "0.16.1", "mypy": "mypy 1.15.0", "node": "20.19.2", "python3": "3.13.5"}
 	for name, want := range map[string]string{
-		checkRuff: "ruff 0.16.1", checkFormat: "ruff 0.16.1", checkMypy: "mypy 1.15.0", checkShell: "",
-		checkSyntax: "python3 3.13.5, node 20.19.2", checkPytest: "", checkProgram: "",
+		python.RuffName: "ruff 0.16.1", format.Name: "ruff 0.16.1", python.MypyName: "mypy 1.15.0", shell.Name: "",
+		syntax.Name: "python3 3.13.5, node 20.19.2", python.PytestName: "", smoke.ProgramName: "",
 	} {
 		if got := toolVersion(name, versions); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

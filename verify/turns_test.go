@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/boxtest"
+	"agent/verify/check"
 )
 
 // More candidates than turns, by verifiers that do not know of each other: none
@@ -19,12 +21,12 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 3 {
 		wg.Go(func() {
-			text, want := fmt.Sprintf("print(%d)\n", i+2), Pass
+			text, want := fmt.Sprintf("print(%d)\n", i+2), check.Pass
 			if i%2 == 1 {
-				text, want = "print(one)\n", Fail
+				text, want = "print(one)\n", check.Fail
 			}
-			v := &Verifier{Boxes: s.lab.engine, Cache: s.lab.cache, Turns: sandbox.TurnsIn(dir, 1)}
-			r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"main.py": text})), nil)
+			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn(dir, 1)}
+			r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"main.py": text})), nil)
 			if err != nil || r.Verdict != want {
 				t.Errorf("candidate %d: %v, %+v", i, err, r)
 			}
@@ -37,12 +39,12 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 func TestWithoutTurnsAllGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"stock.sh": "#!/bin/sh\ncount=1\necho \"$count\"\n"})
-	v := &Verifier{Boxes: s.lab.engine, Cache: s.lab.cache, Turns: sandbox.TurnsIn("/dev/null/turns", 1)}
-	r, err := v.Verify(t.Context(), s.request(change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
+	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn("/dev/null/turns", 1)}
+	r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 	if text := r.Gates[0].Detail; strings.Count(text, "directory of the turns") != 1 {
 		t.Errorf("the remark is not told once: %s", text)
 	}

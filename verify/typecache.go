@@ -5,21 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path"
-	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
-	"agent/sandbox/guest"
-)
-
-const (
-	// typesDir is mypy's cache in a box, and typesPacked the file that it travels
-	// in, as types_cache.py makes it.
-	typesDir    = "/tmp/mypy"
-	typesPacked = "/tmp/mypy.tar.gz"
+	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // A typeCache carries what mypy knows of a workspace from one box to the next: a
@@ -35,54 +24,21 @@ type typeCache struct {
 
 // newTypeCache returns the cache of a workspace, nil when there is nothing to
 // keep it in or when the base's configuration asks for more than checks.
-func newTypeCache(s *store, base view) *typeCache {
-	if s.cache == nil || base.base.Root == "" || !plainTypes(base) {
+func newTypeCache(s *store, base check.View) *typeCache {
+	if s.cache == nil || base.Base.Root == "" || !python.PlainTypes(base) {
 		return nil
 	}
-	root := sha256.Sum256([]byte(base.base.Root))
+	root := sha256.Sum256([]byte(base.Base.Root))
 	return &typeCache{s, strings.Join([]string{"types", hex.EncodeToString(root[:8]), s.toolchain, s.definitions}, "/")}
 }
 
-// warm lends a bench the types cache when every check that ran before it in its
-// box is one that runs no code of the workspace.
-func (s *session) warm(b bench, earlier []check) bench {
-	if !slices.ContainsFunc(earlier, func(c check) bool { return !c.inert }) {
-		b.types = s.types
-	}
-	return b
-}
-
-// unpack puts the row into the box and reports whether mypy has it to start with.
-func (c *typeCache) unpack(ctx context.Context, b bench) bool {
-	if c == nil {
-		return false
-	}
+// Load returns the row, nil when there is none or the cache does not answer.
+func (c *typeCache) Load(ctx context.Context) []byte {
 	row, ok, err := c.store.cache.Load(ctx, c.key)
-	// The engine would refuse what is too large for it.
-	if err != nil || !ok || len(row) > guest.MaxStdin {
-		return false
-	}
-	res, _, done := b.command(ctx, guest.Command{Args: []string{b.tools.Python, "-I", "-B", b.tools.Types, "unpack", typesDir}, Stdin: row})
-	return done && res.Exit == 0
-}
-
-// forget makes mypy start afresh in this box.
-func (c *typeCache) forget(ctx context.Context, b bench) {
-	b.command(ctx, guest.Command{Args: []string{b.tools.Python, "-I", "-B", "-c", "import shutil; shutil.rmtree('" + typesDir + "')"}})
-}
-
-// pack returns what mypy knows now, nil when that is hardly more than it began with.
-func (c *typeCache) pack(ctx context.Context, b bench) []byte {
-	if c == nil {
+	if err != nil || !ok {
 		return nil
 	}
-	res, _, done := b.command(ctx, guest.Command{
-		Args: []string{b.tools.Python, "-I", "-B", b.tools.Types, "pack", typesDir, typesPacked}, Collect: []string{typesPacked},
-	})
-	if !done || res.Exit != 0 {
-		return nil
-	}
-	return res.Files[typesPacked]
+	return row
 }
 
 // keep stores what a box has packed, if anything.
@@ -96,82 +52,12 @@ func (c *typeCache) keep(ctx context.Context, packed []byte) error {
 	return nil
 }
 
-// plainOption matches the options of mypy that only say what is checked and how
-// it is told. Others run programs of the workspace (plugins, python_executable) or
-// weaken how mypy tells an old cache from a new one.
-var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
-	`namespace_packages|explicit_package_bases|follow_imports|follow_imports_for_stubs|follow_untyped_imports|` +
-	`ignore_missing_imports|ignore_errors|always_true|always_false|strict|strict_\w+|extra_checks|check_untyped_defs|` +
-	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +
-	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
-
-// plainTypes reports whether all of mypy's options in the workspace are plain. mypy
-// reads its configuration from a root, and from one of these files.
-func plainTypes(v view) bool {
-	for _, name := range mypyFiles(v) {
-		if _, ok := v.base.Lookup(name); !ok {
-			continue
-		}
-		plain := plainINI
-		if path.Ext(name) == ".toml" {
-			plain = plainTOML
-		}
-		// What is no regular file is not plain either.
-		if text, err := v.read(name); err != nil || !plain(text) {
-			return false
-		}
+// typesFor makes a types cache one of what is installed as well. With something
+// else on each side there is none: what mypy knows goes from one to the other.
+func (r Request) typesFor(c *typeCache) *typeCache {
+	if c == nil || r.patched().Installed != r.Installed {
+		return nil
 	}
-	return true
-}
-
-// plainINI reads the sections of mypy line by line. It takes a line for more than
-// Python's own reader may, never for less: a value that looks like another option
-// costs time, an option that is overlooked could cost the truth.
-func plainINI(text []byte) bool {
-	ours := false
-	for line := range strings.Lines(string(text)) {
-		option := strings.ToLower(strings.TrimSpace(line))
-		switch {
-		case option == "" || option[0] == '#' || option[0] == ';':
-		case option[0] == '[' && line[0] == '[':
-			ours = strings.HasPrefix(option, "[mypy")
-		case !ours:
-		case option[0] == '[':
-			return false // a value or another section, as the indentation has it
-		default:
-			i := strings.IndexAny(option, "=:")
-			if i >= 0 && !plainOption.MatchString(strings.ReplaceAll(strings.TrimSpace(option[:i]), "-", "_")) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// plainTOML reads the table of mypy and its overrides.
-func plainTOML(text []byte) bool {
-	var file struct {
-		Tool struct {
-			Mypy map[string]any `toml:"mypy"`
-		} `toml:"tool"`
-	}
-	if toml.Unmarshal(text, &file) != nil {
-		return false
-	}
-	tables := []any{file.Tool.Mypy}
-	if overrides, ok := file.Tool.Mypy["overrides"].([]any); ok {
-		tables = append(tables, overrides...)
-	}
-	for _, table := range tables {
-		options, ok := table.(map[string]any)
-		if !ok {
-			return false
-		}
-		for name := range options {
-			if !plainOption.MatchString(strings.ReplaceAll(strings.ToLower(name), "-", "_")) {
-				return false
-			}
-		}
-	}
-	return true
+	c.key = standing(c.key, r.Installed)
+	return c
 }

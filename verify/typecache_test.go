@@ -1,125 +1,14 @@
 package verify
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"agent/sandbox"
-	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/python"
+	"agent/verify/shell"
 )
-
-// unequal compares findings without regard to their order.
-func unequal(want, got []Finding) string {
-	less := func(a, b Finding) bool { return a.File+a.Message < b.File+b.Message }
-	return cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty())
-}
-
-// tarred is a packed cache of one file.
-func tarred(t *testing.T, name, text string) []byte {
-	t.Helper()
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	w := tar.NewWriter(z)
-	if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return packed.Bytes()
-}
-
-// What mypy was given to know must never change what it finds: neither where a
-// file changed in a way that size and time do not tell, nor where the row is
-// rubbish.
-func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{
-		"sound.py":  plantedSound,
-		"caller.py": "from sound import double\n\ntotal = double(\"21\")\n",
-		"other.py":  "from sound import double\n\nmore: int = double(3)\n",
-		"lost.py":   "def two() -> int:\n    return 2\n",
-		"user.py":   "from lost import two\n\nfour = two() * 2\n",
-		"moved.py":  "from sound import double\n\nless: str = double(1)\n",
-		"same.py":   "x: int = 1\n",
-	}
-	b := newBench(t, files, sandbox.Limits{})
-	run := func(code string) {
-		t.Helper()
-		if res, err := b.box.Run(t.Context(), guest.Command{Args: []string{toolchain.Python, "-c", code}}); err != nil || res.Exit != 0 {
-			t.Fatalf("%+v, %v", res, err)
-		}
-	}
-	const aged = "import os; os.utime('/work/same.py', (1e9, 1e9))"
-	run(aged)
-	cache := newMemory()
-	known := &typeCache{newStore(cache, "image", toolchain, Config{}), "row"}
-	types := func(c *typeCache) outcome {
-		t.Helper()
-		known.forget(t.Context(), b)
-		b.types = c
-		out := runTypes(t.Context(), b)
-		if out.Verdict != "" || out.Blocked != "" {
-			t.Fatalf("%+v", out)
-		}
-		return out
-	}
-	first := types(known)
-	if len(first.Findings) != 2 || len(first.types) == 0 {
-		t.Fatalf("%d findings and %d bytes to keep, want 2 and some", len(first.Findings), len(first.types))
-	}
-	cache.rows["row"] = first.types
-
-	edit := workspace.Changeset{Changes: []workspace.Change{
-		{Op: workspace.Modify, Path: "caller.py", Before: []byte(files["caller.py"]), After: []byte("from sound import double\n\ntotal = double(21)\n"), Mode: 0o644},
-		{Op: workspace.Delete, Path: "lost.py", Before: []byte(files["lost.py"]), Mode: 0o644},
-		{Op: workspace.Modify, Path: "other.py", Before: []byte(files["other.py"]), After: []byte("from sound import double\n\nmore: str = double(3)\n"), Mode: 0o644},
-		{Op: workspace.Rename, From: "moved.py", Path: "new/place.py", Before: []byte(files["moved.py"]), After: []byte(files["moved.py"]), Mode: 0o644},
-		{Op: workspace.Modify, Path: "same.py", Before: []byte("x: int = 1\n"), After: []byte("x: str = 1\n"), Mode: 0o644},
-	}}
-	if err := b.box.Apply(t.Context(), edit); err != nil {
-		t.Fatal(err)
-	}
-	run(aged)
-	b.view = newView(scan(t, files), edit)
-	warm := types(known)
-	// What mypy did not write anew has the whole seconds of the row.
-	run("import glob, os; assert os.stat(glob.glob('/tmp/mypy/*/builtins.data.json')[0]).st_mtime_ns % 10**9 == 0")
-	cold := types(nil)
-	if len(cold.Findings) != 4 {
-		t.Errorf("cold: %+v, want 4", cold.Findings)
-	}
-	if d := unequal(cold.Findings, warm.Findings); d != "" {
-		t.Errorf("warm differs from cold (-cold +warm):\n%s", d)
-	}
-
-	for name, row := range map[string][]byte{
-		"no archive": []byte("rubbish"), "half": first.types[:len(first.types)/2], "elsewhere": tarred(t, "../../tmp/mypy.ini", "[mypy]"),
-	} {
-		cache.rows["row"] = row
-		known.forget(t.Context(), b)
-		if known.unpack(t.Context(), b) {
-			t.Errorf("%s: taken", name)
-		}
-		run("import os; assert not os.path.exists('/tmp/mypy') and not os.path.exists('/tmp/mypy.ini')")
-	}
-	cache.rows["row"] = tarred(t, "3.13/builtins.meta.json", "{")
-	if d := unequal(cold.Findings, types(known).Findings); d != "" {
-		t.Errorf("with rubbish in the row (-cold +got):\n%s", d)
-	}
-}
 
 // Nothing that could run the workspace's code, or make mypy take old for new, goes
 // with a cache.
@@ -142,8 +31,8 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 		{"pyproject.toml", "[tool.mypy]\noverrides = [{module = \"a\", sqlite_cache = true}]\n", false},
 		{"pyproject.toml", "[tool.mypy\n", false},
 	} {
-		v := newView(scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
-		if got := plainTypes(v); got != c.want {
+		v := check.NewView(boxtest.Scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
+		if got := python.PlainTypes(v); got != c.want {
 			t.Errorf("%s %q: %v", c.name, c.text, got)
 		}
 	}
@@ -153,21 +42,21 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 // nothing of the workspace only.
 func TestTypesAreKeptApart(t *testing.T) {
 	t.Parallel()
-	cache := newMemory()
-	base := newView(scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
-	other := newView(scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
-	key := newTypeCache(newStore(cache, "one", toolchain, Config{}), base).key
-	if key == newTypeCache(newStore(cache, "two", toolchain, Config{}), base).key || key == newTypeCache(newStore(cache, "one", toolchain, Config{}), other).key {
+	cache := boxtest.NewMemory()
+	base := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	other := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	key := newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), base).key
+	if key == newTypeCache(newStore(cache, "two", check.Toolchain, Config{}), base).key || key == newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), other).key {
 		t.Errorf("the key %s is that of another image or workspace too", key)
 	}
-	if newTypeCache(newStore(nil, "one", toolchain, Config{}), base) != nil {
+	if newTypeCache(newStore(nil, "one", check.Toolchain, Config{}), base) != nil {
 		t.Error("a types cache with nothing to keep it in")
 	}
-	s, _ := offline(base.base, cache, workspace.Changeset{})
-	if s.warm(bench{}, []check{ruffCheck, shellCheck}).types == nil {
+	s, _ := offline(base.Base, cache, workspace.Changeset{})
+	if s.warm(check.Bench{}, []check.Check{python.Ruff, shell.Shellcheck}).Known == nil {
 		t.Error("cold behind linters that run nothing of the workspace")
 	}
-	if s.warm(bench{}, []check{ruffCheck, pytestCheck}).types != nil {
+	if s.warm(check.Bench{}, []check.Check{python.Ruff, python.Pytest}).Known != nil {
 		t.Error("warm behind the workspace's own code")
 	}
 }

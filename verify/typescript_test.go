@@ -7,30 +7,10 @@ import (
 	"testing"
 
 	"agent/sandbox"
+	"agent/verify/check"
+	"agent/verify/checktest"
+	"agent/verify/node"
 )
-
-func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
-	t.Parallel()
-	const one = `{"findings":[{"file":"a.ts","line":2,"column":7,"rule":"TS2345","message":"m","help":"javascript:x"}],"checked":["a.ts"],"skipped":[{"file":"b.min.js","reason":"minified"}],"notes":["x\ny"]}`
-	const none = `{"findings":[],"checked":["a.ts","b.min.js"],"skipped":[],"notes":[]}`
-	for name, c := range map[string]struct {
-		exit int
-		out  string
-		want int // -1 for an error
-	}{
-		"one": {1, one, 1}, "none": {0, none, 0}, "one, said sound": {0, one, -1}, "none, said faulty": {1, none, -1},
-		"crashed": {2, none, -1}, "out of memory": {134, "", -1}, "cut": {1, one[:60], -1}, "nothing": {0, "", -1},
-		"a file left out": {0, `{"findings":[],"checked":["a.ts"],"skipped":[]}`, -1},
-	} {
-		answer, err := parseScript(ended(c.exit, []byte(c.out), []byte("RangeError: x\n")), []string{"a.ts", "b.min.js"})
-		if (err != nil) != (c.want < 0) || err == nil && len(answer.Findings) != c.want {
-			t.Errorf("%s: %+v, %v", name, answer, err)
-		}
-		if c.want == 1 && (answer.Findings[0].Help != "" || answer.Findings[0].Line != 2 || answer.Notes[0] != "x y") {
-			t.Errorf("%s: %+v", name, answer)
-		}
-	}
-}
 
 // A row is a small workspace of its own below a directory: what must be found
 // in it, as "file:line rule", and nothing else.
@@ -103,9 +83,9 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 			files[dir+"/"+p] = text
 		}
 	}
-	b := newBench(t, files, sandbox.Limits{})
-	b.timeout = defaultTimeout
-	out := runScript(t.Context(), b)
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.Timeout = defaultTimeout
+	out := node.Script.Run(t.Context(), b)
 	if out.Verdict != "" || out.Blocked != "" {
 		t.Fatalf("%+v", out)
 	}
@@ -133,11 +113,11 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 
 func TestNameFromOutOfSightIsOneFact(t *testing.T) {
 	t.Parallel()
-	at := func(file, name string) Finding {
-		return Finding{File: file, Rule: "undeclared-name", Message: "Cannot find name '" + name + "'.", Source: name + "()"}
+	at := func(file, name string) check.Finding {
+		return check.Finding{File: file, Rule: "undeclared-name", Message: "Cannot find name '" + name + "'.", Source: name + "()"}
 	}
-	base := []Finding{at("a.js", "jQuery")}
-	fresh, old, _ := compare(base, []Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, diff{})
+	base := []check.Finding{at("a.js", "jQuery")}
+	fresh, old, _ := check.Compare(base, []check.Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, check.Diff{})
 	if len(fresh) != 1 || fresh[0].Message != "Cannot find name 'jQueri'." || old != 2 {
 		t.Errorf("%+v, %d old", fresh, old)
 	}

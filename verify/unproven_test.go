@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/node"
+	"agent/verify/python"
 )
 
 // openPoints shows what was not judged, an entry a line, for people who read a test.
@@ -102,7 +106,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			s := newSite(t, c.files)
 			s.config.Gates = c.gates
 			r := s.verify(t, c.patch)
-			if r.Verdict != Pass || r.Unproven == nil {
+			if r.Verdict != check.Pass || r.Unproven == nil {
 				t.Errorf("verdict %s, the list is nil: %v: %+v", r.Verdict, r.Unproven == nil, r.Gates)
 			}
 			got, want := strings.Split(openPoints(r.Unproven), "\n"), strings.Split(c.want, "\n")
@@ -136,8 +140,8 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 		"node_modules/a/a.test.js": false, "vendor/a/a_test.go": false, "testdata/a_test.go": false, "tests/fixtures/test_a.py": false, "third_party/a_test.cc": false, ".venv/test_a.py": false,
 	} {
 		ext := p[strings.LastIndex(p, "."):]
-		v := newView(scan(t, map[string]string{p: text[ext]}), workspace.Changeset{})
-		audit := newResults(nil, Request{Base: v.base}).newTestAudit(v)
+		v := check.NewView(boxtest.Scan(t, map[string]string{p: text[ext]}), workspace.Changeset{})
+		audit := newResults(nil, Request{Base: v.Base}).newTestAudit(v)
 		audit.look()
 		found := 0
 		for _, s := range audit.suites {
@@ -153,8 +157,8 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 	}
 	// A name that is also one of other things is not enough.
 	for _, p := range []string{"scripts/test_connection.py", "tests/helper.js", "src/LoadTest.java", "src/lib.rs", "tests/data.c"} {
-		v := newView(scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
-		audit := newResults(nil, Request{Base: v.base}).newTestAudit(v)
+		v := check.NewView(boxtest.Scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
+		audit := newResults(nil, Request{Base: v.Base}).newTestAudit(v)
 		if list := audit.untested(); len(list) != 1 || list[0].Kind != NoTests {
 			t.Errorf("%s without a test in it: %s", p, openPoints(list))
 		}
@@ -180,45 +184,45 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 	t.Parallel()
 	pkg := func(script string) string { return fmt.Sprintf(`{"scripts": {"test": %q}}`, script) }
 	spec := "describe('x', f)\n"
-	node := func(file, end string) outcome {
-		return outcome{Tests: []testResult{{ID: file + "::x", Outcome: end}}}
+	nodeRan := func(file, end string) check.Outcome {
+		return check.Outcome{Tests: []check.TestResult{{ID: file + "::x", Outcome: end}}}
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
-		ran   map[string]outcome
+		ran   map[string]check.Outcome
 		want  []string
 	}{
 		"a script of all packages": {
 			map[string]string{"package.json": pkg("turbo run test"), "a/package.json": pkg("node --test"), "a/a.test.js": spec},
-			map[string]outcome{checkNode: node("a/a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a/a.test.js", "passed")},
 			nil,
 		},
 		"a package whose script is another": {
 			map[string]string{"a/package.json": pkg("node --test"), "a/a.test.js": spec, "b/package.json": pkg("ava"), "b/b.test.js": spec},
-			map[string]outcome{checkNode: node("a/a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a/a.test.js", "passed")},
 			[]string{"script part b/package.json"},
 		},
 		"a manifest among the tests": {
 			map[string]string{"package.json": pkg("node --test"), "a.test.js": spec, "test/project/package.json": pkg("ava"), "test/project/b.test.js": spec},
-			map[string]outcome{checkNode: node("a.test.js", "passed")},
+			map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "passed")},
 			nil,
 		},
 		"a script that only lints": {map[string]string{"package.json": pkg("eslint ."), "a.js": ""}, nil, []string{"script none package.json"}},
 		"npm's own script":         {map[string]string{"package.json": pkg(`echo "Error: no test specified" && exit 1`), "a.js": ""}, nil, []string{"no-tests none no tests"}},
 		"no script":                {map[string]string{"a.spec.ts": spec}, nil, []string{"no-runner none a.spec.ts"}},
-		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]outcome{checkNode: node("a.test.js", "failed")}, nil},
-		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]outcome{checkNode: {}}, []string{"none-found none node"}},
-		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]outcome{checkPytest: node("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
+		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, nil},
+		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {}}, []string{"none-found none node"}},
+		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
 		"another language beside": {
-			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]outcome{checkPytest: node("test_a.py", "passed")}, []string{"no-runner part Ruby"},
+			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "passed")}, []string{"no-runner part Ruby"},
 		},
 		"pytest is configured": {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", "a.py": ""}, nil, []string{"script none pyproject.toml"}},
 	} {
-		base := scan(t, c.files)
+		base := boxtest.Scan(t, c.files)
 		r := newResults(nil, Request{Base: base, Changeset: workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "x.json", After: []byte("1")}}}})
 		r.proof = map[string]string{}
-		for check, out := range c.ran {
-			r.base[check], r.cand[check], r.judged[check] = out, out, Gate{Verdict: Pass}
+		for name, out := range c.ran {
+			r.base[name], r.cand[name], r.judged[name] = out, out, check.Gate{Verdict: check.Pass}
 		}
 		list := r.unproven()
 		ok := len(list) == len(c.want)

@@ -7,6 +7,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"agent/verify/check"
+	"agent/verify/golang"
+	"agent/verify/node"
+	"agent/verify/python"
 )
 
 // maxTestReads bounds how many files are read to find out whether they hold tests.
@@ -34,7 +39,7 @@ type suite struct {
 // A testAudit is what ran of the tests of a workspace, by language and project.
 type testAudit struct {
 	r      *results
-	view   view
+	view   check.View
 	suites map[string]*suite
 	// The directories of projects, by language.
 	roots map[string]map[string]string
@@ -49,15 +54,15 @@ type testAudit struct {
 }
 
 // newTestAudit counts nothing yet.
-func (r *results) newTestAudit(v view) *testAudit {
+func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
 		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
-		roots: map[string]map[string]string{"Python": rooted(pythonRoots(v)), "Go": rooted(goRoots(v)), "JavaScript": {".": ""}},
+		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
-	for _, p := range packageRoots(v) {
-		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
-			t.roots["JavaScript"][p.dir] = ""
-			t.scripts[p.dir] = strings.TrimSpace(p.scripts["test"])
+	for _, p := range node.Roots(v) {
+		if p.Dir == "." || !offstage(p.Dir+"/") && !inTestDir.MatchString(p.Dir+"/") {
+			t.roots["JavaScript"][p.Dir] = ""
+			t.scripts[p.Dir] = strings.TrimSpace(p.Scripts["test"])
 		}
 	}
 	return t
@@ -67,7 +72,7 @@ func (r *results) newTestAudit(v view) *testAudit {
 func (t *testAudit) suiteOf(l *suiteLanguage, p string) *suite {
 	root := "."
 	if roots := t.roots[l.name]; roots != nil {
-		root = nearest(roots, path.Dir(p))
+		root = check.Nearest(roots, path.Dir(p))
 	}
 	return t.suiteAt(l, root)
 }
@@ -83,9 +88,9 @@ func (t *testAudit) suiteAt(l *suiteLanguage, root string) *suite {
 
 // untested lists what was not tested.
 func (t *testAudit) untested() []Unproven {
-	for _, c := range t.r.checksOf(gateTests) {
-		if t.r.skipped[c.name] == syntaxStops {
-			return []Unproven{{Gate: gateTests, Kind: NotRun, Reason: "no test ran: a touched file has a syntax error"}}
+	for _, c := range t.r.checksOf(check.GateTests) {
+		if t.r.skipped[c.Name] == syntaxStops {
+			return []Unproven{{Gate: check.GateTests, Kind: NotRun, Reason: "no test ran: a touched file has a syntax error"}}
 		}
 		t.count(c)
 	}
@@ -102,7 +107,7 @@ func (t *testAudit) untested() []Unproven {
 	}
 	for i := range t.list {
 		u := &t.list[i]
-		u.Gate, u.Part = gateTests, t.counts || own
+		u.Gate, u.Part = check.GateTests, t.counts || own
 		switch {
 		case u.Part:
 			u.Reason = "not all tests ran: " + u.Reason
@@ -118,38 +123,38 @@ func (t *testAudit) untested() []Unproven {
 // runnerLanguage is the language whose tests a runner runs.
 func runnerLanguage(name string) *suiteLanguage {
 	switch name {
-	case checkPytest:
+	case python.PytestName:
 		return languageNamed("Python")
-	case checkGoTests:
+	case golang.TestsName:
 		return languageNamed("Go")
 	}
 	return languageNamed("JavaScript")
 }
 
 // count takes in what came of one runner.
-func (t *testAudit) count(c check) {
-	cand, attempted := t.r.cand[c.name]
+func (t *testAudit) count(c check.Check) {
+	cand, attempted := t.r.cand[c.Name]
 	if !attempted {
 		return
 	}
-	l := runnerLanguage(c.name)
+	l := runnerLanguage(c.Name)
 	places := slices.Collect(maps.Keys(t.roots[l.name]))
-	if c.places != nil {
-		places = c.places(t.view)
+	if c.Places != nil {
+		places = c.Places(t.view)
 	}
-	reason, skipped := t.r.skipped[c.name]
-	g, judged := t.r.judged[c.name]
-	if !skipped && judged && (g.Verdict == Infra || g.Verdict == Timeout || g.Verdict == OOM) {
+	reason, skipped := t.r.skipped[c.Name]
+	g, judged := t.r.judged[c.Name]
+	if !skipped && judged && (g.Verdict == check.Infra || g.Verdict == check.Timeout || g.Verdict == check.OOM) {
 		skipped, reason = true, g.Detail
 	}
 	if skipped {
-		t.ran = t.ran || slices.ContainsFunc(cand.Tests, testResult.ran)
-		u := Unproven{Kind: NotJudged, Reason: c.name + ": " + reason}
+		t.ran = t.ran || slices.ContainsFunc(cand.Tests, check.TestResult.Ran)
+		u := Unproven{Kind: NotJudged, Reason: c.Name + ": " + reason}
 		switch {
-		case isAbsent(c.name, cand):
+		case node.IsAbsent(c.Name, cand):
 			u.Kind, u.Reason = NotInstalled, cand.Blocked
 		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
-			u.Kind, u.Reason = NoneFound, c.name+" found no tests"
+			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"
 		}
 		if !t.r.ownGate(l, true) {
 			t.list = append(t.list, u)
@@ -161,28 +166,28 @@ func (t *testAudit) count(c check) {
 	}
 	for _, root := range places {
 		s := t.suiteAt(l, root)
-		s.runner = cmp.Or(s.runner, c.name)
-		s.blocked = cmp.Or(s.blocked, t.r.base[c.name].Roots[root])
+		s.runner = cmp.Or(s.runner, c.Name)
+		s.blocked = cmp.Or(s.blocked, t.r.base[c.Name].Roots[root])
 	}
 	for _, result := range cand.Tests {
 		file, _, _ := strings.Cut(result.ID, "::")
 		switch s := t.suiteOf(l, file); {
 		case s.blocked != "":
-			t.ran = t.ran || result.ran()
-		case result.ran():
+			t.ran = t.ran || result.Ran()
+		case result.Ran():
 			s.ran++
 			t.counts = true
-		case result.skipped():
+		case result.Skipped():
 			s.skipped++
 		default:
-			s.broken = cmp.Or(s.broken, shorten(file)+": "+shorten(result.Message))
+			s.broken = cmp.Or(s.broken, check.Shorten(file)+": "+check.Shorten(result.Message))
 		}
 	}
 }
 
 // look finds the files that hold tests by their names.
 func (t *testAudit) look() {
-	for _, p := range t.view.paths() {
+	for _, p := range t.view.Paths() {
 		l := languageOf(p)
 		if l == nil {
 			continue
@@ -204,7 +209,7 @@ func (t *testAudit) look() {
 // here holds none.
 func (t *testAudit) read(s *suite) {
 	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
-		if data, err := t.view.read(p); err == nil && s.language.text.Match(data) {
+		if data, err := t.view.Read(p); err == nil && s.language.text.Match(data) {
 			s.files, s.first = s.files+1, cmp.Or(s.first, p)
 		}
 	}
@@ -228,7 +233,7 @@ func (t *testAudit) judge(key string, s *suite) {
 		found += where
 	}
 	if s.first != "" {
-		found += " (" + shorten(s.first) + ")"
+		found += " (" + check.Shorten(s.first) + ")"
 	}
 	script := t.scripts[s.root]
 	if s.language.name != "JavaScript" {
@@ -252,7 +257,7 @@ func (t *testAudit) judge(key string, s *suite) {
 
 // scriptReason says that the test script of a package is not run.
 func (t *testAudit) scriptReason(root string) string {
-	return fmt.Sprintf("the test script of %s is not understood: %s", path.Join(root, "package.json"), shorten(t.scripts[root]))
+	return fmt.Sprintf("the test script of %s is not understood: %s", path.Join(root, "package.json"), check.Shorten(t.scripts[root]))
 }
 
 // script tells of a test script that nothing of its package, or of those inside it, has
@@ -264,7 +269,7 @@ func (t *testAudit) script(root string) {
 	}
 	for at := range t.roots[l.name] {
 		key := l.name + " " + at
-		if s := t.suites[key]; below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
+		if s := t.suites[key]; check.Below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
 			return
 		}
 	}
@@ -294,9 +299,33 @@ var drivers = []struct {
 // none says why there was no test to run.
 func (t *testAudit) none() Unproven {
 	for _, d := range drivers {
-		if t.view.has(d.base) && re(d.text).MatchString(t.view.text(d.base)) {
+		if t.view.Has(d.base) && re(d.text).MatchString(t.view.Text(d.base)) {
 			return Unproven{Kind: TestScript, Reason: d.base + " " + d.tells + ", which is not run here, and no test file was found; a [[gate]] in agent.toml can run it"}
 		}
 	}
 	return Unproven{Kind: NoTests, Reason: "no tests were found in the workspace"}
+}
+
+// ownGate reports whether a gate that the workspace defines has judged the candidate
+// with a tool of a language, and is for tests where that is asked. What the command
+// does in the end nobody here can tell; whoever defined the gate has said so.
+func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
+	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
+		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
+			return false
+		}
+		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
+			base := path.Base(word)
+			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
+			return script || slices.Contains(anyTools, base) || slices.Contains(l.tools, base)
+		})
+	})
+}
+
+// testWords are in the names or commands of gates that run tests.
+var testWords = re(`(?i)test|spec|\bcheck\b|\bverify\b|\b(?:bats|ava|tap|tox|nox|mocha|jasmine|karma|playwright|cypress|busted|prove|behave|cucumber|robot|rake|testthat)\b`)
+
+// forTests reports whether a gate says of itself that it runs tests.
+func (g CustomGate) forTests() bool {
+	return testWords.MatchString(g.Name + " " + strings.Join(g.Command, " "))
 }

@@ -7,6 +7,8 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/checktest"
 )
 
 // skipped returns the reason why a gate was left out, "" when it was not.
@@ -23,16 +25,16 @@ func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"notes.toml": "a = 1\n"})
 	r := s.verify(t, map[string]string{"notes.toml": "a = 2\n"})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 	for name, want := range map[string]string{
-		gateFormat: "no Python file", gateLint: "no Python file", gateTypes: "no Python file",
-		gateSmoke: "no entry point", gateTests: "no test files",
+		check.GateFormat: "no Python file", check.GateLint: "no Python file", check.GateTypes: "no Python file",
+		check.GateSmoke: "no entry point", check.GateTests: "no test files",
 	} {
 		if got := skipped(r, name); !strings.Contains(got, want) {
 			t.Errorf("%s: skipped with %q", name, got)
 		}
 	}
-	if len(r.Gates) != 1 || r.Gates[0].Name != gateSyntax {
+	if len(r.Gates) != 1 || r.Gates[0].Name != check.GateSyntax {
 		t.Errorf("gates %+v", r.Gates)
 	}
 }
@@ -43,8 +45,8 @@ func TestPatchOfTextStillRunsWhatAppliesToTheWorkspace(t *testing.T) {
 	files["README.md"] = "one\n"
 	s := newSite(t, files)
 	r := s.verify(t, map[string]string{"README.md": "two\n"})
-	expect(t, r, Pass)
-	for _, name := range []string{gateLint, gateTypes, gateSmoke, gateTests} {
+	expect(t, r, check.Pass)
+	for _, name := range []string{check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests} {
 		find(t, r, name)
 	}
 }
@@ -54,13 +56,13 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"})
 	s.config.Smoke.Seconds = 3
 	r := s.verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
-	expect(t, r, Pass)
-	if g := find(t, r, gateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
+	expect(t, r, check.Pass)
+	if g := find(t, r, check.GateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
 		t.Errorf("detail %q", g.Detail)
 	}
 	r = s.verify(t, map[string]string{"server.js": "require('./nowhere');\n"})
-	expect(t, r, Fail, gateTypes, gateSmoke)
-	if f := find(t, r, gateSmoke).Findings[0]; !strings.Contains(f.Message, "Cannot find module './nowhere'") {
+	expect(t, r, check.Fail, check.GateTypes, check.GateSmoke)
+	if f := find(t, r, check.GateSmoke).Findings[0]; !strings.Contains(f.Message, "Cannot find module './nowhere'") {
 		t.Errorf("finding %+v", f)
 	}
 }
@@ -69,26 +71,16 @@ func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"})
 	patch := map[string]string{"note.txt": "x\n"}
-	s.config.Smoke = Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
+	s.config.Smoke = check.Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
 	r := s.verify(t, patch)
-	expect(t, r, Pass)
-	if g := find(t, r, gateSmoke); g.Old != 0 || !strings.HasSuffix(g.Detail, "python3 tool.py --dry: exit status 0") {
+	expect(t, r, check.Pass)
+	if g := find(t, r, check.GateSmoke); g.Old != 0 || !strings.HasSuffix(g.Detail, "python3 tool.py --dry: exit status 0") {
 		t.Errorf("%+v", g)
 	}
-	s.config.Smoke = Smoke{Command: []string{"./absent"}}
+	s.config.Smoke = check.Smoke{Command: []string{"./absent"}}
 	r = s.verify(t, patch)
-	if g := find(t, r, gateSmoke); g.Verdict != Infra || !strings.Contains(g.Detail, "agent.toml") {
+	if g := find(t, r, check.GateSmoke); g.Verdict != check.Infra || !strings.Contains(g.Detail, "agent.toml") {
 		t.Errorf("a command that is not there: %+v", g)
-	}
-}
-
-func TestSmokeIsWatchedTenSecondsAtMost(t *testing.T) {
-	t.Parallel()
-	for seconds, want := range map[int]string{0: "10s", 3: "3s", 10: "10s", 600: "10s", -1: "10s"} {
-		cmd, err := smokeCommand(bench{smoke: Smoke{Seconds: seconds}, entry: entry{args: []string{"/bin/true"}}})
-		if err != nil || cmd.Timeout.String() != want || cmd.Grace != smokeGrace {
-			t.Errorf("%d seconds: %s", seconds, cmd.Timeout)
-		}
 	}
 }
 
@@ -99,9 +91,9 @@ func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 		"pytest.ini": "[pytest]\naddopts = --cov=lib\n", "test_lib.py": "def test_x():\n    pass\n",
 	})
 	r := s.verify(t, map[string]string{"lib.py": "x  =  2\n"})
-	expect(t, r, Pass)
+	expect(t, r, check.Pass)
 	for name, want := range map[string]string{
-		gateLint: "ruff does not accept the workspace's configuration", gateTypes: "legacy.py: ", gateTests: "unrecognized arguments: --cov=lib",
+		check.GateLint: "ruff does not accept the workspace's configuration", check.GateTypes: "legacy.py: ", check.GateTests: "unrecognized arguments: --cov=lib",
 	} {
 		if got := skipped(r, name); !strings.Contains(got, "already before the patch") || !strings.Contains(got, want) {
 			t.Errorf("%s: skipped with %q, want %q", name, got, want)
@@ -116,9 +108,9 @@ func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    pass\n"})
 	r := s.verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --cov=lib\n"})
-	expect(t, r, Fail, gateTests)
-	if !slices.ContainsFunc(find(t, r, gateTests).Findings, func(f Finding) bool { return f.Rule == ruleSession }) {
-		t.Errorf("%+v", find(t, r, gateTests))
+	expect(t, r, check.Fail, check.GateTests)
+	if !slices.ContainsFunc(find(t, r, check.GateTests).Findings, func(f check.Finding) bool { return f.Rule == check.RuleSession }) {
+		t.Errorf("%+v", find(t, r, check.GateTests))
 	}
 }
 
@@ -126,18 +118,18 @@ func TestFileIsNotHiddenFromTheLinterByAnIgnoreFile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "def f():\n    return nothing\n"})
-	expect(t, r, Fail, gateLint, gateTypes)
+	expect(t, r, check.Fail, check.GateLint, check.GateTypes)
 }
 
 func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
 	t.Parallel()
 	unsorted := map[string]string{"lib.py": "import sys\nimport os\n\nprint(sys, os)\n"}
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
-	expect(t, s.verify(t, unsorted), Pass)
+	expect(t, s.verify(t, unsorted), check.Pass)
 	s = newSite(t, map[string]string{"lib.py": "x = 1\n", "pyproject.toml": "[tool.ruff.lint]\nselect = [\"I\"]\n"})
 	r := s.verify(t, unsorted)
-	expect(t, r, Fail, gateLint)
-	single(t, find(t, r, gateLint), "I001", "lib.py", 1)
+	expect(t, r, check.Fail, check.GateLint)
+	checktest.Single(t, find(t, r, check.GateLint), "I001", "lib.py", 1)
 }
 
 func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {
@@ -152,8 +144,8 @@ func TestRenameWithItsCallersIsNoNewTrouble(t *testing.T) {
 		{Op: workspace.Rename, Path: "shelf.py", From: "stock.py", Before: []byte(files["stock.py"]), After: []byte(files["stock.py"]), Mode: 0o644},
 		{Op: workspace.Rename, Path: "tests/test_counter.py", From: "tests/test_till.py", Before: []byte(files["tests/test_till.py"]), After: []byte(test), Mode: 0o644},
 	}})
-	expect(t, r, Pass)
-	if g := find(t, r, gateLint); g.Old != 1 {
+	expect(t, r, check.Pass)
+	if g := find(t, r, check.GateLint); g.Old != 1 {
 		t.Errorf("lint %+v", g)
 	}
 }
@@ -165,8 +157,8 @@ func TestRenameWithoutItsCallersFails(t *testing.T) {
 	r := s.judge(t, workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Rename, Path: "shelf.py", From: "stock.py", Before: []byte(files["stock.py"]), After: []byte(files["stock.py"]), Mode: 0o644},
 	}})
-	expect(t, r, Fail, gateTypes, gateSmoke, gateTests)
-	if f := find(t, r, gateSmoke).Findings[0]; f.File != "till.py" || f.Rule != "ModuleNotFoundError" {
+	expect(t, r, check.Fail, check.GateTypes, check.GateSmoke, check.GateTests)
+	if f := find(t, r, check.GateSmoke).Findings[0]; f.File != "till.py" || f.Rule != "ModuleNotFoundError" {
 		t.Errorf("smoke %+v", f)
 	}
 }
@@ -176,8 +168,8 @@ func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 	main := "import os, signal, time\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"
 	s := newSite(t, map[string]string{"main.py": main})
 	s.config.Smoke.Seconds = 3
-	expect(t, s.verify(t, map[string]string{"main.py": main + "# again\n"}), Pass)
-	boxes, err := s.lab.engine.Boxes(t.Context())
+	expect(t, s.verify(t, map[string]string{"main.py": main + "# again\n"}), check.Pass)
+	boxes, err := s.lab.Engine.Boxes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,5 +186,5 @@ func TestProgramThatEatsTheMemoryIsOOM(t *testing.T) {
 	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
 	s.config.Limits.Memory = 400 << 20
 	r := s.verify(t, map[string]string{"main.py": "print(len(bytearray(1 << 30)))\n"})
-	expect(t, r, OOM, gateSmoke)
+	expect(t, r, check.OOM, check.GateSmoke)
 }

@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/ledger"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify"
+	"agent/verify/symbols"
 )
 
 // A lab is the real engine with the toolchain image, in which the scanner is.
@@ -97,7 +97,7 @@ func scan(t testing.TB, files map[string]string) map[string]ledger.File {
 func scanIn(t testing.TB, box *sandbox.Box, paths []string) []ledger.File {
 	t.Helper()
 	var all []ledger.File
-	err := verify.Symbols(t.Context(), box, "/work", paths, func(paths []string, answer []byte) error {
+	err := symbols.Scan(t.Context(), box, "/work", paths, func(paths []string, answer []byte) error {
 		files, err := ledger.Decode(bytes.NewReader(answer), paths)
 		all = append(all, files...)
 		return err

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/ledger"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify"
+	"agent/verify/symbols"
 )
 
 // The bounds of a scan.
@@ -155,7 +155,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 		paths = append(paths, c.Path)
 	}
 	var files []ledger.File
-	err := verify.Symbols(ctx, s.box, "/work", paths, func(paths []string, answer []byte) error {
+	err := symbols.Scan(ctx, s.box, "/work", paths, func(paths []string, answer []byte) error {
 		part, err := ledger.Decode(bytes.NewReader(answer), paths)
 		files = append(files, part...)
 		return err

@@ -227,9 +227,7 @@ func (f *flight) verify(ctx context.Context, req Request, st stage, cand *Candid
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
 	f.seal(cand, report.Changeset)
 	// What only the whole workspace tells is asked of what may be promoted.
-	cand.Holds = append(cand.Holds, report.Holds...)
-	cand.Holds = append(cand.Holds, verify.Holds(st.base, report.Changeset)...)
-	cand.Holds = append(cand.Holds, policy.Hidden(ctx, st.base, report.Changeset)...)
+	cand.Holds = policy.Review(ctx, st.base, report.Changeset, f.protect, report.Holds)
 	return ctx.Err()
 }
 
@@ -290,7 +288,7 @@ func (f *flight) made(base *workspace.Manifest, response []byte, target string) 
 // Whoever changes one goes through here.
 func (f *flight) seal(cand *Candidate, cs workspace.Changeset) {
 	cand.Changeset, cand.Digest, cand.Diff = cs, cs.Digest(), cs.Diff()
-	cand.Holds = policy.Review(cs, f.protect)
+	cand.Holds = policy.ReviewText(cs, f.protect)
 }
 
 // reject records a candidate that never reached a box.

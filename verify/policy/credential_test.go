@@ -13,7 +13,7 @@ import (
 
 // secretsOf renders the secret holds of a changeset.
 func secretsOf(cs workspace.Changeset) (out []string) {
-	for _, h := range Review(cs, nil) {
+	for _, h := range ReviewText(cs, nil) {
 		if h.Kind == "secret" {
 			out = append(out, fmt.Sprint(h.Path, " ", h.Block, " ", h.Reason))
 		}

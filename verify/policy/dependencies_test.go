@@ -49,7 +49,7 @@ func TestAHoldOnDependenciesListsThem(t *testing.T) {
 		{"requirements.txt", "", strings.Repeat("a", 200) + "\n", "added " + strings.Repeat("a", 100) + "…"},
 		{"setup.py", "a", "b", ""},
 	} {
-		holds := Review(modify(c.file, c.before, c.after), nil)
+		holds := ReviewText(modify(c.file, c.before, c.after), nil)
 		if len(holds) != 1 || holds[0].Kind != "dependencies" || !holds[0].Block {
 			t.Fatalf("%s: %+v", c.file, holds)
 		}
@@ -66,12 +66,12 @@ func TestAHoldOnDependenciesIsShort(t *testing.T) {
 	for _, letter := range "abcdefghijklmnopqrstuvwxyz" {
 		many += string(letter) + "\n"
 	}
-	reason := Review(create("requirements.txt", many), nil)[0].Reason
+	reason := ReviewText(create("requirements.txt", many), nil)[0].Reason
 	if !strings.HasSuffix(reason, "added t, and 6 more") {
 		t.Error(reason)
 	}
 	gone := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, Path: "notes.md", From: "requirements.txt", Before: []byte("a==1\n"), After: []byte("a==1\n")}}}
-	if reason := Review(gone, nil)[0].Reason; !strings.HasSuffix(reason, ": removed a 1") {
+	if reason := ReviewText(gone, nil)[0].Reason; !strings.HasSuffix(reason, ": removed a 1") {
 		t.Error(reason)
 	}
 }

@@ -1,20 +1,22 @@
 // Package policy reads off a changeset what a person should see before it is written,
 // and which of it must not be written without approval: each such thing is a Hold.
 //
-// Review judges the text of a changeset and nothing else: names of files that act outside
-// the box or configure the tools that judge, packages that are installed, credentials,
-// paths that the project protects itself, and places where the text makes a check weaker,
-// by a suppression, a test that tests less, a type that lets everything through. The last
-// are read off the lines, without running anything, and counted over the whole changeset,
-// so that moving is no weakening. Hidden adds what git would hide from every later run.
+// Review is the one list of them all. ReviewText judges the text of a changeset and nothing
+// else: names of files that act outside the box or configure the tools that judge, packages
+// that are installed, credentials, paths that the project protects itself, and places where
+// the text makes a check weaker, by a suppression, a test that tests less, a type that lets
+// everything through. The last are read off the lines, without running anything, and counted
+// over the whole changeset, so that moving is no weakening. With the workspace come the code
+// and the configuration of the tools that judge, and what git would hide from every later
+// run. What only a gate can tell comes from package verify, as the same Hold.
 //
 // Nothing of a text is believed or executed, whatever it holds is read in bounded time,
 // and no reason shows a credential or what a terminal obeys. Whether somebody approves is
-// the business of the run; what only the tools' configuration or a gate tells is held by
-// verify, with the same Hold.
+// the business of the run.
 package policy
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -136,11 +138,19 @@ var holdRules = []holdRule{
 	}},
 }
 
-// entryFiles are those whose loss ends a program; see Review.
+// entryFiles are those whose loss ends a program; see ReviewText.
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
-// Review lists the changes of cs that a person should see, in the order of their paths, then
-// those that weaken a check, then those of protect, which may be nil: CI definitions, git
+// Review lists all that a person should see of cs, a changeset to base, before it is written:
+// what its text tells, then gates, which verify found while it judged, then what changes the
+// tools that judge, then what git hides. protect and gates may be nil. What git gives no
+// answer about is held too.
+func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
+	return slices.Concat(ReviewText(cs, protect), gates, toolHolds(base, cs), hiddenHolds(ctx, base, cs))
+}
+
+// ReviewText lists what the text of cs alone tells, in the order of the paths, then what
+// weakens a check, then what protect names, which may be nil: CI definitions, git
 // attributes and modules, code owners, dependency manifests and lock files (with
 // the packages that change),
 // tool configuration, editor and agent hooks, agent.toml, the deletion or
@@ -148,7 +158,7 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 // checks weaker: suppressions, tests that test less, and types and handlers
 // that let everything through. Those with Block are not to be written without
 // approval.
-func Review(cs workspace.Changeset, protect *Protection) []Hold {
+func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	var holds []Hold
 	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {

@@ -36,7 +36,7 @@ func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 		"src/app.py": {}, "README.md": {}, "github/workflows/x.yml": {}, "src/makefile.py": {}, ".gitignore": {}, "docs/requirements.md": {},
 	} {
 		var got hold
-		list := Review(create(name, "x"), nil)
+		list := ReviewText(create(name, "x"), nil)
 		if len(list) > 1 {
 			t.Errorf("%s: %v", name, list)
 		}
@@ -60,7 +60,7 @@ func TestHoldsLookAtBothEndsOfARename(t *testing.T) {
 		{Op: workspace.Rename, Path: "plain.py", From: "simple.py"},
 	}}
 	var got []string
-	for _, h := range Review(cs, nil) {
+	for _, h := range ReviewText(cs, nil) {
 		got = append(got, h.Kind+" "+h.Path)
 	}
 	if diff := cmp.Diff([]string{"agent agent.toml", "ci .github/workflows/ci.yml"}, got); diff != "" {
@@ -71,11 +71,11 @@ func TestHoldsLookAtBothEndsOfARename(t *testing.T) {
 func TestTheLossOfAnEntryPageIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, cs := range []workspace.Changeset{remove("web/index.html", "<p>"), modify("main.jsx", "x", "")} {
-		if holds := Review(cs, nil); len(holds) != 1 || !holds[0].Block {
+		if holds := ReviewText(cs, nil); len(holds) != 1 || !holds[0].Block {
 			t.Errorf("%v: %v", cs.Changes[0].Path, holds)
 		}
 	}
-	if holds := Review(modify("index.html", "a", "b"), nil); len(holds) != 0 {
+	if holds := ReviewText(modify("index.html", "a", "b"), nil); len(holds) != 0 {
 		t.Errorf("an everyday edit: %v", holds)
 	}
 }

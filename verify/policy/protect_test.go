@@ -60,13 +60,13 @@ func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
 		"__pycache__/stock.cpython-313.pyc", "shop/__pycache__/x.py", "stock.pyc", ".venv/lib/python3.13/site-packages/x.py", "node_modules/left-pad/index.js",
 		".mypy_cache/3.13/stock.data.json", ".ruff_cache/x", ".pytest_cache/v/lastfailed", "web/node_modules/.bin/tsc", "pyvenv.cfg", "shop/x.pth", ".next/x.js", ".Mypy_Cache/x",
 	} {
-		holds := Review(create(name, "x"), nil)
+		holds := ReviewText(create(name, "x"), nil)
 		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == Unseen && h.Block && h.Path == name }) {
 			t.Errorf("%s: %+v", name, holds)
 		}
 	}
 	for _, name := range []string{"build/x.py", "dist/x.js", "src/venv/manager.py", "cache.py", "pycache/x.py"} {
-		if holds := Review(create(name, "x"), nil); len(holds) > 0 {
+		if holds := ReviewText(create(name, "x"), nil); len(holds) > 0 {
 			t.Errorf("%s: %+v", name, holds)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRulesThatHideFilesAreHeld(t *testing.T) {
 		m := scan(t, c.dir)
 		cs := create("new.py", "")
 		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: c.rules, After: []byte(c.text), Mode: 0o644})
-		holds := Hidden(t.Context(), m, cs)
+		holds := hiddenHolds(t.Context(), m, cs)
 		switch {
 		case c.want == "" && len(holds) > 0:
 			t.Errorf("%s: %+v", name, holds)
@@ -131,7 +131,7 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 		workspace.Change{Op: workspace.Modify, Path: "old.log", Before: []byte("tracked\n"), After: []byte("x\n"), Mode: 0o644},
 		workspace.Change{Op: workspace.Rename, Path: "build/a.py", From: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 1\n"), Mode: 0o644})
 	var got []string
-	for _, h := range Hidden(t.Context(), m, cs) {
+	for _, h := range hiddenHolds(t.Context(), m, cs) {
 		if h.Kind != Unseen || !h.Block {
 			t.Errorf("%+v", h)
 		}
@@ -142,7 +142,7 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	}
 	// Silence is no consent.
 	fill(t, dir, files{".git/index": "broken"})
-	if holds := Hidden(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
+	if holds := hiddenHolds(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
 		t.Errorf("with an index that git cannot read: %+v", holds)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // weakOf lists the holds of cs for weakened checks, as "kind path reason".
 func weakOf(cs workspace.Changeset) (list []string) {
-	for _, h := range Review(cs, nil) {
+	for _, h := range ReviewText(cs, nil) {
 		if slices.Contains([]string{Suppression, WeakerTest, WeakerType}, h.Kind) {
 			list = append(list, h.Kind+" "+h.Path+" "+h.Reason)
 		}
@@ -266,7 +266,7 @@ func TestHostileTextIsReadToItsEnd(t *testing.T) {
 // Example_newSuppressions shows what is held.
 func Example_newSuppressions() {
 	cs := modify("shop.py", "total = price()\n", "total = price()  # type: ignore\n")
-	for _, h := range Review(cs, nil) {
+	for _, h := range ReviewText(cs, nil) {
 		fmt.Println(h.Path, h.Kind, h.Block, h.Reason)
 	}
 	// Output: shop.py suppression true Line 1 adds a suppression: total = price() # type: ignore

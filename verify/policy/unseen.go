@@ -30,10 +30,10 @@ func unseenNames(names []string, end string) (list []string) {
 	return list
 }
 
-// Hidden lists the files that cs puts where git ignores them, as the rules are in base,
+// hiddenHolds lists the files that cs puts where git ignores them, as the rules are in base,
 // and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted
 // by path. All of them block, and what git gives no answer about is held too.
-func Hidden(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
+func hiddenHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	for _, u := range base.Unseen(ctx, cs) {
 		h := Hold{Path: u.Path, Kind: Unseen, Block: true}
 		switch {

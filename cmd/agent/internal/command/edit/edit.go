@@ -14,7 +14,6 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
-	"agent/verify"
 	"agent/verify/policy"
 )
 
@@ -178,9 +177,7 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	made := run.Promotion{Changeset: cs}.Document()
 	e.doc.Digest, e.doc.Diff, e.doc.Files = cs.Digest(), made.Diff, made.Files
 	e.doc.Edits = append(e.doc.Edits, applied...)
-	for _, holds := range [][]policy.Hold{policy.Review(cs, e.protect), verify.Holds(base, cs), policy.Hidden(ctx, base, cs)} {
-		e.doc.Holds = append(e.doc.Holds, holds...)
-	}
+	e.doc.Holds = append(e.doc.Holds, policy.Review(ctx, base, cs, e.protect, nil)...)
 	for name, other := range base.Collisions(cs) {
 		fmt.Fprintf(e.Stderr, "note: %s is the same as %s on file systems that fold names\n", term.CleanLine(name), term.CleanLine(other))
 	}

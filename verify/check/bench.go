@@ -1,0 +1,102 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+)
+
+// Work is the workspace's place in a box.
+const Work = "/work"
+
+// A Runner is a box as the gates see it. *sandbox.Box is one. A gate neither
+// starts nor closes its box, so that several can share one in a fixed order.
+type Runner interface {
+	Apply(ctx context.Context, cs workspace.Changeset) error
+	Run(ctx context.Context, cmd guest.Command) (guest.Result, error)
+}
+
+// A CacheRow is what a tool left behind in an earlier box.
+type CacheRow interface {
+	// Load returns it packed, nil when there is none.
+	Load(ctx context.Context) []byte
+}
+
+// A Bench is what a gate works with: one box and what stands in it.
+type Bench struct {
+	Box   Runner
+	Tools Tools
+	// What the box holds at this moment; lines of findings are read from it.
+	View View
+	// Of every command that brings none of its own.
+	Timeout time.Duration
+	// What the workspace sets for the smoke gate.
+	Smoke Smoke
+	// Of the smoke gate.
+	Entry Entry
+	// What mypy knows; nil where its cache is neither used nor kept.
+	Known CacheRow
+	// Of the tests gate: the IDs of the only tests to run; nil for all.
+	Only []string
+	// What the patch can affect, for a check of a family. The other packages come
+	// last, or are left out.
+	Reach Reach
+	Leave bool
+	// Called before the first of the others; nil for no one to tell.
+	AffectedDone func()
+}
+
+// Command runs one tool and sorts out every end that is no answer: done is
+// false and out says what it means. Otherwise the tool ran to its own end.
+func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result, out Outcome, done bool) {
+	// The smoke test brings its own, which is the time of the watch.
+	if cmd.Timeout == 0 {
+		cmd.Timeout = b.Timeout
+	}
+	cmd.Env = withoutCaches(cmd.Env)
+	tool := cmd.Args[0]
+	start := time.Now()
+	res, err := b.Box.Run(ctx, cmd)
+	// The order of the cases matters: a box that ran out of memory is often also
+	// late, killed or ended by a signal, and memory is what explains it.
+	out = Outcome{Output: Shown(res), Seconds: time.Since(start).Seconds(), Peak: res.PeakBytes, Reached: res.Reached}
+	switch {
+	case err != nil:
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("run %s: %v", tool, err)
+	case res.OOM:
+		out.Verdict, out.Detail = OOM, fmt.Sprintf("%s ran out of the box's memory", tool)
+	case res.TimedOut:
+		out.Verdict, out.Detail = Timeout, fmt.Sprintf("%s did not end within %s", tool, cmd.Timeout)
+	case res.Killed:
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("the box died while %s ran", tool)
+	// Found but not executable, and not found: POSIX, "Exit Status for
+	// Commands". No tool here uses these two for anything else.
+	case res.Exit == 126 || res.Exit == 127:
+		out.Verdict, out.Detail = Infra, missing(tool)
+	case res.Signal != "":
+		out.Verdict, out.Detail = Infra, fmt.Sprintf("%s was ended by %s", tool, res.Signal)
+	default:
+		return res, out, true
+	}
+	return res, out, false
+}
+
+// withoutCaches adds to an environment what keeps Python from believing byte
+// code that lies in the workspace: it says itself which source it was made of.
+func withoutCaches(env map[string]string) map[string]string {
+	env = maps.Clone(env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["PYTHONPYCACHEPREFIX"] = "/tmp/pycache"
+	return env
+}
+
+// missing says that a tool is not in the image, and the cure.
+func missing(tool string) string {
+	return fmt.Sprintf("%s is missing or does not start in the toolchain image; rebuild it with: agent images build", tool)
+}

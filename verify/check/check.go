@@ -1,0 +1,82 @@
+// Package check is the contract of a check: what one tool of a gate is given, a box and a
+// view of the workspace as it stands in it, and what it gives, an outcome of findings or of
+// tests. It owns the view, the comparison of two outcomes, the reading of what any tool
+// wrote, and the helpers that every language's checks share: roots of a monorepo, what a
+// patch can reach, planted faults. It starts no box, knows no tool by name and gives a
+// candidate no verdict; package verify does.
+package check
+
+import (
+	"context"
+	"slices"
+
+	"agent/sandbox/workspace"
+)
+
+// The names of the gates, in the order of a report.
+const (
+	GateFormat = "format"
+	GateSyntax = "syntax"
+	GateLint   = "lint"
+	GateTypes  = "types"
+	GateSmoke  = "smoke"
+	GateTests  = "tests"
+)
+
+// The groups of gates that share a box, and so a cached baseline.
+const (
+	GroupStatic   = "static"
+	GroupSmoke    = "smoke"
+	GroupTests    = "tests"
+	GroupCompiler = "tsc"
+	// Before the name of a gate that the workspace defines.
+	GroupOwn = "gate-"
+)
+
+// A Check is one tool's part of a gate: lint is ruff for Python and shellcheck
+// for shell scripts. Each is run, compared with its own baseline, proved and
+// judged for itself, so that one that cannot judge hides nothing of the others;
+// the report shows the gate, which is all of its checks together.
+type Check struct {
+	Name string
+	Gate string
+	// Checks of one group share a box and a row of the cache.
+	Group string
+	Run   func(ctx context.Context, b Bench) Outcome
+	// Applies gives the reason why the gate has nothing to do in a view, or "".
+	Applies func(v View) string
+	// Judge says what the candidate's outcome means next to the baseline's. No
+	// verdict, with the reason as the detail, leaves the check out.
+	Judge func(base, cand Outcome, d Diff) Gate
+	// The packages of which it works in some, one by one; nil for one that sees the
+	// workspace as a whole.
+	Family *Family
+	Places func(v View) []string
+	// It runs no code of the workspace, so what it leaves in its box can be trusted.
+	Inert bool
+	// It runs the tests of Bench.Only alone, or their files, so that tests that may fail
+	// by chance can be repeated.
+	Repeats bool
+	// The programs behind it, by their names in Request.Versions.
+	Tools []string
+	// Base names of the files that configure it: these come from the base
+	// revision. Nil for a check that sees the workspace as the patch leaves it.
+	Config []string
+	// Inside lists the files that run inside the tool: those of the first view,
+	// the base, and what the second would have in their place. They come from the
+	// base revision too. Nil for a tool without plugins.
+	Inside func(base, cand View) []string
+	// The files of its proof, by path: prove runs the check on them in an empty box
+	// and says what it did not do as it must. See proof.go.
+	Planted map[string]string
+	Prove   func(ctx context.Context, b Bench) error
+}
+
+// Unplug separates what of a changeset runs inside the tool of a check from the rest.
+func (c Check) Unplug(base, cand View, cs workspace.Changeset) (own, rest workspace.Changeset) {
+	if c.Inside == nil {
+		return workspace.Changeset{}, cs
+	}
+	inside := c.Inside(base, cand)
+	return SplitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
+}

@@ -1,0 +1,68 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/sandbox/workspace"
+)
+
+// PlantedSound is a module that no tool has anything against.
+const PlantedSound = "\"\"\"A sound file.\"\"\"\n\n\ndef double(n: int) -> int:\n    return 2 * n\n\n\nprint(double(21))\n"
+
+// Plant makes a changeset of new files.
+func Plant(files map[string]string) workspace.Changeset {
+	var cs workspace.Changeset
+	for p, text := range files {
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text), Mode: 0o644})
+	}
+	sortChanges(cs.Changes)
+	return cs
+}
+
+// Proves makes a proof of a check that gives findings: these, by file and rule,
+// and no other.
+func Proves(run func(context.Context, Bench) Outcome, want map[string]string) func(context.Context, Bench) error {
+	return func(ctx context.Context, b Bench) error {
+		out := run(ctx, b)
+		if err := Judged(out); err != nil {
+			return err
+		}
+		return Exactly(out.Findings, want)
+	}
+}
+
+// Judged turns an outcome that is no judgement into an error.
+//
+// A proof must not pass on a tool that did not run: no findings would be what a
+// sound file gives as well.
+func Judged(out Outcome) error {
+	if out.Verdict != "" {
+		return errors.New(out.Detail)
+	}
+	// In a box with nothing but planted files there is nobody else to blame.
+	if out.Blocked != "" {
+		return errors.New(out.Blocked)
+	}
+	return nil
+}
+
+// Exactly checks that the findings are in the wanted files and of the wanted
+// rules, and that none of these is missing. So a gate that reports everything
+// proves itself as little as one that reports nothing.
+func Exactly(found []Finding, want map[string]string) error {
+	var got []string
+	seen := map[string]bool{}
+	for _, f := range found {
+		if rule, ok := want[f.File]; !ok || rule != f.Rule {
+			return fmt.Errorf("it reports %s in %s, where there is no such fault", f.Rule, f.File)
+		}
+		seen[f.File] = true
+		got = append(got, f.File)
+	}
+	if len(seen) != len(want) {
+		return fmt.Errorf("it sees faults in %q only, of %d planted", got, len(want))
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Nearest is the closest of the roots at or above dir.
+//
+// The workspace itself is always a root, so there is one for every directory.
+func Nearest[T any](roots map[string]T, dir string) string {
+	for {
+		if _, ok := roots[dir]; ok || dir == "." {
+			return dir
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// Installed reports whether a directory is no place for projects of the workspace: it
+// holds what was installed, or what tests work on.
+func Installed(dir string) bool {
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+		return part[0] == '.' || slices.Contains([]string{"node_modules", "site-packages", "vendor", "testdata", "fixtures"}, part)
+	})
+}
+
+// Rooted makes roots of a list what nearest asks for.
+func Rooted(roots []string) map[string]string {
+	set := map[string]string{}
+	for _, root := range roots {
+		set[root] = ""
+	}
+	return set
+}
+
+// InsideOf lists the roots inside one of them.
+func InsideOf(roots []string, root string) (inner []string) {
+	for _, r := range roots {
+		if r != root && Below(r, root) {
+			inner = append(inner, r)
+		}
+	}
+	return inner
+}
+
+// OverRoots runs a tool in some of the roots of a workspace, one after the
+// other, and sums what it finds. A root's results are those of its own files: what
+// it says of another one's, which goes by another configuration, is left out.
+//
+// All of them have the time that one has. What keeps one root from being judged
+// stands in Roots, and hides nothing of the others; a root alone is Blocked.
+func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outcome) Outcome {
+	all, total := Rooted(roots), Outcome{Roots: map[string]string{}}
+	deadline := time.Now().Add(b.Timeout)
+	for i, root := range run {
+		if i > 0 {
+			b.Timeout = max(time.Until(deadline).Round(time.Second), time.Second)
+		}
+		out := do(b, root)
+		if len(roots) > 1 {
+			out = out.Within(func(file string) bool { return Nearest(all, file) == root })
+		}
+		if len(run) == 1 {
+			return out
+		}
+		total = AddCost(total, out)
+		total.Tests, total.Findings = append(total.Tests, out.Tests...), append(total.Findings, out.Findings...)
+		total.Roots[root] = out.Blocked
+		if out.Verdict == Timeout {
+			total.Detail += fmt.Sprintf(", what was left for %s of the time that all directories share", root)
+		}
+		if out.Verdict != "" {
+			return total
+		}
+		total.Output, total.Detail = Tail(Join([]string{total.Output, out.Output}, "\n"), MaxTail), out.Detail
+	}
+	return total
+}
+
+// ByRoot makes a judgement one that leaves out the roots which could not be
+// judged before the patch, and that fails for a root which cannot be judged any
+// more, under a rule.
+func ByRoot(rule string, judge func(base, cand Outcome, d Diff) Gate) func(base, cand Outcome, d Diff) Gate {
+	return func(base, cand Outcome, d Diff) Gate {
+		seen := func(file string) bool { return base.Roots[Nearest(base.Roots, file)] == "" }
+		g := judge(base.Within(seen), cand.Within(seen), d)
+		if cand.Verdict != "" {
+			return g
+		}
+		left := 0
+		for _, root := range slices.Sorted(maps.Keys(base.Roots)) {
+			if why := base.Roots[root]; why != "" {
+				left++
+				g.Detail += fmt.Sprintf("; %s not judged: already before the patch, %s", root, why)
+			}
+		}
+		for _, root := range slices.Sorted(maps.Keys(cand.Roots)) {
+			why := cand.Roots[root]
+			told := func(f Finding) bool { return f.File != "" && f.Message != "" && strings.HasSuffix(why, f.Message) }
+			if why == "" || SameMessage(base.Roots[root], why) {
+				continue
+			}
+			if !slices.ContainsFunc(g.Findings, told) {
+				g.Findings = append(g.Findings, Finding{Rule: rule, Message: root + ": " + why})
+			}
+			g.Verdict = Fail
+		}
+		if left > 0 && left == len(base.Roots) && g.Verdict == Pass {
+			g.Verdict = ""
+		}
+		return g
+	}
+}

@@ -1,0 +1,84 @@
+package check
+
+import (
+	"path"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+const (
+	// maxLinks is how many links of a workspace are looked at.
+	maxLinks = 200
+	// maxHops is how many links of one path the kernel goes by.
+	maxHops = 40
+)
+
+// LoopsInside lists the links below a directory that lead back to where they lie. A tool
+// that goes by links finds all that lies there some 40 times over where there is one
+// such link, and with two of them more often than it could ever look.
+func (v View) LoopsInside(dir string) (links []string) {
+	base := v.Base
+	for _, p := range Recall(v.Unpatched(), "loops", func() []string { return loops(base) }) {
+		if Below(p, dir) {
+			links = append(links, p)
+		}
+	}
+	return links
+}
+
+// loops is loopsInside of a whole workspace.
+func loops(m *workspace.Manifest) (links []string) {
+	// Where each link leads, and in their order.
+	to, all := map[string]string{}, []string{}
+	for _, e := range m.Entries {
+		if e.Kind != workspace.Symlink || len(all) == maxLinks {
+			continue
+		}
+		if dir, inside := resolve(m, e.Path); inside {
+			to[e.Path], all = dir, append(all, e.Path)
+		}
+	}
+	// back reports whether who has come to dir gets to a link once more.
+	var back func(dir, link string, been map[string]bool) bool
+	back = func(dir, link string, been map[string]bool) bool {
+		for _, next := range all {
+			if been[next] || !Below(next, dir) {
+				continue
+			}
+			been[next] = true
+			if next == link || back(to[next], link, been) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, link := range all {
+		if back(to[link], link, map[string]bool{}) {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
+// resolve follows every link of a path in the workspace. It reports false for one that
+// leads out of it or nowhere.
+func resolve(m *workspace.Manifest, p string) (to string, inside bool) {
+	to = "."
+	todo := strings.Split(p, "/")
+	for hops := 0; len(todo) > 0; {
+		next := path.Join(to, todo[0])
+		todo = todo[1:]
+		e, ok := m.Lookup(next)
+		switch {
+		case next == "." || ok && e.Kind != workspace.Symlink:
+			to = next
+		case !ok || hops == maxHops || path.IsAbs(e.Target):
+			return "", false
+		default:
+			hops++
+			todo = append(strings.Split(e.Target, "/"), todo...)
+		}
+	}
+	return to, true
+}

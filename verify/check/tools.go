@@ -1,0 +1,29 @@
+package check
+
+// Tools are where the gates' programs lie in the toolchain image. Absolute
+// paths, because a workspace may hold a file of any name and could set PATH for
+// nobody but itself.
+type Tools struct {
+	// The tools as the distribution installs them. Env finds a configured
+	// command in the box's PATH.
+	Ruff, Mypy, Ty, Python, Node, Env, Shellcheck, Gofmt string
+	// The directory of the packages of npm, and one of them.
+	Packages, Pyright string
+	// The project's own scripts, which the image carries. Go runs a command of Go
+	// with its caches and variables.
+	Syntax, Tests, Types, Links, Go string
+	// Those for JavaScript and TypeScript, and what biome goes by where the
+	// workspace says nothing.
+	Script, NodeReporter, Biome string
+}
+
+// Toolchain is the layout of the image.
+var Toolchain = Tools{
+	Ruff: "/usr/bin/ruff", Mypy: "/usr/bin/mypy", Ty: "/usr/bin/ty", Python: "/usr/bin/python3",
+	Node: "/usr/bin/node", Env: "/usr/bin/env", Shellcheck: "/usr/bin/shellcheck",
+	Gofmt:    "/usr/lib/go-1.26/bin/gofmt",
+	Packages: "/usr/lib/agent/npm", Pyright: "/usr/lib/agent/npm/pyright/index.js",
+	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Types: "/agent/types_cache.py", Links: "/agent/links.py",
+	Go:     "/usr/lib/agent/go/run",
+	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", Biome: "/agent/biome.json",
+}

@@ -1,0 +1,51 @@
+// Package checktest gives tests of checks a bench to work with: on a real box, or on one that
+// replays recorded answers.
+package checktest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+)
+
+// NewBench starts one box of the bare toolchain image with these files in /work.
+func NewBench(t *testing.T, files map[string]string, limits sandbox.Limits) check.Bench {
+	t.Helper()
+	return NewBenchOn(t, boxtest.Open(t).Toolchain.ID, &workspace.Manifest{}, check.Plant(files), limits)
+}
+
+// NewBenchOn is newBench on an image, with a changeset to what it has.
+func NewBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) check.Bench {
+	t.Helper()
+	return check.Bench{Box: boxtest.Open(t).Box(t, image, cs, limits), Tools: check.Toolchain, View: check.NewView(base, cs), Timeout: time.Minute}
+}
+
+// View is the base view of a workspace with these files.
+func View(files map[string]string) check.View {
+	return check.NewView(&workspace.Manifest{}, check.Plant(files))
+}
+
+// Replayed is a bench on a box with these answers and nothing in it.
+func Replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
+	box := &boxtest.Replay{Answers: answers}
+	v := check.NewView(&workspace.Manifest{}, workspace.Changeset{})
+	return check.Bench{Box: box, Tools: check.Toolchain, View: v, Timeout: time.Minute, Entry: check.Entry{Args: []string{"/bin/prog"}}}, box
+}
+
+// Inside fails the test for a finding that lies outside the workspace or whose message has
+// no bound, whatever a tool has said.
+func Inside(t interface {
+	Errorf(format string, args ...any)
+}, found []check.Finding) {
+	for _, f := range found {
+		if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") || f.Line < 0 || f.Column < 0 || len(f.Message) > check.MaxMessage+8 {
+			t.Errorf("%+v", f)
+		}
+	}
+}

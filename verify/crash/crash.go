@@ -1,0 +1,229 @@
+// Package crash reads what the runtimes of Python, node and Go write of an exception that
+// nobody caught. It tells reports from a program's own words by their form alone, and
+// judges nothing.
+package crash
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// A Report is what a runtime writes of an exception that nobody caught.
+type Report struct {
+	// Where it happened, with the place in the workspace if it has one.
+	check.Finding
+	// The index of its last line.
+	last int
+	// It tells of a thread, a task or a child: the runtime writes it and the
+	// program goes on. Otherwise it is the last that the program has to say, or a
+	// report that the program made itself of what it caught.
+	Part bool
+}
+
+// What runtimes write.
+var (
+	traceback = "Traceback (most recent call last):"
+	frame     = regexp.MustCompile(`^\s+File "([^"]+)", line (\d+)`)
+	exception = regexp.MustCompile(`^(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?::|$| \[)`)
+	// What Python's threading, multiprocessing and asyncio say before a traceback.
+	partOf  = regexp.MustCompile(`^Exception in thread |^Process \S+:$|Task exception was never retrieved$`)
+	chained = regexp.MustCompile(`^(?:The above exception was the direct cause of|During handling of the above exception, another)`)
+
+	// The version that node writes last, the place that it writes first, which may
+	// be one of its own, the frames of the stack, and what names the importing file
+	// of a module that is not there.
+	nodeBanner = regexp.MustCompile(`^Node\.js v\d+\.\d+`)
+	nodePlace  = regexp.MustCompile(`^(?:file://)?(/work/[^:\n]+):(\d+)$`)
+	nodeHead   = regexp.MustCompile(`^(?:(?:file://)?/|node:|\[eval|evalmachine)[^:\n]*:\d+$`)
+	nodeFrame  = regexp.MustCompile(`^\s+at (?:.*\()?(?:file://)?(/work/[^:()\n]+):(\d+):\d+\)?(?: \{)?$`)
+	nodeImport = regexp.MustCompile(`^- (/work/.+)$| imported from (?:file://)?(/work/\S+)$`)
+
+	// The runtime's own words, the head of a stack and a place in it.
+	goPanic   = regexp.MustCompile(`^(?:panic|fatal error): `)
+	goRoutine = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[`)
+	goFrame   = regexp.MustCompile(`^\t(/\S+\.go):(\d+)`)
+)
+
+// Find finds the reports in what a program wrote to its standard error,
+// in their order, each by the form that its runtime gives it: a line that only
+// says "Error:" is text, be it a log or a help. Standard output is not looked at:
+// what a program prints there is its own business.
+func Find(text string) []Report {
+	lines := strings.Split(text, "\n")
+	found := slices.Concat(pythonReports(lines), nodeReports(lines), InGo(lines))
+	slices.SortStableFunc(found, func(a, b Report) int { return cmp.Compare(a.last, b.last) })
+	return found
+}
+
+// LastOwn is the index of the last report that tells of the whole program, -1
+// for none.
+func LastOwn(reports []Report) int {
+	for i, r := range slices.Backward(reports) {
+		if !r.Part {
+			return i
+		}
+	}
+	return -1
+}
+
+// MaxAfter is how many lines may follow a report that is the end of a program:
+// handlers run at the exit, and other threads have something to say.
+const MaxAfter = 5
+
+// Ends reports whether r is the last that a program wrote.
+func (r Report) Ends(lines []string) bool {
+	after := 0
+	for _, line := range lines[min(r.last+1, len(lines)):] {
+		if line != "" && !indented(line) {
+			after++
+		}
+	}
+	return after <= MaxAfter
+}
+
+// indented reports whether a line continues a report: source, carets, frames.
+func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
+
+// place fills in where it happened, when that is in the workspace.
+func (r *Report) place(file, line string) {
+	if rel := check.Relative(file, check.Work); rel != "" {
+		r.File = rel
+		r.Line, _ = strconv.Atoi(line)
+	}
+}
+
+// say fills in the exception.
+func (r *Report) say(line string) {
+	rule, _, _ := strings.Cut(line, ":")
+	r.Rule, r.Message = path.Base(check.Shorten(rule)), check.Shorten(line)
+}
+
+// pythonReports finds tracebacks with the exception after them, and the same
+// without a traceback, which is how Python refuses a program that does not parse.
+func pythonReports(lines []string) []Report {
+	var found []Report
+	var at Report // the one that is being read
+	inTrace, frames, part := false, false, false
+	for i, line := range lines {
+		if m := frame.FindStringSubmatch(line); m != nil {
+			frames = true
+			at.place(m[1], m[2]) // the last is the one to look at
+			continue
+		}
+		switch {
+		case strings.HasSuffix(line, traceback):
+			inTrace, frames, at = true, false, Report{Part: part}
+		case partOf.MatchString(line):
+			part = true
+		case chained.MatchString(line):
+			part = len(found) > 0 && found[len(found)-1].Part
+		case strings.HasPrefix(line, "future: "), line == "", indented(line):
+			// A task's own line, source lines and carets between the frames.
+		case inTrace, frames && exception.MatchString(line):
+			at.say(line)
+			at.last = i
+			found = append(found, at)
+			inTrace, frames, part, at = false, false, false, Report{}
+		default:
+			// Anything else parts what came before from what follows.
+			frames, part, at = false, false, Report{}
+		}
+	}
+	if inTrace { // cut off: the report is one all the same
+		at.say(traceback)
+		at.Rule, at.last = "traceback", len(lines)-1
+		found = append(found, at)
+	}
+	return found
+}
+
+// nodeReports finds what node writes before it gives up: a place, the source
+// with a caret, the exception, its stack, and at the end its own version, by
+// which the report is known.
+func nodeReports(lines []string) []Report {
+	var found []Report
+	from := 0
+	for i, line := range lines {
+		if !nodeBanner.MatchString(line) {
+			continue
+		}
+		if r, ok := nodeReport(lines[from:i]); ok {
+			r.last = i
+			found = append(found, r)
+		}
+		from = i + 1
+	}
+	return found
+}
+
+// nodeReport reads the report that ends where lines end.
+func nodeReport(lines []string) (Report, bool) {
+	var r Report
+	// From the end: what the program wrote before may look like a place as well.
+	head := len(lines) - 1
+	for head >= 0 && !nodeHead.MatchString(lines[head]) {
+		head--
+	}
+	if head < 0 {
+		return r, false
+	}
+	if m := nodePlace.FindStringSubmatch(lines[head]); m != nil {
+		r.place(m[1], m[2])
+	}
+	caret := false
+	for _, line := range lines[head+1:] {
+		switch {
+		case line != "" && strings.Trim(line, " \t^~") == "":
+			caret = true
+		case caret && line != "" && r.Message == "":
+			r.say(line)
+			if !exception.MatchString(line) {
+				r.Rule = "uncaught" // anything can be thrown
+			}
+		}
+		// An error of node's own names the place further down.
+		if m := nodeFrame.FindStringSubmatch(line); m != nil && r.Line == 0 {
+			r.place(m[1], m[2])
+		} else if m := nodeImport.FindStringSubmatch(line); m != nil && r.File == "" {
+			r.place(m[1]+m[2], "")
+		}
+	}
+	return r, r.Message != ""
+}
+
+// InGo finds panics and fatal errors with the stacks after them.
+func InGo(lines []string) []Report {
+	var found []Report
+	// A report counts from its first stack on: the words alone anybody can write.
+	var at *Report
+	stack := false
+	for i, line := range lines {
+		m := goFrame.FindStringSubmatch(line)
+		switch {
+		case goPanic.MatchString(line):
+			at, stack = &Report{}, false
+			at.say(line)
+		case at == nil:
+		case goRoutine.MatchString(line):
+			if !stack {
+				found = append(found, *at)
+			}
+			stack = true
+			found[len(found)-1].last = i
+		case stack && m != nil:
+			r := &found[len(found)-1]
+			r.last = i
+			// The first place inside the workspace: the stack begins at the panic.
+			if r.File == "" {
+				r.place(m[1], m[2])
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,272 @@
+package golang
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// Vet is Go's own check for what compiles and is a mistake.
+var Vet = check.Check{
+	Name: VetName, Gate: check.GateLint, Group: check.GroupStatic, Run: runVet, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"go"}, Inert: true, Family: Modules, Places: Roots,
+	Planted: plantedGoLint,
+	Prove:   check.Proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
+}
+
+// Staticcheck is the checker for mistakes that need more than one look.
+var Staticcheck = check.Check{
+	Name: StaticcheckName, Gate: check.GateLint, Group: check.GroupStatic, Run: runStatic, Applies: goApplies, Judge: judgeGo,
+	Tools: []string{"staticcheck"}, Inert: true, Family: Modules, Places: Roots, Config: []string{staticcheckConf},
+	Planted: plantedGoLint,
+	Prove:   check.Proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
+}
+
+// plantedGoLint has a variable assigned to itself, a test that takes the wrong
+// thing, a package whose tests do not compile, and one that does not itself, of which
+// both tools say nothing.
+var plantedGoLint = map[string]string{
+	"go.mod":              "module planted\n\ngo 1.21\n",
+	"sound/sound.go":      Planted,
+	"broken/broken.go":    "package broken\n\nvar x = y\n",
+	"half/half.go":        "package half\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
+	"half/half_test.go":   "package half\n\nvar x = y\n",
+	"fault/fault.go":      "package fault\n\nfunc Keep(n int) int {\n\tn = n\n\treturn n\n}\n",
+	"fault/fault_test.go": "package fault\n\nimport \"testing\"\n\nfunc Testsmall(t *testing.T) { t.Log(Keep(1)) }\n",
+}
+
+// staticcheckConf configures staticcheck for the directory that it lies in.
+const staticcheckConf = "staticcheck.conf"
+
+// staticRules are what is certainly a mistake, where the workspace does not say
+// itself what it wants. That something is deprecated is none, nor is an empty branch.
+const staticRules = "SA*,-SA1019,-SA9003"
+
+// goBatch is how many packages one command is given by name: a command may have a
+// bounded number of bytes.
+const goBatch = 400
+
+// lintGo runs a tool over the packages of the workspace that compile, module by
+// module. Of the others the types gate tells, and what a linter would say of
+// them is a repetition.
+func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.Result, int) ([]check.Finding, string, error)) check.Outcome {
+	var total check.Outcome
+	seen := map[check.Finding]bool{}
+	unjudged := map[string]bool{}
+	for _, root := range check.InOrder(b, Roots(b.View), check.Itself) {
+		packages, out, done := goList(ctx, b, root)
+		if total = check.AddCost(total, out); !done {
+			return total
+		}
+		sound, half, scopes := goSound(packages, root)
+		maps.Copy(unjudged, scopes)
+		type batch struct {
+			names    []string
+			packages int
+		}
+		var batches []batch
+		for names := range slices.Chunk(sound, goBatch) {
+			batches = append(batches, batch{names, len(names)})
+		}
+		for _, dir := range half {
+			// Without names the tools would take another package.
+			if files := goFiles(b.View, root, dir); len(files) > 0 {
+				batches = append(batches, batch{files, 1})
+			}
+		}
+		for _, one := range batches {
+			res, out, done := b.Command(ctx, Command(b, root, slices.Concat(args, one.names)...))
+			if total = check.AddCost(total, out); !done {
+				return total
+			}
+			found, blocked, err := parse(res, one.packages)
+			if err != nil {
+				total.Verdict, total.Detail = check.Infra, fmt.Sprintf("read the output of %s: %v", args[0], err)
+				return total
+			}
+			total.Blocked = cmp.Or(total.Blocked, blocked)
+			for _, f := range found {
+				// A file belongs to a package and to its tests.
+				if !seen[f] {
+					seen[f] = true
+					total.Findings = append(total.Findings, f)
+				}
+			}
+			total.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
+		}
+	}
+	total.Unjudged = slices.Sorted(maps.Keys(unjudged))
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
+	return total
+}
+
+// goFiles lists the files of a package but for its tests, relative to root: as a
+// list of files the tools take a package without them.
+func goFiles(v check.View, root, dir string) (files []string) {
+	for _, p := range v.Paths() {
+		if path.Dir(p) == dir && path.Ext(p) == ".go" && !strings.HasSuffix(p, "_test.go") {
+			files = append(files, "./"+strings.TrimPrefix(p, root+"/"))
+		}
+	}
+	return files
+}
+
+// goSound lists the packages of a module that compile with all of their tests, the
+// directories of those of which only the tests do not, and the scopes that nobody
+// sees then.
+//
+// A package and its tests stand or fall together, where the tools load both: they
+// give up on both.
+func goSound(packages []goPackage, root string) (sound, half []string, unjudged map[string]bool) {
+	broken := map[string]bool{}
+	unjudged = map[string]bool{}
+	for _, p := range packages {
+		if !p.dependency && p.broken() {
+			broken[p.owner()] = true
+		}
+	}
+	for _, p := range packages {
+		switch {
+		case p.dependency || p.path != p.owner():
+		case !broken[p.path]:
+			sound = append(sound, p.path)
+		default:
+			if p.broken() {
+				unjudged[goScope(p, root)] = true
+			} else {
+				half = append(half, check.Relative(p.dir, check.Work))
+			}
+			p.tests = p.path
+			unjudged[goScope(p, root)] = true
+		}
+	}
+	return sound, half, unjudged
+}
+
+// runVet runs go vet. It reads the compiled packages that the types check needs too.
+func runVet(ctx context.Context, b check.Bench) check.Outcome {
+	out := lintGo(ctx, b, []string{"go", "vet", "-gcflags=-e", "-json"}, parseVet)
+	if out.Verdict == "" {
+		out.Detail = "go vet over the workspace"
+	}
+	return out
+}
+
+// parseVet reads the documents that go vet prints, one for each package or more:
+//
+//	{"package": {"analyzer": [{"posn": "file:line:column", "message": "…"}]}}
+//
+// An analyzer that gives up has an object in place of its list.
+//
+// It must speak of at least as many packages as were asked for; one that is left
+// out would count as sound.
+func parseVet(res guest.Result, packages int) (found []check.Finding, blocked string, err error) {
+	text := check.FirstLine(check.Clean(check.Bytes(res.Stderr)))
+	if res.Exit != 0 || res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("exit status %d: %s", res.Exit, text)
+	}
+	count := 0
+	d := json.NewDecoder(bytes.NewReader(res.Stdout.Head))
+	for {
+		var units map[string]map[string][]struct {
+			Posn    string `json:"posn"`
+			Message string `json:"message"`
+		}
+		err := d.Decode(&units)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		count++
+		for _, analyzers := range units {
+			for _, name := range slices.Sorted(maps.Keys(analyzers)) {
+				for _, r := range analyzers[name] {
+					f := at("", r.Posn)
+					if f.Line == 0 || r.Message == "" {
+						return nil, "", fmt.Errorf("%s reports %q at %q", check.Shorten(name), check.Shorten(r.Message), check.Shorten(r.Posn))
+					}
+					f.Rule, f.Message = "vet-"+check.Shorten(name), check.Shorten(r.Message)
+					f.Help = check.Link("https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/" + name)
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	if count < packages {
+		return nil, "", fmt.Errorf("it speaks of %d of %d packages: %s", count, packages, text)
+	}
+	return found, "", nil
+}
+
+// runStatic runs staticcheck, with the workspace's own choice where it has made one.
+func runStatic(ctx context.Context, b check.Bench) check.Outcome {
+	args := []string{"staticcheck", "-f", "json"}
+	// Asked of the base, like everything about configuration.
+	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
+		args = append(args, "-checks", staticRules)
+	}
+	out := lintGo(ctx, b, args, parseStatic)
+	if out.Verdict == "" {
+		out.Detail = "staticcheck over the workspace"
+	}
+	return out
+}
+
+// A staticLine is one finding as staticcheck prints it with -f json.
+type staticLine struct {
+	// "SA4006"; "compile" and "config" for what keeps it from working.
+	Code     string `json:"code"`
+	Location struct {
+		// Absolute.
+		File   string `json:"file"`
+		Line   int    `json:"line"`
+		Column int    `json:"column"`
+	} `json:"location"`
+	Message string `json:"message"`
+}
+
+// parseStatic reads staticcheck's findings. Status 0 must come with none and
+// status 1 with some. One that is about its configuration ends its work.
+func parseStatic(res guest.Result, _ int) (found []check.Finding, blocked string, err error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
+	}
+	for line := range bytes.Lines(res.Stdout.Head) {
+		var l staticLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, "", fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
+		}
+		if l.Code == "" || l.Message == "" {
+			return nil, "", fmt.Errorf("line %q: no code or message", check.Shorten(string(line)))
+		}
+		f := check.Finding{
+			File: check.Relative(l.Location.File, check.Work), Line: max(l.Location.Line, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: check.Shorten(l.Message), Help: "https://staticcheck.dev/docs/checks#" + l.Code,
+		}
+		switch l.Code {
+		case "config":
+			blocked = fmt.Sprintf("staticcheck does not accept %s: %s", f.File, f.Message)
+		case "compile":
+			// The compiler has just taken it: this is not the package's trouble.
+			return nil, "", fmt.Errorf("it does not compile: %s", f.Message)
+		}
+		found = append(found, f)
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, "", fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
+	}
+	return found, blocked, nil
+}

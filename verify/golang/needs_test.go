@@ -1,0 +1,37 @@
+package golang
+
+import (
+	"fmt"
+	"testing"
+
+	"agent/sandbox/guest"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+)
+
+// goListed is what go list prints of one package.
+func goListed(dir, err string) guest.Result {
+	return boxtest.Ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
+}
+
+// A module of which nothing could be compiled keeps the compiler from judging the
+// whole workspace, but no patch of that module alone.
+func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
+	t.Parallel()
+	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
+	b, box := checktest.Replayed(map[string]guest.Result{"list": goListed("far", absent)})
+	b.View = checktest.View(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n", "near/go.mod": "module m.com/near\n\ngo 1.24\n"})
+	if out := runGoTypes(t.Context(), b); out.Blocked != goNotInstalled || len(box.Ran) != 2 {
+		t.Errorf("%+v, ran %+v", out, box.Ran)
+	}
+	b.Reach, b.Leave = check.Reach{"far": true, "near": false}, true
+	out := runGoTypes(t.Context(), b)
+	if out.Blocked != "" || len(box.Ran) != 3 || box.Ran[2].Dir != check.Work+"/far" {
+		t.Errorf("%+v, ran %+v", out, box.Ran)
+	}
+	base := check.Outcome{Findings: out.Findings, Unjudged: out.Unjudged}
+	if g := judgeGoTypes(base, out.Beside(base, b.Reach), check.Diff{}); g.Verdict != check.Pass || g.Old != 1 {
+		t.Errorf("%+v", g)
+	}
+}

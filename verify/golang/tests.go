@@ -1,0 +1,449 @@
+package golang
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/crash"
+)
+
+// Tests runs Go's tests.
+var Tests = check.Check{
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: check.JudgeTests,
+	Tools: []string{"go"}, Family: Modules, Places: Roots, Repeats: true,
+	Planted: map[string]string{
+		"go.mod":         "module planted\n\ngo 1.21\n",
+		"sound.go":       Planted,
+		"sound_test.go":  "package sound\n\nimport \"testing\"\n\nfunc TestTrue(t *testing.T) {\n\tif Double(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestFalse(t *testing.T) {\n\tt.Fatal(\"planted\")\n}\n",
+		"no/no.go":       "package no\n\nvar x = y\n",
+		"no/no_test.go":  "package no\n\nimport \"testing\"\n\nfunc TestNever(t *testing.T) {}\n",
+		"end/end.go":     "package end\n",
+		"end/a_test.go":  "package end\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) { panic(\"planted\") }\n\nfunc TestNever(t *testing.T) {}\n",
+		"none/none.go":   "package none\n",
+		"testdata/x.go":  "package\n",
+		"skip/a_test.go": "package skip\n\nimport \"testing\"\n\nfunc TestSkipped(test *testing.T) { test.Skip(\"planted\") }\n",
+	},
+	Prove: proveGoTests,
+}
+
+// goTestsApply gives the reason why there are no Go tests to run, or "".
+//
+// A module without tests is no failure: then the other gates judge alone, and the
+// reason is told with what was skipped.
+func goTestsApply(v check.View) string {
+	if reason := goApplies(v); reason != "" {
+		return reason
+	}
+	if !slices.ContainsFunc(v.Paths(), IsTest) {
+		return "the workspace has no Go tests (*_test.go)"
+	}
+	return ""
+}
+
+// IsTest reports whether the go command takes the file at p for tests.
+func IsTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !Ignored(path.Dir(p)) }
+
+// goSelected lists the arguments of go test for the tests that are asked for in a module:
+// their functions and their packages. Without any that is all of them.
+func goSelected(b check.Bench, root string) []string {
+	if len(b.Only) == 0 {
+		return []string{"./..."}
+	}
+	var dirs, tests []string
+	for _, id := range b.Only {
+		file, test, _ := strings.Cut(id, "::")
+		// A test that no file of its package declares goes by the directory.
+		dir := file
+		if IsTest(file) {
+			dir = path.Dir(file)
+		}
+		if check.Nearest(check.Rooted(Roots(b.View)), dir) != root {
+			continue
+		}
+		// A subtest is run with what it stands in: its name need not be what it is
+		// selected by.
+		test, _, _ = strings.Cut(test, "/")
+		dirs, tests = append(dirs, "./"+strings.TrimPrefix(strings.TrimPrefix(dir, root), "/")), append(tests, regexp.QuoteMeta(test))
+	}
+	if len(tests) == 0 {
+		return nil
+	}
+	slices.Sort(dirs)
+	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, slices.Compact(dirs)...)
+}
+
+// runGoTests runs the tests of every module to their end, one after the other, or those
+// that are asked for.
+func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
+	var total check.Outcome
+	files := newGoTestFiles(b.View)
+	var all check.TestRun
+	for _, root := range check.InOrder(b, Roots(b.View), check.Itself) {
+		selected := goSelected(b, root)
+		if selected == nil {
+			continue
+		}
+		dirs, out, done := goDirs(ctx, b, root)
+		if total = check.AddCost(total, out); !done {
+			return total
+		}
+		// go test would complain that it matches no packages.
+		if len(dirs) == 0 {
+			continue
+		}
+		// What vet has to say is the lint gate's; a cached result would be none.
+		res, out, done := b.Command(ctx, Command(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
+		if total = check.AddCost(total, out); !done && out.Verdict != check.Timeout && out.Verdict != check.OOM {
+			return total
+		}
+		run := parseGoTests(res, root, dirs, files)
+		all.Results = append(all.Results, run.results...)
+		total.Tests, total.Output = all.Results, run.said
+		if !done {
+			return total
+		}
+		// The other modules are run all the same: what their tests say is worth
+		// knowing to whoever mends the trouble.
+		if run.trouble != "" {
+			total.Blocked = run.trouble
+		}
+	}
+	total.Detail = "go test: " + all.Summary()
+	return total
+}
+
+// goDirs maps the import paths of a module's packages to their directories in the
+// workspace. A module that cannot be listed has none: it is told by the types gate.
+func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string, check.Outcome, bool) {
+	res, out, done := b.Command(ctx, Command(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
+	if !done {
+		return nil, out, false
+	}
+	packages, err := parseGoList(res)
+	if err != nil {
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of go list: %v", err)
+		return nil, out, false
+	}
+	dirs := map[string]string{}
+	for _, p := range packages {
+		if p.path != wholeModule {
+			dirs[p.path] = path.Join(".", check.Relative(p.dir, check.Work))
+		}
+	}
+	return dirs, out, true
+}
+
+// goTestFiles finds the file in which a test stands, as the go command does not
+// tell. Renames of files and tests that are gone are told by their files.
+type goTestFiles struct {
+	view check.View
+	// By directory, then by the name of the function.
+	known map[string]map[string]string
+}
+
+// newGoTestFiles reads nothing yet: most directories of a workspace are never
+// asked about.
+func newGoTestFiles(v check.View) *goTestFiles {
+	return &goTestFiles{view: v, known: map[string]map[string]string{}}
+}
+
+// goTestFunc matches the declaration of what go test runs.
+//
+// It reads the text and not the syntax: a file that does not parse has no tests
+// that ran, and none to be found.
+var goTestFunc = regexp.MustCompile(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
+
+// of gives the file of a test in a directory; the directory itself when no file
+// has it. Of two files with the same function, for two systems, the first counts.
+func (g *goTestFiles) of(dir, test string) string {
+	name, _, _ := strings.Cut(test, "/")
+	return cmp.Or(g.in(dir)[name], dir)
+}
+
+// any reports whether a directory has tests.
+func (g *goTestFiles) any(dir string) bool { return len(g.in(dir)) > 0 }
+
+// in reads the test files of a directory once.
+func (g *goTestFiles) in(dir string) map[string]string {
+	if known := g.known[dir]; known != nil {
+		return known
+	}
+	known := map[string]string{}
+	g.known[dir] = known
+	for _, p := range g.view.Paths() {
+		if path.Dir(p) != dir || !IsTest(p) {
+			continue
+		}
+		data, err := g.view.Read(p)
+		if err != nil {
+			continue // its tests keep the directory as their place, on both sides
+		}
+		for _, m := range goTestFunc.FindAllSubmatch(data, -1) {
+			if name := string(m[1]); known[name] == "" {
+				known[name] = p
+			}
+		}
+	}
+	return known
+}
+
+// A goEvent is one line of go test -json. Package is set but for a build's.
+type goEvent struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+}
+
+// A goUnit is one test, or one package as a whole with no test's name.
+type goUnit struct {
+	name, outcome string
+	// The end of what it wrote.
+	output []byte
+	// It fails, and so does a test in it, which tells why.
+	within bool
+}
+
+// maxGoOutput is how much of one test's output is looked at for a place, in bytes.
+const maxGoOutput = 64 << 10
+
+// goEnds are the actions that end a test or a package.
+var goEnds = map[string]string{"pass": "passed", "fail": "failed", "skip": "skipped"}
+
+// A goTestRun is what go test told of one module.
+type goTestRun struct {
+	results []check.TestResult
+	// Why it cannot be taken for the result, "" when it can.
+	trouble string
+	// What the tests and the compiler wrote, for people: the events that it came in
+	// are not for reading.
+	said string
+}
+
+// A goTestReader reads the events of go test. Test code writes to the same stream
+// as its package: nothing here is trusted beyond its form.
+type goTestReader struct {
+	root  string
+	dirs  map[string]string
+	files *goTestFiles
+
+	builds map[string][]byte             // what the compiler said, by package
+	units  map[string]map[string]*goUnit // by package and test, "" for the package
+	order  []string                      // packages as they began
+	tests  map[string][]string           // their tests as they began
+	failed map[string]string             // package to the build that failed
+	absent bool                          // of a build, a module that is not installed
+	said   []byte                        // the end of all that was written
+}
+
+// parseGoTests reads the output of one go test. What a killed run leaves is read
+// as far as it goes.
+func parseGoTests(res guest.Result, root string, dirs map[string]string, files *goTestFiles) goTestRun {
+	r := &goTestReader{
+		root: root, dirs: dirs, files: files, builds: map[string][]byte{}, units: map[string]map[string]*goUnit{},
+		tests: map[string][]string{}, failed: map[string]string{},
+	}
+	var trouble string
+	for line := range bytes.Lines(res.Stdout.Head) {
+		var e goEvent
+		if err := json.Unmarshal(line, &e); err != nil {
+			trouble = fmt.Sprintf("the record of the tests is broken: line %q", check.Shorten(string(line)))
+			break
+		}
+		if !r.event(e) {
+			trouble = fmt.Sprintf("the record of the tests is broken: %s of %q in %q", check.Shorten(e.Action), check.Shorten(e.Test), check.Shorten(e.Package))
+			break
+		}
+	}
+	run := goTestRun{results: r.results(), trouble: trouble, said: check.Tail(check.Clean(append(r.said, check.Bytes(res.Stderr)...)), check.MaxTail)}
+	bad := slices.ContainsFunc(run.results, check.TestResult.Bad)
+	text := check.Clean(check.Bytes(res.Stderr))
+	switch reason, refused := goRefuses(res.Exit, text); {
+	case trouble != "":
+	case res.Stdout.Dropped > 0:
+		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", check.MaxToolOutput>>20)
+	case refused && len(r.order) == 0:
+		run.trouble = "go test did not begin: " + reason
+	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (bad || r.absent):
+		run.trouble = strings.TrimSuffix(fmt.Sprintf("go test's exit status %d does not fit its results: %s", res.Exit, check.FirstLine(text)), ": ")
+	}
+	return run
+}
+
+// event takes in one line; false for one that cannot be.
+func (r *goTestReader) event(e goEvent) bool {
+	r.said = appendTail(r.said, e.Output)
+	switch e.Action {
+	// What the compiler says comes under the name of the build, which has no
+	// test, and often before the package is known to have failed.
+	case "build-output":
+		r.builds[e.ImportPath] = appendTail(r.builds[e.ImportPath], e.Output)
+		return true
+	case "build-fail":
+		return true
+	}
+	// A line of a package that nobody asked for was not written by the go
+	// command.
+	if _, known := r.dirs[e.Package]; !known {
+		return false
+	}
+	units := r.units[e.Package]
+	if units == nil {
+		units = map[string]*goUnit{"": {}}
+		r.units[e.Package], r.order = units, append(r.order, e.Package)
+	}
+	u := units[e.Test]
+	if u == nil {
+		u = &goUnit{name: e.Test}
+		units[e.Test] = u
+		r.tests[e.Package] = append(r.tests[e.Package], e.Test)
+	}
+	switch e.Action {
+	case "start", "run", "pause", "cont", "bench", "attr", "artifacts":
+		return u.outcome == ""
+	case "output":
+		u.output = appendTail(u.output, e.Output)
+		return true
+	}
+	end, ok := goEnds[e.Action]
+	// A second end would be somebody else's word.
+	if !ok || u.outcome != "" {
+		return false
+	}
+	u.outcome = end
+	if e.Test == "" && e.FailedBuild != "" {
+		r.failed[e.Package] = e.FailedBuild
+	}
+	return true
+}
+
+// appendTail appends text to what a test wrote, of which it keeps the end.
+//
+// The end, since a failing test says last why it fails. It is cut to half, so
+// that a test which prints without end does not have every line copied.
+func appendTail(data []byte, text string) []byte {
+	data = append(data, text...)
+	if len(data) > maxGoOutput {
+		data = append([]byte{}, data[len(data)-maxGoOutput/2:]...)
+	}
+	return data
+}
+
+// results lists how each test ended, package by package.
+func (r *goTestReader) results() []check.TestResult {
+	var list []check.TestResult
+	for _, name := range r.order {
+		dir, units := r.dirs[name], r.units[name]
+		if build, ok := r.failed[name]; ok {
+			list = append(list, r.unbuilt(dir, build))
+			continue
+		}
+		failing := map[string]bool{}
+		for _, test := range r.tests[name] {
+			// What is above a test that failed fails with it and has nothing of
+			// its own to say: it is marked, and blamed on the test below.
+			if u := units[test]; u.outcome != "passed" && u.outcome != "skipped" {
+				for above := path.Dir(test); above != "."; above = path.Dir(above) {
+					failing[above] = true
+				}
+				failing[""] = true
+			}
+		}
+		for _, test := range r.tests[name] {
+			u := units[test]
+			u.within = failing[test] && u.outcome == "failed"
+			list = append(list, r.result(dir, u))
+		}
+		// A package that fails with no test to blame, or has no end.
+		if whole := units[""]; whole.outcome == "failed" && !failing[""] || whole.outcome == "" {
+			list = append(list, r.result(dir, whole))
+		}
+	}
+	for i, a := range list {
+		// A package without tests has none to lose: what keeps it from being built is
+		// told once.
+		list[i].Within = a.Within || a.Outcome == "error" && !r.files.any(a.ID) &&
+			slices.ContainsFunc(list, func(b check.TestResult) bool {
+				return b.Outcome == "error" && b.ID != a.ID && b.File == a.File && b.Line == a.Line && !b.Within
+			})
+	}
+	return list
+}
+
+// unbuilt is the result of a package whose tests do not compile: none of them ran.
+// That a module is not installed is not the tests' fault.
+func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
+	result := check.TestResult{ID: dir, Outcome: "error", Message: "the tests of " + dir + " do not build"}
+	if found := Compiled(r.root, string(r.builds[build])); len(found) > 0 {
+		result.File, result.Line = found[0].File, found[0].Line
+		result.Message += ": " + found[0].Message
+	} else if text := check.FirstLine(check.Clean(r.builds[build])); text != "" {
+		result.Message = check.Shorten(result.Message + ": " + text)
+	}
+	if goAbsent.Match(r.builds[build]) {
+		r.absent, result.Outcome, result.Message = true, "skipped", goNotInstalled
+	}
+	return result
+}
+
+// result is how one test ended, with the place that its output names last.
+func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
+	result := check.TestResult{ID: dir, Outcome: u.outcome, Within: u.within}
+	if u.name != "" {
+		result.ID = r.files.of(dir, u.name) + "::" + u.name
+	}
+	// It was under way when the program ended, so this is the test to look at, or
+	// one that ran beside it.
+	if u.outcome == "" {
+		result.Outcome, result.Message = "failed", "it did not come to its end"
+	}
+	if result.Outcome == "passed" {
+		return result
+	}
+	text := check.Clean(u.output)
+	if crashes := crash.InGo(strings.Split(text, "\n")); len(crashes) > 0 {
+		crash := crashes[0]
+		result.File, result.Line, result.Message = crash.File, crash.Line, crash.Message
+		result.Within = false
+		return result
+	}
+	for line := range strings.Lines(text) {
+		// The testing package names the file without its directory.
+		if f := at(dir, strings.TrimSpace(line)); f.Message != "" && strings.HasPrefix(line, "    ") {
+			result.File, result.Line, result.Message = f.File, f.Line, f.Message
+		}
+	}
+	if result.Message == "" && u.name == "" {
+		result.Message = check.Shorten(check.FirstLine(text))
+	}
+	return result
+}
+
+// proveGoTests wants a test passed, one failed and one skipped, a package that does
+// not build, and one that ends before its tests.
+func proveGoTests(ctx context.Context, b check.Bench) error {
+	out := runGoTests(ctx, b)
+	if err := check.Judged(out); err != nil {
+		return err
+	}
+	got := map[string]string{}
+	for _, t := range out.Tests {
+		got[t.ID] = t.Outcome
+	}
+	want := map[string]string{
+		"sound_test.go::TestTrue": "passed", "sound_test.go::TestFalse": "failed",
+		"skip/a_test.go::TestSkipped": "skipped", "no": "error", "end": "failed",
+	}
+	// Every way to end is planted: a reader of the record that lost one of them
+	// would let a broken package pass as one without tests.
+	if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
+		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package golang
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox/guest"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+)
+
+// goTestsOf reads a recorded go test of the module m at the root of a workspace.
+func goTestsOf(res guest.Result) goTestRun {
+	files := newGoTestFiles(checktest.View(map[string]string{
+		"lib/a_test.go": "package lib\n\nfunc TestA(t *testing.T) {\n",
+		"lib/b_test.go": "package lib\n\nfunc TestB(t *testing.T) {}\nfunc TestA (t *testing.T) {}\nfunc  ExampleX() {}\n",
+	}))
+	return parseGoTests(res, ".", map[string]string{"m/lib": "lib", "m/app": "app", "m/cmd": "cmd"}, files)
+}
+
+// events makes go test's lines of "action package test text".
+func events(lines ...string) []byte {
+	var b strings.Builder
+	for _, line := range lines {
+		f := append(strings.SplitN(line, " ", 4), "", "", "")
+		b.WriteString(`{"Action":"` + f[0] + `","Package":"m/` + f[1] + `"`)
+		if f[2] != "" {
+			b.WriteString(`,"Test":"` + f[2] + `"`)
+		}
+		if f[3] != "" {
+			b.WriteString(`,"Output":"` + f[3] + `\n"`)
+		}
+		b.WriteString("}\n")
+	}
+	return []byte(b.String())
+}
+
+func TestGoTestsAreRead(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/gotest.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := goTestsOf(boxtest.Ended(1, data, nil))
+	want := []check.TestResult{
+		{ID: "app", Outcome: "error", File: "app/x_test.go", Line: 5, Message: "the tests of app do not build: not enough arguments in call to lib.Double have () want (int)"},
+		{ID: "lib/a_test.go::TestA", Outcome: "failed", Within: true},
+		{ID: "lib/a_test.go::TestA/n", Outcome: "passed"},
+		{ID: "lib/a_test.go::TestA/n#01", Outcome: "failed", File: "lib/a_test.go", Line: 8, Message: "no: 2"},
+		{ID: "lib/b_test.go::TestB", Outcome: "skipped", File: "lib/b_test.go", Line: 12, Message: "later"},
+		{ID: "lib/b_test.go::ExampleX", Outcome: "passed"},
+		{ID: "lib::TestP", Outcome: "failed", File: "lib/p.go", Line: 6, Message: "panic: assignment to entry in nil map [recovered, repanicked]"},
+		{ID: "lib::TestP/s", Outcome: "failed"},
+	}
+	if d := cmp.Diff(want, run.results); d != "" || run.trouble != "" {
+		t.Error(d, run.trouble)
+	}
+	if !strings.Contains(run.said, "no: 2") || strings.Contains(run.said, `"Action"`) {
+		t.Errorf("a person reads %q", run.said)
+	}
+}
+
+func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
+	t.Parallel()
+	sound := events("start lib", "run lib TestA", "pass lib TestA", "pass lib")
+	for name, c := range map[string]struct {
+		res  guest.Result
+		want string // in the trouble, "" for none
+		ids  string // the results
+	}{
+		"sound":                 {boxtest.Ended(0, sound, nil), "", "lib/a_test.go::TestA passed"},
+		"no tests":              {boxtest.Ended(0, events("start app", "skip app"), nil), "", ""},
+		"sound, status 1":       {boxtest.Ended(1, sound, nil), "does not fit", "lib/a_test.go::TestA passed"},
+		"a failure, status 0":   {boxtest.Ended(0, events("start lib", "run lib TestA", "fail lib TestA", "fail lib"), nil), "does not fit", "lib/a_test.go::TestA failed"},
+		"ended by the test":     {boxtest.Ended(1, events("start lib", "run lib TestA", "fail lib"), nil), "", "lib/a_test.go::TestA failed"},
+		"no test to blame":      {boxtest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA", "output lib  bye", "fail lib"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
+		"a package with no end": {boxtest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
+		"two ends":              {boxtest.Ended(1, events("start lib", "run lib TestA", "fail lib TestA", "pass lib TestA", "fail lib"), nil), "broken", "lib/a_test.go::TestA failed, lib failed"},
+		"a foreign package":     {boxtest.Ended(0, append(sound, events("pass other TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"another word":          {boxtest.Ended(0, append(sound, events("xpass lib TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"text":                  {boxtest.Ended(0, append(sound, "ok\n"...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"not begun":             {boxtest.Ended(1, nil, []byte("go: errors parsing go.mod:\ngo.mod:2: unknown directive: x\n")), "did not begin: go.mod:2", ""},
+		"nothing":               {boxtest.Ended(1, nil, nil), "does not fit", ""},
+		"too much":              {guest.Result{Stdout: guest.Output{Head: sound, Dropped: 1}}, "more than", "lib/a_test.go::TestA passed"},
+		"not installed":         {boxtest.Ended(1, []byte(`{"ImportPath":"u","Action":"build-output","Output":"a.go:3:8: module lookup disabled by GOPROXY=off\n"}`+"\n"+`{"Action":"fail","Package":"m/lib","FailedBuild":"u"}`+"\n"), nil), "", "lib skipped"},
+	} {
+		run := goTestsOf(c.res)
+		var ids []string
+		for _, r := range run.results {
+			ids = append(ids, r.ID+" "+r.Outcome)
+		}
+		if got := strings.Join(ids, ", "); got != c.ids || (run.trouble == "") != (c.want == "") || !strings.Contains(run.trouble, c.want) {
+			t.Errorf("%s: %q with %q", name, got, run.trouble)
+		}
+	}
+}
+
+// What keeps packages without tests from being built is told once; a package with
+// tests loses them, and says so itself.
+func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
+	t.Parallel()
+	build := `{"ImportPath":"m/lib","Action":"build-output","Output":"lib/lib.go:3:1: x\n"}` + "\n"
+	for _, name := range []string{"lib", "cmd", "app"} {
+		build += string(events("start "+name)) + `{"Action":"fail","Package":"m/` + name + `","FailedBuild":"m/lib"}` + "\n"
+	}
+	run := goTestsOf(boxtest.Ended(1, []byte(build), nil))
+	told := map[string]bool{}
+	for _, r := range run.results {
+		told[r.ID] = !r.Within
+	}
+	if d := cmp.Diff(map[string]bool{"cmd": false, "app": false, "lib": true}, told); d != "" || run.trouble != "" {
+		t.Error(d, run.trouble)
+	}
+	passed := check.Outcome{Tests: []check.TestResult{{ID: "lib/a_test.go::TestA", Outcome: "passed"}}}
+	g := check.JudgeTests(passed, check.Outcome{Tests: run.results}, check.Diff{Sources: check.NewSources(checktest.View(nil))})
+	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != check.RuleTestError {
+		t.Errorf("%+v", g.Findings)
+	}
+}

@@ -1,0 +1,221 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// A packageLinter is a linter that workspaces bring with them, a package of npm,
+// with its plugins. Its configuration is code, so that it has a box of its own, with
+// the configuration and what that imports as before the patch. As with the test
+// runners a package that reports as it does stands for it in the proof.
+type packageLinter struct {
+	// The package, its program and the group of its check.
+	name string
+	// The files that configure it, and the keys of package.json that do.
+	config, keys []string
+	// What scripts that start it are called before the first colon.
+	kinds []string
+	// Those of the scripts' options that are left out; see runnerOptions.
+	options map[string]bool
+	// What it looks at where no script says it.
+	look string
+	// args make it write its report, of errors only.
+	args func(report string) []string
+	// parse reads the report of what ended with an exit status, and says why it
+	// cannot be taken for an answer, "" when it can.
+	parse func(exit int, data []byte) (found []check.Finding, trouble string)
+	// Its exit status when it finds errors, as its documentation has it.
+	status int
+	// What the planted package reports of a file of that name, and by which rule.
+	planted, faulty, rule string
+}
+
+// mostFollowed bounds how many files of a workspace are followed from configuration.
+const mostFollowed = 200
+
+// unread is the trouble with a report that is none.
+const unread = "no report"
+
+// packageLinters lists them all.
+func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
+
+// Linters are the checks of them all.
+func Linters() (list []check.Check) {
+	for _, l := range packageLinters() {
+		list = append(list, l.check())
+	}
+	return list
+}
+
+// LinterCode lists the files that their configuration is made of: those of the base, and
+// what cand would have in their place.
+func LinterCode(base, cand check.View) (files []string) {
+	for _, l := range packageLinters() {
+		files = append(files, l.code(base, cand)...)
+	}
+	return files
+}
+
+// check makes the check of a linter.
+func (l packageLinter) check() check.Check {
+	return check.Check{
+		Name: l.name, Gate: check.GateLint, Group: l.name, Run: l.run, Applies: l.applies, Judge: judgeInstalled(l.name), Family: Packages, Places: l.places,
+		Config: l.config, Inside: l.own,
+		Planted: map[string]string{
+			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, l.name), l.config[0]: "", l.faulty: "a\n",
+			"node_modules/" + l.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, l.name),
+			"node_modules/" + l.name + "/run.cjs":         strings.Replace(plantedRunner, "exit(1)", fmt.Sprintf("exit(%d)", l.status), 1),
+			"node_modules/" + l.name + "/lib/report.json": l.planted,
+		},
+		Prove: check.Proves(l.run, map[string]string{l.faulty: l.rule}),
+	}
+}
+
+// uses lists the packages that it lints, those of the base: what it looks at is
+// configuration.
+func (l packageLinter) uses(v check.View) []packageUse {
+	base := v.Unpatched()
+	return slices.DeleteFunc(packageUses(base, l.name, l.kinds...), func(u packageUse) bool {
+		return !slices.ContainsFunc(base.Paths(), func(p string) bool {
+			return (slices.Contains(l.config, path.Base(p)) || PackageKeys(base, p)[l.keys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
+		})
+	})
+}
+
+// places lists their directories.
+func (l packageLinter) places(v check.View) []string { return dirs(l.uses(v), packageUse.dir) }
+
+// applies gives the reason why it has nothing to do, or "".
+func (l packageLinter) applies(v check.View) string {
+	if len(l.uses(v)) > 0 {
+		return ""
+	}
+	return "no package.json has " + l.name + ", with a configuration"
+}
+
+// run runs it as the scripts of each package do.
+func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
+	uses := l.uses(b.View)
+	found, total, done := installed(ctx, b, l.name, l.name, uses)
+	if !done {
+		return total
+	}
+	total.Output = ""
+	for i, u := range check.InOrder(b, uses, packageUse.dir) {
+		if found[i] == nil {
+			total.Blocked = cmp.Or(total.Blocked, Absent(l.name, u.root))
+			continue
+		}
+		report, args := fmt.Sprintf("/tmp/agent-%s-%d.json", l.name, i), without(u.args, l.options)
+		if len(args) == 0 {
+			args = []string{l.look}
+		}
+		cmd := useCommand(b, u, *found[i], append(args, l.args(report)...)...)
+		cmd.Collect = []string{report}
+		res, out, done := b.Command(ctx, cmd)
+		if total = check.AddCost(total, out); !done {
+			return total
+		}
+		total.Detail = l.name + " " + check.Shorten(found[i].Version)
+		findings, trouble := l.read(res, report)
+		total.Blocked = cmp.Or(total.Blocked, trouble)
+		total.Findings = append(total.Findings, findings...)
+	}
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
+	return total
+}
+
+// read reads the findings, and says why they are not all, "" when they are. It is
+// the workspace's own program: whatever keeps it from judging is the workspace's doing.
+func (l packageLinter) read(res guest.Result, report string) (found []check.Finding, trouble string) {
+	found, trouble = l.parse(res.Exit, res.Files[report])
+	switch {
+	case trouble == unread:
+		return nil, strings.TrimSuffix(fmt.Sprintf("%s ended with exit status %d: %s", l.name, res.Exit, nodeComplaint(res)), ": ")
+	case trouble != "":
+		return nil, trouble
+	case res.Exit != 0 && res.Exit != l.status || (res.Exit != 0) != (len(found) > 0):
+		return nil, fmt.Sprintf("%s's exit status %d does not fit its %d errors: %s", l.name, res.Exit, len(found), nodeComplaint(res))
+	}
+	return found, ""
+}
+
+// judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
+// was allowed to change what is installed may do without it.
+func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
+	return func(base, cand check.Outcome, d check.Diff) check.Gate {
+		if IsAbsent(tool, cand) {
+			return check.Gate{Detail: "not judged: " + cand.Blocked}
+		}
+		return check.JudgeFindings(base, cand, d)
+	}
+}
+
+// own lists what of its box comes from the base: the code of the configuration,
+// and each package.json that would say something else of it.
+func (l packageLinter) own(base, cand check.View) []string {
+	own := l.code(base, cand)
+	for p, names := range ChangedKeys(base, cand) {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(l.keys, name) }) {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// moduleImport matches what a module of JavaScript imports from a file.
+var moduleImport = regexp.MustCompile(`(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.[^"']*)["']`)
+
+// Keys of a configuration, in any of its forms, that name files of it: what stands
+// behind one, a value, a list in brackets or one of YAML, and the paths in that.
+var (
+	lintExtends = regexp.MustCompile(`["']?\b(?:extends|plugins|parser|processors?|customSyntax)["']?\s*[:=]\s*(\[[^\]]*\]|(?:\s*-[ \t]+[^\n]+)+|[^\s,]+)`)
+	lintFile    = regexp.MustCompile(`\.{1,2}/[^"'\s,\]]+`)
+)
+
+// configNames lists the paths that the text of a configuration, or of a part of one,
+// says it is made of.
+func configNames(text string) (names []string) {
+	for _, m := range moduleImport.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	for _, m := range lintExtends.FindAllStringSubmatch(text, -1) {
+		names = append(names, lintFile.FindAllString(m[1], -1)...)
+	}
+	return names
+}
+
+// code lists the files that its configuration is made of: those of the base, and
+// what cand would have in their place.
+func (l packageLinter) code(base, cand check.View) []string {
+	var found []string
+	follow := func(from string) {
+		for _, name := range configNames(base.Text(from)) {
+			stem := path.Join(path.Dir(from), name)
+			for _, end := range []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".yml", ".yaml", "/index.js", "/index.cjs", "/index.mjs", "/index.ts"} {
+				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < mostFollowed {
+					found = append(found, p)
+				}
+			}
+		}
+	}
+	for _, p := range base.Paths() {
+		if slices.Contains(l.config, path.Base(p)) {
+			follow(p)
+		}
+	}
+	for i := 0; i < len(found); i++ {
+		follow(found[i])
+	}
+	slices.Sort(found)
+	return found
+}

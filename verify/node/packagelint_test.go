@@ -1,0 +1,97 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/verify/boxtest"
+	"agent/verify/check"
+)
+
+func TestReportOfESLintMustFitItsExit(t *testing.T) {
+	t.Parallel()
+	const warned = `[{"filePath": "/work/a.js", "errorCount": 0, "messages": [{"severity": 1, "message": "m"}]}]`
+	for name, c := range map[string]struct {
+		exit   int
+		report string
+		want   string
+	}{
+		"an error":           {1, plantedESLint, "1 found"},
+		"none":               {0, warned, "0 found"},
+		"no parse":           {1, strings.Replace(plantedESLint, `"no-undef"`, "null", 1), "1 found"},
+		"sound, with errors": {0, plantedESLint, "exit status 0 does not fit its 1 errors: Oops! Error: Cannot find module 'x'"},
+		"faulty, with none":  {1, warned, "exit status 1 does not fit its 0 errors"},
+		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and tells of 1"},
+		"no start":           {2, "", "eslint ended with exit status 2: Oops! Error: Cannot find module 'x'"},
+		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
+		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
+	} {
+		res := boxtest.Ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
+		res.Files = map[string][]byte{"/r": []byte(c.report)}
+		found, trouble := eslint.read(res, "/r")
+		if trouble == "" {
+			trouble = fmt.Sprintf("%d found", len(found))
+		}
+		if !strings.Contains(trouble, c.want) {
+			t.Errorf("%s: %s, want %s", name, trouble, c.want)
+		}
+	}
+}
+
+func TestReportOfStylelintMustFitItsExit(t *testing.T) {
+	t.Parallel()
+	sound := strings.NewReplacer(`"errored": true`, `"errored": false`, `"error"`, `"warning"`).Replace(plantedStylelint)
+	for name, c := range map[string]struct {
+		exit   int
+		report string
+		want   string
+	}{
+		"an error": {2, plantedStylelint, "1 found"}, "none": {0, sound, "0 found"}, "an option": {2, `[{"source": "/work/a.css", "errored": true, "invalidOptionWarnings": [{"text": "t"}]}]`, "1 found"},
+		"sound, with errors": {0, plantedStylelint, "exit status 0 does not fit its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not fit its 0 errors"},
+		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
+		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
+	} {
+		res := boxtest.Ended(c.exit, nil, []byte("JSONError: x\n"))
+		res.Files = map[string][]byte{"/r": []byte(c.report)}
+		found, trouble := stylelint.read(res, "/r")
+		if trouble == "" {
+			trouble = fmt.Sprintf("%d found", len(found))
+		}
+		if !strings.Contains(trouble, c.want) {
+			t.Errorf("%s: %s, want %s", name, trouble, c.want)
+		}
+	}
+}
+
+func TestConfigurationOfALinterIsFollowed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`import a from "./a"; const b = require('../b.cjs');`:                         "./a ../b.cjs",
+		`{"extends": ["stylelint-config-standard", "./c.json"], "files": ["./d.js"]}`: "./c.json",
+		"extends:\n  - ./e.yml\n  - standard\nplugins: ./f.js\nrules:\n  - ./g.js\n":  "./e.yml ./f.js",
+		"module.exports = { extends: './h.js', customSyntax: './i.js' }":              "./h.js ./i.js",
+		"import './only.js';": "./only.js", "rules: {}": "",
+	} {
+		if got := strings.Join(configNames(text), " "); got != want {
+			t.Errorf("%q is made of %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
+	t.Parallel()
+	base := boxtest.Scan(t, map[string]string{
+		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
+		"eslint.config.js": "", "src/a.js": "",
+	})
+	cs := boxtest.Change(t, base, map[string]string{"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}"})
+	var uses []string
+	for _, u := range eslint.uses(check.NewView(base, cs)) {
+		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))
+	}
+	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
+		t.Errorf("%q, want %q", uses, want)
+	}
+}

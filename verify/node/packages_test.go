@@ -1,0 +1,60 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A script is read as a shell would, as far as it says the same everywhere.
+func TestScriptsAreReadAndNeverRun(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"mocha":                                "[] []",
+		"mocha 'a b' \"c\" d\\ e":              `[] [a b c d\ e]`,
+		"mocha $(rm x) `rm y` \"$Z\" ok":       "[] [ok]",
+		"(cd web; mocha in)":                   "[] [in]",
+		"if true; then mocha then; fi":         "[] [then]",
+		"mocha first && mocha second":          "[] [first]",
+		"exit 1; npx --yes mocha late":         "[] [late]",
+		"pnpm exec mocha":                      "[] []",
+		"node -r ./mocha.js a.js":              "",
+		"node -r ./aid.js ./bin/mocha.js x":    "[-r ./aid.js] [x]",
+		"node --import tsx -- mocha":           "[--import tsx] []",
+		"npm run mocha":                        "",
+		"echo mocha":                           "",
+		"mochawesome":                          "",
+		"mocha-parallel":                       "",
+		"":                                     "",
+		"mocha )":                              "",
+		"nyc --reporter text mocha":            "",
+		"nyc --reporter=text mocha --timeout=": "[] [--timeout=]",
+	} {
+		got := ""
+		if use, ok := scriptUse(script, "mocha"); ok {
+			got = fmt.Sprint(use.options, " ", use.args)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+	}
+}
+
+func TestOptionsAreLeftOutWithTheirValues(t *testing.T) {
+	t.Parallel()
+	takes := map[string]bool{"--to": true, "--flag": false}
+	for args, want := range map[string]string{
+		"--to x a":         "a",
+		"--to=x a":         "a",
+		"--to --flag a":    "a",
+		"a --to":           "a",
+		"--flag a":         "a",
+		"--flag=1 --other": "--other",
+		"--too x":          "--too x",
+	} {
+		if got := without(strings.Fields(args), takes); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// A packageRunner is a test runner that workspaces bring with them, a package of
+// npm. It is code of the workspace's choice, like the tests themselves, and no
+// planted fault can prove it in an image that does not have it. What is proved is
+// that a package which reports as it does is found, started and read. Beyond that
+// its report must agree with itself and with the exit status.
+type packageRunner struct {
+	name string
+	// args are given behind those of the script, and make it write its report.
+	args func(report string) []string
+	// byPath are given before the files that are run alone.
+	byPath []string
+	// parse reads the report; place makes a test's file one of the workspace.
+	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
+	// status is the exit status with that many failures, other than 1.
+	status func(failures int) int
+	// What the planted package reports: a test that passes and one that fails.
+	planted string
+}
+
+// The runners. That none is found is told by what was found before, test by test.
+var (
+	vitest = packageRunner{
+		name: VitestName, parse: parseJest, planted: plantedJest,
+		args: func(report string) []string {
+			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
+		},
+	}
+	jest = packageRunner{
+		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		args: func(report string) []string {
+			return []string{
+				"--ci", "--watchAll=false", "--watchman=false", "--coverage=false", "--bail=0", "--passWithNoTests",
+				"--cacheDirectory=/tmp/jest", "--testLocationInResults", "--json", "--outputFile=" + report,
+			}
+		},
+	}
+	mocha = packageRunner{
+		name: MochaName, parse: parseMocha, planted: plantedMocha, status: func(failures int) int { return min(failures, 255) },
+		args: func(report string) []string {
+			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
+		},
+	}
+)
+
+// packageRunners lists them all.
+func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
+
+// Runners are the checks of them all.
+func Runners() (list []check.Check) {
+	for _, r := range packageRunners() {
+		list = append(list, r.check())
+	}
+	return list
+}
+
+// check makes the check of a runner.
+func (r packageRunner) check() check.Check {
+	return check.Check{
+		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: r.run, Applies: r.applies, Judge: r.judge, Family: Packages, Places: r.places, Repeats: true,
+		Planted: map[string]string{
+			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
+			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
+			"node_modules/" + r.name + "/run.cjs":         plantedRunner,
+			"node_modules/" + r.name + "/lib/report.json": r.planted,
+		},
+		Prove: r.prove,
+	}
+}
+
+// plantedRunner is the program of the planted package.
+const plantedRunner = `const report = process.argv.map((a) => /output(?:-?[fF]ile)?=(.*)/.exec(a)).find(Boolean)[1];
+require("node:fs").copyFileSync(__dirname + "/lib/report.json", report);
+process.exit(1);
+`
+
+// runnerOptions are those of the scripts that are left out: what watches, stops
+// early, writes elsewhere, or looks at a part only. True for one with a value.
+var runnerOptions = map[string]bool{
+	"run": false, "watch": false, "dev": false, "-w": false, "--run": false, "--watch": false, "--watchAll": false, "--ui": false, "--open": false,
+	"--bail": false, "-b": false, "--coverage": false, "--collectCoverage": false, "--coverage.enabled": false, "--coverageReporters": true,
+	"--coverageDirectory": true, "--reporter": true, "--reporters": true, "-R": true, "--reporter-option": true, "--reporter-options": true, "-O": true,
+	"--json": false, "--outputFile": true, "--changed": false, "--changedSince": true, "--onlyChanged": false, "-o": false, "--onlyFailures": false,
+	"-f": false, "--lastCommit": false, "--shard": true, "-u": false, "--update": false, "--updateSnapshot": false, "--cacheDirectory": true,
+	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false,
+}
+
+// uses lists the packages whose tests it runs.
+func (r packageRunner) uses(v check.View) []packageUse { return packageUses(v, r.name, "test") }
+
+// places lists their directories.
+func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
+
+// applies gives the reason why there are no tests to run, or "".
+func (r packageRunner) applies(v check.View) string {
+	if len(r.uses(v)) > 0 {
+		return ""
+	}
+	return "no package.json has its tests run by " + r.name
+}
+
+// selected lists the arguments by which a package's tests that are asked for are run:
+// their files, since titles need not be unique. It reports whether there are any; without
+// tests that are asked for there are no arguments, and all are run.
+func (r packageRunner) selected(b check.Bench, roots map[string]string, root string) (args []string, ok bool) {
+	if len(b.Only) == 0 {
+		return nil, true
+	}
+	for _, id := range b.Only {
+		file, _, _ := strings.Cut(id, "::")
+		if name := "./" + strings.TrimPrefix(file, root+"/"); check.Nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
+			args = append(args, name)
+		}
+	}
+	return append(slices.Clone(r.byPath), args...), len(args) > 0
+}
+
+// run runs the tests of each package, or the files of those that are asked for, and reads
+// the runner's reports.
+func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
+	uses := r.uses(b.View)
+	found, total, done := installed(ctx, b, r.name, r.name, uses)
+	if !done {
+		return total
+	}
+	total.Output = ""
+	roots := map[string]string{}
+	for _, u := range uses {
+		roots[u.root] = ""
+	}
+	var all check.TestRun
+	version := ""
+	for i, u := range check.InOrder(b, uses, packageUse.dir) {
+		if found[i] == nil {
+			total.Blocked = cmp.Or(total.Blocked, Absent(r.name, u.root))
+			continue
+		}
+		files, ok := r.selected(b, roots, u.root)
+		if !ok {
+			continue
+		}
+		version = " " + check.Shorten(found[i].Version)
+		// Each has its own, so that none counts for another one.
+		report := fmt.Sprintf("/tmp/agent-%s-%d.json", r.name, i)
+		cmd := useCommand(b, u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
+		cmd.Collect = []string{report}
+		res, out, done := b.Command(ctx, cmd)
+		// A test can end its runner in any way; see runTests.
+		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+			out.Verdict, done = "", true
+		}
+		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
+		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
+		if !done {
+			out.Tests = all.Results
+			return out
+		}
+		results, trouble := r.read(res, report, u.root)
+		total.Blocked = cmp.Or(total.Blocked, trouble)
+		for _, t := range results {
+			// The runner of a package finds the tests of those inside it as well.
+			file, _, _ := strings.Cut(t.ID, "::")
+			if inner := check.Nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, u.root)+"/") {
+				all.Results = append(all.Results, t)
+			}
+		}
+	}
+	total.Tests, total.Detail = all.Results, r.name+version+": "+all.Summary()
+	return total
+}
+
+// read reads what the runner left, and says why it cannot be taken for the result
+// of the tests, "" when it can.
+func (r packageRunner) read(res guest.Result, report, root string) (results []check.TestResult, trouble string) {
+	data, ok := res.Files[report]
+	switch {
+	case res.Signal != "":
+		return nil, fmt.Sprintf("%s was ended by %s before its tests were over", r.name, res.Signal)
+	case !ok:
+		return nil, strings.TrimSuffix(fmt.Sprintf("%s ended with exit status %d and left no report: %s", r.name, res.Exit, nodeComplaint(res)), ": ")
+	}
+	results, err := r.parse(data, func(file string) string {
+		if !path.IsAbs(file) {
+			file = path.Join(check.Work, root, file)
+		}
+		return cmp.Or(check.Relative(file, check.Work), path.Join(root, "package.json"))
+	})
+	if err != nil {
+		return nil, fmt.Sprintf("the report of %s is broken: %v", r.name, err)
+	}
+	failures := 0
+	for _, t := range results {
+		if t.Bad() {
+			failures++
+		}
+	}
+	fits := res.Exit == 1 && failures > 0 || res.Exit == 0 && failures == 0 || r.status != nil && res.Exit == r.status(failures)
+	if !fits {
+		return results, fmt.Sprintf("the exit status %d of %s does not fit its results: %s", res.Exit, r.name, nodeComplaint(res))
+	}
+	return results, ""
+}
+
+// judge is judgeTests for a runner that need not be there: one that
+// a patch names first, and that nobody has installed, has nothing to be compared with.
+func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
+	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {
+	case cand.Verdict != "" || !fresh:
+	case IsAbsent(r.name, cand):
+		return check.Gate{Detail: "not judged: " + cand.Blocked}
+	case cand.Blocked == "" && len(cand.Tests) == 0:
+		return check.Gate{Detail: "found no tests"}
+	}
+	return check.JudgeTests(base, cand, d)
+}
+
+// prove wants both tests of the planted report, and its version.
+func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
+	out := r.run(ctx, b)
+	if err := check.Judged(out); err != nil {
+		return err
+	}
+	var got []string
+	for _, t := range out.Tests {
+		got = append(got, t.ID+" "+t.Outcome)
+	}
+	if want := []string{"planted.test.js::suite > true passed", "planted.test.js::suite > false failed"}; !slices.Equal(got, want) {
+		return fmt.Errorf("the planted tests end as %q", got)
+	}
+	if !strings.Contains(out.Detail, " 1.0.0:") {
+		return errors.New("the planted package is not the one that ran")
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// stubEnds are the ends of files that only declare types, with those of the modules that
+// they stand for: a type checker reads the first and leaves the others alone.
+var stubEnds = []struct {
+	stub    string
+	modules []string
+}{
+	{".pyi", []string{".py", ".pyx", "/__init__.py"}},
+	{".d.ts", []string{".ts", ".tsx", ".js", ".jsx", "/index.js", "/index.ts"}},
+	{".d.mts", []string{".mts", ".mjs"}},
+	{".d.cts", []string{".cts", ".cjs"}},
+}
+
+// stubPaths matches the setting of mypy, pyright or ty that names directories of stubs.
+var stubPaths = regexp.MustCompile(`["']?\b(?:mypy_path|stubPath|extraPaths|extra-paths)["']?\s*[:=]\s*(\[[^\]]*\]|[^\n]*)`)
+
+// stubPath is one directory of such a setting.
+var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
+
+// stubDirs lists the directories in which type checkers look for stubs of Python.
+func stubDirs(base check.View) []string {
+	dirs := []string{"typings", "stubs"}
+	for _, p := range base.Paths() {
+		if !ConfiguresTools(p) {
+			continue
+		}
+		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), mostNamed) {
+			for _, dir := range stubPath.FindAllString(m[1], mostNamed) {
+				// mypy writes the directory of its configuration so.
+				dir = strings.TrimPrefix(strings.TrimPrefix(dir, "$MYPY_CONFIG_FILE_DIR"), "/")
+				dirs = append(dirs, path.Join(path.Dir(p), dir))
+			}
+		}
+	}
+	return dirs
+}
+
+// stubHolds holds the stubs that cs brings and that take the place of a module of the
+// workspace, before a type checker: what the module does is not looked at any more. Stubs
+// of what is installed are none of them.
+func stubHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) {
+	var dirs []string // read when a stub is there to be looked at
+	for _, c := range cs.Changes {
+		if c.Op == workspace.Delete || before.Has(c.Path) {
+			continue
+		}
+		for _, kind := range stubEnds {
+			stem, ok := strings.CutSuffix(c.Path, kind.stub)
+			if !ok {
+				continue
+			}
+			if dirs == nil && kind.stub == ".pyi" {
+				dirs = stubDirs(before)
+			}
+			module := beside(after, stem, kind.modules)
+			if module == "" && kind.stub == ".pyi" {
+				module = stubbed(after, stem, dirs)
+			}
+			if module == "" {
+				continue
+			}
+			holds = append(holds, Hold{
+				Path: c.Path, Kind: WeakerType, Block: true,
+				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", check.Shorten(module)),
+			})
+		}
+	}
+	return holds
+}
+
+// beside returns the module that stands beside a stub, "" for none.
+func beside(v check.View, stem string, ends []string) string {
+	// A package is stubbed by a file of its own, and the names of all programs by one.
+	if path.Base(stem) == "__builtins__" {
+		return "the built-in names"
+	}
+	for _, end := range ends {
+		if v.Has(stem + end) {
+			return stem + end
+		}
+	}
+	return ""
+}
+
+// stubbed returns the module of the workspace that a stub in a directory for stubs, or
+// in a package of them, stands for; "" for none.
+func stubbed(v check.View, stem string, dirs []string) string {
+	parts := strings.Split(stem, "/")
+	for i, part := range parts {
+		name, isPackage := strings.CutSuffix(part, "-stubs")
+		if !isPackage && (i == 0 || !slices.Contains(dirs, path.Join(parts[:i]...)) && !slices.Contains(dirs, parts[i-1])) {
+			continue
+		}
+		module := path.Join(append([]string{name}, parts[i+1:]...)...)
+		for _, p := range v.Paths() {
+			for _, end := range []string{".py", "/__init__.py"} {
+				top, ok := strings.CutSuffix(p, module+end)
+				// Below a package it has a longer name.
+				if ok && (top == "" || strings.HasSuffix(top, "/") && !v.Has(top+"__init__.py")) {
+					return p
+				}
+			}
+		}
+	}
+	return ""
+}

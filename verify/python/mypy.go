@@ -1,0 +1,182 @@
+package python
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// Mypy checks the types of Python. The planted caller passes a wrong
+// argument to a function whose declaration is in another file.
+var Mypy = check.Check{
+	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins,
+	Planted: map[string]string{
+		"sound.py":     check.PlantedSound,
+		"undefined.py": "def area(r):\n    return pi * r * r\n",
+		"caller.py":    "from sound import double\n\ntotal = double(\"21\")\n",
+	},
+	Prove: check.Proves(runTypes, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"}),
+}
+
+// typesCommand is mypy over a root, which mostly is the workspace, without the
+// roots inside it. Module names come from where
+// a file lies, so that two scripts of one name in two directories do not
+// collide; bodies without annotations are checked too, so that a call with the
+// wrong number of arguments is seen anywhere. That a library has no type
+// stubs says nothing about a patch.
+func typesCommand(b check.Bench, roots []string, root string) guest.Command {
+	cmd := guest.Command{
+		Args: []string{
+			b.Tools.Mypy, "--output", "json", "--no-error-summary", "--check-untyped-defs", "--explicit-package-bases",
+			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", typesDir, "--no-sqlite-cache", ".",
+		},
+		Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
+	}
+	if others := importPaths(b.View, root)[1:]; len(others) > 0 {
+		for i, dir := range others {
+			others[i] = path.Join(check.Work, dir)
+		}
+		cmd.Env = map[string]string{"MYPYPATH": strings.Join(others, ":")}
+	}
+	if root != "." {
+		// Two roots may have files of one name: each knows its own.
+		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(typesDir, "roots", root))
+	}
+	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
+		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
+	}
+	return cmd
+}
+
+// runTypes runs mypy with what it knows from an earlier box, if there is
+// anything, and packs what it knows now.
+func runTypes(ctx context.Context, b check.Bench) check.Outcome {
+	start := time.Now()
+	warm := unpackTypes(ctx, b)
+	run := func() check.Outcome {
+		return typed(b, MypyName, func(b check.Bench, roots []string, root string) check.Outcome { return runMypy(ctx, b, roots, root) })
+	}
+	out := run()
+	// What it was given to know must never be what it stumbles over.
+	if warm && (out.Verdict == check.Infra || out.AnyBlocked()) {
+		forgetTypes(ctx, b)
+		out = run()
+	}
+	if out.Verdict == "" && !out.AnyBlocked() {
+		out.Learned = packTypes(ctx, b)
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return out
+}
+
+// runMypy runs mypy and reads its findings. A plugin that the workspace's
+// configuration names runs inside mypy: that is workspace code, which is why this
+// gate is the last one in its box and why nothing but findings leaves it then.
+func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
+	res, out, done := b.Command(ctx, typesCommand(b, roots, root))
+	if !done {
+		return out
+	}
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
+	out.Detail = "mypy over the workspace"
+	findings, blocked, err := parseMypy(res)
+	if err != nil {
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of mypy: %v", err)
+		return out
+	}
+	out.Blocked = blocked
+	out.Findings = check.NewSources(b.View).Fill(findings)
+	return out
+}
+
+// A mypyLine is one message as mypy prints it with --output json. Notes explain
+// the error before them and are left out.
+type mypyLine struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// From 0, unlike every other tool's.
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Code    string `json:"code"`
+	// "error" or "note".
+	Severity string `json:"severity"`
+}
+
+// blocking is how mypy prints an error that keeps it from going on, always as
+// text, whatever the output format: "a.py:1: error: invalid syntax  [syntax]".
+var blocking = regexp.MustCompile(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
+
+// parseMypy reads mypy's findings. Status 0 must come with no error and status
+// 1 with some. With status 2 mypy gave up: blocked says what it met in the
+// workspace, and its blocking errors are findings; giving up for another
+// reason, such as its own crash, is an error.
+func parseMypy(res guest.Result) (found []check.Finding, blocked string, err error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
+	}
+	text := check.Clean(check.Bytes(res.Stderr))
+	// Only then is standard output no JSON: mypy gives up before it formats.
+	if res.Exit == 2 {
+		return parseBlocked(text, check.Clean(check.Bytes(res.Stdout)))
+	}
+	for line := range bytes.Lines(res.Stdout.Head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var l mypyLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, "", fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
+		}
+		// Notes only explain; counting them would make status 0 disagree.
+		if l.Severity != "error" {
+			continue
+		}
+		found = append(found, check.Finding{
+			File: check.Relative(l.File, check.Work), Line: max(l.Line, 0), Column: max(l.Column+1, 0),
+			Rule: l.Code, Message: check.Shorten(l.Message), Help: mypyHelp(l.Code),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, "", fmt.Errorf("exit status %d with %d errors: %s", res.Exit, len(found), check.FirstLine(text))
+	}
+	return found, "", nil
+}
+
+// parseBlocked reads what mypy says when it gives up.
+func parseBlocked(stderr, stdout string) (found []check.Finding, blocked string, err error) {
+	// mypy reports its own crash in the form of a blocking error, with the file
+	// that it was at. Blaming that file would blame whoever touched it last.
+	if strings.Contains(stderr, "INTERNAL ERROR") || strings.Contains(stderr, "Traceback (most recent call last)") {
+		return nil, "", fmt.Errorf("mypy crashed: %s", check.FirstLine(stderr))
+	}
+	for line := range strings.Lines(stderr + "\n" + stdout) {
+		m := blocking.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		// No number is 0, which is what a finding without a line has.
+		number, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		file := check.Relative(m[1], check.Work)
+		if m[1] == "mypy" {
+			file = "" // its own name in front of what is wrong with an option
+		}
+		found = append(found, check.Finding{File: file, Line: number, Column: column, Rule: m[5], Message: check.Shorten(m[4]), Help: mypyHelp(m[5])})
+	}
+	if len(found) == 0 {
+		return nil, "", fmt.Errorf("exit status 2: %s", check.FirstLine(stderr))
+	}
+	first := found[0]
+	return found, strings.TrimPrefix(fmt.Sprintf("%s: %s", first.File, first.Message), ": "), nil
+}

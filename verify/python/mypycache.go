@@ -1,0 +1,133 @@
+package python
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+const (
+	// typesDir is mypy's cache in a box, and typesPacked the file that it travels
+	// in, as types_cache.py makes it.
+	typesDir    = "/tmp/mypy"
+	typesPacked = "/tmp/mypy.tar.gz"
+)
+
+// unpackTypes puts what mypy knew into the box and reports whether it has that to start with.
+func unpackTypes(ctx context.Context, b check.Bench) bool {
+	if b.Known == nil {
+		return false
+	}
+	row := b.Known.Load(ctx)
+	// The engine would refuse what is too large for it.
+	if row == nil || len(row) > guest.MaxStdin {
+		return false
+	}
+	res, _, done := b.Command(ctx, guest.Command{Args: []string{b.Tools.Python, "-I", "-B", b.Tools.Types, "unpack", typesDir}, Stdin: row})
+	return done && res.Exit == 0
+}
+
+// forgetTypes makes mypy start afresh in this box.
+func forgetTypes(ctx context.Context, b check.Bench) {
+	b.Command(ctx, guest.Command{Args: []string{b.Tools.Python, "-I", "-B", "-c", "import shutil; shutil.rmtree('" + typesDir + "')"}})
+}
+
+// packTypes returns what mypy knows now, nil when that is hardly more than it began with.
+func packTypes(ctx context.Context, b check.Bench) []byte {
+	if b.Known == nil {
+		return nil
+	}
+	res, _, done := b.Command(ctx, guest.Command{
+		Args: []string{b.Tools.Python, "-I", "-B", b.Tools.Types, "pack", typesDir, typesPacked}, Collect: []string{typesPacked},
+	})
+	if !done || res.Exit != 0 {
+		return nil
+	}
+	return res.Files[typesPacked]
+}
+
+// plainOption matches the options of mypy that only say what is checked and how
+// it is told. Others run programs of the workspace (plugins, python_executable) or
+// weaken how mypy tells an old cache from a new one.
+var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
+	`namespace_packages|explicit_package_bases|follow_imports|follow_imports_for_stubs|follow_untyped_imports|` +
+	`ignore_missing_imports|ignore_errors|always_true|always_false|strict|strict_\w+|extra_checks|check_untyped_defs|` +
+	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +
+	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
+
+// PlainTypes reports whether all of mypy's options in the workspace are plain. mypy
+// reads its configuration from a root, and from one of these files.
+func PlainTypes(v check.View) bool {
+	for _, name := range mypyFiles(v) {
+		if _, ok := v.Base.Lookup(name); !ok {
+			continue
+		}
+		plain := plainINI
+		if path.Ext(name) == ".toml" {
+			plain = plainTOML
+		}
+		// What is no regular file is not plain either.
+		if text, err := v.Read(name); err != nil || !plain(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainINI reads the sections of mypy line by line. It takes a line for more than
+// Python's own reader may, never for less: a value that looks like another option
+// costs time, an option that is overlooked could cost the truth.
+func plainINI(text []byte) bool {
+	ours := false
+	for line := range strings.Lines(string(text)) {
+		option := strings.ToLower(strings.TrimSpace(line))
+		switch {
+		case option == "" || option[0] == '#' || option[0] == ';':
+		case option[0] == '[' && line[0] == '[':
+			ours = strings.HasPrefix(option, "[mypy")
+		case !ours:
+		case option[0] == '[':
+			return false // a value or another section, as the indentation has it
+		default:
+			i := strings.IndexAny(option, "=:")
+			if i >= 0 && !plainOption.MatchString(strings.ReplaceAll(strings.TrimSpace(option[:i]), "-", "_")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainTOML reads the table of mypy and its overrides.
+func plainTOML(text []byte) bool {
+	var file struct {
+		Tool struct {
+			Mypy map[string]any `toml:"mypy"`
+		} `toml:"tool"`
+	}
+	if toml.Unmarshal(text, &file) != nil {
+		return false
+	}
+	tables := []any{file.Tool.Mypy}
+	if overrides, ok := file.Tool.Mypy["overrides"].([]any); ok {
+		tables = append(tables, overrides...)
+	}
+	for _, table := range tables {
+		options, ok := table.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name := range options {
+			if !plainOption.MatchString(strings.ReplaceAll(strings.ToLower(name), "-", "_")) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,136 @@
+package python
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// The configuration of mypy and of pytest may name code of the workspace that
+// runs inside the tool: a plugin. Whoever writes the plugin says what the tool
+// finds, so it is taken from the base revision like the configuration itself.
+
+var (
+	// mypyPlugins is the list in either form of configuration, INI or TOML, up to
+	// the next key or section.
+	mypyPlugins = regexp.MustCompile(`(?ms)^[ \t]*plugins\s*=(.*?)(?:^[\w-]+\s*=|^\[|\z)`)
+	// pytestOption is the option that loads a plugin early; pytestPlugins the
+	// variable of a conftest.py or a test module.
+	pytestOption  = regexp.MustCompile(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
+	pytestPlugins = regexp.MustCompile(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
+	// plugin is one name of such a list, a module or a file.
+	plugin = regexp.MustCompile(`[\w./-]+`)
+	// imported are the modules that a line of Python imports.
+	imported = regexp.MustCompile(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
+)
+
+// mypyConfig and pytestConfig are where the tools read what loads plugins.
+var (
+	mypyConfig   = []string{"mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"}
+	pytestConfig = []string{"pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"}
+)
+
+// TypePlugins lists the files of base that run inside mypy, with what they
+// import from the workspace, and the files of cand that would take the place of
+// an import.
+func TypePlugins(base, cand check.View) []string {
+	names := map[string][]string{}
+	for _, p := range mypyFiles(base) {
+		for _, m := range mypyPlugins.FindAllStringSubmatch(base.Text(p), -1) {
+			names[path.Dir(p)] = append(names[path.Dir(p)], plugin.FindAllString(m[1], -1)...)
+		}
+	}
+	return pythonModules(base, names, cand)
+}
+
+// TestPlugins does the same for pytest.
+func TestPlugins(base, cand check.View) []string {
+	names := map[string][]string{}
+	for _, p := range base.Paths() {
+		dir, name := path.Dir(p), path.Base(p)
+		if slices.Contains(pytestConfig, name) {
+			for _, m := range pytestOption.FindAllStringSubmatch(base.Text(p), -1) {
+				// "-p no:name" loads nothing.
+				if m[1] != "no:" {
+					names[dir] = append(names[dir], m[1])
+				}
+			}
+		}
+		if name == "conftest.py" {
+			for _, m := range pytestPlugins.FindAllStringSubmatch(base.Text(p), -1) {
+				names[dir] = append(names[dir], plugin.FindAllString(m[1], -1)...)
+			}
+		}
+	}
+	return pythonModules(base, names, cand)
+}
+
+// mypyFiles lists where mypy may read its configuration: at the top, and in each
+// directory below that has one.
+func mypyFiles(v check.View) (files []string) {
+	for _, dir := range slices.Sorted(maps.Keys(TypeProjects(v))) {
+		for _, name := range mypyConfig {
+			files = append(files, path.Join(dir, name))
+		}
+	}
+	return files
+}
+
+// mostModules bounds how many files of a workspace are followed from plugins.
+const mostModules = 200
+
+// pythonModules returns the files behind names of modules and files, by the directory
+// of who names them, and those that they import in turn, sorted: as v has them, and
+// where a file of cand would be imported instead, that too. What is not of the
+// workspace is left out.
+func pythonModules(v check.View, names map[string][]string, cand check.View) []string {
+	var found []string
+	add := func(dir, name string) {
+		for _, side := range []check.View{v, cand} {
+			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
+				found = append(found, file)
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(names)) {
+		for _, name := range names[dir] {
+			add(dir, name)
+		}
+	}
+	for i := 0; i < len(found); i++ {
+		for _, m := range imported.FindAllStringSubmatch(v.Text(found[i]), -1) {
+			for _, name := range append(strings.Split(m[2], ","), m[1]) {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
+				add(path.Dir(found[i]), name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// pythonModule finds the file of a module or of a path, below dir, its src, the top or src.
+func pythonModule(v check.View, dir, name string) (file string, ok bool) {
+	if strings.HasSuffix(name, ".py") {
+		if file = name; !path.IsAbs(name) {
+			file = path.Join(dir, name)
+		}
+		return file, v.Has(file)
+	}
+	stem := strings.ReplaceAll(strings.TrimLeft(name, "."), ".", "/")
+	if stem == "" {
+		return "", false
+	}
+	for _, top := range []string{dir, path.Join(dir, "src"), "", "src"} {
+		for _, end := range []string{".py", "/__init__.py"} {
+			if file = path.Join(top, stem) + end; v.Has(file) {
+				return file, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,191 @@
+package python
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// Pytest runs Python's tests.
+var Pytest = check.Check{
+	Name: PytestName, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: check.ByRoot(check.RuleSession, check.JudgeTests),
+	Tools: []string{"pytest"}, Repeats: true,
+	Planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
+	Prove:   proveTests,
+}
+
+// record is where the recorder of run_tests.py writes in the box. The guest
+// collects it when the session is over; the text on the terminal is for people.
+const record = "/tmp/agent-tests.jsonl"
+
+// recordOf is where it writes what happens in one of the roots: each has its own,
+// so that none counts for another one.
+func recordOf(roots []string, root string) string {
+	if root == "." {
+		return record
+	}
+	return fmt.Sprintf("/tmp/agent-tests-%d.jsonl", slices.Index(roots, root))
+}
+
+// IsTest reports whether pytest collects the file at p by its name.
+func IsTest(p string) bool {
+	name := path.Base(p)
+	return path.Ext(name) == ".py" && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+}
+
+// testsApply gives the reason why there are no tests to run, or "".
+func testsApply(v check.View) string {
+	if slices.ContainsFunc(v.Paths(), IsTest) || len(unittests(v)) > 0 {
+		return ""
+	}
+	return "the workspace has no test files (test_*.py, *_test.py)"
+}
+
+// testsCommand runs every test to its end: a first failure or a module that
+// cannot be imported does not hide the rest, whatever the workspace's options
+// say. Plugins are not loaded by themselves, since which ones the image happens
+// to hold is no business of the workspace.
+//
+// It is run from one of the roots, on what is not in a root inside it, and not where a
+// link leads back.
+func testsCommand(b check.Bench, roots []string, root string) guest.Command {
+	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+	if named := ownedBy(roots, root, unittests(b.View)); len(named) > 0 {
+		env[envTestFiles] = strings.Join(named, "\n")
+	}
+	to := recordOf(roots, root)
+	args := []string{
+		b.Tools.Python, "-B", b.Tools.Tests, to, "-q", "--continue-on-collection-errors", "--maxfail=0",
+		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
+	}
+	if root != "." || len(b.Only) > 0 {
+		// pytest would else count IDs from the directory that the tests have in
+		// common, or from that of a configuration above.
+		args = append(args, "--rootdir="+path.Join(check.Work, root))
+	}
+	if root != "." {
+		env[envTestPaths] = strings.Join(importPaths(b.View, root), "\n")
+		// Without a configuration of its own a root goes by what lies above it.
+		if _, own := pytestConfigured(b.View, root); !own {
+			args = append(args, "--confcutdir="+check.Work)
+		}
+	}
+	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
+		args = append(args, "--ignore="+path.Join(check.Work, inner))
+	}
+	for _, id := range ownedBy(roots, root, b.Only) {
+		if root != "." {
+			id = "./" + strings.TrimPrefix(id, root+"/") // which is no option
+		}
+		args = append(args, id)
+	}
+	return guest.Command{Args: args, Dir: check.Work, Env: env, Collect: []string{to}}
+}
+
+// ownedBy lists the files, or the tests by their IDs, that are of one root.
+func ownedBy(roots []string, root string, names []string) (own []string) {
+	for _, name := range names {
+		if file, _, _ := strings.Cut(name, "::"); check.Nearest(check.Rooted(roots), file) == root {
+			own = append(own, name)
+		}
+	}
+	return own
+}
+
+// runTests runs the tests of every root, or of those that are asked for.
+func runTests(ctx context.Context, b check.Bench) check.Outcome {
+	roots := TestRoots(b.View)
+	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
+		return len(b.Only) > 0 && len(ownedBy(roots, root, b.Only)) == 0
+	})
+	out := b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return runPytest(ctx, b, roots, root) })
+	if len(run) > 1 && out.Verdict == "" {
+		out.Detail = fmt.Sprintf("pytest in %d directories: %s", len(run), check.TestRun{Results: out.Tests}.Summary())
+	}
+	return out
+}
+
+// runPytest runs pytest in one root and reads the recorder's file. A session that
+// pytest itself did not finish is Blocked, with what was recorded until then.
+func runPytest(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
+	res, out, done := b.Command(ctx, testsCommand(b, roots, root))
+	// What is trouble for a tool may be a test's doing here: a test can end the
+	// process that it runs in by a signal or with any status. Only the box's own
+	// death and a runner that did not start stay what they are.
+	own := res.Signal != "" || res.Exit > 125 && !strings.HasPrefix(string(res.Stderr.Head), "pytest: ")
+	if out.Verdict == check.Infra && own && !res.Killed {
+		out.Verdict, done = "", true
+	}
+	run, err := check.ParseRecord(res.Files[recordOf(roots, root)])
+	if err != nil && out.Verdict == "" {
+		out.Blocked = "the record of the tests is broken: " + err.Error()
+		return out
+	}
+	out.Tests = run.Results
+	if !done {
+		return out
+	}
+	out.Detail = fmt.Sprintf("pytest: %s", run.Summary())
+	out.Blocked = trouble(run, res)
+	return out
+}
+
+// trouble says why the session's record cannot be taken for its result, "" when it can.
+func trouble(s check.TestRun, res guest.Result) string {
+	failing := slices.ContainsFunc(s.Results, check.TestResult.Bad)
+	// The order of the cases is that of trust: what the guest saw of the process
+	// comes before what the record claims.
+	first := complaint(check.Clean(check.Bytes(res.Stderr)))
+	switch {
+	case res.Signal != "":
+		return "pytest was ended by " + res.Signal + " before its session was over"
+	case !s.Finished:
+		return strings.TrimSuffix(fmt.Sprintf("pytest ended with exit status %d before its session was over: %s", res.Exit, first), ": ")
+	case s.Status != res.Exit:
+		return fmt.Sprintf("pytest's session says %d and its exit status %d", s.Status, res.Exit)
+	case s.Status == 5 && s.Collected == 0 && s.Ran == 0 && !failing:
+		return "" // no tests collected
+	case s.Status > 1: // interrupted, internal error, wrong options
+		return strings.TrimSuffix(fmt.Sprintf("pytest gave up with exit status %d: %s", s.Status, first), ": ")
+	case s.Ran != s.Collected:
+		return fmt.Sprintf("pytest collected %d tests and ran %d", s.Collected, s.Ran)
+	case (s.Status == 1) != failing:
+		return fmt.Sprintf("pytest's exit status %d does not fit its results", s.Status)
+	}
+	return ""
+}
+
+// complaint is the line of pytest's standard error that says what is wrong;
+// with wrong options that is not the first.
+func complaint(text string) string {
+	for line := range strings.Lines(text) {
+		if _, what, ok := strings.Cut(line, ": error: "); ok {
+			return check.Shorten(what)
+		}
+	}
+	return check.Shorten(check.FirstLine(text))
+}
+
+// proveTests wants one test passed and one failed, which a runner that only looks
+// at the exit status cannot tell.
+func proveTests(ctx context.Context, b check.Bench) error {
+	out := runTests(ctx, b)
+	if err := check.Judged(out); err != nil {
+		return err
+	}
+	got := map[string]string{}
+	for _, t := range out.Tests {
+		// The module is known; what counts is the test in it.
+		_, name, _ := strings.Cut(t.ID, "::")
+		got[name] = t.Outcome
+	}
+	if len(got) != 2 || got["test_true"] != "passed" || got["test_false"] != "failed" {
+		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	return nil
+}

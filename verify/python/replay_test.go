@@ -1,0 +1,40 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"agent/sandbox/guest"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+	"agent/verify/checktest"
+)
+
+func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
+	t.Parallel()
+	begun := []byte(`{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n")
+	for _, c := range []struct {
+		name             string
+		res              guest.Result
+		verdict          check.Verdict
+		blocked, results bool
+	}{
+		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
+		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
+		{"pytest not installed", boxtest.Ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
+		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, check.Infra, false, true},
+		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, false, true},
+		{"out of memory", guest.Result{OOM: true}, check.OOM, false, true},
+	} {
+		c.res.Files = map[string][]byte{record: begun}
+		b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": c.res})
+		out := runTests(t.Context(), b)
+		if out.Verdict != c.verdict || (out.Blocked != "") != c.blocked || (len(out.Tests) == 1) != c.results {
+			t.Errorf("%s: %+v", c.name, out)
+		}
+	}
+	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": {Files: map[string][]byte{record: []byte("passed\n")}}})
+	if out := runTests(t.Context(), b); !strings.Contains(out.Blocked, "record of the tests is broken") || out.Tests != nil {
+		t.Errorf("forged record: %+v", out)
+	}
+}

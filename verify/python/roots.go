@@ -1,0 +1,183 @@
+package python
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// ProjectMarks are the files that make a directory below the top a project with
+// tests of its own, and what must stand in those that many tools share: one that
+// says only how ruff or flake8 works makes none.
+var ProjectMarks = map[string]*regexp.Regexp{
+	"setup.py":       regexp.MustCompile(``),
+	"pytest.ini":     pytestMarks["pytest.ini"],
+	".pytest.ini":    pytestMarks[".pytest.ini"],
+	"tox.ini":        regexp.MustCompile(`(?m)^\[(?:tox|testenv[^]]*|pytest)\]`),
+	"setup.cfg":      regexp.MustCompile(`(?m)^\[(?:metadata|options|tool:pytest)\]`),
+	"pyproject.toml": regexp.MustCompile(`(?m)^\s*\[\s*(?:project|build-system|tool\s*\.\s*(?:poetry|pytest))\b`),
+}
+
+// pytestMarks do the same for what configures pytest.
+var pytestMarks = map[string]*regexp.Regexp{
+	"pytest.ini":     regexp.MustCompile(``),
+	".pytest.ini":    regexp.MustCompile(``),
+	"pyproject.toml": regexp.MustCompile(`(?m)^\s*\[\s*tool\s*\.\s*pytest\b`),
+	"tox.ini":        regexp.MustCompile(`(?m)^\[pytest\]`),
+	"setup.cfg":      regexp.MustCompile(`(?m)^\[tool:pytest\]`),
+}
+
+// testPaths matches the option that says where pytest begins.
+var testPaths = regexp.MustCompile(`(?m)^\s*["']?testpaths["']?\s*=`)
+
+// pytestConfigured returns the text of what configures pytest in a directory.
+func pytestConfigured(v check.View, dir string) (text string, ok bool) {
+	for _, name := range pytestConfig {
+		// In pytest's own order: the first counts alone.
+		if p := path.Join(dir, name); v.Has(p) && pytestMarks[name].MatchString(v.Text(p)) {
+			return v.Text(p), true
+		}
+	}
+	return "", false
+}
+
+// testedFromAbove reports whether a directory says nothing to pytest, and the
+// configuration above that pytest goes by says itself where all tests are.
+func testedFromAbove(v check.View, dir string) bool {
+	for at := dir; ; at = path.Dir(at) {
+		if text, ok := pytestConfigured(v, at); ok {
+			return at != dir && testPaths.MatchString(text)
+		}
+		if at == "." {
+			return false
+		}
+	}
+}
+
+// testProjects lists the directories below the top with a project of their own.
+func testProjects(v check.View) (dirs []string) {
+	for _, p := range v.Paths() {
+		mark, dir := ProjectMarks[path.Base(p)], path.Dir(p)
+		if mark != nil && dir != "." && !check.Installed(dir) && mark.MatchString(v.Text(p)) && !testedFromAbove(v, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// importPaths lists the directories that a root imports from, the nearest first:
+// itself, the projects that it lies in, the top, those that any of them
+// depends on by their place, and src in each.
+func importPaths(v check.View, root string) (dirs []string) {
+	var projects []string
+	for dir := root; ; dir = path.Dir(dir) {
+		if dir == root || dir == "." || isProject(v, dir) {
+			projects = append(projects, dir)
+		}
+		if dir == "." {
+			break
+		}
+	}
+	for i := 0; i < len(projects); i++ {
+		for _, other := range projectsBeside(v, projects[i]) {
+			if !slices.Contains(projects, other) {
+				projects = append(projects, other)
+			}
+		}
+	}
+	for _, dir := range projects {
+		dirs = append(dirs, dir)
+		if src := path.Join(dir, "src"); v.HasDir(src) {
+			dirs = append(dirs, src)
+		}
+	}
+	return dirs
+}
+
+// isProject reports whether a directory has what makes it a project.
+func isProject(v check.View, dir string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(ProjectMarks)), func(name string) bool {
+		return v.Has(path.Join(dir, name)) && ProjectMarks[name].MatchString(v.Text(path.Join(dir, name)))
+	})
+}
+
+// What a project depends on by its place: a path in pyproject.toml, as uv, poetry and
+// pdm have it, or a line of requirements. Of uv's workspace it is named alone.
+var (
+	placedDependency = regexp.MustCompile(`\bpath\s*=\s*["'](\.[^"']*)["']|["'][\w.-]+\s*@\s*file:(?://\$\{PROJECT_ROOT\})?/*(\.[^"']*)["']`)
+	placedLine       = regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[= ]\s*)?(?:file:)?(\.{1,2}(?:/[^\s#;\[]*)?)\s*(?:\[[^\]]*\])?\s*(?:[#;].*)?$`)
+	namedDependency  = regexp.MustCompile(`(?m)^\s*["']?([\w.-]+)["']?\s*=\s*\{[^}\n]*\bworkspace\s*=\s*true`)
+	projectName      = regexp.MustCompile(`(?m)^name\s*=\s*["']([\w.-]+)["']`)
+)
+
+// projectsBeside lists the projects of the workspace that one depends on.
+func projectsBeside(v check.View, dir string) (found []string) {
+	add := func(place string) {
+		if place = path.Join(dir, place); isProject(v, place) {
+			found = append(found, place)
+		}
+	}
+	text := v.Text(path.Join(dir, "pyproject.toml"))
+	for _, m := range placedDependency.FindAllStringSubmatch(text, -1) {
+		add(m[1] + m[2])
+	}
+	for _, name := range []string{"requirements.txt", "requirements-dev.txt", "dev-requirements.txt"} {
+		for _, m := range placedLine.FindAllStringSubmatch(v.Text(path.Join(dir, name)), -1) {
+			add(m[1])
+		}
+	}
+	for _, m := range namedDependency.FindAllStringSubmatch(text, -1) {
+		for _, p := range v.Paths() {
+			if path.Base(p) != "pyproject.toml" || check.Installed(path.Dir(p)) {
+				continue
+			}
+			if name := projectName.FindStringSubmatch(v.Text(p)); name != nil && sameProject(name[1], m[1]) {
+				found = append(found, path.Dir(p))
+			}
+		}
+	}
+	return found
+}
+
+// sameProject compares names of projects as Python's indexes do.
+func sameProject(a, b string) bool {
+	plain := func(name string) string {
+		return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+	}
+	return plain(a) == plain(b)
+}
+
+// TestRoots lists the directories from which pytest is run, sorted: the
+// top, and each project below that has tests.
+//
+// Those of the base count with those of the patch. So a patch that takes a
+// project's configuration away leaves its tests where they were run before, and
+// one that brings a project has its tests run.
+func TestRoots(v check.View) []string {
+	projects := map[string]string{}
+	for _, side := range []check.View{check.OnBase(v.Base), v} {
+		for _, dir := range testProjects(side) {
+			projects[dir] = ""
+		}
+	}
+	own, used := map[string]bool{}, map[string]bool{}
+	for _, root := range append(slices.Collect(maps.Keys(projects)), ".") {
+		_, own[root] = pytestConfigured(v, root)
+	}
+	tests := unittests(v)
+	for _, p := range v.Paths() {
+		// Whoever configures pytest may have other names for tests.
+		if root := check.Nearest(projects, p); !used[root] {
+			used[root] = own[root] || IsTest(p) || slices.Contains(tests, p)
+		}
+	}
+	roots := slices.DeleteFunc(slices.Sorted(maps.Keys(used)), func(root string) bool { return !used[root] })
+	if len(roots) == 0 {
+		return []string{"."}
+	}
+	return roots
+}

@@ -1,0 +1,169 @@
+package python
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// lintRules are ruff's long-standing default: errors of syntax and of names, and the
+// few statements that are almost always mistakes. unlintRules are those of them that are
+// opinions on style: an import that is not at the top, two statements on a line, a lambda
+// with a name, a name of one letter. Both apply where the workspace configures
+// nothing itself; no patch to a foreign workspace is refused for its style.
+const (
+	lintRules   = "E4,E7,E9,F"
+	unlintRules = "E402,E701,E731,E741"
+)
+
+// Ruff lints Python.
+var Ruff = check.Check{
+	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: check.JudgeFindings,
+	Tools: []string{"ruff"}, Inert: true, Config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
+	Planted: map[string]string{
+		"undefined.py": "def area(r):\n    return pi * r * r\n",
+		"sound.py":     check.PlantedSound,
+	},
+	Prove: check.Proves(RunRuff, map[string]string{"undefined.py": "F821"}),
+}
+
+// applies gives the reason why a tool of Python has nothing to do, or "".
+func applies(v check.View) string {
+	if v.Python() {
+		return ""
+	}
+	return "the workspace has no Python file"
+}
+
+// lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore
+// names are checked too: the snapshot has none but those that git tracks, and a patch
+// could otherwise hide a file.
+func lintCommand(b check.Bench) guest.Command {
+	args := []string{b.Tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
+	// Asked of the base, like everything about configuration.
+	if !ruffConfigured(check.OnBase(b.View.Base)) {
+		args = append(args, "--select", lintRules, "--ignore", unlintRules)
+	}
+	return guest.Command{Args: append(args, "."), Dir: check.Work, MaxOutput: check.MaxToolOutput}
+}
+
+// ruffConfigured reports whether any file of the workspace configures ruff.
+func ruffConfigured(v check.View) bool {
+	for _, p := range v.Paths() {
+		switch path.Base(p) {
+		case "ruff.toml", ".ruff.toml":
+			return true
+		case "pyproject.toml":
+			// Most of them belong to other tools. A file that cannot be read
+			// counts as none: ruff, which reads it in the box, decides.
+			if data, err := v.Read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RunRuff runs ruff and reads its findings. The whole workspace, not only the
+// touched files: removing a name breaks the files that import it.
+func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
+	res, out, done := b.Command(ctx, lintCommand(b))
+	if !done {
+		return out
+	}
+	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
+	out.Detail = "ruff check over the workspace"
+	// The workspace's doing, not the image's: Blocked compares it with before.
+	if reason, ok := ruffRefuses(res); ok {
+		out.Blocked = reason
+		return out
+	}
+	findings, err := parseRuff(res)
+	if err != nil {
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of ruff: %v", err)
+		return out
+	}
+	out.Findings = check.NewSources(b.View).Fill(findings)
+	return out
+}
+
+// ruffConfig matches a cause that ruff names a configuration file in.
+var ruffConfig = regexp.MustCompile(`\.?ruff\.toml|pyproject\.toml`)
+
+// ruffRefuses reports that ruff did not start because of a configuration file
+// in the workspace, with its reason.
+func ruffRefuses(res guest.Result) (reason string, ok bool) {
+	text := check.Clean(check.Bytes(res.Stderr))
+	if res.Exit != 2 || !strings.HasPrefix(text, "ruff failed\n") {
+		return "", false
+	}
+	// The causes go from the general to the particular, one a line.
+	var causes []string
+	for line := range strings.Lines(text) {
+		if cause, ok := strings.CutPrefix(strings.TrimSpace(line), "Cause: "); ok {
+			causes = append(causes, cause)
+		}
+	}
+	reason = check.Shorten(strings.Join(causes, ": "))
+	return "ruff does not accept the workspace's configuration: " + reason, ruffConfig.MatchString(reason)
+}
+
+// A ruffLine is one finding as ruff prints it with --output-format json-lines,
+// the fields that are used here.
+type ruffLine struct {
+	// "F821", or "invalid-syntax" for what does not parse.
+	Code string `json:"code"`
+	// Absolute.
+	Filename string `json:"filename"`
+	Message  string `json:"message"`
+	// Where it begins; both from 1.
+	Location struct {
+		Row    int `json:"row"`
+		Column int `json:"column"`
+	} `json:"location"`
+	// How it would repair the finding; null when it cannot.
+	Fix *struct {
+		// "safe" keeps what the program does, "unsafe" and "display" may not.
+		Applicability string `json:"applicability"`
+	} `json:"fix"`
+	// The page of the rule; null for an error of syntax.
+	URL string `json:"url"`
+}
+
+// parseRuff reads ruff's findings. Status 0 must come with none and status 1
+// with some: anything else is no answer.
+func parseRuff(res guest.Result) ([]check.Finding, error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
+	}
+	var found []check.Finding
+	for line := range bytes.Lines(res.Stdout.Head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var l ruffLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
+		}
+		// Any JSON object would pass the decoder.
+		if l.Message == "" || l.Filename == "" {
+			return nil, fmt.Errorf("line %q: no message or file", check.Shorten(string(line)))
+		}
+		found = append(found, check.Finding{
+			File: check.Relative(l.Filename, check.Work), Line: max(l.Location.Row, 0), Column: max(l.Location.Column, 0),
+			Rule: l.Code, Message: check.Shorten(l.Message),
+			Fixable: l.Fix != nil && l.Fix.Applicability == "safe", Help: check.Link(l.URL),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
+	}
+	return found, nil
+}

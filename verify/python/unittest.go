@@ -1,0 +1,51 @@
+package python
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// envTestFiles names, to run_tests.py, the files that unittests lists, one a line,
+// and envTestPaths the directory below the top from which pytest is run, with
+// those that the tests import from behind it.
+const (
+	envTestFiles = "AGENT_TEST_FILES"
+	envTestPaths = "AGENT_TEST_PATHS"
+)
+
+// testCase matches a class of unittest, or of what others build on it.
+var testCase = regexp.MustCompile(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
+
+// unittests lists the files that hold classes of unittest under a name by which
+// pytest would not find them: tests.py, shop_tests.py, tests/stock.py.
+func unittests(v check.View) []string {
+	return check.Recall(v, "unittest", func() []string { return listUnittests(v) })
+}
+
+func listUnittests(v check.View) []string {
+	var list []string
+	for _, p := range v.Paths() {
+		if !namesTests(p) {
+			continue
+		}
+		// A file that cannot be read here is the trouble of whoever reads it next.
+		if data, err := v.Read(p); err == nil && testCase.Match(data) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// namesTests reports whether people call a file with tests like that, and pytest
+// does not.
+func namesTests(p string) bool {
+	if IsTest(p) || path.Ext(p) != ".py" {
+		return false
+	}
+	stem := strings.TrimSuffix(path.Base(p), ".py")
+	dir := path.Base(path.Dir(p))
+	return stem == "tests" || stem == "test" || strings.HasSuffix(stem, "_tests") || dir == "tests" || dir == "test"
+}

@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"context"
+	"slices"
+
+	"agent/sandbox/egress"
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/policy"
+)
+
+// What the checks and a report have in common, under the names by which the rest of the
+// tree knows it.
+type (
+	// A Verdict is how a gate, a candidate or a run was judged.
+	Verdict = check.Verdict
+	// A Finding is one thing that a gate has against a file.
+	Finding = check.Finding
+	// A Gate is the result of one verification step on a candidate.
+	Gate = check.Gate
+	// Smoke says how the smoke test starts the program.
+	Smoke = check.Smoke
+)
+
+// The verdicts. Infra is never charged to the patch.
+const (
+	Pass      = check.Pass
+	Fail      = check.Fail
+	Policy    = check.Policy
+	Timeout   = check.Timeout
+	OOM       = check.OOM
+	Infra     = check.Infra
+	Conflict  = check.Conflict
+	Cancelled = check.Cancelled
+	Budget    = check.Budget
+)
+
+// An Unproven is something that the gates of a candidate did not judge. It changes no
+// verdict: a candidate in which no test ran may pass, and this is what says so.
+type Unproven struct {
+	// The gate that would have judged it; for a language that no gate reads, syntax.
+	Gate string `json:"gate"`
+	// Why, for programs.
+	Kind UnprovenKind `json:"kind"`
+	// Why, a sentence for people. Where no test ran at all it begins with that.
+	Reason string `json:"reason"`
+	// The gate judged something else. Without it the gate judged nothing.
+	Part bool `json:"part,omitempty"`
+}
+
+// An UnprovenKind says why something was not judged.
+type UnprovenKind string
+
+// The kinds.
+const (
+	NoTests      UnprovenKind = "no-tests"      // the workspace has none
+	NoRunner     UnprovenKind = "no-runner"     // there are test files, and nothing here runs them
+	TestScript   UnprovenKind = "script"        // a script would run the tests, in a way that is not understood here
+	NotInstalled UnprovenKind = "not-installed" // the tool is named and not there
+	NotCollected UnprovenKind = "not-collected" // the test files do not load
+	NoneFound    UnprovenKind = "none-found"    // the runner ran, and found none in the test files
+	AllSkipped   UnprovenKind = "all-skipped"   // every test was skipped
+	NotJudged    UnprovenKind = "not-judged"    // the tool ran, and its result could not be compared
+	NotRun       UnprovenKind = "not-run"       // another gate ended the judgement before
+	NoGate       UnprovenKind = "no-gate"       // no gate reads the language of a changed file
+	Unknown      UnprovenKind = "unknown"       // it was not recorded
+)
+
+// NothingRan reports whether a gate judged nothing, whatever its verdict.
+func NothingRan(list []Unproven, gate string) bool {
+	return slices.ContainsFunc(list, func(u Unproven) bool { return u.Gate == gate && !u.Part })
+}
+
+// A Skip is a gate that does not apply, with the reason.
+type Skip struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// A Report is the judgement of one candidate.
+type Report struct {
+	Verdict check.Verdict
+	Gates   []check.Gate
+	Skipped []Skip
+	// With the format gate's output: these bytes were judged, so only these
+	// may be promoted.
+	Changeset workspace.Changeset
+	// What a person should see although every gate passed: tests that the patch
+	// rewrote, and that fail on it as they were.
+	Holds []policy.Hold
+	// What no gate judged; empty, not nil, when all was.
+	Unproven []Unproven
+
+	// Stores what the gates found in a candidate that passed as the baseline of the
+	// workspace that it becomes, so that the run after its promotion starts warm; nil
+	// when nothing is worth it. The verdict does not wait for it, and an error costs
+	// time later and nothing else.
+	Keep func(ctx context.Context) error `json:"-"`
+}
+
+// An Event tells that a gate began or ended, for live progress, or what left a box.
+type Event struct {
+	Gate string
+	// A request that has ended, for the record; nil for the other events. Gate is
+	// then the purpose of its box, as "baseline-tests".
+	Request *egress.Request
+	// The gate runs on the unpatched snapshot; its Verdict is then no judgement
+	// of the patch.
+	Baseline bool
+	Done     bool
+	// Set when Done; "" when the gate was skipped in the end.
+	Verdict check.Verdict
+	// Set when Done.
+	Seconds float64
+	// As Gate.Detail, or what is going on.
+	Detail string
+	// Set when Done: the gate passes because nothing ran in it.
+	Idle bool
+}

@@ -1,0 +1,113 @@
+package verify
+
+import (
+	"context"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/egress"
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// A Layer is what the boxes of one side of a comparison stand on.
+type Layer struct {
+	// Image ID with the base at /snapshot, and below it what the workspace depends on.
+	Snapshot string
+	// What makes the base of that, where it holds an earlier state; nil for nothing.
+	Delta *workspace.Changeset
+	// Names what is installed there, "" for nothing: outcomes are kept by it.
+	Installed string
+}
+
+// layer is that of the base.
+func (r Request) layer() Layer { return Layer{r.Snapshot, r.Delta, r.Installed} }
+
+// patched is the layer of the candidate: that of the base, unless the patch
+// changes what is installed and was allowed to.
+func (r Request) patched() Layer {
+	if r.Patched.Snapshot != "" {
+		return r.Patched
+	}
+	return r.layer()
+}
+
+// Config is what a workspace may set, from the base revision of its agent.toml.
+type Config struct {
+	Smoke check.Smoke
+	// May only lower the defaults.
+	Limits sandbox.Limits
+	// The engine's runtime for the boxes, as "runsc"; "" for its default.
+	Runtime string
+	// For each gate but smoke; 0 means 5 minutes.
+	Timeout time.Duration
+	// The workspace's own, after the built-in ones; see CheckGates.
+	Gates []CustomGate
+	// What the smoke test, the tests and the workspace's own gates may reach; none is
+	// nothing. Static gates and proofs never reach anything.
+	Egress egress.List
+	// Tests of packages that the patch cannot affect are not run: what they said
+	// before the patch stands. Otherwise they only come last.
+	AffectedTests bool
+}
+
+// A Launcher starts boxes. *sandbox.Engine is one.
+type Launcher interface {
+	Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error)
+}
+
+// A Cache keeps results that stay true: baselines by snapshot, image and gate, and the proof of each gate by image and
+// gate. Load answers ok false for an unknown key.
+type Cache interface {
+	Load(ctx context.Context, key string) (data []byte, ok bool, err error)
+	Save(ctx context.Context, key string, data []byte) error
+}
+
+// A Verifier judges candidates. It is safe for concurrent use.
+type Verifier struct {
+	Boxes Launcher
+	Cache Cache
+	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those
+	// of each candidate.
+	Turns *sandbox.Turns
+	// Hide takes the configured secrets out of a text. All that leaves a Verifier has gone
+	// through it; the verdict does not depend on it. Nil hides nothing.
+	Hide func(text string) string
+
+	// Other places of the tools, for tests of what a missing one means.
+	tools *check.Tools
+}
+
+// A Request is one candidate to judge.
+type Request struct {
+	// Label of the boxes, by which a later process finds those that were left.
+	Run string
+	// Until when the boxes are wanted; anyone may remove them afterwards.
+	Lease time.Time
+	// Image ID with the base at /snapshot, or with an earlier state of it.
+	Snapshot string
+	// What makes the base of an earlier state, in every box; nil for nothing.
+	Delta *workspace.Changeset
+	// Names the dependencies that are installed below Snapshot, "" for none.
+	Installed string
+	// What the candidate's boxes stand on when the patch changes the
+	// dependencies and may; the zero value for Snapshot.
+	Patched Layer
+	// Image ID that Snapshot stands on, without dependencies; proofs run in it
+	// and are cached by it.
+	Toolchain string
+	// Tool versions of Toolchain.
+	Versions map[string]string
+	// What Snapshot holds, with Delta.
+	Base *workspace.Manifest
+	// Checked already: Verify asks neither whether its paths may be written nor
+	// whether it fits the base.
+	Changeset workspace.Changeset
+	Config    Config
+	// Among the requests of one Verifier the boxes of the lowest rank have their
+	// turns first.
+	Rank int
+	// Called once with the bytes that are judged, when no gate changes them any
+	// more; nil is no one to tell.
+	Settled func(workspace.Changeset)
+}

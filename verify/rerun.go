@@ -1,0 +1,148 @@
+package verify
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// repeat runs the suspects of each check again, with the patch and without, when
+// all else is done, and has the checks judged. The judgement waits for it, so a repetition
+// that cannot be made excuses nothing.
+func (s *session) repeat(ctx context.Context) {
+	todo := s.results.suspected()
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		def, again := checkNamed(name), repetition{suspects: todo[name]}
+		var before, after []string
+		for _, one := range again.suspects {
+			before, after = append(before, one.base), append(after, one.cand)
+		}
+		// All of it together may take as long as the gate itself.
+		deadline := time.Now().Add(s.req.Config.Timeout)
+		again.cand = s.repeats(ctx, def, s.final, after, deadline)
+		// Otherwise no test is flaky, whatever it does before the patch.
+		if slices.ContainsFunc(again.suspects, func(one suspect) bool { return again.cand[one.cand].passed > 0 }) {
+			again.base = s.repeats(ctx, def, workspace.Changeset{}, before, deadline)
+		}
+		if ctx.Err() == nil {
+			s.results.repeated(name, again)
+		}
+	}
+}
+
+// repeats runs tests of one side, each time in a box of its own and all at once,
+// and counts how they end. A run that comes to no end of its own counts for nothing.
+func (s *session) repeats(ctx context.Context, def check.Check, cs workspace.Changeset, ids []string, deadline time.Time) map[string]tally {
+	var mu sync.Mutex
+	count := map[string]tally{}
+	var wg sync.WaitGroup
+	for range maxRepeats {
+		give := s.turn(ctx)
+		wg.Go(func() {
+			defer give()
+			err := s.withBox(ctx, s.req.layer(), "repeat-", def.Group, func(box *sandbox.Box) {
+				b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
+				b.Only, b.Timeout = ids, time.Until(deadline)
+				if b.Timeout <= 0 || !cs.Empty() && box.Apply(ctx, cs) != nil {
+					return
+				}
+				out := def.Run(ctx, b)
+				mu.Lock()
+				defer mu.Unlock()
+				tallied(count, out)
+			})
+			if err != nil && ctx.Err() == nil {
+				s.results.note(err.Error())
+			}
+		})
+	}
+	wg.Wait()
+	return count
+}
+
+// suspected returns the suspects of the checks that wait for their repetition.
+func (r *results) suspected() map[string][]suspect {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	todo := map[string][]suspect{}
+	for name, list := range r.suspects {
+		if _, skipped := r.skipped[name]; !skipped {
+			todo[name] = list
+		}
+	}
+	return todo
+}
+
+// repeated records a repetition, for which the judgement has waited.
+func (r *results) repeated(name string, again repetition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.repetitions[name] = &again
+	r.judge(name)
+}
+
+// trials prepares the second run of each check of tests that was there before,
+// when the patch touches them or what they are made of. New tests beside the old
+// ones make no difference.
+func (s *session) trials(defs []check.Check) (todo []check.Check) {
+	program, aids, old := withoutAids(s.req.Base, s.req.Changeset)
+	if len(aids) == 0 && !old {
+		return nil
+	}
+	for _, def := range defs {
+		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, program)) == "" {
+			s.results.await(def.Name, aids)
+			todo = append(todo, def)
+		}
+	}
+	return todo
+}
+
+// unaided runs a check of tests in a box of its own, on the program alone. Like
+// program it records nothing when ctx ends.
+func (s *session) unaided(ctx context.Context, def check.Check) {
+	if s.idle(def) {
+		s.results.tried(def.Name, check.Outcome{})
+		return
+	}
+	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return
+		}
+		program, _, _ := withoutAids(s.req.Base, s.final)
+		if err := box.Apply(ctx, program); err != nil {
+			s.results.tried(def.Name, check.Infraf("apply the patch without its tests: %v", err))
+			return
+		}
+		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, program), s.after), def))
+		if ctx.Err() == nil {
+			s.results.tried(def.Name, out)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		s.results.tried(def.Name, check.Infraf("%v", err))
+	}
+}
+
+// await makes the judgement of a check wait for its trial.
+func (r *results) await(name string, aids []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name] = &trial{aids: aids}
+}
+
+// tried records the outcome of a trial.
+func (r *results) tried(name string, out check.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name].out = &out
+	r.judge(name)
+}

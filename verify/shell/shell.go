@@ -1,0 +1,137 @@
+// Package shell holds the check of shell scripts: shellcheck.
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// Shellcheck lints shell scripts.
+var Shellcheck = check.Check{
+	Name: Name, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: check.JudgeFindings,
+	Tools: []string{"shellcheck"}, Inert: true, Config: []string{".shellcheckrc", "shellcheckrc"},
+	Planted: map[string]string{
+		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",
+		"control/clean.sh": "#!/bin/sh\nname=$1\necho \"$name\"\n",
+	},
+	Prove: check.Proves(runShell, map[string]string{"unassigned.sh": "SC2154"}),
+}
+
+// shellBatch is how many scripts one shellcheck reads: their names are
+// arguments, of which a command may have a bounded number of bytes.
+const shellBatch = 400
+
+// shebang matches the first line of a script that shellcheck has a dialect for.
+var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
+
+// shellScripts lists the scripts of a view: by name, or by the first line of an
+// executable file without an extension.
+func shellScripts(v check.View) []string {
+	return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool {
+		switch path.Ext(p) {
+		case ".sh", ".bash", ".ksh", ".dash":
+			return false
+		case "":
+			text, err := v.Executable(p)
+			return err != nil || !shebang.Match(text)
+		}
+		return true
+	})
+}
+
+// shellApplies gives the reason why shellcheck has nothing to do, or "".
+func shellApplies(v check.View) string {
+	if len(shellScripts(v)) == 0 {
+		return "the workspace has no shell script"
+	}
+	return ""
+}
+
+// shellCommand is shellcheck on scripts. Warnings are what is almost always a
+// mistake; where the workspace configures the tool, all that it asks for counts.
+// What a script sources is not followed: it is a script of its own here, or not
+// of this workspace.
+func shellCommand(b check.Bench, scripts []string) guest.Command {
+	args := []string{b.Tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
+	// Asked of the base, like everything about configuration.
+	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+		args = append(args, "--severity", "warning")
+	}
+	args = append(args, "--")
+	for _, p := range scripts {
+		args = append(args, "./"+p)
+	}
+	return guest.Command{Args: args, Dir: check.Work, MaxOutput: check.MaxToolOutput}
+}
+
+// shellConfig names the files that configure shellcheck.
+var shellConfig = map[string]bool{".shellcheckrc": true, "shellcheckrc": true}
+
+// runShell runs shellcheck over every script of the workspace.
+func runShell(ctx context.Context, b check.Bench) check.Outcome {
+	total := check.Outcome{Detail: "shellcheck over the workspace"}
+	for batch := range slices.Chunk(shellScripts(b.View), shellBatch) {
+		res, out, done := b.Command(ctx, shellCommand(b, batch))
+		if total = check.AddCost(total, out); !done {
+			return total
+		}
+		found, err := parseShell(res)
+		if err != nil {
+			out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of shellcheck: %v", err)
+			return out
+		}
+		total.Findings = append(total.Findings, found...)
+		total.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
+	}
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
+	return total
+}
+
+// A shellAnswer is what shellcheck prints with --format json1, the fields that
+// are used here.
+type shellAnswer struct {
+	Comments []struct {
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"comments"`
+}
+
+// parseShell reads shellcheck's findings. Status 0 must come with none and
+// status 1 with some; any other says that a file was not read.
+func parseShell(res guest.Result) ([]check.Finding, error) {
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
+	}
+	var answer shellAnswer
+	d := json.NewDecoder(bytes.NewReader(res.Stdout.Head))
+	if err := d.Decode(&answer); err != nil {
+		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
+	}
+	var found []check.Finding
+	for _, c := range answer.Comments {
+		found = append(found, check.Finding{
+			File: check.Relative(c.File, check.Work), Line: max(c.Line, 0), Column: max(c.Column, 0),
+			Rule: "SC" + strconv.Itoa(c.Code), Message: check.Shorten(c.Message),
+			Help: "https://www.shellcheck.net/wiki/SC" + strconv.Itoa(c.Code),
+		})
+	}
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
+	}
+	return found, nil
+}
+
+// Name is the name of the check.
+const Name = "shellcheck"

@@ -1,0 +1,62 @@
+package shell
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
+	"agent/verify/boxtest"
+	"agent/verify/check"
+)
+
+func TestScriptsAreKnownByNameOrFirstLine(t *testing.T) {
+	t.Parallel()
+	cs := workspace.Changeset{}
+	for name, c := range map[string]struct {
+		mode fs.FileMode
+		text string
+	}{
+		"a.sh": {0o644, ""}, "b.bash": {0o644, "echo\n"}, "lib/c.ksh": {0o644, ""},
+		"run": {0o755, "#!/bin/sh\n"}, "env": {0o755, "#! /usr/bin/env bash\n"}, "split": {0o755, "#!/usr/bin/env -S bash -e\n"},
+		"data": {0o644, "#!/bin/sh\n"}, "py": {0o755, "#!/usr/bin/python3\n"}, "fish": {0o755, "#!/usr/bin/fish\n"},
+		"shell.md": {0o755, "#!/bin/sh\n"}, "empty": {0o755, ""}, "late": {0o755, "\n#!/bin/sh\n"},
+	} {
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: name, Mode: c.mode, After: []byte(c.text)})
+	}
+	v := check.NewView(&workspace.Manifest{}, cs)
+	if got := shellScripts(v); !slices.Equal(got, []string{"a.sh", "b.bash", "env", "lib/c.ksh", "run", "split"}) {
+		t.Errorf("%q", got)
+	}
+	if shellApplies(v) != "" || shellApplies(check.NewView(&workspace.Manifest{}, workspace.Changeset{})) == "" {
+		t.Error("whether there is a script is told wrong")
+	}
+}
+
+func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
+	t.Parallel()
+	const one = `{"comments":[{"file":"./a b.sh","line":2,"column":7,"level":"warning","code":2154,"message":"x is referenced"}]}`
+	for name, c := range map[string]struct {
+		res  guest.Result
+		want int // -1 for an error
+	}{
+		"one":               {boxtest.Ended(1, []byte(one), nil), 1},
+		"none":              {boxtest.Ended(0, []byte(`{"comments":[]}`), nil), 0},
+		"one, said sound":   {boxtest.Ended(0, []byte(one), nil), -1},
+		"none, said faulty": {boxtest.Ended(1, []byte(`{"comments":[]}`), nil), -1},
+		"a file not read":   {boxtest.Ended(2, []byte(`{"comments":[]}`), []byte("x: openBinaryFile")), -1},
+		"cut":               {boxtest.Ended(1, []byte(one[:40]), nil), -1},
+		"nothing":           {boxtest.Ended(0, nil, nil), -1},
+		"an old option":     {boxtest.Ended(3, nil, []byte("unrecognized option")), -1},
+	} {
+		found, err := parseShell(c.res)
+		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+		if len(found) == 1 && (found[0].File != "a b.sh" || found[0].Rule != "SC2154" || found[0].Line != 2 || found[0].Column != 7 || !strings.HasSuffix(found[0].Help, "/SC2154")) {
+			t.Errorf("%s: %+v", name, found[0])
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package smoke
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/python"
+)
+
+// Entries finds the program of each side. It is the base's program
+// wherever the candidate still has that file, so that a patch cannot put a
+// harmless main.py in its place.
+func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before, after check.Entry, err error) {
+	if before, err = FindEntry(base, tools, cfg); err != nil {
+		return check.Entry{}, check.Entry{}, err
+	}
+	// A configured command has no path of its own: it is the same on both sides.
+	at := before.Path
+	if at != "" && !cand.Has(at) {
+		for _, c := range cand.Changed {
+			if c.Op == workspace.Rename && c.From == at {
+				at = c.Path
+			}
+		}
+	}
+	if at != "" && cand.Has(at) {
+		return before, startFile(cand, tools, at), nil
+	}
+	after, err = FindEntry(cand, tools, cfg)
+	return before, after, err
+}
+
+// FindEntry finds the program by convention, in this order: the configured
+// command; main.py or app.py at the root; the __main__.py of a package at the
+// root or in src; the Go package at the root, or the only one in cmd, when it is a
+// program; the shallowest file with a main guard, tests and build
+// scripts left out; server.js, app.js or index.js at the root.
+func FindEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, error) {
+	if len(cfg.Command) > 0 {
+		// env looks the program up in the box's PATH and becomes it.
+		return check.Entry{Args: append([]string{tools.Env, "--"}, cfg.Command...), Env: pythonPath(v)}, nil
+	}
+	paths := v.Paths()
+	for _, p := range []string{"main.py", "app.py"} {
+		if slices.Contains(paths, p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	for _, p := range paths {
+		dir := strings.TrimPrefix(path.Dir(p), "src/")
+		if path.Base(p) == "__main__.py" && dir != "." && dir != "src" && !strings.Contains(dir, "/") && !aside(p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	// Before the scripts, which in a workspace of Go are its tools.
+	if p := goEntry(v); p != "" {
+		return startFile(v, tools, p), nil
+	}
+	p, err := guarded(v)
+	if err != nil || p != "" {
+		return startFile(v, tools, p), err
+	}
+	for _, p := range []string{"server.js", "app.js", "index.js"} {
+		if slices.Contains(paths, p) {
+			return startFile(v, tools, p), nil
+		}
+	}
+	return check.Entry{}, nil
+}
+
+// guarded finds the shallowest, then first, Python file with a main guard.
+func guarded(v check.View) (string, error) {
+	p, err := v.First(check.Search{What: "main guard", Among: func(p string) bool { return path.Ext(p) == ".py" && !aside(p) }, Order: shallower, Match: hasMainGuard})
+	if err != nil {
+		return "", fmt.Errorf("look for the program's entry point: %w", err)
+	}
+	return p, nil
+}
+
+// shallower orders paths by their depth, then by name, so that the choice is the same
+// on every run.
+func shallower(a, b string) int {
+	return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
+}
+
+// aside reports whether p is a test or a build script: no program of the
+// workspace, though most of them have a main guard.
+func aside(p string) bool {
+	for part := range strings.SplitSeq(path.Dir(p), "/") {
+		if part == "tests" || part == "test" || part == "docs" {
+			return true
+		}
+	}
+	switch path.Base(p) {
+	case "conftest.py", "setup.py", "noxfile.py":
+		return true
+	}
+	return python.IsTest(p)
+}
+
+// mainGuard is the guard at the start of a line, outside any indentation.
+var mainGuard = regexp.MustCompile(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
+
+// hasMainGuard reports whether a Python file has a main guard that is code: a
+// line inside a triple-quoted string is not. This is a scanner of quotes and no
+// parser; when it errs, the program that is started is another one, and the
+// judgement, which compares two starts of the same program, stays right.
+func hasMainGuard(data []byte) bool {
+	quote := "" // the open triple quote
+	for line := range bytes.Lines(data) {
+		text := string(line)
+		if quote == "" && mainGuard.MatchString(text) {
+			return true
+		}
+		quote = openQuote(text, quote)
+	}
+	return false
+}
+
+// openQuote follows triple quotes through one line: quote is the one that is
+// open at its start, the result the one that is open at its end, "" for none.
+func openQuote(line, quote string) string {
+	for i := 0; i < len(line); i++ {
+		rest := line[i:]
+		switch {
+		case line[i] == '\\':
+			i++
+		case quote != "":
+			if strings.HasPrefix(rest, quote) {
+				i, quote = i+2, ""
+			}
+		case line[i] == '#':
+			// Reached outside strings only: the rest is a comment.
+			return ""
+		case strings.HasPrefix(rest, `"""`), strings.HasPrefix(rest, `'''`):
+			quote = rest[:3]
+			i += 2
+		case line[i] == '"' || line[i] == '\'':
+			// A short string: a '#' or a triple quote inside it means nothing.
+			for j := i + 1; j < len(line); j++ {
+				if line[j] == '\\' {
+					j++
+				} else if line[j] == line[i] {
+					i = j
+					break
+				}
+			}
+		}
+	}
+	return quote
+}
+
+// startFile makes the command for the program at p, nothing for "". A file
+// inside a package runs as a module of it, so that its relative imports work.
+func startFile(v check.View, tools check.Tools, p string) check.Entry {
+	switch path.Ext(p) {
+	case "":
+		return check.Entry{}
+	case ".js":
+		// node resolves what it requires from the file, so it needs no path.
+		return check.Entry{Path: p, Args: []string{tools.Node, p}}
+	case ".go":
+		return startGo(p)
+	}
+	e := check.Entry{Path: p, Args: []string{tools.Python, "-B", "-u"}, Env: pythonPath(v)}
+	dir := path.Dir(p)
+	if dir == "." || dir == "src" || path.Base(p) != "__main__.py" && !v.Has(dir+"/__init__.py") {
+		e.Args = append(e.Args, p)
+		return e
+	}
+	// -m needs the directory above the outermost package on the path; for the
+	// root and src it is there already.
+	top := dir // the directory that holds the outermost package
+	for top != "." && (top == dir || v.Has(top+"/__init__.py")) {
+		top = path.Dir(top)
+	}
+	module := strings.TrimSuffix(strings.TrimPrefix(p, top+"/"), ".py")
+	module = strings.TrimSuffix(module, "/__main__")
+	e.Args = append(e.Args, "-m", strings.ReplaceAll(module, "/", "."))
+	if top != "." && top != "src" {
+		e.Env = map[string]string{"PYTHONPATH": e.Env["PYTHONPATH"] + ":" + check.Work + "/" + top}
+	}
+	return e
+}
+
+// pythonPath lets a program import what lies at the root and in src, as it
+// could once it is installed.
+func pythonPath(v check.View) map[string]string {
+	if v.HasDir("src") {
+		return map[string]string{"PYTHONPATH": check.Work + ":" + check.Work + "/src"}
+	}
+	return map[string]string{"PYTHONPATH": check.Work}
+}

@@ -1,0 +1,98 @@
+package smoke
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/golang"
+)
+
+// goProgram is where the program of a Go workspace is built in the box: outside the
+// workspace, which then looks to it as it does to a person who starts it.
+const goProgram = "/tmp/agent-program"
+
+// goMain matches the package clause of a program. It may stand in a comment of
+// another package too; a start that does not build is then judged like any other:
+// it ends in the same way before the patch and after it.
+var goMain = regexp.MustCompile(`(?m)^package[ \t]+main\b`)
+
+// goEntry finds the program of a Go workspace: the package at the root, or the only
+// one below cmd; "" for none. It gives the file that stands for it: main.go, or the
+// first one.
+func goEntry(v check.View) string {
+	dirs := map[string][]string{}
+	var commands []string
+	for _, p := range v.Paths() {
+		dir := path.Dir(p)
+		if !golang.IsSource(p) || golang.IsTest(p) || golang.Ignored(dir) || !v.Has("go.mod") {
+			continue
+		}
+		dirs[dir] = append(dirs[dir], p)
+		if path.Dir(dir) == "cmd" && !slices.Contains(commands, dir) {
+			commands = append(commands, dir)
+		}
+	}
+	if p := goMainFile(v, dirs["."]); p != "" {
+		return p
+	}
+	if len(commands) == 1 {
+		return goMainFile(v, dirs[commands[0]])
+	}
+	return ""
+}
+
+// goMainFile is the file of a program's package that stands for it.
+func goMainFile(v check.View, files []string) string {
+	best := ""
+	for _, p := range files {
+		data, err := v.Read(p)
+		if err != nil || !goMain.Match(data) {
+			continue
+		}
+		if best == "" || path.Base(p) == "main.go" {
+			best = p
+		}
+	}
+	return best
+}
+
+// startGo makes the entry for the program of the package that has the file at p.
+func startGo(p string) check.Entry {
+	pkg := path.Dir(p)
+	if pkg != "." {
+		pkg = "./" + pkg // else it would be a package of the library
+	}
+	return check.Entry{Path: p, Args: []string{goProgram}, Build: []string{"go", "build", "-o", goProgram, pkg}}
+}
+
+// build makes the program of the smoke gate where it must be built first. A program
+// that does not build ends before it begins: done is false, and the outcome is
+// compared like that of one that crashes at its start.
+func build(ctx context.Context, b check.Bench) (check.Outcome, bool) {
+	if len(b.Entry.Build) == 0 {
+		return check.Outcome{}, true
+	}
+	res, out, done := b.Command(ctx, golang.Command(b, ".", b.Entry.Build...))
+	if !done || res.Exit == 0 {
+		return out, done
+	}
+	out.Detail = b.Entry.String() + ": it does not build"
+	return goUnbuilt(res, out), false
+}
+
+// goUnbuilt reads why a program does not build.
+func goUnbuilt(res guest.Result, out check.Outcome) check.Outcome {
+	text := check.Clean(check.Bytes(res.Stderr))
+	at := check.Finding{Message: "the program does not build: " + check.Shorten(check.FirstLine(strings.TrimPrefix(text, "go: ")))}
+	if found := golang.Compiled(".", text); len(found) > 0 {
+		at = found[0]
+	}
+	at.Rule = "build"
+	out.Ending = &check.Ending{Exit: res.Exit, Crashes: []string{volatile.ReplaceAllString(at.Message, "N")}, Where: at}
+	return out
+}

@@ -1,0 +1,251 @@
+// Package smoke finds the program of a workspace, starts it, watches it and compares how it
+// behaves with how it did before the patch; of a workspace without a program it imports what
+// others may import.
+package smoke
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/crash"
+)
+
+// How long the program is watched, and how long it may take to end when it is
+// told to. A server has come up or fallen over within ten seconds; what a program
+// does later is for the tests. One that answers is not watched longer than that
+// takes: see guest.Watch.
+const (
+	smokeTime  = 10 * time.Second
+	smokeGrace = 2 * time.Second
+)
+
+// ExitNotFound is how env ends when there is no such program.
+const ExitNotFound = 127
+
+// smokeCommand starts the program as the guest's own child, with no shell
+// between them whose status would stand for the program's. Its input is empty.
+func smokeCommand(b check.Bench) (guest.Command, error) {
+	watch, err := b.Smoke.Watch()
+	if err != nil {
+		return guest.Command{}, err
+	}
+	seconds := smokeTime
+	if s := time.Duration(b.Smoke.Seconds) * time.Second; s > 0 {
+		seconds = min(s, smokeTime)
+	}
+	// A copy: the entry belongs to both sides.
+	env := maps.Clone(b.Entry.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	// What is configured wins, PYTHONPATH included.
+	maps.Copy(env, b.Smoke.Env)
+	return guest.Command{Args: b.Entry.Args, Dir: check.Work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
+}
+
+// Run starts the program and watches it. Processes that it leaves behind
+// are killed by the guest and held against nobody: programs that fork into the
+// background are common.
+func Run(ctx context.Context, b check.Bench) check.Outcome {
+	if len(b.Entry.Args) == 0 {
+		return check.Outcome{}
+	}
+	made, built := build(ctx, b)
+	if !built {
+		return made
+	}
+	cmd, err := smokeCommand(b)
+	if err != nil {
+		return check.Infraf("[smoke] %v", err)
+	}
+	res, out, _ := b.Command(ctx, cmd)
+	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
+	switch {
+	case out.Verdict == check.OOM || res.Killed:
+		return out // no ending was seen, only that of the box
+	case out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "":
+		return out // the guest did not run it
+	}
+	// Anything else is an ending like any other for a program, as a deadline
+	// or a signal is not for a tool.
+	out.Verdict = ""
+	end := readEnding(res)
+	end.Asked = b.Smoke.Ready != ""
+	out.Ending = &end
+	out.Detail = fmt.Sprintf("%s: %s", b.Entry, end)
+	lines := check.NewSources(b.View)
+	end.Where.Source = lines.Line(end.Where.File, end.Where.Line)
+	end.Told.Source = lines.Line(end.Told.File, end.Told.Line)
+	return out
+}
+
+// readEnding reads exit status and crash reports of a program.
+func readEnding(res guest.Result) check.Ending {
+	e := check.Ending{
+		Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut || res.Settled, Settled: res.Settled, Ports: res.Ports,
+		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr), Rested: res.Rested,
+	}
+	e.Busy = res.TimedOut && res.Wall > 0 && e.CPU > res.Wall/2
+	// A running program is ended by the watch, not by itself.
+	if e.Running {
+		e.Exit, e.Signal = 0, "" // how it took the order to end is not judged
+	}
+	text := check.Clean(check.Bytes(res.Stderr))
+	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+check.Clean(check.Bytes(res.Stdout)))
+	lines := strings.Split(text, "\n")
+	reports := crash.Find(text)
+	own := crash.LastOwn(reports)
+	for i, report := range reports {
+		e.Told = report.Finding
+		// What a program caught it may tell as it likes: only the end of one that
+		// did not end well is a crash, and what the runtime says of its parts. Of a
+		// chain of exceptions that is the last: nobody caught that one.
+		if !report.Part && (i != own || !e.Crashed() || !report.Ends(lines)) {
+			continue
+		}
+		text := volatile.ReplaceAllString(report.Message, "N")
+		if !slices.Contains(e.Crashes, text) {
+			e.Crashes = append(e.Crashes, text)
+		}
+		if report.File != "" || e.Where.File == "" {
+			e.Where = report.Finding
+		}
+	}
+	return e
+}
+
+// The statuses of a wrong command line: that of most programs, and that of BSD's
+// sysexits.h.
+const (
+	exitUsage    = 2
+	exitBSDUsage = 64
+)
+
+// usageText is how the right one is shown.
+var usageText = regexp.MustCompile(`(?im)^\s*usage\b`)
+
+// written counts all the bytes of a stream.
+func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.Dropped }
+
+// volatile is what differs between two runs of the same crash: addresses,
+// times, ports, process numbers.
+var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
+
+// Judge holds against the patch what the unpatched program did not do. So a
+// program that needs arguments, a network or a key, and ends with a message about
+// it, is no obstacle: it must only end in the same way. Which crashes occur counts,
+// not how often, since a server that tries again does so a different number of times.
+func Judge(base, cand check.Outcome, _ check.Diff) check.Gate {
+	g := check.GateOf(check.GateSmoke, cand)
+	if g.Verdict != "" {
+		return g
+	}
+	now := *cand.Ending
+	// A program that the patch brings has to end well.
+	then := check.Ending{}
+	if base.Ending != nil {
+		then = *base.Ending
+	}
+	var fresh []string
+	for _, c := range now.Crashes {
+		if slices.Contains(then.Crashes, c) {
+			g.Old++
+		} else {
+			fresh = append(fresh, c)
+		}
+	}
+	differs := now.Exit != then.Exit || now.Signal != then.Signal || then.Running
+	// A new program may want to be called otherwise.
+	asks := base.Ending == nil && now.Usage
+	broken, isBroken := serverTrouble(base.Ending, now)
+	g.Verdict = check.Pass
+	switch {
+	case now.Exit == ExitNotFound && then.Exit == ExitNotFound:
+		// A configured command that is not there proves nothing about any patch.
+		g.Verdict = check.Infra
+		g.Detail += ": the command is not in the box: correct [smoke] command in agent.toml"
+	case len(fresh) > 0 || now.Crashed() && differs && !asks:
+		g.Verdict = check.Fail
+		g.Findings = append(g.Findings, smokeFinding(now, g))
+	case now.Running && now.Busy && base.Ending != nil && !then.Running && !then.Crashed():
+		g.Verdict = check.Timeout
+		g.Findings = append(g.Findings, check.Finding{
+			Rule: ruleEndless, Message: "the program ended by itself before the patch; now it runs busily without an end",
+		})
+	case isBroken:
+		g.Verdict = check.Fail
+		g.Findings = append(g.Findings, broken)
+	case onlyWaits(base.Ending, now):
+		g.Verdict = check.Fail
+		g.Findings = append(g.Findings, check.Finding{
+			Rule: ruleWait, Message: "the program did its work and ended before the patch; now it only waits, without output",
+		})
+	case asks:
+		g.Detail += ", with a text on how to call it"
+	case now.Crashed():
+		g.Old = max(g.Old, 1)
+		g.Detail += ", as before the patch"
+	}
+	return g
+}
+
+// smokeFinding points at the crash, or says how the program ended when it
+// left no report.
+func smokeFinding(e check.Ending, g check.Gate) check.Finding {
+	if len(e.Crashes) > 0 {
+		return e.Where
+	}
+	message := "the program did not run as before: " + e.String()
+	if last := check.FirstLine(check.LastLine(g.Output)); last != "" {
+		message += ": " + last
+	}
+	return check.Finding{Rule: ruleExit, Message: check.Shorten(message)}
+}
+
+// The names of the checks of a program.
+const (
+	ProgramName = "program"
+	ImportsName = "imports"
+)
+
+// Planted are programs that crash and programs that do not, one of them a server.
+var Planted = map[string]string{
+	"sound.py":         check.PlantedSound,
+	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
+	"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
+	"server.py": "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(204)\n        self.end_headers()\n\n\n" +
+		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
+}
+
+// Prove starts programs that crash and that do not, and wants the server
+// among them seen and asked: where the box does not show what listens, no server
+// could be told from a program that only waits.
+func Prove(ctx context.Context, b check.Bench) error {
+	for file, want := range map[string]check.Verdict{"crash.py": check.Fail, "sound.py": check.Pass, "control/clean.js": check.Pass, "server.py": check.Pass} {
+		b.Entry = startFile(b.View, b.Tools, file)
+		out := Run(ctx, b)
+		if out.Verdict != "" {
+			return errors.New(out.Detail)
+		}
+		g := Judge(check.Outcome{}, out, check.Diff{})
+		if g.Verdict != want {
+			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
+		}
+		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
+			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
+		}
+		// A report without its place would be of no use to whoever must mend it.
+		if want == check.Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
+			return fmt.Errorf("the crash of %s is placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+// Package symbols runs the scanner of the toolchain image, which lists what files define,
+// import and refer to. It judges nothing, and trusts nothing of the answer.
+package symbols
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+const (
+	// symbolsScript is the scanner in the toolchain image. It is no gate, so that it has no part in the definitions
+	// that a baseline is kept under.
+	symbolsScript = "/agent/symbols.py"
+	// symbolBatch is how many files one run of the scanner reads: few enough for their symbols to fit into the output
+	// of one command.
+	symbolBatch = 500
+	// symbolTime is the time for a batch. The scanner itself gives up on a single file long before.
+	symbolTime = 5 * time.Minute
+)
+
+// Scan lists what the files at paths below dir in the box define, import and refer to. It calls each with a part of
+// the paths and the scanner's answer about them, one JSON object a line, for the ledger to decode. The answer was made
+// next to hostile text: nothing in it is to be trusted. It is empty for a file whose symbols alone are too many.
+//
+// The files are parsed, never run, by an interpreter that nothing in the workspace configures. An error of each ends
+// the scan and is returned as it is.
+func Scan(ctx context.Context, box *sandbox.Box, dir string, paths []string, each func(paths []string, answer []byte) error) error {
+	return scan(ctx, box, dir, paths, each)
+}
+
+// scan is Symbols on any runner.
+func scan(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
+	for len(paths) > 0 {
+		batch := paths[:min(symbolBatch, len(paths))]
+		paths = paths[len(batch):]
+		if err := scanBatch(ctx, box, dir, batch, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanBatch scans with one command, or with two of half the size if the output was too large.
+func scanBatch(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return err
+	}
+	res, err := box.Run(ctx, guest.Command{
+		Args: []string{check.Toolchain.Python, "-I", "-S", "-B", symbolsScript}, Dir: dir, Stdin: list,
+		Timeout: symbolTime, MaxOutput: guest.MaxKept,
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("scan %d files for symbols: %w", len(paths), err)
+	case res.Exit != 0 || res.Killed || res.TimedOut:
+		return fmt.Errorf("scan %d files for symbols: exit status %d after %s: %s", len(paths), res.Exit,
+			res.Wall.Round(time.Second), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
+	case res.Stdout.Dropped == 0:
+		return each(paths, check.Bytes(res.Stdout))
+	case len(paths) == 1:
+		return each(paths, nil)
+	}
+	half := len(paths) / 2
+	if err := scanBatch(ctx, box, dir, paths[:half], each); err != nil {
+		return err
+	}
+	return scanBatch(ctx, box, dir, paths[half:], each)
+}

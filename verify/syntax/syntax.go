@@ -1,0 +1,193 @@
+// Package syntax parses the files that a patch touches, each by a real parser of its
+// language, and executes nothing of them.
+package syntax
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/golang"
+)
+
+// Command gives the checker the paths of the files. The
+// interpreter is isolated from everything that the workspace could bring.
+func Command(tools check.Tools, paths []string) (guest.Command, error) {
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return guest.Command{}, err
+	}
+	return guest.Command{
+		Args: []string{tools.Python, "-I", "-S", "-B", tools.Syntax}, Dir: check.Work, Stdin: list, MaxOutput: check.MaxToolOutput,
+	}, nil
+}
+
+// A Answer is the document that syntax.py prints; its head describes it.
+type Answer struct {
+	// Rule names the language, as "json-syntax".
+	Findings []check.Finding `json:"findings"`
+	// Files that a parser read, those with findings among them.
+	Checked []string `json:"checked"`
+	// Files without a parser or too large for it. Each asked-for file is in
+	// exactly one of the two.
+	Skipped []struct {
+		File   string `json:"file"`
+		Reason string `json:"reason"`
+	} `json:"skipped"`
+	// What kept the checker itself from working, such as a missing parser.
+	Trouble []string `json:"trouble"`
+}
+
+// Run checks the files at paths. Files without a parser are
+// counted, not judged: that nobody can read a format says nothing about a patch.
+// Those of Go are left to their own parser.
+func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
+	// The formatter may have undone all of a patch.
+	if len(paths) == 0 {
+		return check.Outcome{Detail: "no touched file is left"}
+	}
+	var goFiles, others []string
+	for _, p := range paths {
+		if golang.IsSource(p) {
+			goFiles = append(goFiles, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	out := golang.Syntax(ctx, b, goFiles)
+	known := len(goFiles)
+	if out.Verdict == "" && len(others) > 0 {
+		rest, checked := parse(ctx, b, others)
+		rest.Findings = append(out.Findings, rest.Findings...)
+		rest.Seconds, rest.Peak = rest.Seconds+out.Seconds, max(rest.Peak, out.Peak)
+		out, known = rest, known+checked
+	}
+	if out.Verdict == "" {
+		out.Output, out.Detail = "", fmt.Sprintf("%d of %d touched files have a parser", known, len(paths))
+	}
+	return out
+}
+
+// parse asks the checker about files, and tells how many of them have a parser.
+func parse(ctx context.Context, b check.Bench, paths []string) (check.Outcome, int) {
+	cmd, err := Command(b.Tools, paths)
+	if err != nil {
+		return check.Infraf("list the files for the syntax check: %v", err), 0
+	}
+	res, out, done := b.Command(ctx, cmd)
+	if !done {
+		return out, 0
+	}
+	answer, err := Parse(res, len(paths))
+	if err != nil {
+		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
+		return out, 0
+	}
+	// Findings besides the trouble may be right, but what else was missed is open.
+	if len(answer.Trouble) > 0 {
+		out.Verdict, out.Detail = check.Infra, check.Shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
+		return out, 0
+	}
+	out.Findings = check.NewSources(b.View).Fill(answer.Findings)
+	return out, len(answer.Checked)
+}
+
+// Parse reads the checker's answer, which must account for every file.
+func Parse(res guest.Result, files int) (Answer, error) {
+	var answer Answer
+	if res.Exit != 0 || res.Stdout.Dropped > 0 {
+		return answer, fmt.Errorf("exit status %d: %s", res.Exit, check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
+	}
+	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
+		return answer, err
+	}
+	// A file that is in neither list would count as sound without being read.
+	if got := len(answer.Checked) + len(answer.Skipped); got != files {
+		return answer, fmt.Errorf("it accounts for %d of %d files", got, files)
+	}
+	for i, f := range answer.Findings {
+		answer.Findings[i].Message = check.Shorten(f.Message)
+	}
+	return answer, nil
+}
+
+// parsed are the extensions that the checker has a parser for; a file with no
+// extension is looked at for the line that names its interpreter.
+var parsed = map[string]bool{
+	".py": true, ".pyi": true, ".pyw": true, ".json": true, ".jsonc": true, ".code-workspace": true,
+	".webmanifest": true, ".toml": true, ".css": true, ".js": true, ".mjs": true, ".cjs": true, ".sh": true, ".bash": true,
+	".go":   true,
+	".yaml": true, ".yml": true, ".xml": true, ".svg": true, ".xhtml": true, ".xsd": true, ".xsl": true, ".xslt": true,
+	".html": true, ".htm": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true, ".jsx": true,
+}
+
+// Touched lists the files that the candidate writes and that a parser may exist
+// for. The checker looks again and more closely: this only saves asking it.
+func Touched(v check.View) []string {
+	var list []string
+	for _, p := range v.Paths() {
+		c, ok := v.Changed[p]
+		if ok && (parsed[strings.ToLower(path.Ext(p))] || bytes.HasPrefix(c.After, []byte("#!"))) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Name is the name of the parsers' check.
+const Name = "parsers"
+
+// Planted holds one fault a language, each of which every parser of it
+// refuses, and what a parser that is too strict or too old stumbles over.
+var Planted = map[string]string{
+	"bad.py":   "def f(:\n    pass\n",
+	"bad.json": "{\"a\": 1,}\n",
+	"bad.toml": "a = [1\n",
+	"bad.css":  "a { color: red;\n",
+	"bad.js":   "const = 1;\n",
+	"bad.mjs":  "export const = 1;\n",
+	"bad.sh":   "if true; then\n",
+	"bad.go":   "package bad\n\nfunc f( {\n",
+	"bad.ts":   "const a: = 1;\n",
+	"bad.jsx":  "const a = <b>;\n",
+	"bad.yaml": "a: [1\n",
+	"bad.xml":  "<a><b></a>\n",
+	"bad.html": "<a href=\"x>a</a><p class=\"b\">b</p>\n",
+
+	"good.py":   "def f():\n    pass\n",
+	"good.json": "{\"a\": [1, null]}\n",
+	"good.toml": "a = [1]\n",
+	"good.css":  "@media print { a:hover { color: red } }\n",
+	"good.js":   "const one = 1;\n",
+	"good.mjs":  "import a from \"./b.mjs\";\nexport const two = await a;\n",
+	"good.sh":   "if true; then :; fi\n",
+	"good.go":   "package good\nfunc f[T any](t T) (n int) {\n\tfor n = range 3 { }\n\treturn undefined }\n",
+	"good.ts":   "enum A { B }\nexport const a = <T,>(b: T): T => b satisfies T;\n",
+	"good.tsx":  "export const a = <b c={1}>d</b>;\n",
+	"good.yaml": "a: !Ref b\nc: &d [1]\n---\ne: {\"f\":1}\n",
+	"good.xml":  "<?xml version=\"1.0\"?>\n<a><b/></a>\n",
+	"good.html": "<!DOCTYPE html>\n<html><body><p @click=\"a > 'b'\">a<p>b &lt; c<br></body></html>\n",
+}
+
+// Prove wants one fault in each language, and none in the sound file beside
+// each.
+func Prove(ctx context.Context, b check.Bench) error {
+	out := Run(ctx, b, Touched(b.View))
+	if err := check.Judged(out); err != nil {
+		return err
+	}
+	want := map[string]string{}
+	for file, rule := range map[string]string{
+		"bad.py": "python", "bad.json": "json", "bad.toml": "toml", "bad.css": "css",
+		"bad.js": "javascript", "bad.mjs": "javascript", "bad.sh": "shell", "bad.go": "go", "bad.ts": "typescript", "bad.jsx": "typescript",
+		"bad.yaml": "yaml", "bad.xml": "xml", "bad.html": "html",
+	} {
+		want[file] = rule + "-syntax"
+	}
+	return check.Exactly(out.Findings, want)
+}

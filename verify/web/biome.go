@@ -1,0 +1,195 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/node"
+)
+
+// Biome lints JavaScript, TypeScript, CSS and JSON.
+var Biome = check.Check{
+	Name: BiomeName, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: check.JudgeFindings,
+	Tools: []string{"biome"}, Inert: true, Config: biomeConfig,
+	Planted: map[string]string{
+		"constant.js":      "const planted = 1;\nplanted = 2;\n",
+		"nan.ts":           "export const wrong = (n: number) => n === NaN;\n",
+		"unit.css":         "a {\n  width: 10pixels;\n}\n",
+		"twice.json":       "{\"a\": 1, \"a\": 2}\n",
+		"control/clean.js": "export const answer = 42;\n",
+	},
+	Prove: check.Proves(runBiome, map[string]string{
+		"constant.js": "correctness/noConstAssign", "nan.ts": "correctness/useIsNan",
+		"unit.css": "correctness/noUnknownUnit", "twice.json": "suspicious/noDuplicateObjectKeys",
+	}),
+}
+
+// biomeConfig names the files that configure biome.
+var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
+
+// biomeFiles are the endings of what biome has a linter for.
+var biomeFiles = append([]string{".css", ".json", ".jsonc"}, node.Extensions...)
+
+// biomeApplies gives the reason why biome has nothing to do, or "".
+//
+// By the names of the files alone: whether the configuration wants them looked at
+// is biome's to decide.
+func biomeApplies(v check.View) string {
+	if v.Ends(biomeFiles) {
+		return ""
+	}
+	return "the workspace has no JavaScript, TypeScript, CSS or JSON file"
+}
+
+// biomeRoots lists the directories with a configuration that none above them
+// has: each is a project of its own. Asked of the base, like everything about
+// configuration.
+func biomeRoots(v check.View) []string {
+	var roots []string
+	for _, p := range check.OnBase(v.Base).Paths() {
+		dir := path.Dir(p)
+		above := func(r string) bool { return r == "." || dir == r || strings.HasPrefix(dir, r+"/") }
+		if slices.Contains(biomeConfig, path.Base(p)) && !strings.Contains("/"+dir+"/", "/node_modules/") {
+			roots = slices.DeleteFunc(roots, func(r string) bool { return dir == "." || strings.HasPrefix(r, dir+"/") })
+			if !slices.ContainsFunc(roots, above) {
+				roots = append(roots, dir)
+			}
+		}
+	}
+	return roots
+}
+
+// biomeCommand is biome over one project, without its daemon. Only errors
+// count, and what does not parse is the syntax gate's business. Without a
+// configuration of the workspace ours applies: what is a mistake in any
+// program, and nothing of style.
+func biomeCommand(b check.Bench, root string, own bool) guest.Command {
+	args := []string{
+		b.Tools.Packages + "/biome/biome", "lint", "--reporter=json", "--colors=off", "--max-diagnostics=none",
+		"--diagnostic-level=error", "--skip-parse-errors", "--no-errors-on-unmatched",
+	}
+	if !own {
+		args = append(args, "--config-path="+b.Tools.Biome)
+	}
+	return guest.Command{Args: append(args, "."), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput}
+}
+
+// runBiome runs biome over each project of the workspace.
+func runBiome(ctx context.Context, b check.Bench) check.Outcome {
+	roots, own := biomeRoots(b.View), true
+	if len(roots) == 0 {
+		roots, own = []string{"."}, false
+	}
+	total := check.Outcome{Detail: "biome over the workspace"}
+	for _, root := range roots {
+		res, out, done := b.Command(ctx, biomeCommand(b, root, own))
+		if total = check.AddCost(total, out); !done {
+			return total
+		}
+		if reason, ok := biomeRefuses(res); ok && own {
+			total.Blocked = reason
+			continue
+		}
+		found, err := parseBiome(res, root)
+		if err != nil {
+			out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of biome: %v", err)
+			return out
+		}
+		total.Findings = append(total.Findings, found...)
+	}
+	total.Findings = check.NewSources(b.View).Fill(total.Findings)
+	return total
+}
+
+// biomeRefuses reports that biome did not start because of the workspace's
+// configuration, with the reason: most often it is one for another major version.
+func biomeRefuses(res guest.Result) (reason string, ok bool) {
+	text := check.Clean(check.Bytes(res.Stderr))
+	if res.Exit != 1 || len(bytes.TrimSpace(res.Stdout.Head)) > 0 || !strings.Contains(text, "configuration resulted in errors") {
+		return "", false
+	}
+	for line := range strings.Lines(text) {
+		if what, ok := strings.CutPrefix(strings.TrimSpace(line), "× "); ok {
+			return "biome does not accept the workspace's configuration: " + check.Shorten(what), true
+		}
+	}
+	return "biome does not accept the workspace's configuration", true
+}
+
+// A biomeAnswer is what biome prints with --reporter=json, the fields that are used here.
+type biomeAnswer struct {
+	Summary *struct {
+		Errors  int `json:"errors"`
+		Unshown int `json:"diagnosticsNotPrinted"`
+	} `json:"summary"`
+	Diagnostics []struct {
+		// Of those only errors are asked for, but what is skipped is told as well.
+		Severity string `json:"severity"`
+		Message  string `json:"message"`
+		// "lint/correctness/noConstAssign", or another word for what is no rule.
+		Category string `json:"category"`
+		Location struct {
+			// Relative to where it runs.
+			Path  string `json:"path"`
+			Start struct {
+				Line   int `json:"line"`
+				Column int `json:"column"`
+			} `json:"start"`
+		} `json:"location"`
+	} `json:"diagnostics"`
+}
+
+// parseBiome reads biome's findings in the project at root. The summary, the
+// list and the exit status must agree.
+//
+// A list that was cut or miscounted is refused as a whole: the findings that are
+// missing could be the new ones.
+func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
+	complaint := check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage))
+	if res.Stdout.Dropped > 0 {
+		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
+	}
+	var answer biomeAnswer
+	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
+		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, complaint)
+	}
+	var found []check.Finding
+	for _, d := range answer.Diagnostics {
+		if d.Severity != "error" {
+			continue
+		}
+		rule, isRule := strings.CutPrefix(d.Category, "lint/")
+		f := check.Finding{
+			File: check.Relative(path.Join(check.Work, root, d.Location.Path), check.Work), Line: max(d.Location.Start.Line, 0),
+			Column: max(d.Location.Start.Column, 0), Rule: rule, Message: check.Shorten(d.Message),
+		}
+		if isRule {
+			f.Help = biomeHelp(path.Base(rule))
+		}
+		found = append(found, f)
+	}
+	switch {
+	case answer.Summary == nil || answer.Summary.Unshown > 0 || answer.Summary.Errors != len(found):
+		return nil, fmt.Errorf("its summary does not fit its %d findings", len(found))
+	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0):
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), complaint)
+	}
+	return found, nil
+}
+
+// capital matches the capitals of a rule's name.
+var capital = regexp.MustCompile(`[A-Z]`)
+
+// biomeHelp is the page of a rule: its name in lower case with hyphens.
+func biomeHelp(rule string) string {
+	kebab := capital.ReplaceAllStringFunc(rule, func(s string) string { return "-" + strings.ToLower(s) })
+	return check.Link("https://biomejs.dev/linter/rules/" + kebab)
+}
