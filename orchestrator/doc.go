@@ -42,6 +42,7 @@
 //	sandbox/workspace/deps        what manifests and lock files of packages list; pure
 //	sandbox/workspace/git         the repository that a directory is in, and what git ignores there
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
+//	sandbox/workspace/lang        one row a language, and the lexer for all of them; pure
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, and hiding it; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
@@ -54,7 +55,7 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, images, migrations, llm,
+// in cmd/agent keeps the table: dirfd, git, deps, lang, secret, images, migrations, llm,
 // agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
