@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // biomeCheck lints JavaScript, TypeScript, CSS and JSON.
@@ -34,7 +35,7 @@ var biomeCheck = check{
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
 // biomeFiles are the endings of what biome has a linter for.
-var biomeFiles = append([]string{".css", ".json", ".jsonc"}, scriptFiles...)
+var biomeFiles = append(lang.Extensions("css", "json", "jsonc"), scriptFiles...)
 
 // biomeApplies gives the reason why biome has nothing to do, or "".
 //

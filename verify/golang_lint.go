@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // vetCheck is Go's own check for what compiles and is a mistake.
@@ -114,7 +115,7 @@ func lintGo(ctx context.Context, b bench, args []string, parse func(guest.Result
 // list of files the tools take a package without them.
 func (v view) goFiles(root, dir string) (files []string) {
 	for _, p := range v.paths() {
-		if path.Dir(p) == dir && path.Ext(p) == ".go" && !strings.HasSuffix(p, "_test.go") {
+		if path.Dir(p) == dir && isGo(p) && !lang.IsTest(p) {
 			files = append(files, "./"+strings.TrimPrefix(p, root+"/"))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // goTestCheck runs Go's tests.
@@ -48,7 +49,7 @@ func goTestsApply(v view) string {
 }
 
 // isGoTest reports whether the go command takes the file at p for tests.
-func isGoTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !goIgnored(path.Dir(p)) }
+func isGoTest(p string) bool { return isGo(p) && lang.IsTest(p) && !goIgnored(path.Dir(p)) }
 
 // goSelected lists the arguments of go test for the tests that are asked for in a module:
 // their functions and their packages. Without any that is all of them.

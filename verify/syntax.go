@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // syntaxCommand gives the checker the paths of the files. The
@@ -112,23 +112,14 @@ func parseSyntax(res guest.Result, files int) (syntaxAnswer, error) {
 	return answer, nil
 }
 
-// parsed are the extensions that the checker has a parser for; a file with no
-// extension is looked at for the line that names its interpreter.
-var parsed = map[string]bool{
-	".py": true, ".pyi": true, ".pyw": true, ".json": true, ".jsonc": true, ".code-workspace": true,
-	".webmanifest": true, ".toml": true, ".css": true, ".js": true, ".mjs": true, ".cjs": true, ".sh": true, ".bash": true,
-	".go":   true,
-	".yaml": true, ".yml": true, ".xml": true, ".svg": true, ".xhtml": true, ".xsd": true, ".xsl": true, ".xslt": true,
-	".html": true, ".htm": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true, ".jsx": true,
-}
-
 // touched lists the files that the candidate writes and that a parser may exist
 // for. The checker looks again and more closely: this only saves asking it.
 func touched(v view) []string {
 	var list []string
 	for _, p := range v.paths() {
 		c, ok := v.changed[p]
-		if ok && (parsed[strings.ToLower(path.Ext(p))] || bytes.HasPrefix(c.After, []byte("#!"))) {
+		l := lang.ByExtension(p)
+		if ok && (l != nil && l.Parsed || bytes.HasPrefix(c.After, []byte("#!"))) {
 			list = append(list, p)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // pytestCheck runs Python's tests.
@@ -60,8 +61,7 @@ func (t testResult) ran() bool { return !t.skipped() && strings.Contains(t.ID, "
 
 // isTest reports whether pytest collects the file at p by its name.
 func isTest(p string) bool {
-	name := path.Base(p)
-	return path.Ext(name) == ".py" && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+	return path.Ext(p) == ".py" && lang.IsTest(p)
 }
 
 // testsApply gives the reason why there are no tests to run, or "".

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // scriptCheck checks the types of TypeScript and what is certain of JavaScript:
@@ -46,7 +47,7 @@ func (t toolPaths) compiler() string { return t.Packages + "/typescript" }
 var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
 // scriptFiles are the endings of sources in JavaScript and TypeScript.
-var scriptFiles = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
+var scriptFiles = lang.Extensions("javascript", "typescript")
 
 // scriptApplies gives the reason why there is nothing to check, or "".
 func scriptApplies(v view) string {

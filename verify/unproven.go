@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 )
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no
@@ -65,20 +66,21 @@ func (r *results) unproven() []Unproven {
 
 // unread tells of changed files in languages that no gate reads.
 func (r *results) unread() (list []Unproven) {
-	files := map[*suiteLanguage][]string{}
+	files := map[*lang.Tests][]string{}
 	for _, c := range r.final.Changes {
-		if l := languageOf(c.Path); l != nil && !l.read && c.Op != workspace.Delete {
-			files[l] = append(files[l], c.Path)
+		if l := lang.ByExtension(c.Path); l != nil && l.Tests != nil && !l.Checked && c.Op != workspace.Delete {
+			files[l.Tests] = append(files[l.Tests], c.Path)
 		}
 	}
-	for i := range suiteLanguages {
-		l := &suiteLanguages[i]
+	for _, row := range lang.All() {
+		l := row.Tests
 		if len(files[l]) == 0 || r.ownGate(l, false) {
 			continue
 		}
 		list = append(list, Unproven{
-			Gate: gateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.name, some(files[l])), Part: r.judgedAny(gateSyntax),
+			Gate: gateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.Name, some(files[l])), Part: r.judgedAny(gateSyntax),
 		})
+		delete(files, l) // several rows may share the name
 	}
 	return list
 }
@@ -121,14 +123,19 @@ func (r *results) unjudged() (list []Unproven) {
 // looksAt are the extensions of what a check looks at; for one that is not listed,
 // everything.
 var looksAt = map[string][]string{
-	checkRuff: {".py", ".pyi"}, checkMypy: {".py", ".pyi"}, checkPyright: {".py", ".pyi"}, checkTy: {".py", ".pyi"}, checkImports: {".py"},
-	checkShell: {".sh", ".bash", ""}, checkVet: {".go", ".mod", ".sum"}, checkStatic: {".go", ".mod", ".sum"}, checkGoTypes: {".go", ".mod", ".sum"},
-	checkStylelint: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
+	checkRuff: pythonExtensions, checkMypy: pythonExtensions, checkPyright: pythonExtensions, checkTy: pythonExtensions, checkImports: pythonExtensions,
+	checkShell: append(lang.Extensions("shell"), ""), checkVet: goExtensions, checkStatic: goExtensions, checkGoTypes: goExtensions,
+	checkStylelint: lang.Extensions("css", "scss", "sass", "less", "vue", "svelte", "html"),
 	checkBiome:     scriptExtensions, checkScript: scriptExtensions, checkCompiler: scriptExtensions, checkESLint: scriptExtensions,
 }
 
-// scriptExtensions are those of JavaScript, TypeScript and what holds either.
-var scriptExtensions = []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".vue", ".svelte", ".astro", ".html", ".css", ".json"}
+// The extensions of Python, of Go with its modules, and of JavaScript, TypeScript and what
+// holds either.
+var (
+	pythonExtensions = lang.Extensions("python")
+	goExtensions     = slices.Concat(lang.Extensions("go"), lang.Named("go").Also)
+	scriptExtensions = lang.Extensions("javascript", "typescript", "vue", "svelte", "astro", "html", "css", "json")
+)
 
 // concerns reports whether the patch touches a file that a check looks at.
 func (r *results) concerns(c check) bool {
@@ -141,7 +148,7 @@ func (r *results) concerns(c check) bool {
 // ownGate reports whether a gate that the workspace defines has judged the candidate
 // with a tool of a language, and is for tests where that is asked. What the command
 // does in the end nobody here can tell; whoever defined the gate has said so.
-func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
+func (r *results) ownGate(l *lang.Tests, tests bool) bool {
 	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
 		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
 			return false
@@ -149,7 +156,7 @@ func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
 		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
 			base := path.Base(word)
 			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
-			return script || slices.Contains(anyTools, base) || slices.Contains(l.tools, base)
+			return script || slices.Contains(anyTools, base) || slices.Contains(l.Tools, base)
 		})
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // maxTestReads bounds how many files are read to find out whether they hold tests.
@@ -14,7 +16,7 @@ const maxTestReads = 200
 
 // A suite is the tests of one language in one project of the workspace.
 type suite struct {
-	language *suiteLanguage
+	language *lang.Tests
 	root     string
 	// How many files are tests by their names, the first of them, and those whose text
 	// must tell.
@@ -55,7 +57,7 @@ func (r *results) newTestAudit(v view) *testAudit {
 		roots: map[string]map[string]string{"Python": rooted(pythonRoots(v)), "Go": rooted(goRoots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range packageRoots(v) {
-		if p.dir == "." || !offstage(p.dir+"/") && !inTestDir.MatchString(p.dir+"/") {
+		if p.dir == "." || !offstage(p.dir+"/") && !lang.InTests(p.dir+"/") {
 			t.roots["JavaScript"][p.dir] = ""
 			t.scripts[p.dir] = strings.TrimSpace(p.scripts["test"])
 		}
@@ -64,17 +66,17 @@ func (r *results) newTestAudit(v view) *testAudit {
 }
 
 // suiteOf is the suite that a file is of.
-func (t *testAudit) suiteOf(l *suiteLanguage, p string) *suite {
+func (t *testAudit) suiteOf(l *lang.Tests, p string) *suite {
 	root := "."
-	if roots := t.roots[l.name]; roots != nil {
+	if roots := t.roots[l.Name]; roots != nil {
 		root = nearest(roots, path.Dir(p))
 	}
 	return t.suiteAt(l, root)
 }
 
 // suiteAt is the suite of a project.
-func (t *testAudit) suiteAt(l *suiteLanguage, root string) *suite {
-	key := l.name + " " + root
+func (t *testAudit) suiteAt(l *lang.Tests, root string) *suite {
+	key := l.Name + " " + root
 	if t.suites[key] == nil {
 		t.suites[key] = &suite{language: l, root: root}
 	}
@@ -116,14 +118,14 @@ func (t *testAudit) untested() []Unproven {
 }
 
 // runnerLanguage is the language whose tests a runner runs.
-func runnerLanguage(name string) *suiteLanguage {
+func runnerLanguage(name string) *lang.Tests {
 	switch name {
 	case checkPytest:
-		return languageNamed("Python")
+		return lang.Named("python").Tests
 	case checkGoTests:
-		return languageNamed("Go")
+		return lang.Named("go").Tests
 	}
-	return languageNamed("JavaScript")
+	return lang.Named("javascript").Tests
 }
 
 // count takes in what came of one runner.
@@ -133,7 +135,7 @@ func (t *testAudit) count(c check) {
 		return
 	}
 	l := runnerLanguage(c.name)
-	places := slices.Collect(maps.Keys(t.roots[l.name]))
+	places := slices.Collect(maps.Keys(t.roots[l.Name]))
 	if c.places != nil {
 		places = c.places(t.view)
 	}
@@ -155,7 +157,7 @@ func (t *testAudit) count(c check) {
 			t.list = append(t.list, u)
 		}
 		for _, root := range places {
-			t.told[l.name+" "+root] = true
+			t.told[l.Name+" "+root] = true
 		}
 		return
 	}
@@ -183,11 +185,11 @@ func (t *testAudit) count(c check) {
 // look finds the files that hold tests by their names.
 func (t *testAudit) look() {
 	for _, p := range t.view.paths() {
-		l := languageOf(p)
+		l := testsOf(p)
 		if l == nil {
 			continue
 		}
-		possible, unsure := l.maybe(p)
+		possible, unsure := l.Candidate(p)
 		if !possible || offstage(p) {
 			continue
 		}
@@ -204,7 +206,7 @@ func (t *testAudit) look() {
 // here holds none.
 func (t *testAudit) read(s *suite) {
 	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
-		if data, err := t.view.read(p); err == nil && s.language.text.Match(data) {
+		if data, err := t.view.read(p); err == nil && s.language.Text.Match(data) {
 			s.files, s.first = s.files+1, cmp.Or(s.first, p)
 		}
 	}
@@ -219,9 +221,9 @@ func (t *testAudit) judge(key string, s *suite) {
 		return
 	}
 	t.told[key] = true
-	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.name)
+	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
 	if s.files == 1 {
-		found = fmt.Sprintf("1 test file of %s was found", s.language.name)
+		found = fmt.Sprintf("1 test file of %s was found", s.language.Name)
 	}
 	if s.root != "." {
 		where = " in " + s.root
@@ -231,7 +233,7 @@ func (t *testAudit) judge(key string, s *suite) {
 		found += " (" + shorten(s.first) + ")"
 	}
 	script := t.scripts[s.root]
-	if s.language.name != "JavaScript" {
+	if s.language.Name != "JavaScript" {
 		script = ""
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
@@ -258,12 +260,12 @@ func (t *testAudit) scriptReason(root string) string {
 // script tells of a test script that nothing of its package, or of those inside it, has
 // run for.
 func (t *testAudit) script(root string) {
-	l := languageNamed("JavaScript")
+	l := lang.Named("javascript").Tests
 	if t.scripts[root] == "" || t.r.ownGate(l, true) {
 		return
 	}
-	for at := range t.roots[l.name] {
-		key := l.name + " " + at
+	for at := range t.roots[l.Name] {
+		key := l.Name + " " + at
 		if s := t.suites[key]; below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
 			return
 		}
