@@ -55,10 +55,11 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, lang, secret, images, migrations, llm,
-// agent and forge import nothing of ours; workspace knows dirfd and git, promotion and
-// policy know workspace; edit knows workspace and the packages below it, of which blame
-// knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
+// in cmd/agent keeps the table: dirfd, git, deps, lang, images, migrations, llm and
+// forge import nothing of ours; secret, agent, lex and guard know lang; workspace knows
+// dirfd and git, promotion and policy know workspace; edit knows workspace and the
+// packages below it, of which blame knows match; sandbox knows guest and workspace;
+// verify knows sandbox and lang; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by images alone.
 //

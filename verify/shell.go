@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 )
 
 // shellCheck lints shell scripts.
@@ -35,18 +36,18 @@ var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|k
 // looked into: a program is not a script.
 const maxScript = 1 << 20
 
+// shellcheckExtensions are those of the dialects that shellcheck knows.
+var shellcheckExtensions = append(lang.Extensions("shell"), ".ksh")
+
 // shellScripts lists the scripts of a view: by name, or by the first line of an
 // executable file without an extension.
 func shellScripts(v view) []string {
 	return slices.DeleteFunc(slices.Clone(v.paths()), func(p string) bool {
-		switch path.Ext(p) {
-		case ".sh", ".bash", ".ksh", ".dash":
-			return false
-		case "":
+		if path.Ext(p) == "" {
 			text, err := v.executable(p)
 			return err != nil || !shebang.Match(text)
 		}
-		return true
+		return !slices.Contains(shellcheckExtensions, path.Ext(p))
 	})
 }
 

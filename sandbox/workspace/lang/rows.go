@@ -124,7 +124,7 @@ var rows = []*Language{
 		Tests: &Tests{Name: "PowerShell", Named: re(`\.Tests\.ps1$`), Tools: []string{"pwsh"}},
 	},
 	{
-		ID: "shell", Prompt: "bash", Family: Shell, Extensions: []string{".sh", ".bash"}, Shebangs: []string{"sh", "bash", "dash"}, Syntax: bourne,
+		ID: "shell", Prompt: "bash", Family: Shell, Extensions: []string{".sh", ".bash", ".dash"}, Shebangs: []string{"sh", "bash", "dash"}, Syntax: bourne,
 		Values: Data, Parsed: true,
 	},
 	// No parser of the toolchain reads these two.
