@@ -501,7 +501,7 @@ func TestNoShelves(t *testing.T) {
 }
 
 func TestTopLevelHoldsOnlyWhatItShould(t *testing.T) {
-	visible := strings.Fields("cmd orchestrator sandbox images migrations verify go.mod go.sum compose.yaml README.md Makefile CHANGELOG.md")
+	visible := strings.Fields("cmd orchestrator sandbox images migrations verify docs go.mod go.sum compose.yaml README.md Makefile CHANGELOG.md")
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
