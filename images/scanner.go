@@ -14,6 +14,7 @@ func Scanner() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	names = append(names, "toolchain/languages.json", "toolchain/languages.py")
 	sum := sha256.New()
 	for _, name := range names {
 		text, err := specs.ReadFile(name)

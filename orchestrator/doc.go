@@ -72,6 +72,7 @@
 //	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
+//	sandbox/workspace/lang        one row a language, and the lexer for all of them; pure
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
 //	images                        toolchain, database and snapshot images, through BuildKit
@@ -100,11 +101,11 @@
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
-// in cmd/agent keeps the table: dirfd, git, deps, secret, registries, migrations
-// and agent import nothing of ours; llm knows secret; images knows registries and dependencies, which
-// knows deps; forge knows git; workspace knows dirfd and git, promotion and
+// in cmd/agent keeps the table: dirfd, git, deps, lang, registries and migrations import
+// nothing of ours; secret, agent, lex, guard and the checks know lang; llm knows secret; images knows
+// registries and dependencies, which knows deps; forge knows git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
-// knows match; sandbox knows guest and workspace; verify knows sandbox; run knows all of
+// knows align; sandbox knows guest and workspace; verify knows sandbox; run knows all of
 // these but the store, which implements the interfaces that run declares. Only cmd sees
 // everything. The Docker client is imported by sandbox alone and BuildKit's by images alone.
 //

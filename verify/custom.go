@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/smoke"
 )
@@ -56,13 +56,23 @@ const (
 // of boxes and keys of the cache.
 var customName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// languages are the extensions of each language that a gate may name.
-var languages = map[string][]string{
-	"c": {".c", ".h"}, "cpp": {".cc", ".cpp", ".cxx", ".hh", ".hpp", ".h"}, "csharp": {".cs"}, "css": {".css", ".scss", ".less"},
-	"go": {".go", ".mod", ".sum"}, "html": {".html", ".htm", ".xhtml"}, "java": {".java"}, "javascript": {".js", ".mjs", ".cjs", ".jsx"},
-	"json": {".json", ".jsonc"}, "kotlin": {".kt", ".kts"}, "markdown": {".md"}, "php": {".php"}, "python": {".py", ".pyi", ".pyw"},
-	"ruby": {".rb"}, "rust": {".rs"}, "shell": {".sh", ".bash"}, "sql": {".sql"}, "swift": {".swift"}, "toml": {".toml"},
-	"typescript": {".ts", ".tsx", ".mts", ".cts"}, "xml": {".xml", ".svg"}, "yaml": {".yaml", ".yml"},
+// extensions are those of a language that a gate may name, nil for no language.
+func extensions(language string) []string {
+	if l := lang.Named(language); l != nil {
+		return slices.Concat(l.Extensions, l.Also)
+	}
+	return nil
+}
+
+// languages are the names of those that have any, sorted.
+func languages() (names []string) {
+	for _, l := range lang.All() {
+		if l.Extensions != nil {
+			names = append(names, l.ID)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // CheckGates refuses gates that cannot be what somebody meant.
@@ -99,8 +109,8 @@ func (g CustomGate) check() error {
 		return fmt.Errorf("when is %q, and must be %q or %q", g.When, WhenTouched, WhenAlways)
 	}
 	for _, l := range g.Languages {
-		if languages[l] == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
-			return fmt.Errorf("there is no language %q: name an extension, as \".proto\", or one of %s", l, strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+		if extensions(l) == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
+			return fmt.Errorf("there is no language %q: name an extension, as \".proto\", or one of %s", l, strings.Join(languages(), ", "))
 		}
 	}
 	return nil
@@ -138,7 +148,7 @@ func (g CustomGate) idle(cs workspace.Changeset) string {
 func (g CustomGate) judges(p string) bool {
 	ext := strings.ToLower(path.Ext(p))
 	return ext != "" && slices.ContainsFunc(g.Languages, func(l string) bool {
-		return ext == strings.ToLower(l) || slices.Contains(languages[l], ext)
+		return ext == strings.ToLower(l) || slices.Contains(extensions(l), ext)
 	})
 }
 

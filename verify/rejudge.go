@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/policy"
 	"agent/verify/python"
@@ -165,17 +166,10 @@ func isAid(p string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
 }
 
-// isTestModule reports whether a file holds tests, by the names that runners go by.
+// isTestModule reports whether a file holds tests that a runner here collects by its name.
 func isTestModule(p string) bool {
-	name := path.Base(p)
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	switch path.Ext(name) {
-	case ".go":
-		return strings.HasSuffix(stem, "_test")
-	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
-		return strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, "-test")
-	}
-	return python.IsTest(p)
+	l := lang.ByExtension(p)
+	return l != nil && l.Checked && lang.IsTest(p)
 }
 
 // withoutAids takes back what a patch does to tests and to what they are made

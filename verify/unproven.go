@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/node"
@@ -32,20 +33,21 @@ func (r *results) unproven() []Unproven {
 
 // unread tells of changed files in languages that no gate reads.
 func (r *results) unread() (list []Unproven) {
-	files := map[*suiteLanguage][]string{}
+	files := map[*lang.Tests][]string{}
 	for _, c := range r.final.Changes {
-		if l := languageOf(c.Path); l != nil && !l.read && c.Op != workspace.Delete {
-			files[l] = append(files[l], c.Path)
+		if l := lang.ByExtension(c.Path); l != nil && l.Tests != nil && !l.Checked && c.Op != workspace.Delete {
+			files[l.Tests] = append(files[l.Tests], c.Path)
 		}
 	}
-	for i := range suiteLanguages {
-		l := &suiteLanguages[i]
+	for _, row := range lang.All() {
+		l := row.Tests
 		if len(files[l]) == 0 || r.ownGate(l, false) {
 			continue
 		}
 		list = append(list, Unproven{
-			Gate: check.GateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.name, some(files[l])), Part: r.judgedAny(check.GateSyntax),
+			Gate: check.GateSyntax, Kind: NoGate, Reason: fmt.Sprintf("no gate reads %s: %s; a [[gate]] in agent.toml can", l.Name, some(files[l])), Part: r.judgedAny(check.GateSyntax),
 		})
+		delete(files, l) // several rows may share the name
 	}
 	return list
 }
@@ -88,14 +90,19 @@ func (r *results) unjudged() (list []Unproven) {
 // looksAt are the extensions of what a check looks at; for one that is not listed,
 // everything.
 var looksAt = map[string][]string{
-	python.RuffName: {".py", ".pyi"}, python.MypyName: {".py", ".pyi"}, python.PyrightName: {".py", ".pyi"}, python.TyName: {".py", ".pyi"}, smoke.ImportsName: {".py"},
-	shell.Name: {".sh", ".bash", ""}, golang.VetName: {".go", ".mod", ".sum"}, golang.StaticcheckName: {".go", ".mod", ".sum"}, golang.TypesName: {".go", ".mod", ".sum"},
-	node.StylelintName: {".css", ".scss", ".sass", ".less", ".vue", ".svelte", ".html"},
+	python.RuffName: pythonExtensions, python.MypyName: pythonExtensions, python.PyrightName: pythonExtensions, python.TyName: pythonExtensions, smoke.ImportsName: pythonExtensions,
+	shell.Name: append(lang.Extensions("shell"), ""), golang.VetName: goExtensions, golang.StaticcheckName: goExtensions, golang.TypesName: goExtensions,
+	node.StylelintName: lang.Extensions("css", "scss", "sass", "less", "vue", "svelte", "html"),
 	web.BiomeName:      scriptExtensions, node.ScriptName: scriptExtensions, node.CompilerName: scriptExtensions, node.ESLintName: scriptExtensions,
 }
 
-// scriptExtensions are those of JavaScript, TypeScript and what holds either.
-var scriptExtensions = []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".vue", ".svelte", ".astro", ".html", ".css", ".json"}
+// The extensions of Python, of Go with its modules, and of JavaScript, TypeScript and what
+// holds either.
+var (
+	pythonExtensions = lang.Extensions("python")
+	goExtensions     = slices.Concat(lang.Extensions("go"), lang.Named("go").Also)
+	scriptExtensions = lang.Extensions("javascript", "typescript", "vue", "svelte", "astro", "html", "css", "json")
+)
 
 // concerns reports whether the patch touches a file that a check looks at.
 func (r *results) concerns(c check.Check) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/node"
@@ -19,7 +20,7 @@ const maxTestReads = 200
 
 // A suite is the tests of one language in one project of the workspace.
 type suite struct {
-	language *suiteLanguage
+	language *lang.Tests
 	root     string
 	// How many files are tests by their names, the first of them, and those whose text
 	// must tell.
@@ -60,7 +61,7 @@ func (r *results) newTestAudit(v check.View) *testAudit {
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range node.Roots(v) {
-		if p.Dir == "." || !offstage(p.Dir+"/") && !inTestDir.MatchString(p.Dir+"/") {
+		if p.Dir == "." || !offstage(p.Dir+"/") && !lang.InTests(p.Dir+"/") {
 			t.roots["JavaScript"][p.Dir] = ""
 			t.scripts[p.Dir] = strings.TrimSpace(p.Scripts["test"])
 		}
@@ -69,17 +70,17 @@ func (r *results) newTestAudit(v check.View) *testAudit {
 }
 
 // suiteOf is the suite that a file is of.
-func (t *testAudit) suiteOf(l *suiteLanguage, p string) *suite {
+func (t *testAudit) suiteOf(l *lang.Tests, p string) *suite {
 	root := "."
-	if roots := t.roots[l.name]; roots != nil {
+	if roots := t.roots[l.Name]; roots != nil {
 		root = check.Nearest(roots, path.Dir(p))
 	}
 	return t.suiteAt(l, root)
 }
 
 // suiteAt is the suite of a project.
-func (t *testAudit) suiteAt(l *suiteLanguage, root string) *suite {
-	key := l.name + " " + root
+func (t *testAudit) suiteAt(l *lang.Tests, root string) *suite {
+	key := l.Name + " " + root
 	if t.suites[key] == nil {
 		t.suites[key] = &suite{language: l, root: root}
 	}
@@ -121,14 +122,14 @@ func (t *testAudit) untested() []Unproven {
 }
 
 // runnerLanguage is the language whose tests a runner runs.
-func runnerLanguage(name string) *suiteLanguage {
+func runnerLanguage(name string) *lang.Tests {
 	switch name {
 	case python.PytestName:
-		return languageNamed("Python")
+		return lang.Named("python").Tests
 	case golang.TestsName:
-		return languageNamed("Go")
+		return lang.Named("go").Tests
 	}
-	return languageNamed("JavaScript")
+	return lang.Named("javascript").Tests
 }
 
 // count takes in what came of one runner.
@@ -138,7 +139,7 @@ func (t *testAudit) count(c check.Check) {
 		return
 	}
 	l := runnerLanguage(c.Name)
-	places := slices.Collect(maps.Keys(t.roots[l.name]))
+	places := slices.Collect(maps.Keys(t.roots[l.Name]))
 	if c.Places != nil {
 		places = c.Places(t.view)
 	}
@@ -160,7 +161,7 @@ func (t *testAudit) count(c check.Check) {
 			t.list = append(t.list, u)
 		}
 		for _, root := range places {
-			t.told[l.name+" "+root] = true
+			t.told[l.Name+" "+root] = true
 		}
 		return
 	}
@@ -188,11 +189,11 @@ func (t *testAudit) count(c check.Check) {
 // look finds the files that hold tests by their names.
 func (t *testAudit) look() {
 	for _, p := range t.view.Paths() {
-		l := languageOf(p)
+		l := testsOf(p)
 		if l == nil {
 			continue
 		}
-		possible, unsure := l.maybe(p)
+		possible, unsure := l.Candidate(p)
 		if !possible || offstage(p) {
 			continue
 		}
@@ -209,7 +210,7 @@ func (t *testAudit) look() {
 // here holds none.
 func (t *testAudit) read(s *suite) {
 	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
-		if data, err := t.view.Read(p); err == nil && s.language.text.Match(data) {
+		if data, err := t.view.Read(p); err == nil && s.language.Text.Match(data) {
 			s.files, s.first = s.files+1, cmp.Or(s.first, p)
 		}
 	}
@@ -224,9 +225,9 @@ func (t *testAudit) judge(key string, s *suite) {
 		return
 	}
 	t.told[key] = true
-	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.name)
+	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
 	if s.files == 1 {
-		found = fmt.Sprintf("1 test file of %s was found", s.language.name)
+		found = fmt.Sprintf("1 test file of %s was found", s.language.Name)
 	}
 	if s.root != "." {
 		where = " in " + s.root
@@ -236,7 +237,7 @@ func (t *testAudit) judge(key string, s *suite) {
 		found += " (" + check.Shorten(s.first) + ")"
 	}
 	script := t.scripts[s.root]
-	if s.language.name != "JavaScript" {
+	if s.language.Name != "JavaScript" {
 		script = ""
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
@@ -263,12 +264,12 @@ func (t *testAudit) scriptReason(root string) string {
 // script tells of a test script that nothing of its package, or of those inside it, has
 // run for.
 func (t *testAudit) script(root string) {
-	l := languageNamed("JavaScript")
+	l := lang.Named("javascript").Tests
 	if t.scripts[root] == "" || t.r.ownGate(l, true) {
 		return
 	}
-	for at := range t.roots[l.name] {
-		key := l.name + " " + at
+	for at := range t.roots[l.Name] {
+		key := l.Name + " " + at
 		if s := t.suites[key]; check.Below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
 			return
 		}
@@ -309,7 +310,7 @@ func (t *testAudit) none() Unproven {
 // ownGate reports whether a gate that the workspace defines has judged the candidate
 // with a tool of a language, and is for tests where that is asked. What the command
 // does in the end nobody here can tell; whoever defined the gate has said so.
-func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
+func (r *results) ownGate(l *lang.Tests, tests bool) bool {
 	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
 		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
 			return false
@@ -317,7 +318,7 @@ func (r *results) ownGate(l *suiteLanguage, tests bool) bool {
 		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
 			base := path.Base(word)
 			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
-			return script || slices.Contains(anyTools, base) || slices.Contains(l.tools, base)
+			return script || slices.Contains(anyTools, base) || slices.Contains(l.Tools, base)
 		})
 	})
 }

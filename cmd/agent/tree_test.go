@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // The budgets of the tree. They are those of good code bases of this field,
@@ -123,6 +125,7 @@ var allowed = map[string][]string{
 	"cmd/guest":            {"sandbox/guest"},
 	"images":               {"images/dependencies", "images/registries"},
 	"images/dependencies":  {"sandbox/workspace/deps"},
+	"orchestrator/agent":   {"sandbox/workspace/lang"},
 	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/blame":   {"orchestrator/edit/align"},
 	"orchestrator/edit": {
@@ -137,8 +140,9 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/edit/guard": {
 		"orchestrator/edit/document", "orchestrator/edit/explain", "orchestrator/edit/lex", "orchestrator/edit/match", "orchestrator/edit/parse",
-		"orchestrator/edit/problem",
+		"orchestrator/edit/problem", "sandbox/workspace/lang",
 	},
+	"orchestrator/edit/lex":    {"sandbox/workspace/lang"},
 	"orchestrator/edit/match":  {"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/parse"},
 	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
 	"orchestrator/forge":       {"sandbox/workspace/git"},
@@ -166,22 +170,23 @@ var allowed = map[string][]string{
 	"sandbox/guest":                {"sandbox/guest/process", "sandbox/guest/wire"},
 	"sandbox/workspace":            {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
+	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},
 	"verify": {
-		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/check", "verify/format", "verify/golang", "verify/node", "verify/policy",
-		"verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
+		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/format", "verify/golang", "verify/node",
+		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
 	},
 	"verify/check":   {"sandbox/guest", "sandbox/workspace"},
 	"verify/crash":   {"verify/check"},
 	"verify/format":  {"sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
-	"verify/golang":  {"sandbox/guest", "verify/check", "verify/crash"},
-	"verify/node":    {"sandbox/guest", "verify/check"},
-	"verify/policy":  {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/python"},
+	"verify/golang":  {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/crash"},
+	"verify/node":    {"sandbox/guest", "sandbox/workspace/lang", "verify/check"},
+	"verify/policy":  {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/python"},
 	"verify/python":  {"sandbox/guest", "verify/check"},
-	"verify/shell":   {"sandbox/guest", "verify/check"},
-	"verify/smoke":   {"sandbox/guest", "sandbox/workspace", "verify/check", "verify/crash", "verify/golang", "verify/python"},
+	"verify/shell":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check"},
+	"verify/smoke":   {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
 	"verify/symbols": {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":  {"sandbox/guest", "verify/check", "verify/golang"},
-	"verify/web":     {"sandbox/guest", "verify/check", "verify/node", "verify/syntax"},
+	"verify/web":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/node", "verify/syntax"},
 }
 
 // commands is where each command has its package. A command may import everything but the
@@ -504,6 +509,67 @@ func TestInterfacesAreSmall(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// ownTables are the files that may name extensions of languages together, with how many lists
+// they have, since what they hold is no table of languages. An entry only shrinks.
+var ownTables = map[string]int{
+	"orchestrator/ledger/resolve.go": 1, // the order in which a module is looked for
+	"sandbox/workspace/leftout.go":   1, // names of files that hold secrets
+	"verify/extends.go":              1, // the order in which tools look for a configuration
+	"verify/packagelint.go":          1, // the same for what a configuration imports
+	"verify/stubs.go":                1, // what stands beside a file of declarations
+}
+
+// extension is a text that looks like the end of a file's name.
+var extension = regexp.MustCompile(`^\.[a-z][a-z0-9]{0,11}$`)
+
+// TestOnlyOneTableOfLanguages looks for lists, cases and keys with three extensions of languages
+// or more: what is known of languages stands in sandbox/workspace/lang.
+func TestOnlyOneTableOfLanguages(t *testing.T) {
+	known := func(list []ast.Expr) (n int) {
+		for _, e := range list {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				e = kv.Key
+			}
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				if err == nil && extension.MatchString(text) && lang.ByExtension(text) != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	found := map[string]int{}
+	for _, s := range code(sources(t)) {
+		if s.dir == "sandbox/workspace/lang" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			var names int
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				names = known(n.Elts)
+			case *ast.SwitchStmt:
+				for _, c := range n.Body.List {
+					names += known(c.(*ast.CaseClause).List)
+				}
+			}
+			if names < 3 {
+				return true
+			}
+			if found[s.path]++; found[s.path] > ownTables[s.path] {
+				t.Errorf("%s has a table of extensions of its own: take it from sandbox/workspace/lang", s.at(n))
+			}
+			return true
+		})
+	}
+	for file, most := range ownTables {
+		if found[file] < most {
+			t.Errorf("%s has %d lists of extensions: lower its entry of %d", file, found[file], most)
+		}
 	}
 }
 

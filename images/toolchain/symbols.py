@@ -27,6 +27,7 @@ import sys
 # Only the image's own directory is added, for the parts of this program.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import languages  # noqa: E402
 import symbols_lex  # noqa: E402
 import symbols_markup  # noqa: E402
 import symbols_python  # noqa: E402
@@ -40,25 +41,15 @@ MAX_LINES = 20  # of one reference
 MAX_NAME = 200  # characters
 MAX_TEXT = 300  # characters of a signature or summary
 
-LANGUAGES = {
-    ".py": ("python", symbols_python.scan),
-    ".pyi": ("python", symbols_python.scan),
-    ".pyw": ("python", symbols_python.scan),
-    ".js": ("javascript", symbols_lex.scan_script),
-    ".mjs": ("javascript", symbols_lex.scan_script),
-    ".cjs": ("javascript", symbols_lex.scan_script),
-    ".jsx": ("javascript", symbols_lex.scan_script),
-    ".ts": ("typescript", symbols_lex.scan_script),
-    ".mts": ("typescript", symbols_lex.scan_script),
-    ".cts": ("typescript", symbols_lex.scan_script),
-    ".tsx": ("typescript", symbols_lex.scan_script),
-    ".go": ("go", symbols_lex.scan_go),
-    ".html": ("html", symbols_markup.scan_html),
-    ".htm": ("html", symbols_markup.scan_html),
-    ".css": ("css", symbols_markup.scan_css),
-    ".json": ("json", symbols_markup.scan_json),
-    ".sh": ("shell", symbols_markup.scan_shell),
-    ".bash": ("shell", symbols_markup.scan_shell),
+PARSERS = {
+    "python": symbols_python.scan,
+    "javascript": symbols_lex.scan_script,
+    "typescript": symbols_lex.scan_script,
+    "go": symbols_lex.scan_go,
+    "html": symbols_markup.scan_html,
+    "css": symbols_markup.scan_css,
+    "json": symbols_markup.scan_json,
+    "shell": symbols_markup.scan_shell,
 }
 BY_NAME = {
     "go.mod": ("module", symbols_markup.scan_go_mod),
@@ -96,13 +87,13 @@ def read(path):
 
 def parser(path, data):
     """Choose by name and extension; a script's first line decides where these say nothing."""
-    chosen = BY_NAME.get(os.path.basename(path)) or LANGUAGES.get(os.path.splitext(path)[1].lower())
-    if chosen is None and data.startswith(b"#!"):
-        first = data[:200].split(b"\n", 1)[0]
-        for word, extension in ((b"python", ".py"), (b"node", ".js"), (b"sh", ".sh")):
-            if word in first:
-                return LANGUAGES[extension]
-    return chosen
+    named = BY_NAME.get(os.path.basename(path))
+    if named:
+        return named
+    language = languages.by_name(path)
+    if language not in PARSERS:
+        language = languages.by_first_line(data)
+    return (language, PARSERS[language]) if language in PARSERS else None
 
 
 def scan(path):

@@ -7,6 +7,8 @@ definition begins. A file with errors in it gives what can be recognised.
 import hashlib
 import re
 
+import languages
+
 
 class Found:
     """What was found in one file."""
@@ -48,8 +50,6 @@ RAW = re.compile(r"`([^`]*)(?:`|\Z)")
 REGEX = re.compile(r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*")
 TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*", re.S)
 SIGN = re.compile(r"=>|\.\.\.|:=|\?\.|[=!<>+\-*/%&|^]=|&&|\|\||\?\?|\+\+|--|<-|.", re.S)
-# After these words a slash begins a regular expression.
-BEFORE_REGEX = set("return typeof case in of delete void throw new do else instanceof yield await".split())
 
 
 def tokens(text, script):
@@ -103,7 +103,7 @@ def tokens(text, script):
 
 def may_be_regex(last):
     if last.kind == "word":
-        return last.text in BEFORE_REGEX
+        return last.text in languages.REGEX_AFTER
     return last.kind == "sign" and last.text not in (")", "]", "}", "<", "++", "--")
 
 

@@ -30,6 +30,7 @@ import warnings
 # Only the image's own directory is added, for the parts of this program.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import languages  # noqa: E402
 from syntax_answer import Skipped, Trouble, finding  # noqa: E402
 from syntax_html import check_html  # noqa: E402
 from syntax_markup import check_xml, check_yaml  # noqa: E402
@@ -282,37 +283,23 @@ def check_shell(path, data):
     return found
 
 
-BY_EXTENSION = {
-    ".py": check_python,
-    ".pyi": check_python,
-    ".pyw": check_python,
-    ".json": check_json,
-    ".jsonc": check_json,
-    ".code-workspace": check_json,
-    ".webmanifest": check_json,
-    ".toml": check_toml,
-    ".css": check_css,
-    ".js": check_javascript,
-    ".mjs": check_javascript,
-    ".cjs": check_javascript,
-    ".sh": check_shell,
-    ".bash": check_shell,
-    ".yaml": check_yaml,
-    ".yml": check_yaml,
-    ".xml": check_xml,
-    ".svg": check_xml,
-    ".xhtml": check_xml,
-    ".xsd": check_xml,
-    ".xsl": check_xml,
-    ".xslt": check_xml,
-    ".html": check_html,
-    ".htm": check_html,
+CHECKERS = {
+    "python": check_python,
+    "json": check_json,
+    "jsonc": check_json,
+    "toml": check_toml,
+    "css": check_css,
+    "javascript": check_javascript,
+    "shell": check_shell,
+    "yaml": check_yaml,
+    "xml": check_xml,
+    "html": check_html,
 }
 
 
 def checker(path, data):
     """Choose by extension; a script's first line decides where that says nothing, or says shell."""
-    chosen = BY_EXTENSION.get(os.path.splitext(path)[1].lower())
+    chosen = None if COMPILED.search(path) else CHECKERS.get(languages.by_name(path))
     first = data[:200].split(b"\n", 1)[0]
     if not first.startswith(b"#!") or chosen not in (None, check_shell):
         return chosen

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 )
 
@@ -115,7 +116,7 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 // list of files the tools take a package without them.
 func goFiles(v check.View, root, dir string) (files []string) {
 	for _, p := range v.Paths() {
-		if path.Dir(p) == dir && path.Ext(p) == ".go" && !strings.HasSuffix(p, "_test.go") {
+		if path.Dir(p) == dir && path.Ext(p) == ".go" && !lang.IsTest(p) {
 			files = append(files, "./"+strings.TrimPrefix(p, root+"/"))
 		}
 	}

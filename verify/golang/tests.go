@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/crash"
 )
@@ -50,7 +51,7 @@ func goTestsApply(v check.View) string {
 }
 
 // IsTest reports whether the go command takes the file at p for tests.
-func IsTest(p string) bool { return strings.HasSuffix(p, "_test.go") && !Ignored(path.Dir(p)) }
+func IsTest(p string) bool { return path.Ext(p) == ".go" && lang.IsTest(p) && !Ignored(path.Dir(p)) }
 
 // goSelected lists the arguments of go test for the tests that are asked for in a module:
 // their functions and their packages. Without any that is all of them.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 )
 
@@ -47,7 +48,7 @@ func compilerPath(t check.Tools) string { return t.Packages + "/typescript" }
 var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
 // Extensions are the endings of sources in JavaScript and TypeScript.
-var Extensions = []string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".mts", ".cjs", ".cts"}
+var Extensions = lang.Extensions("javascript", "typescript")
 
 // scriptApplies gives the reason why there is nothing to check, or "".
 func scriptApplies(v check.View) string {

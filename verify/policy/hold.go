@@ -23,6 +23,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lang"
 )
 
 // A Hold is a change that a person should see before it is written.
@@ -114,15 +115,7 @@ var holdRules = []holdRule{
 	}},
 	// A new dependency is somebody else's code, fetched after the gates have
 	// passed. Scripts in these files run on installing it.
-	{Dependencies, "It changes what is installed, or scripts that run on installing.", true, []string{
-		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb",
-		".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml",
-		"pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements*.in", "constraints*.txt",
-		"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "pdm.lock", "environment.yml", "environment.yaml", "pip.conf", ".pip.conf", "uv.toml",
-		"go.mod", "go.sum", "go.work", "go.work.sum", "cargo.toml", "cargo.lock", "build.rs", ".cargo/",
-		"gemfile", "gemfile.lock", "*.gemspec", "composer.json", "composer.lock",
-		"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "gradle.lockfile", "*.csproj", "packages.lock.json", "mix.exs", "mix.lock",
-	}},
+	{Dependencies, "It changes what is installed, or scripts that run on installing.", true, lang.Manifests()},
 	// A gate that is told to look away proves nothing: a patch that needs this
 	// must say so to a person.
 	{Tooling, "It configures the tools that judge the patch.", true, toolConfig},

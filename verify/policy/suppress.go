@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A suppression is a comment or attribute that keeps a tool from reporting
@@ -103,10 +105,10 @@ var suppressionMarks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable
 func suppressionsIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
 		// Most files have few comments, and most comments none of the words.
-		if len(line.notes) == 0 && !strings.ContainsAny(line.code, "@#") {
+		if len(line.Notes) == 0 && !strings.ContainsAny(line.Code, "@#") {
 			continue
 		}
-		lower := strings.ToLower(line.raw)
+		lower := strings.ToLower(line.Raw)
 		if !slices.ContainsFunc(suppressionMarks, func(m string) bool { return strings.Contains(lower, m) }) {
 			continue
 		}
@@ -125,18 +127,18 @@ func suppressionsIn(f sourceFile) (list []mark) {
 // find returns the codes of each time that a line holds the suppression.
 //
 // A line may hold several: for several tools, or the same in several comments.
-func (s suppression) find(lang language, line sourceLine) (found []string) {
+func (s suppression) find(family language, line lang.Line) (found []string) {
 	if s.code {
 		// Codes may be strings, which the code of a line no longer has.
-		if s.form.MatchString(line.code) {
-			if m := s.form.FindStringSubmatch(line.raw); m != nil {
+		if s.form.MatchString(line.Code) {
+			if m := s.form.FindStringSubmatch(line.Raw); m != nil {
 				found = append(found, codesOf(m[1:]))
 			}
 		}
 		return found
 	}
-	for _, note := range line.notes {
-		for _, body := range bodies(lang, note) {
+	for _, note := range line.Notes {
+		for _, body := range bodies(family, note) {
 			if m := s.form.FindStringSubmatch(body); m != nil {
 				found = append(found, codesOf(m[1:]))
 			}
@@ -153,9 +155,9 @@ func (s suppression) find(lang language, line sourceLine) (found []string) {
 //
 // In Python each part after a "#" may be one; elsewhere a comment is one
 // directive or none.
-func bodies(lang language, note string) []string {
+func bodies(family language, note string) []string {
 	switch {
-	case lang == python:
+	case family == python:
 		// One comment often serves several tools: # type: ignore # noqa
 		parts := strings.Split(note, "#")
 		for i := range parts {

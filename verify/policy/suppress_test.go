@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/secret"
 	"agent/sandbox/workspace/secret/secrettest"
 )
@@ -214,7 +215,7 @@ func TestAStrayBacktickHidesNothing(t *testing.T) {
 func TestAMarkWithoutAnEndIsLookedForOnce(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"'\\", "=[/", "\"\\", "`${"} {
-		if got := lex(script, strings.Repeat(unit, workspace.MaxContent/len(unit))); len(got) != 1 {
+		if got := lang.Named("javascript").Lex(strings.Repeat(unit, workspace.MaxContent/len(unit))); len(got) != 1 {
 			t.Errorf("%q: %d lines", unit, len(got))
 		}
 	}

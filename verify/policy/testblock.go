@@ -47,15 +47,15 @@ func blocksOf(f sourceFile) (all []*block) {
 	var open []*block
 	depth := 0
 	for i, line := range f.lines {
-		code := strings.TrimSpace(line.code)
+		code := strings.TrimSpace(line.Code)
 		if code == "" {
 			continue
 		}
 		if f.lang == python {
 			// Within a string, and before a closing bracket, indentation
 			// means nothing.
-			if !line.inside && !strings.ContainsRune(")]}", rune(code[0])) {
-				depth = indentOf(line.code)
+			if !line.Inside && !strings.ContainsRune(")]}", rune(code[0])) {
+				depth = indentOf(line.Code)
 				open = closed(open, depth)
 			}
 		}
@@ -109,22 +109,22 @@ func opened(f sourceFile, i, depth int) *block {
 	b := &block{file: f, from: i, depth: depth}
 	switch f.lang {
 	case python:
-		if m := pythonBlock.FindStringSubmatch(line.code); m != nil && !line.inside {
+		if m := pythonBlock.FindStringSubmatch(line.Code); m != nil && !line.Inside {
 			b.short, b.test = m[1], strings.HasPrefix(m[1], "test") && !strings.Contains(m[0], "class ")
 			return b
 		}
 	case golang:
-		if m := goBlock.FindStringSubmatch(line.code); m != nil {
+		if m := goBlock.FindStringSubmatch(line.Code); m != nil {
 			b.short, b.test = m[1], goSubtest.MatchString(m[1])
 			return b
 		}
 	case script:
-		if m := scriptTest.FindStringSubmatch(line.code); m != nil {
+		if m := scriptTest.FindStringSubmatch(line.Code); m != nil {
 			b.test = strings.HasSuffix(m[1], "it") && m[1] != "suit" || strings.HasSuffix(m[1], "test") || m[1] == "specify"
 			b.short = titleOf(f, i)
 			return b
 		}
-		if m := scriptBlock.FindStringSubmatch(line.code); m != nil {
+		if m := scriptBlock.FindStringSubmatch(line.Code); m != nil {
 			b.short = m[1] + m[2]
 			return b
 		}
@@ -134,9 +134,9 @@ func opened(f sourceFile, i, depth int) *block {
 
 // titleOf returns the title of a test that is a string on its line or the next.
 func titleOf(f sourceFile, i int) string {
-	raw := f.lines[i].raw
+	raw := f.lines[i].Raw
 	if i+1 < len(f.lines) && strings.HasSuffix(strings.TrimSpace(raw), "(") {
-		raw += strings.TrimSpace(f.lines[i+1].raw)
+		raw += strings.TrimSpace(f.lines[i+1].Raw)
 	}
 	if m := scriptTitle.FindStringSubmatch(raw); m != nil {
 		return m[1] + m[2] + m[3]

@@ -26,13 +26,13 @@ func (f sourceFile) whole(a statement) (code, raw string) {
 		}
 	}
 	code, depth := a.code, balance(a.code)
-	raw = strings.TrimSpace(f.lines[a.line].raw)
+	raw = strings.TrimSpace(f.lines[a.line].Raw)
 	for i := a.line + 1; i < min(len(f.lines), a.line+longestAssertion) && len(raw) < largestAssertion; i++ {
-		next := strings.TrimSpace(f.lines[i].code)
+		next := strings.TrimSpace(f.lines[i].Code)
 		if depth <= 0 && !strings.HasPrefix(next, ".") || testForms[f.lang].assertion.MatchString(next) {
 			break
 		}
-		code, raw = code+" "+next, raw+" "+strings.TrimSpace(f.lines[i].raw)
+		code, raw = code+" "+next, raw+" "+strings.TrimSpace(f.lines[i].Raw)
 		depth += balance(next)
 	}
 	return code[:min(len(code), largestAssertion)], raw[:min(len(raw), largestAssertion)]
@@ -48,12 +48,12 @@ var goIf = regexp.MustCompile(`^(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.*?)\s*\{$`)
 
 // guard is the condition under which a line of Go is reached, "" for none.
 func (f sourceFile) guard(line int) string {
-	if !goFailing.MatchString(f.lines[line].code) {
+	if !goFailing.MatchString(f.lines[line].Code) {
 		return ""
 	}
-	indent := indentOf(f.lines[line].code)
+	indent := indentOf(f.lines[line].Code)
 	for i := line - 1; i >= max(0, line-longestAssertion); i-- {
-		code := f.lines[i].code
+		code := f.lines[i].Code
 		if strings.TrimSpace(code) == "" || indentOf(code) >= indent {
 			continue
 		}

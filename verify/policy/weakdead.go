@@ -44,8 +44,8 @@ func deadIn(f sourceFile) (list []mark) {
 	// The line that leaves, and its indentation; -1 for none.
 	left, indent := -1, 0
 	for i, line := range f.lines {
-		code := strings.TrimSpace(line.code)
-		if code == "" || line.inside {
+		code := strings.TrimSpace(line.Code)
+		if code == "" || line.Inside {
 			continue
 		}
 		if form.never.MatchString(code) || form.swallow != nil && form.swallow.MatchString(code) {
@@ -56,7 +56,7 @@ func deadIn(f sourceFile) (list []mark) {
 				list = append(list, f.mark(i, "dead", "", false))
 			}
 		}
-		in := indentOf(line.code)
+		in := indentOf(line.Code)
 		if left >= 0 && in < indent {
 			left = -1
 		}

@@ -3,12 +3,12 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/secret"
 )
 
@@ -31,15 +31,15 @@ type mark struct {
 type sourceFile struct {
 	path  string
 	lang  language
-	test  bool
-	lines []sourceLine
+	test  bool // or a helper of tests
+	lines []lang.Line
 	// The file is new with the changeset.
 	created bool
 }
 
 // mark is the mark of a line, counted from 0.
 func (f sourceFile) mark(line int, form, codes string, wide bool) mark {
-	return mark{f.path, line + 1, form, codes, wide, strings.TrimSpace(f.lines[line].raw)}
+	return mark{f.path, line + 1, form, codes, wide, strings.TrimSpace(f.lines[line].Raw)}
 }
 
 // mostRead bounds what is read of the text before, in bytes. A file that is
@@ -51,11 +51,11 @@ const mostRead = 4 * workspace.MaxContent
 func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	side := func(c workspace.Change, name string, text []byte) []sourceFile {
 		s := string(text[:min(len(text), mostRead)])
-		lang := languageOf(name, s)
-		if lang == "" || len(text) > mostRead {
+		l := lang.Detect(name, s)
+		if l == nil || l.Family == "" || len(text) > mostRead {
 			return nil
 		}
-		return []sourceFile{{c.Path, lang, isTestFile(name, lang), lex(lang, s), c.Op == workspace.Create}}
+		return []sourceFile{{c.Path, l.Family, lang.MayTest(name), l.Lex(s), c.Op == workspace.Create}}
 	}
 	for _, c := range cs.Sorted() {
 		if from := cmp.Or(c.From, c.Path); c.Op != workspace.Create {
@@ -208,24 +208,4 @@ func quote(line string) string {
 		return string(runes[:mostQuoted/2]) + "…" + string(runes[len(runes)-mostQuoted/2:])
 	}
 	return string(runes)
-}
-
-// isTestFile reports whether a file holds tests, by the conventions of pytest,
-// unittest, Django, Go, and the runners of JavaScript. Whatever lies in a
-// directory of tests counts, since assertions are moved to helpers there.
-func isTestFile(name string, lang language) bool {
-	base := strings.ToLower(path.Base(name))
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	within := slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
-		return slices.Contains([]string{"test", "tests", "__tests__"}, dir)
-	})
-	switch lang {
-	case golang:
-		return strings.HasSuffix(stem, "_test")
-	case python:
-		return within || strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "tests"
-	case script:
-		return within || slices.ContainsFunc([]string{".test", ".spec", "-test", "_test"}, func(end string) bool { return strings.HasSuffix(stem, end) })
-	}
-	return false
 }

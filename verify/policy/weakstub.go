@@ -64,7 +64,7 @@ func looser(was, is map[string]bool) bool {
 // anyMembersIn returns the functions of a stub that give it every name there is.
 func anyMembersIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		if anyMember.MatchString(line.code) {
+		if anyMember.MatchString(line.Code) {
 			list = append(list, f.mark(i, "any member", "", false))
 		}
 	}
@@ -77,13 +77,13 @@ func anyMembersIn(f sourceFile) (list []mark) {
 func signaturesOf(f sourceFile, give func(key string, line int, typed map[string]bool)) {
 	scope := ""
 	for i, line := range f.lines {
-		if len(line.code) > secret.MaxLine {
+		if len(line.Code) > secret.MaxLine {
 			continue
 		}
-		if m := stubScope.FindStringSubmatch(line.code); m != nil && m[1] == "" {
+		if m := stubScope.FindStringSubmatch(line.Code); m != nil && m[1] == "" {
 			scope = m[2]
 		}
-		m := stubDef.FindStringSubmatch(line.code)
+		m := stubDef.FindStringSubmatch(line.Code)
 		if m == nil {
 			continue
 		}

@@ -83,7 +83,7 @@ func filter(files []sourceFile, such func(sourceFile) bool) []sourceFile {
 func skipsIn(f sourceFile) (list []mark) {
 	forms := testForms[f.lang]
 	for i, line := range f.lines {
-		code := strings.TrimSpace(line.code)
+		code := strings.TrimSpace(line.Code)
 		switch {
 		case forms.skip != nil && forms.skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
@@ -97,7 +97,7 @@ func skipsIn(f sourceFile) (list []mark) {
 // alwaysIn returns the assertions of a file that never fail.
 func alwaysIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		if testForms[f.lang].always.MatchString(strings.TrimSpace(line.code)) {
+		if testForms[f.lang].always.MatchString(strings.TrimSpace(line.Code)) {
 			list = append(list, f.mark(i, "always", "", false))
 		}
 	}
@@ -115,7 +115,7 @@ type suite struct {
 func (s *suite) read(f sourceFile) {
 	s.blocks = append(s.blocks, blocksOf(f)...)
 	for _, line := range f.lines {
-		s.texts = append(s.texts, strings.TrimSpace(line.code))
+		s.texts = append(s.texts, strings.TrimSpace(line.Code))
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *suite) ofOld(old suite, marks []mark) []mark {
 			fresh[place{b.file.path, o.line + 1}] = true
 		}
 		// What is written above a test belongs to it.
-		for i := b.from - 1; i >= max(0, b.from-mostAbove) && strings.HasPrefix(strings.TrimSpace(b.file.lines[i].code), "@"); i-- {
+		for i := b.from - 1; i >= max(0, b.from-mostAbove) && strings.HasPrefix(strings.TrimSpace(b.file.lines[i].Code), "@"); i-- {
 			fresh[place{b.file.path, i + 1}] = true
 		}
 	}

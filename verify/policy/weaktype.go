@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/secret"
 )
 
@@ -15,7 +16,7 @@ func typeHolds(before, after []sourceFile) []Hold {
 	after = filter(after, func(f sourceFile) bool { return !f.created })
 	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
-	casts := func(f sourceFile) bool { return f.lang == script && !f.test }
+	casts := func(f sourceFile) bool { return f.lang == script && !lang.IsTest(f.path) }
 	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
 	return append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
@@ -107,14 +108,14 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 	scope := ""
 	for i, line := range f.lines {
 		// A line of data annotates nothing.
-		if len(line.code) > secret.MaxLine {
+		if len(line.Code) > secret.MaxLine {
 			continue
 		}
-		if m := form.scope.FindStringSubmatch(line.code); m != nil {
+		if m := form.scope.FindStringSubmatch(line.Code); m != nil {
 			scope = strings.Join(m[1:], "")
 		}
 		add := func(name string, at int) {
-			typ := typeAt(line.code[at:], f.lang)
+			typ := typeAt(line.Code[at:], f.lang)
 			if typ == "" || f.lang == golang && slices.Contains(goWords, name) {
 				return
 			}
@@ -122,13 +123,13 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			key := f.path + "\x00" + scope + "\x00" + name
 			into[key] = append(into[key], f.mark(i, "wide", "", wide))
 		}
-		for _, at := range form.name.FindAllStringSubmatchIndex(line.code, -1) {
+		for _, at := range form.name.FindAllStringSubmatchIndex(line.Code, -1) {
 			// After a question mark it is the one of two values.
-			if !strings.HasSuffix(strings.TrimRight(line.code[max(0, at[2]-8):at[2]], " "), "?") {
-				add(line.code[at[2]:at[3]], at[1])
+			if !strings.HasSuffix(strings.TrimRight(line.Code[max(0, at[2]-8):at[2]], " "), "?") {
+				add(line.Code[at[2]:at[3]], at[1])
 			}
 		}
-		if at := form.result.FindStringIndex(line.code); at != nil {
+		if at := form.result.FindStringIndex(line.Code); at != nil {
 			add("return ", at[1])
 		}
 	}
@@ -171,20 +172,20 @@ func newCasts(before, after []sourceFile) (list []mark) {
 	old := map[string]int{}
 	for _, f := range before {
 		for _, line := range f.lines {
-			old[bare(f.path, line.code)]++
+			old[bare(f.path, line.Code)]++
 		}
 	}
 	for _, f := range after {
 		for _, line := range f.lines {
-			old[bare(f.path, line.code)]--
+			old[bare(f.path, line.Code)]--
 		}
 	}
 	for _, f := range after {
 		for i, line := range f.lines {
-			if !strings.Contains(line.code, " as ") || !cast.MatchString(line.code) {
+			if !strings.Contains(line.Code, " as ") || !cast.MatchString(line.Code) {
 				continue
 			}
-			key := bare(f.path, cast.ReplaceAllString(line.code, ""))
+			key := bare(f.path, cast.ReplaceAllString(line.Code, ""))
 			if old[key] > 0 {
 				old[key]--
 				list = append(list, f.mark(i, "cast", "", false))
@@ -205,7 +206,7 @@ var (
 // nothing.
 func swallowsIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		code := strings.TrimSpace(line.code)
+		code := strings.TrimSpace(line.Code)
 		found := false
 		switch f.lang {
 		case python:
@@ -236,7 +237,7 @@ const mostBlank = 50
 // codeAfter returns the next line that holds code, "" for none near.
 func (f sourceFile) codeAfter(i int) string {
 	for _, line := range f.lines[i+1 : min(len(f.lines), i+1+mostBlank)] {
-		if code := strings.TrimSpace(line.code); code != "" {
+		if code := strings.TrimSpace(line.Code); code != "" {
 			return code
 		}
 	}

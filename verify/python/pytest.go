@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 )
 
@@ -34,8 +35,7 @@ func recordOf(roots []string, root string) string {
 
 // IsTest reports whether pytest collects the file at p by its name.
 func IsTest(p string) bool {
-	name := path.Base(p)
-	return path.Ext(name) == ".py" && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+	return path.Ext(p) == ".py" && lang.IsTest(p)
 }
 
 // testsApply gives the reason why there are no tests to run, or "".

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 )
 
@@ -33,18 +34,18 @@ const shellBatch = 400
 // shebang matches the first line of a script that shellcheck has a dialect for.
 var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
 
+// shellcheckExtensions are those of the dialects that shellcheck knows.
+var shellcheckExtensions = append(lang.Extensions("shell"), ".ksh")
+
 // shellScripts lists the scripts of a view: by name, or by the first line of an
 // executable file without an extension.
 func shellScripts(v check.View) []string {
 	return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool {
-		switch path.Ext(p) {
-		case ".sh", ".bash", ".ksh", ".dash":
-			return false
-		case "":
+		if path.Ext(p) == "" {
 			text, err := v.Executable(p)
 			return err != nil || !shebang.Match(text)
 		}
-		return true
+		return !slices.Contains(shellcheckExtensions, path.Ext(p))
 	})
 }
 

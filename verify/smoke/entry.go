@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/python"
 )
@@ -108,53 +109,14 @@ func aside(p string) bool {
 // mainGuard is the guard at the start of a line, outside any indentation.
 var mainGuard = regexp.MustCompile(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
 
-// hasMainGuard reports whether a Python file has a main guard that is code: a
-// line inside a triple-quoted string is not. This is a scanner of quotes and no
-// parser; when it errs, the program that is started is another one, and the
-// judgement, which compares two starts of the same program, stays right.
+// hasMainGuard reports whether a Python file has a main guard that is code: a line inside a
+// string is not. When it errs, the program that is started is another one, and the judgement,
+// which compares two starts of the same program, stays right.
 func hasMainGuard(data []byte) bool {
-	quote := "" // the open triple quote
-	for line := range bytes.Lines(data) {
-		text := string(line)
-		if quote == "" && mainGuard.MatchString(text) {
-			return true
-		}
-		quote = openQuote(text, quote)
+	if !bytes.Contains(data, []byte("__main__")) { // most have none
+		return false
 	}
-	return false
-}
-
-// openQuote follows triple quotes through one line: quote is the one that is
-// open at its start, the result the one that is open at its end, "" for none.
-func openQuote(line, quote string) string {
-	for i := 0; i < len(line); i++ {
-		rest := line[i:]
-		switch {
-		case line[i] == '\\':
-			i++
-		case quote != "":
-			if strings.HasPrefix(rest, quote) {
-				i, quote = i+2, ""
-			}
-		case line[i] == '#':
-			// Reached outside strings only: the rest is a comment.
-			return ""
-		case strings.HasPrefix(rest, `"""`), strings.HasPrefix(rest, `'''`):
-			quote = rest[:3]
-			i += 2
-		case line[i] == '"' || line[i] == '\'':
-			// A short string: a '#' or a triple quote inside it means nothing.
-			for j := i + 1; j < len(line); j++ {
-				if line[j] == '\\' {
-					j++
-				} else if line[j] == line[i] {
-					i = j
-					break
-				}
-			}
-		}
-	}
-	return quote
+	return slices.ContainsFunc(lang.Named("python").Lex(string(data)), func(l lang.Line) bool { return !l.Inside && mainGuard.MatchString(l.Raw) })
 }
 
 // startFile makes the command for the program at p, nothing for "". A file

@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/golang"
 )
@@ -116,23 +116,14 @@ func Parse(res guest.Result, files int) (Answer, error) {
 	return answer, nil
 }
 
-// parsed are the extensions that the checker has a parser for; a file with no
-// extension is looked at for the line that names its interpreter.
-var parsed = map[string]bool{
-	".py": true, ".pyi": true, ".pyw": true, ".json": true, ".jsonc": true, ".code-workspace": true,
-	".webmanifest": true, ".toml": true, ".css": true, ".js": true, ".mjs": true, ".cjs": true, ".sh": true, ".bash": true,
-	".go":   true,
-	".yaml": true, ".yml": true, ".xml": true, ".svg": true, ".xhtml": true, ".xsd": true, ".xsl": true, ".xslt": true,
-	".html": true, ".htm": true, ".ts": true, ".mts": true, ".cts": true, ".tsx": true, ".jsx": true,
-}
-
 // Touched lists the files that the candidate writes and that a parser may exist
 // for. The checker looks again and more closely: this only saves asking it.
 func Touched(v check.View) []string {
 	var list []string
 	for _, p := range v.Paths() {
 		c, ok := v.Changed[p]
-		if ok && (parsed[strings.ToLower(path.Ext(p))] || bytes.HasPrefix(c.After, []byte("#!"))) {
+		l := lang.ByExtension(p)
+		if ok && (l != nil && l.Parsed || bytes.HasPrefix(c.After, []byte("#!"))) {
 			list = append(list, p)
 		}
 	}

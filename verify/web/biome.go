@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/node"
 )
@@ -36,7 +37,7 @@ var Biome = check.Check{
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
 // biomeFiles are the endings of what biome has a linter for.
-var biomeFiles = append([]string{".css", ".json", ".jsonc"}, node.Extensions...)
+var biomeFiles = append(lang.Extensions("css", "json", "jsonc"), node.Extensions...)
 
 // biomeApplies gives the reason why biome has nothing to do, or "".
 //

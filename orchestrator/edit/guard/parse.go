@@ -18,6 +18,7 @@ import (
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace/lang"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
@@ -84,28 +85,31 @@ type check func(text string) *lex.Fault
 // parserOf returns the check for a file by its name, nil when there is none. It
 // is the extension that counts, in any case of letters: "A.JSON" is JSON.
 func parserOf(name string) check {
-	base := strings.ToLower(path.Base(name))
-	switch path.Ext(base) {
-	case ".go":
+	row := lang.ByExtension(name)
+	if row == nil {
+		return nil
+	}
+	switch row.ID {
+	case "go":
 		return goFault
-	case ".json":
-		if commentedJSON(name, base) {
+	case "json":
+		if commentedJSON(name, strings.ToLower(path.Base(name))) {
 			return nil
 		}
 		return jsonObjection
-	case ".toml":
+	case "toml":
 		return contained(tomlFault)
-	case ".yaml", ".yml":
+	case "yaml":
 		return contained(yamlFault)
-	case ".xml", ".svg":
+	case "xml":
 		return contained(xmlFault)
-	case ".sh", ".bash":
+	case "shell":
 		return contained(shellFault)
-	case ".py", ".pyi":
+	case "python":
 		return pythonFault
 	}
-	if lang := lex.GrammarOf(name); lang != lex.NoGrammar {
-		return func(text string) *lex.Fault { return balanceFault(text, lang) }
+	if g := lex.GrammarOf(name); g != lex.NoGrammar {
+		return func(text string) *lex.Fault { return balanceFault(text, g) }
 	}
 	return nil
 }

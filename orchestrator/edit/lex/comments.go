@@ -3,6 +3,8 @@ package lex
 import (
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A syntax is what it takes to tell a comment after code from text that only
@@ -16,9 +18,11 @@ type syntax struct {
 	literal   string       // the same where none does
 	long      []longString // strings that may span lines, tried first
 	letter    bool         // "'" begins a character literal
+	lifetime  bool         // or a name: 'a
 	raw       string       // a word that ends so makes the string after it one of another kind: r#"…"#
 	formatted bool         // code may stand in f"{…}"
 	script    bool         // "/" may begin a regular expression, and code stand in `${…}`
+	keywords  []string     // words that a value follows: a slash behind one begins an expression
 	shell     bool         // "<<WORD" begins a text up to a line WORD; code may stand in "$(…)"
 	scalars   bool         // a line that ends in "|" or ">" begins an indented text
 	spaced    bool         // without a space before it a mark begins no comment
@@ -31,21 +35,27 @@ type longString struct {
 	escapes   bool
 }
 
-// The syntaxes that are known well enough. A script with tags in it holds
-// text like that of a page, where slashes and quotation marks are prose.
-var (
-	pythonSyntax = &syntax{quotes: `"'`, long: []longString{{`"""`, `"""`, true}, {"'''", "'''", true}}, formatted: true}
-	goSyntax     = &syntax{quotes: `"`, letter: true, long: []longString{{"`", "`", false}}}
-	cSyntax      = &syntax{quotes: `"`, letter: true, raw: "R"}
-	javaSyntax   = &syntax{quotes: `"`, letter: true, long: []longString{{`"""`, `"""`, true}}}
-	protoSyntax  = &syntax{quotes: `"'`}
-	rustSyntax   = &syntax{letter: true, long: []longString{{`"`, `"`, true}}, raw: "r"}
-	scriptSyntax = &syntax{quotes: `"'`, long: []longString{{"`", "`", true}}, script: true, alien: []string{"</", "/>"}}
-	cssSyntax    = &syntax{quotes: `"'`}
-	shellSyntax  = &syntax{long: []longString{{`"`, `"`, true}, {"'", "'", false}}, shell: true, spaced: true, alien: []string{"$'"}}
-	tomlSyntax   = &syntax{quotes: `"`, literal: "'", long: []longString{{`"""`, `"""`, true}, {"'''", "'''", false}}}
-	yamlSyntax   = &syntax{quotes: `"`, literal: "'", scalars: true, spaced: true}
-)
+// syntaxOf is that of a row of lang, nil where comments after code are not certain.
+func syntaxOf(row *lang.Syntax) *syntax {
+	if !row.Exact {
+		return nil
+	}
+	s := &syntax{
+		letter: row.Char, lifetime: row.Raw == "r", raw: row.Raw, formatted: row.Formatted, script: row.RegexAfter != nil, keywords: row.RegexAfter,
+		shell: row.HereDocs, scalars: row.Scalars, spaced: row.Spaced, alien: row.Alien,
+	}
+	for _, form := range row.Strings {
+		switch {
+		case form.Lines:
+			s.long = append(s.long, longString{form.Open, form.Close, form.Escapes})
+		case form.Escapes:
+			s.quotes += form.Open
+		default:
+			s.literal += form.Open
+		}
+	}
+	return s
+}
 
 // A Scanned text is its lines without their comments, and where each begins.
 type Scanned struct {

@@ -12,10 +12,10 @@ func TestCommentsThatStandForCode(t *testing.T) {
 		if !isStandIn(s) && !placeholder(s) {
 			t.Errorf("%s is taken for code", s)
 		}
-		if line, ok := Promised(slashLanguage, []string{"x", s}, []string{"y"}); !ok || line != s {
+		if line, ok := Promised(LanguageOf("a.kt"), []string{"x", s}, []string{"y"}); !ok || line != s {
 			t.Errorf("%s is let through: %q", s, line)
 		}
-		if _, ok := Promised(slashLanguage, []string{"x", s}, []string{"y", s}); ok {
+		if _, ok := Promised(LanguageOf("a.kt"), []string{"x", s}, []string{"y", s}); ok {
 			t.Errorf("%s is refused though SEARCH has it", s)
 		}
 	}
@@ -44,7 +44,7 @@ func TestThreeDotsAreAStatementOfPythonOnly(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := Promised(slashLanguage, []string{"  ...args"}, nil); ok {
+	if _, ok := Promised(LanguageOf("a.kt"), []string{"  ...args"}, nil); ok {
 		t.Error("a spread is refused")
 	}
 }

@@ -1,8 +1,9 @@
 package lex
 
 import (
-	"path"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A Language is what the engine must know of a file's language: what its
@@ -22,95 +23,48 @@ type Language struct {
 }
 
 // A Flow is where line breaks and the space around tokens mean nothing.
-type Flow int
+type Flow = lang.Flow
 
+// The flows.
 const (
-	Fixed    Flow = iota // nowhere
-	Brackets             // between ( and ), or [ and ]
-	Braces               // also between { and }
-	Free                 // everywhere
+	Fixed    = lang.Fixed    // nowhere
+	Brackets = lang.Brackets // between ( and ), or [ and ]
+	Braces   = lang.Braces   // also between { and }
+	Free     = lang.Free     // everywhere
 )
 
-// The marks of comments that families of languages share.
-var (
-	slashes = []string{"//"}
-	hash    = []string{"#"}
-	stars   = [][2]string{{"/*", "*/"}}
-	markup  = [][2]string{{"<!--", "-->"}}
-)
+// plainLanguage is that of a file without a row: it may be prose, in which "#" is a heading.
+var plainLanguage = &Language{prose: true, Offside: true}
 
-// The families of languages. Markdown and plain text have no comments that
-// a line can be told by: "#" is a heading there.
-var (
-	plainLanguage  = &Language{prose: true, Offside: true}
-	ProseLanguage  = &Language{Block: markup, prose: true, Offside: true}
-	textLanguage   = &Language{}
-	jsonLanguage   = &Language{Flow: Free}
-	PythonLanguage = &Language{line: hash, syntax: pythonSyntax, Flow: Braces, Offside: true}
-	shellLanguage  = &Language{line: hash, syntax: shellSyntax}
-	YAMLLanguage   = &Language{line: hash, syntax: yamlSyntax, Offside: true}
-	tomlLanguage   = &Language{line: hash, syntax: tomlSyntax, Flow: Brackets}
-	hashLanguage   = &Language{line: hash}
-	goLanguage     = &Language{line: slashes, Block: stars, syntax: goSyntax, Flow: Brackets}
-	ScriptLanguage = &Language{line: slashes, Block: stars, syntax: scriptSyntax, Flow: Brackets}
-	CLanguage      = &Language{line: slashes, Block: stars, syntax: cSyntax, Flow: Free}
-	javaLanguage   = &Language{line: slashes, Block: stars, syntax: javaSyntax, Flow: Free}
-	protoLanguage  = &Language{line: slashes, Block: stars, syntax: protoSyntax, Flow: Free}
-	rustLanguage   = &Language{line: slashes, Block: stars, syntax: rustSyntax, Flow: Free}
-	slashLanguage  = &Language{line: slashes, Block: stars}
-	phpLanguage    = &Language{line: []string{"//", "#"}, Block: stars}
-	cssLanguage    = &Language{Block: stars, syntax: cssSyntax}
-	markLanguage   = &Language{Block: markup}
-	dashLanguage   = &Language{line: []string{"--"}, Block: stars}
-	luaLanguage    = &Language{line: []string{"--"}}
-	texLanguage    = &Language{line: []string{"%"}}
-	lispLanguage   = &Language{line: []string{";"}}
-)
-
-// byName maps whole names of files to languages, byExtension their extensions.
-// The languages that share an entry are alike in all that is asked of them: Ruby
-// and Terraform have little in common but "#", and no syntax is given for either,
-// so that a comment behind code is not told in them.
-var (
-	byName = byEntry(map[*Language]string{
-		hashLanguage: "makefile dockerfile containerfile gemfile rakefile justfile .gitignore .dockerignore",
-	})
-	byExtension = byEntry(map[*Language]string{
-		PythonLanguage: ".py .pyi",
-		shellLanguage:  ".sh .bash .zsh",
-		YAMLLanguage:   ".yaml .yml",
-		tomlLanguage:   ".toml",
-		hashLanguage:   ".rb .pl .r .jl .tf .cfg .conf .mk .cmake .ps1 .ex .exs .nix",
-		goLanguage:     ".go",
-		ScriptLanguage: ".js .jsx .mjs .cjs .ts .tsx .mts",
-		CLanguage:      ".c .h .cc .cpp .hpp",
-		javaLanguage:   ".java",
-		protoLanguage:  ".proto",
-		rustLanguage:   ".rs",
-		slashLanguage:  ".kt .kts .cs .swift .scala .dart .scss .less .groovy .gradle .zig",
-		phpLanguage:    ".php",
-		cssLanguage:    ".css",
-		markLanguage:   ".html .htm .xml .svg .vue .svelte",
-		dashLanguage:   ".sql .hs .elm",
-		luaLanguage:    ".lua",
-		texLanguage:    ".tex .sty .erl",
-		lispLanguage:   ".lisp .clj .el .scm .ini .asm",
-		ProseLanguage:  ".md .markdown .mdx",
-		jsonLanguage:   ".json",
-		textLanguage:   ".csv .tsv",
-	})
-)
-
-// byEntry turns lists of names round: from each name to its language.
-func byEntry(lists map[*Language]string) map[string]*Language {
-	out := map[string]*Language{}
-	for l, names := range lists {
-		for _, n := range strings.Fields(names) {
-			out[n] = l
-		}
+// languages are those of the rows of lang. Rows that are alike in all that is asked
+// of them share one: JavaScript and TypeScript, C and C++.
+var languages = func() map[*lang.Language]*Language {
+	type likeness struct {
+		*lang.Syntax
+		lang.Flow
+		offside, prose bool
 	}
-	return out
-}
+	all, alike := map[*lang.Language]*Language{}, map[likeness]*Language{}
+	for _, row := range lang.All() {
+		key := likeness{row.Syntax, row.Flow, row.Offside, row.Prose}
+		if alike[key] == nil {
+			alike[key] = &Language{
+				line: row.Syntax.Line, Block: row.Syntax.Block, syntax: syntaxOf(row.Syntax), Flow: row.Flow, prose: row.Prose, Offside: row.Offside,
+			}
+		}
+		all[row] = alike[key]
+	}
+	return all
+}()
+
+// The languages with rules of their own in the engine.
+var (
+	PythonLanguage = languages[lang.Named("python")]
+	YAMLLanguage   = languages[lang.Named("yaml")]
+	ScriptLanguage = languages[lang.Named("javascript")]
+	CLanguage      = languages[lang.Named("c")]
+	ProseLanguage  = languages[lang.Named("markdown")]
+)
 
 // LanguageOf tells the language by the file's name.
 //
@@ -118,11 +72,8 @@ func byEntry(lists map[*Language]string) map[string]*Language {
 // "Makefile" has none, and ".gitignore" is all extension. A name that is not
 // known has no comments, which only makes matching stricter.
 func LanguageOf(name string) *Language {
-	if l := byName[strings.ToLower(path.Base(name))]; l != nil {
-		return l
-	}
-	if l := byExtension[strings.ToLower(path.Ext(name))]; l != nil {
-		return l
+	if row := lang.Of(name); row != nil {
+		return languages[row]
 	}
 	return plainLanguage
 }

@@ -2,8 +2,9 @@ package lex
 
 import (
 	"fmt"
-	"path"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A Grammar is what the lexer of the guards must know of a language: how its
@@ -21,14 +22,17 @@ const (
 // GrammarOf tells the grammar by the file's name. Plain .js holds elements in
 // many projects, and a file without any reads the same either way.
 func GrammarOf(name string) Grammar {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".py", ".pyi":
+	row := lang.ByExtension(name)
+	switch {
+	case row == nil:
+		return NoGrammar
+	case row.Family == lang.Python:
 		return PythonGrammar
-	case ".ts", ".mts", ".cts":
-		return ScriptGrammar
-	case ".js", ".mjs", ".cjs", ".jsx", ".tsx":
+	case row.Family == lang.Script && row.Elements(name):
 		return MarkupGrammar
-	case ".css":
+	case row.Family == lang.Script:
+		return ScriptGrammar
+	case row.ID == "css":
 		return StyleGrammar
 	}
 	return NoGrammar

@@ -3,6 +3,8 @@ package lex
 import (
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // script returns the next token of JavaScript, TypeScript or CSS, outside
@@ -116,9 +118,7 @@ func (l *lexer) scriptToken(c byte) Lexeme {
 
 // beforeValue are the keywords behind which a value begins: in "return /x/" the
 // slash opens an expression, where one behind another word divides.
-var beforeValue = []string{
-	"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "await", "yield", "instanceof", "default",
-}
+var beforeValue = lang.Named("javascript").Syntax.RegexAfter
 
 // scriptWord reads a name, in which "$" is a letter and "#" begins a private one.
 func (l *lexer) scriptWord() Lexeme {

@@ -131,7 +131,7 @@ func TestLinesThatACommentMayFollow(t *testing.T) {
 func TestWhatStandsBeforeAMarkDecides(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{"return": true, "x = typeof": true, "(case": true, "returned": false, "x": false, "": false, "$return ": false, "of": true} {
-		if got := endsInKeyword(s); got != want {
+		if got := newScanner(ScriptLanguage, nil).endsInKeyword(s); got != want {
 			t.Errorf("%q ends in a keyword: %v, want %v", s, got, want)
 		}
 	}

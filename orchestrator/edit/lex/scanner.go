@@ -253,7 +253,7 @@ func (sc *scanner) character(rest string) int {
 		if i := strings.IndexByte(rest[3:], '\''); i >= 0 {
 			return i + 4
 		}
-	case sc.syntax == rustSyntax && len(r) > 1 && Word(r[1]):
+	case sc.lifetime && len(r) > 1 && Word(r[1]):
 		return 1
 	}
 	sc.lost = true
@@ -273,7 +273,7 @@ func (sc *scanner) slash(s string, at int) int {
 	case last == "}":
 		sc.lost = true
 		return 1
-	case last != "" && (strings.Contains(")]\"'`", last) || Word(rune(last[0]))) && !endsInKeyword(before):
+	case last != "" && (strings.Contains(")]\"'`", last) || Word(rune(last[0]))) && !sc.endsInKeyword(before):
 		return 1
 	}
 	class := false
@@ -295,13 +295,10 @@ func (sc *scanner) slash(s string, at int) int {
 
 // endsInKeyword reports whether s ends in a word of JavaScript that a value
 // follows: a slash behind "return" begins an expression, one behind "x" divides.
-func endsInKeyword(s string) bool {
+func (sc *scanner) endsInKeyword(s string) bool {
 	i := strings.LastIndexFunc(s, func(r rune) bool { return !Word(r) })
-	return slices.Contains(scriptKeywords, s[i+1:])
+	return slices.Contains(sc.keywords, s[i+1:])
 }
-
-// scriptKeywords are those words.
-var scriptKeywords = []string{"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "yield", "await", "instanceof"}
 
 // startsValue reports whether a quotation mark after s opens a string in YAML,
 // where one within a plain value is a letter like any other: the mark in

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // pemBody is what stands below the first line of a private key: headers, and
@@ -59,7 +61,7 @@ var quotationHead = regexp.MustCompile(`^<<([0-9a-f]{16,}) (.*\S)\s*$`)
 // A quotation is where a text of several files stands. The zero value is outside of any.
 type quotation struct {
 	end  string // the line that ends it, "" outside
-	kind textKind
+	kind lang.Values
 }
 
 // enter goes on to a line.

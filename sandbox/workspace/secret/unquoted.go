@@ -5,48 +5,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
-// A textKind says how a value that nobody quoted is to be read.
-type textKind int
-
-const (
-	// unknownText is a log, a diff, prose: an unquoted value counts when it can be
-	// nothing else.
-	unknownText textKind = iota
-	// dataText is YAML, INI, an environment file, a shell script: what follows the name
-	// is the value.
-	dataText
-	// codeText is a programming language: what follows the name is an expression, and
-	// only quoted values count.
-	codeText
-)
-
-// dataNames and codeNames are the ends of file names, and base names, by kind. Shell
-// scripts are data here: an assignment in one quotes nothing.
-var (
-	dataNames = []string{
-		".yml", ".yaml", ".ini", ".cfg", ".conf", ".cnf", ".config", ".properties", ".env", ".envrc", ".toml", ".tfvars", ".sh", ".bash", ".zsh", ".ksh",
-		".service", ".json", ".jsonc", ".xml", ".plist", ".npmrc", ".pypirc", ".netrc", ".dockerfile", "dockerfile", "containerfile", "makefile", ".mk", ".hcl",
-	}
-	codeNames = []string{
-		".py", ".pyi", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts", ".scala", ".groovy",
-		".gradle", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".rb", ".php", ".swift", ".lua", ".pl", ".dart", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj",
-		".vue", ".svelte", ".astro", ".html", ".htm", ".css", ".scss", ".less", ".tf", ".proto", ".graphql",
-	}
-)
-
-// textKindOf tells the kind of a file's text by its name.
-func textKindOf(name string) textKind {
+// textKindOf tells by its name how a value that nobody quoted is to be read in a file: in
+// unknown text it counts when it can be nothing else. Shell scripts are data here: an
+// assignment in one quotes nothing.
+func textKindOf(name string) lang.Values {
 	base := strings.ToLower(path.Base(name))
-	is := func(end string) bool { return strings.HasSuffix(base, end) }
-	switch {
-	case slices.ContainsFunc(codeNames, is):
-		return codeText
-	case slices.ContainsFunc(dataNames, is), strings.HasPrefix(base, ".env"), strings.HasPrefix(base, "dockerfile"):
-		return dataText
+	if l := lang.Of(base); l != nil && l.Values != lang.Unknown {
+		return l.Values
 	}
-	return unknownText
+	is := func(end string) bool { return strings.HasSuffix(base, end) }
+	if slices.ContainsFunc([]string{"dockerfile", "containerfile", "makefile"}, is) || strings.HasPrefix(base, ".env") || strings.HasPrefix(base, "dockerfile") {
+		return lang.Data
+	}
+	return lang.Unknown
 }
 
 // An assignment is a form in which a name is given a secret. Group 1 is the name, where
@@ -104,12 +79,12 @@ var nameWords = []string{"pass", "pwd", "kennwort", "secret", "token", "key", "c
 
 // assignedSpans returns the values of secrets that a line of that kind gives to a name,
 // by their offsets in the line.
-func assignedSpans(line string, kind textKind) (found []span) {
+func assignedSpans(line string, kind lang.Values) (found []span) {
 	lower := strings.ToLower(line)
 	has := func(w string) bool { return strings.Contains(lower, w) }
 	names := slices.ContainsFunc(nameWords, has) // asked once: most forms have these marks
 	for _, a := range assignments {
-		if kind == codeText && !a.anywhere || a.marks == nil && !names || a.marks != nil && !slices.ContainsFunc(a.marks, has) {
+		if kind == lang.Code && !a.anywhere || a.marks == nil && !names || a.marks != nil && !slices.ContainsFunc(a.marks, has) {
 			continue
 		}
 		for _, m := range a.form.FindAllStringSubmatchIndex(line, -1) {
@@ -134,7 +109,7 @@ func assignedSpans(line string, kind textKind) (found []span) {
 
 // given reports whether a value is a secret itself, and not an expression that yields
 // one, a reference to where it is kept, a type, or an example.
-func given(name, value string, kind textKind, a assignment) bool {
+func given(name, value string, kind lang.Values, a assignment) bool {
 	if !a.password && otherName(name) || reference(value) || example(value) {
 		return false
 	}
@@ -148,7 +123,7 @@ func given(name, value string, kind textKind, a assignment) bool {
 	switch {
 	case password && digits && !letters:
 		return len(value) >= 6 // a PIN; of others a number is a number
-	case password && kind == dataText && !a.quoted && !digits && !signs:
+	case password && kind == lang.Data && !a.quoted && !digits && !signs:
 		// A word in lower case may be a password here; "Passwort" is a translation.
 		return len(value) >= 8 && value == strings.ToLower(value)
 	case password:

@@ -1,0 +1,118 @@
+package lang
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Tests say how people of a language, or of several, name their tests.
+//
+// There are three questions. A runner collects files by its own rule, which only it may
+// configure: IsTest is what all of them have in common, the name of the file itself. Whoever
+// looks for tests that nothing ran asks Candidate. Whoever guards tests against being
+// weakened asks MayTest, which says yes where either does, and for helpers beside tests.
+type Tests struct {
+	// What findings call the language: "Python".
+	Name string
+	// Names of files that are those of tests; nil for none.
+	Named *regexp.Regexp
+	// Paths in a directory that only tests are in; nil for none.
+	Within *regexp.Regexp
+	// Paths that are those of tests only where the text is, too; nil for none.
+	Likely *regexp.Regexp
+	// What the text of tests holds; nil where the name says enough.
+	Text *regexp.Regexp
+	// A name by Named or Within is enough. Elsewhere files are called so which hold no tests,
+	// a script that tries a connection or a class that measures load.
+	Certain bool
+	// Tests stand among other code: every file may have some.
+	Inline bool
+	// Programs that test it, for gates that the workspace defines.
+	Tools []string
+}
+
+// testDir matches a directory of tests: assertions are moved to helpers there.
+const testDir = `(?:^|/)(?:tests?|specs?)/`
+
+// inTests matches a path in a directory of tests, whatever the language.
+var inTests = regexp.MustCompile(`(?:^|/)(?:tests?|specs?|__tests__|e2e)/`)
+
+// InTests reports whether a path lies in a directory of tests.
+func InTests(p string) bool { return inTests.MatchString(p) }
+
+// IsTest reports whether a file holds tests by its own name.
+func IsTest(p string) bool {
+	l := ByExtension(p)
+	return l != nil && l.Tests != nil && l.Tests.Named != nil && l.Tests.Named.MatchString(path.Base(p))
+}
+
+// MayTest reports whether a file may hold tests, or what tests are made of, by its name in any
+// case of letters or by its directory.
+func MayTest(p string) bool {
+	l := ByExtension(p)
+	if l == nil || l.Tests == nil {
+		return false
+	}
+	for _, p := range []string{p, strings.ToLower(p)} {
+		if possible, _ := l.Tests.Candidate(p); possible && !l.Tests.Inline || IsTest(p) {
+			return true
+		}
+	}
+	return l.Family != Go && InTests(strings.ToLower(p))
+}
+
+// Candidate reports whether a file of the language may hold tests by its name, and whether its
+// text must tell.
+func (t *Tests) Candidate(p string) (possible, unsure bool) {
+	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
+	switch {
+	case is(t.Named, path.Base(p)), is(t.Within, p):
+		return true, t.Text != nil && !t.Certain
+	case t.Inline, is(t.Likely, p):
+		return true, true
+	}
+	return false, false
+}
+
+// re compiles an expression of the tables.
+func re(text string) *regexp.Regexp { return regexp.MustCompile(text) }
+
+// jvmTools build and test what runs on Java.
+var jvmTools = []string{"mvn", "mvnw", "gradle", "gradlew", "ant", "sbt", "javac", "kotlinc"}
+
+// The conventions that several rows share.
+var (
+	pythonTests = &Tests{
+		Name: "Python", Named: re(`^test_|_test\.py[iw]?$`), Likely: re(testDir + `|(?:^|/|_)tests?\.py[iw]?$`),
+		Text:  re(`(?m)^\s*(?:async\s+)?def\s+test|^\s*class\s+\w*Test|TestCase\b`),
+		Tools: []string{"python", "python3", "pytest", "tox", "nox", "uv", "poetry", "hatch", "pdm", "behave"},
+	}
+	scriptTests = &Tests{
+		Name: "JavaScript", Named: re(`[.\-_](?:tests?|spec|e2e|cy)\.[cm]?[jt]sx?$`), Within: re(`(?:^|/)__tests__/`), Certain: true,
+		Likely: re(testDir + `|(?:^|/)e2e/|(?:^|/)(?:tests?|spec)\.[cm]?[jt]s$|(?:^|/)test-[^/]*$|[sS]pec\.[jt]sx?$`),
+		Text:   re(`\b(?:describe|it|test|suite|specify|assert|expect)\s*[.(]|node:test|["'](?:ava|tape|tap|uvu|qunit|(?:node:)?assert)\b`),
+		Tools:  []string{"node", "npm", "npx", "pnpm", "yarn", "bun", "bunx", "deno", "ava", "tap", "jasmine", "karma", "jest", "mocha", "vitest", "playwright", "cypress"},
+	}
+	goTests   = &Tests{Name: "Go", Named: re(`_test\.go$`), Text: re(`(?m)^func (?:Test|Fuzz|Example)`), Tools: []string{"go", "gotestsum"}}
+	rustTests = &Tests{Name: "Rust", Inline: true, Text: re(`#\[(?:\w+::)*(?:test|rstest|test_case)\b`), Tools: []string{"cargo", "rustc", "cross"}}
+	rubyTests = &Tests{
+		Name: "Ruby", Named: re(`_(?:spec|test)\.rb$`), Certain: true, Likely: re(`(?:^|/)test_[^/]*\.rb$`),
+		Text: re(`describe|def test_|RSpec|Minitest|assert`), Tools: []string{"ruby", "rspec", "rake", "bundle", "rails"},
+	}
+	cTests = &Tests{
+		Name: "C or C++", Named: re(`[_-](?:unit)?tests?\.\w+$`), Likely: re(testDir + `|(?:^|/)test[_-]|Tests?\.\w+$`),
+		Text:  re(`\b(?:TEST(?:_[A-Z]+)?|BOOST_AUTO_TEST_CASE|START_TEST|SCENARIO|assert)\s*\(|\bint\s+main\b|XCTest`),
+		Tools: []string{"ctest", "cmake", "ninja", "meson", "gcc", "g++", "cc", "clang"},
+	}
+	javaTests = &Tests{
+		Name: "Java", Named: re(`(?:Tests?|TestCase|IT|Spec)\.java$`), Likely: re(`(?:^|/)src/test/|(?:^|/)Test[A-Z]`), Text: re(`@\w*Test\b|TestCase\b`), Tools: jvmTools,
+	}
+	kotlinTests = &Tests{Name: "Kotlin", Named: re(`(?:Tests?|Spec|IT)\.kt$`), Likely: re(`(?:^|/)src/test/`), Text: re(`@\w*Test\b|Spec\b`), Tools: jvmTools}
+	csharpTests = &Tests{
+		Name: "C#", Named: re(`Tests?\.cs$`), Text: re(`\[(?:Fact|Theory|Test|TestMethod|TestCase)\b`), Likely: re(`(?:^|/)[^/]*Tests?/`), Tools: []string{"dotnet", "nunit3-console"},
+	}
+	perlTests      = &Tests{Name: "Perl", Within: re(`(?:^|/)x?t/[^/]+\.t$`), Tools: []string{"perl", "prove"}}
+	haskellTests   = &Tests{Name: "Haskell", Named: re(`Spec\.hs$`), Likely: re(testDir), Text: re(`\bmain\b|hspec|tasty`), Tools: []string{"cabal", "stack"}}
+	terraformTests = &Tests{Name: "Terraform", Named: re(`\.tftest\.hcl$`), Tools: []string{"terraform", "tofu", "tflint"}}
+)
