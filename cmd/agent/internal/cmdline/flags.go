@@ -69,7 +69,7 @@ func AllowFlag() cli.Flag {
 
 // NoInstallFlag leaves out what the workspace depends on.
 //
-// Whoever says so gets gates that do not see what is imported; for a workspace
+// Gates then do not see what is imported; for a workspace
 // whose lock files cannot be installed that is better than none.
 func NoInstallFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-install", Usage: "skip dependency installation, as AGENT_INSTALL=false does; else what lock files name is installed once, in an image", DisableDefaultText: true}
