@@ -25,8 +25,7 @@ type Merge struct {
 	Changes workspace.Changeset
 	Notes   []string // which files were merged, as sentences
 	// Conflicts are the places where later edits touch what is undone, and whose they are.
-	// All of them are gathered: whoever clears one out of the way should not meet the next by
-	// running it again.
+	// All of them are gathered, so that clearing one out of the way does not lead to the next.
 	Conflicts []string
 }
 

@@ -40,7 +40,7 @@ type question struct {
 	Response *text `json:"response"`
 }
 
-// A answer is one line that a batch gives back.
+// An answer is one line that a batch gives back.
 type answer struct {
 	id       json.RawMessage // as it came, null when the line had none
 	after    []byte

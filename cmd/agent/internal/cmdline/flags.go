@@ -58,7 +58,7 @@ func AllowFlag() cli.Flag {
 
 // NoInstallFlag leaves out what the workspace depends on.
 //
-// Whoever says so gets gates that do not see what is imported; for a workspace
+// Gates then do not see what is imported; for a workspace
 // whose lock files cannot be installed that is better than none.
 func NoInstallFlag() cli.Flag {
 	return config.FlagFor("no-install", "")

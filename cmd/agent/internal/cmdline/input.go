@@ -19,7 +19,7 @@ import (
 const maxPatch = 16 << 20
 
 // CheckDirectory reports a workspace that is no directory, in a message
-// that names the flag; links are resolved later, by whoever reads it.
+// that names the flag; links are resolved later.
 func CheckDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Line) ReadPatch(ctx context.Context, name, next string) ([]byte, error)
 		defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Now()) })()
 		from = struct{ io.Reader }{f} // read as it is: a poll would wait for the first writer of a FIFO
 	}
-	// An empty patch is a mistake of whoever made the file; it would
+	// An empty patch is a mistake of the program that made the file; it would
 	// change nothing, and passing it would look like success.
 	data, err := term.Read(ctx, from, maxPatch)
 	switch {

@@ -19,7 +19,7 @@ type command struct{ *cmdline.Line }
 // Command is the group of the database that keeps the record. Nobody
 // has to use it: other commands start what they need. It is for people
 // who want to look with their own tools, to stop the container, or to
-// begin anew.
+// start over.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{

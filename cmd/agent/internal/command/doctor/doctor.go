@@ -49,7 +49,7 @@ type Check struct {
 	Cure   string `json:"cure,omitempty"`
 }
 
-// Command looks whether everything is there.
+// Command checks that everything a run needs is available.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{

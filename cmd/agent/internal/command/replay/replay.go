@@ -214,7 +214,7 @@ func replayDir(name string) (string, func(error), error) {
 
 // printReplay prints a report, what the tools are first.
 // The report stands first on standard output, then the exit code says the same:
-// errReported, as a message beside it would be the third time.
+// fault.Reported, as a message beside it would be the third time.
 func (c command) printReplay(rep *run.ReplayReport, asJSON bool) error {
 	var err error
 	if asJSON {

@@ -27,7 +27,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group that reads the record. They read and never
+// Command is the group that reads the record. Its commands never
 // write, except that leftovers of dead processes are settled first, so
 // that what they show is how it ended.
 func Command(line *cmdline.Line) *cli.Command {

@@ -54,7 +54,7 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	board.Close()
 	a.Ended = &doc
 	reported := a.deliver(ctx, doc)
-	// The change is made and told; whom it concerns is found out after.
+	// The change is written and reported; which files it concerns is found out after.
 	if doc.Promotion != nil {
 		if err := a.Session.Ripple(ctx.Context, doc, req.Exclude); err != nil {
 			fmt.Fprintf(a.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))

@@ -19,9 +19,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// settleTime bounds what a rebuild does once it was cancelled.
-// It is for a scratch schema and two tags, not for a build: whoever pressed Ctrl-C waits
-// no longer than that.
+// settleTime bounds dropping the scratch schema, also of a rebuild that was cancelled.
 const settleTime = 30 * time.Second
 
 // A rebuild is one `agent self rebuild`.
@@ -55,7 +53,7 @@ func needsPerson(held []string) string {
 }
 
 // refused is the error of a change whose image did not prove itself, or fell ill on trial.
-// Trouble of the engine or the database is none of the change's, nor is what goes wrong once the image is settled, or
+// A problem of the engine or the database is none of the change's, nor is what goes wrong once the image is settled, or
 // where the way back did: that is classified as everywhere.
 func refused(j *selfbuild.Journal, err error) error {
 	var engine *sandbox.UnavailableError
