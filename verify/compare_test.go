@@ -192,7 +192,7 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 		{"command not found now", end(check.Ending{}), end(check.Ending{Exit: 127}), check.Fail},
 		{"out of memory", end(check.Ending{}), check.Outcome{Verdict: check.OOM}, check.OOM},
 	} {
-		if g := smoke.Judge(c.base, c.cand, check.Diff{}); g.Verdict != c.want || (g.Verdict == check.Fail) != (len(g.Findings) == 1 && c.want == check.Fail) {
+		if g := smoke.Program.Judge(c.base, c.cand, check.Diff{}); g.Verdict != c.want || (g.Verdict == check.Fail) != (len(g.Findings) == 1 && c.want == check.Fail) {
 			t.Errorf("%s: %s, want %s: %+v", c.name, g.Verdict, c.want, g.Findings)
 		}
 	}

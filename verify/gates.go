@@ -17,51 +17,26 @@ import (
 	"agent/verify/web"
 )
 
-// gateOrder is that order. The gates that the workspace defines come after them.
+// gateOrder is the order of a report. The gates that the workspace defines come after them.
 var gateOrder = []string{check.GateFormat, check.GateSyntax, check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests}
 
-// checks lists those that have a baseline, by gate and, within a box, in the
-// order in which they run. What may run workspace code comes last in its box.
-// Each language's file lists its own.
+// allChecks is the table of every check, in the order of a report.
+func allChecks() []check.Check {
+	return append([]check.Check{format.Check, syntax.Check}, checks()...)
+}
+
+// checks lists those that have a baseline, by gate and, within a box, in the order in which
+// they run. What may run workspace code comes last in its box, as mypy with its plugins.
+// Format and syntax have no baseline in the sense of the others: the former changes bytes
+// instead of judging them, the latter looks at touched files only and finds their old text
+// in the same box.
 func checks() []check.Check {
 	return slices.Concat(
-		lintChecks(), typeChecks(),
-		[]check.Check{{
-			Name: smoke.ProgramName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: smoke.Run, Judge: smoke.Judge,
-			Planted: smoke.Planted, Prove: smoke.Prove, // applies when there is an entry: see session.plan
-		}, smoke.Imports},
-		testChecks(),
+		[]check.Check{python.Ruff, shell.Shellcheck, web.Links, golang.Vet, golang.Staticcheck, web.Biome}, node.Linters(),
+		[]check.Check{golang.Types, node.Script, node.Compiler, python.Ty, python.Pyright, python.Mypy},
+		[]check.Check{smoke.Program, smoke.Imports},
+		[]check.Check{python.Pytest, node.Tests, golang.Tests}, node.Runners(),
 	)
-}
-
-// lintChecks lists the linters.
-func lintChecks() []check.Check {
-	return append([]check.Check{python.Ruff, shell.Shellcheck, web.Links, golang.Vet, golang.Staticcheck, web.Biome}, node.Linters()...)
-}
-
-// typeChecks lists the type checkers. A plugin of mypy is workspace code, so it is
-// the last.
-func typeChecks() []check.Check {
-	return []check.Check{golang.Types, node.Script, node.Compiler, python.Ty, python.Pyright, python.Mypy}
-}
-
-// testChecks lists the test runners, each with a box of its own.
-func testChecks() []check.Check {
-	return append([]check.Check{python.Pytest, node.Tests, golang.Tests}, node.Runners()...)
-}
-
-// allChecks lists every check in the order of a report. Format and syntax have
-// no baseline in the sense of the others: the former changes bytes instead of
-// judging them, the latter looks at touched files only and finds their old text
-// in the same box.
-func allChecks() []check.Check {
-	return append([]check.Check{
-		{Name: format.Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: format.Prove},
-		{
-			Name: syntax.Name, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"python3", "node", "go"},
-			Planted: syntax.Planted, Prove: syntax.Prove,
-		},
-	}, checks()...)
 }
 
 // checkNamed is the check of that name, the zero check for none.

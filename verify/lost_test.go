@@ -74,7 +74,7 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Entry = e
-	out := smoke.Run(t.Context(), b)
+	out := smoke.Program.Run(t.Context(), b)
 	if g, _ := judge(checkNamed(smoke.ProgramName), out, out, "", check.Diff{}); g.Verdict != check.Infra {
 		t.Errorf("without Env a configured command is judged %s: %s", g.Verdict, g.Detail)
 	}

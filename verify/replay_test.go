@@ -296,7 +296,7 @@ func TestProgramIsJudgedOnlyByAnEndingThatWasSeen(t *testing.T) {
 	} {
 		b, box := checktest.Replayed(map[string]guest.Result{"prog": c.res})
 		box.Err = c.err
-		out := smoke.Run(t.Context(), b)
+		out := smoke.Program.Run(t.Context(), b)
 		if out.Verdict != c.verdict || (out.Ending != nil) != c.ending {
 			t.Errorf("%s: %+v", name, out)
 		}

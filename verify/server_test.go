@@ -34,7 +34,7 @@ func TestReadyIsAPathAPortOrAText(t *testing.T) {
 		}
 		b, _ := checktest.Replayed(map[string]guest.Result{"prog": {}})
 		b.Smoke = s
-		if out := smoke.Run(t.Context(), b); out.Verdict != check.Infra {
+		if out := smoke.Program.Run(t.Context(), b); out.Verdict != check.Infra {
 			t.Errorf("%.40q is run: %+v", text, out)
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"time"
 
@@ -100,3 +101,27 @@ func withoutCaches(env map[string]string) map[string]string {
 func missing(tool string) string {
 	return fmt.Sprintf("%s is missing or does not start in the toolchain image; rebuild it with: agent images build", tool)
 }
+
+// InOrder goes through what a check looks at in each package, with its place in
+// list: first where the patch may be felt, then, if at all, the others. Each
+// package has a process of its own, so nothing inside one is run in another order.
+func InOrder[T any](b Bench, list []T, root func(T) string) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		for _, spared := range []bool{false, true} {
+			if spared && b.Leave {
+				return
+			}
+			if spared && len(b.Reach) > 0 && b.AffectedDone != nil {
+				b.AffectedDone()
+			}
+			for i, item := range list {
+				if b.Reach.spares(root(item)) == spared && !yield(i, item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Itself is the root of what is one.
+func Itself(root string) string { return root }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -175,30 +174,6 @@ func (r Reach) linked(base View) bool {
 		return from != to || path.IsAbs(e.Target) || path.Clean(e.Target) != strings.TrimPrefix(e.Target, "./")
 	})
 }
-
-// InOrder goes through what a check looks at in each package, with its place in
-// list: first where the patch may be felt, then, if at all, the others. Each
-// package has a process of its own, so nothing inside one is run in another order.
-func InOrder[T any](b Bench, list []T, root func(T) string) iter.Seq2[int, T] {
-	return func(yield func(int, T) bool) {
-		for _, spared := range []bool{false, true} {
-			if spared && b.Leave {
-				return
-			}
-			if spared && len(b.Reach) > 0 && b.AffectedDone != nil {
-				b.AffectedDone()
-			}
-			for i, item := range list {
-				if b.Reach.spares(root(item)) == spared && !yield(i, item) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Itself is the root of what is one.
-func Itself(root string) string { return root }
 
 var (
 	// upward matches a path that leads out of a directory, in whatever text.

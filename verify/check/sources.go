@@ -1,8 +1,6 @@
 package check
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // sources gives lines of a view's files, each file read once. A finding carries
 // its source line because that, unlike a line number, survives edits above it. It

@@ -42,7 +42,8 @@ func Replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
 // no bound, whatever a tool has said.
 func Inside(t interface {
 	Errorf(format string, args ...any)
-}, found []check.Finding) {
+}, found []check.Finding,
+) {
 	for _, f := range found {
 		if strings.HasPrefix(f.File, "/") || strings.HasPrefix(f.File, "..") || f.Line < 0 || f.Column < 0 || len(f.Message) > check.MaxMessage+8 {
 			t.Errorf("%+v", f)

@@ -131,12 +131,17 @@ func one(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, 
 	return nil, out
 }
 
-// Name is the name of the formatters' check.
+// Name is the check's.
 const Name = "ruff format"
 
-// Prove wants a file of each language formatted, with its line endings kept
+// Check is the formatters' row in the table of checks. It has no Run: see Run.
+var Check = check.Check{
+	Name: Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: prove,
+}
+
+// prove wants a file of each language formatted, with its line endings kept
 // where the formatter does, and a formatted one left alone.
-func Prove(ctx context.Context, b check.Bench) error {
+func prove(ctx context.Context, b check.Bench) error {
 	for _, c := range []struct{ name, text, want string }{
 		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
 		{"planted.py", "x = 1\n", "x = 1\n"},

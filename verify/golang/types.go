@@ -19,7 +19,7 @@ import (
 var goAbsent = regexp.MustCompile(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module`)
 
 // The rules of Go's types check. That a module is absent is one fact for all
-// packages, see key in compare.go.
+// packages, see key in package check.
 const (
 	ruleGoTypes  = "go-types"
 	ruleGoAbsent = "import-not-found"

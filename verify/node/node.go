@@ -4,9 +4,7 @@
 // (they are read, never run), and the reading of the tools' reports.
 package node
 
-import (
-	"agent/verify/check"
-)
+import "agent/verify/check"
 
 // The names of the checks of JavaScript and TypeScript.
 const (

@@ -45,26 +45,6 @@ const mostFollowed = 200
 // unread is the trouble with a report that is none.
 const unread = "no report"
 
-// packageLinters lists them all.
-func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
-
-// Linters are the checks of them all.
-func Linters() (list []check.Check) {
-	for _, l := range packageLinters() {
-		list = append(list, l.check())
-	}
-	return list
-}
-
-// LinterCode lists the files that their configuration is made of: those of the base, and
-// what cand would have in their place.
-func LinterCode(base, cand check.View) (files []string) {
-	for _, l := range packageLinters() {
-		files = append(files, l.code(base, cand)...)
-	}
-	return files
-}
-
 // check makes the check of a linter.
 func (l packageLinter) check() check.Check {
 	return check.Check{
@@ -147,17 +127,6 @@ func (l packageLinter) read(res guest.Result, report string) (found []check.Find
 		return nil, fmt.Sprintf("%s's exit status %d does not fit its %d errors: %s", l.name, res.Exit, len(found), nodeComplaint(res))
 	}
 	return found, ""
-}
-
-// judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
-// was allowed to change what is installed may do without it.
-func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
-	return func(base, cand check.Outcome, d check.Diff) check.Gate {
-		if IsAbsent(tool, cand) {
-			return check.Gate{Detail: "not judged: " + cand.Blocked}
-		}
-		return check.JudgeFindings(base, cand, d)
-	}
 }
 
 // own lists what of its box comes from the base: the code of the configuration,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,51 +59,6 @@ func listPackageRoots(v check.View) []Root {
 		roots = append(roots, Root{Dir: path.Dir(p), Scripts: manifest.Scripts, needs: needs})
 	}
 	return roots
-}
-
-// judgingKeys are the keys of a package.json that configure a tool which judges, as
-// a file of its own would; scripts of the kinds judgingKinds start one.
-var (
-	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel", "prettier"}, eslint.keys, stylelint.keys)
-	judgingKinds = []string{"test", "lint", "stylelint"}
-)
-
-// PackageKeys reads those keys of a package.json, and its scripts as
-// "scripts.name". Another file and one that cannot be read have none.
-func PackageKeys(v check.View, p string) map[string]any {
-	var all map[string]any
-	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.Text(p)), &all) != nil {
-		return nil
-	}
-	found := map[string]any{}
-	for _, key := range judgingKeys {
-		if value, ok := all[key]; ok {
-			found[key] = value
-		}
-	}
-	scripts, _ := all["scripts"].(map[string]any)
-	for name, script := range scripts {
-		if kind, _, _ := strings.Cut(name, ":"); slices.Contains(judgingKinds, kind) {
-			found["scripts."+name] = script
-		}
-	}
-	return found
-}
-
-// ChangedKeys lists by package.json which of its keys another view has otherwise.
-func ChangedKeys(base, cand check.View) map[string][]string {
-	changed := map[string][]string{}
-	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.Changed)), slices.Collect(maps.Keys(cand.Gone))) {
-		before, after, names := PackageKeys(base, p), PackageKeys(cand, p), map[string]any{}
-		maps.Copy(names, before)
-		maps.Copy(names, after)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if !reflect.DeepEqual(before[name], after[name]) {
-				changed[p] = append(changed[p], name)
-			}
-		}
-	}
-	return changed
 }
 
 // A packageUse is a tool of npm as one package.json uses it.
@@ -332,3 +286,20 @@ func nodeComplaint(res guest.Result) string {
 
 // nodeError matches how node and its tools begin such a line.
 var nodeError = regexp.MustCompile(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
+
+// judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
+// was allowed to change what is installed may do without it.
+func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
+	return func(base, cand check.Outcome, d check.Diff) check.Gate {
+		if IsAbsent(tool, cand) {
+			return check.Gate{Detail: "not judged: " + cand.Blocked}
+		}
+		return check.JudgeFindings(base, cand, d)
+	}
+}
+
+// plantedRunner is the program of the planted package.
+const plantedRunner = `const report = process.argv.map((a) => /output(?:-?[fF]ile)?=(.*)/.exec(a)).find(Boolean)[1];
+require("node:fs").copyFileSync(__dirname + "/lib/report.json", report);
+process.exit(1);
+`

@@ -45,8 +45,8 @@ func TestProgramsAreWatched(t *testing.T) {
 		if strings.HasSuffix(p, ".mjs") {
 			b.Entry = check.Entry{Path: p, Args: []string{b.Tools.Node, p}}
 		}
-		out := Run(t.Context(), b)
-		return out, Judge(check.Outcome{}, out, check.Diff{})
+		out := run(t.Context(), b)
+		return out, judge(check.Outcome{}, out, check.Diff{})
 	}
 	for p, want := range map[string]check.Verdict{
 		"server.py": check.Pass, "clock.py": check.Pass, "stubborn.py": check.Pass, "forks.py": check.Pass, "colours.py": check.Pass, "logs.py": check.Pass,
@@ -72,7 +72,7 @@ func TestProgramsAreWatched(t *testing.T) {
 	checktest.Single(t, g, "RangeError", "throws.js", 1)
 
 	out, _ := start("busy.py")
-	if g := Judge(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{}); g.Verdict != check.Timeout || !out.Ending.Busy {
+	if g := judge(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{}); g.Verdict != check.Timeout || !out.Ending.Busy {
 		t.Errorf("an endless loop where the program ended before: %+v", g)
 	}
 	if out, g = start("hungry.py"); g.Verdict != check.OOM {
@@ -89,7 +89,7 @@ func TestALoopIsSeenOnABusyMachine(t *testing.T) {
 	b.Smoke.Seconds = 4
 	for p, busy := range map[string]bool{"busy.py": true, "server.py": false} {
 		b.Entry = startFile(b.View, b.Tools, p)
-		if out := Run(t.Context(), b); out.Ending == nil || !out.Ending.Running || out.Ending.Busy != busy {
+		if out := run(t.Context(), b); out.Ending == nil || !out.Ending.Running || out.Ending.Busy != busy {
 			t.Errorf("%s: %+v", p, out)
 		}
 	}

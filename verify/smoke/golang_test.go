@@ -42,14 +42,14 @@ func TestAGoProgramThatDoesNotBuildEndsAtItsStart(t *testing.T) {
 		return goUnbuilt(boxtest.Ended(1, nil, []byte(stderr)), check.Outcome{})
 	}
 	one := unbuilt("# m\n./main.go:7:2: undefined: x\n")
-	g := Judge(check.Outcome{}, one, check.Diff{})
+	g := judge(check.Outcome{}, one, check.Diff{})
 	if g.Verdict != check.Fail || len(g.Findings) != 1 || g.Findings[0] != (check.Finding{File: "main.go", Line: 7, Column: 2, Rule: "build", Message: "undefined: x"}) {
 		t.Errorf("%+v", g)
 	}
-	if g = Judge(one, one, check.Diff{}); g.Verdict != check.Pass {
+	if g = judge(one, one, check.Diff{}); g.Verdict != check.Pass {
 		t.Errorf("the same as before: %+v", g)
 	}
-	if g = Judge(one, unbuilt("go: go.mod requires go >= 1.99\n"), check.Diff{}); g.Verdict != check.Fail {
+	if g = judge(one, unbuilt("go: go.mod requires go >= 1.99\n"), check.Diff{}); g.Verdict != check.Fail {
 		t.Errorf("another reason: %+v", g)
 	}
 }

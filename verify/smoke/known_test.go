@@ -42,15 +42,15 @@ func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 	b := checktest.NewBench(t, files, sandbox.Limits{})
 	for name := range knowing {
 		b.Entry = startFile(b.View, b.Tools, name)
-		out := Run(t.Context(), b)
-		g := Judge(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{})
+		out := run(t.Context(), b)
+		g := judge(check.Outcome{Ending: &check.Ending{}}, out, check.Diff{})
 		if g.Verdict != check.Fail || len(g.Findings) != 1 || g.Findings[0].Rule != "AssertionError" {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
 	b.Entry = startFile(b.View, b.Tools, "neighbour.py")
-	out := Run(t.Context(), b)
-	if g := Judge(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
+	out := run(t.Context(), b)
+	if g := judge(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(out.Output, "host localhost 127.0.0.1\nuser\nuser\nuser/tmp") {
 		t.Errorf("%+v\n%s", g, out.Output)
 	}
 
@@ -63,12 +63,12 @@ func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 		} else {
 			b.Smoke.Seconds = 10 // to end in, on a busy machine
 		}
-		out := Run(t.Context(), b)
-		if g := Judge(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(g.Detail, want) {
+		out := run(t.Context(), b)
+		if g := judge(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(g.Detail, want) {
 			t.Errorf("%s: %+v", name, g)
 		}
 		// A wait in the place of the work is no way through.
-		g := Judge(check.Outcome{Ending: &check.Ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, check.Diff{})
+		g := judge(check.Outcome{Ending: &check.Ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, check.Diff{})
 		if waits := g.Verdict == check.Fail && g.Findings[0].Rule == ruleWait; waits != (name == "bomb.py") {
 			t.Errorf("%s in the place of work: %+v", name, g)
 		}

@@ -59,7 +59,7 @@ func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 		{"a new program that ends", nil, asked(&check.Ending{}), ""},
 	} {
 		base := check.Outcome{Ending: c.then}
-		g := Judge(base, check.Outcome{Ending: c.now}, check.Diff{})
+		g := judge(base, check.Outcome{Ending: c.now}, check.Diff{})
 		rule := ""
 		if len(g.Findings) == 1 {
 			rule = g.Findings[0].Rule
@@ -68,7 +68,7 @@ func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 			t.Errorf("%s: %s, %+v, want %q", c.name, g.Verdict, g.Findings, c.rule)
 		}
 	}
-	g := Judge(check.Outcome{Ending: at(200, 80)}, check.Outcome{Ending: trace}, check.Diff{})
+	g := judge(check.Outcome{Ending: at(200, 80)}, check.Outcome{Ending: trace}, check.Diff{})
 	if f := g.Findings[0]; f.File != "app.py" || f.Line != 7 || f.Message != "port 80 answers 500: KeyError: 'x'" {
 		t.Errorf("the trouble is told as %+v", f)
 	}
@@ -99,7 +99,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		"job":     {"job.py", "", 0, "exit status 0"},
 	} {
 		b.Entry, b.Smoke = startFile(b.View, b.Tools, c.file), check.Smoke{Ready: c.ready, Seconds: c.seconds}
-		out := Run(t.Context(), b)
+		out := run(t.Context(), b)
 		if out.Ending == nil {
 			t.Fatalf("%s: %+v", name, out)
 		}
@@ -119,7 +119,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		{"trouble", "path", ""},
 		{"job", "node", ""},
 	} {
-		g := Judge(check.Outcome{Ending: end[c.then]}, check.Outcome{Ending: end[c.now]}, check.Diff{})
+		g := judge(check.Outcome{Ending: end[c.then]}, check.Outcome{Ending: end[c.now]}, check.Diff{})
 		rule := ""
 		if len(g.Findings) > 0 {
 			rule = g.Findings[0].Rule
@@ -178,7 +178,7 @@ func TestNewProgramMayShowHowItIsCalled(t *testing.T) {
 		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, check.Fail},
 	} {
 		now := readEnding(c.res)
-		if g := Judge(check.Outcome{Ending: c.base}, check.Outcome{Ending: &now}, check.Diff{}); g.Verdict != c.want {
+		if g := judge(check.Outcome{Ending: c.base}, check.Outcome{Ending: &now}, check.Diff{}); g.Verdict != c.want {
 			t.Errorf("%s: %s %+v", name, g.Verdict, g.Findings)
 		}
 	}

@@ -51,10 +51,10 @@ func smokeCommand(b check.Bench) (guest.Command, error) {
 	return guest.Command{Args: b.Entry.Args, Dir: check.Work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
 }
 
-// Run starts the program and watches it. Processes that it leaves behind
+// run starts the program and watches it. Processes that it leaves behind
 // are killed by the guest and held against nobody: programs that fork into the
 // background are common.
-func Run(ctx context.Context, b check.Bench) check.Outcome {
+func run(ctx context.Context, b check.Bench) check.Outcome {
 	if len(b.Entry.Args) == 0 {
 		return check.Outcome{}
 	}
@@ -139,11 +139,11 @@ func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.D
 // times, ports, process numbers.
 var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
 
-// Judge holds against the patch what the unpatched program did not do. So a
+// judge holds against the patch what the unpatched program did not do. So a
 // program that needs arguments, a network or a key, and ends with a message about
 // it, is no obstacle: it must only end in the same way. Which crashes occur counts,
 // not how often, since a server that tries again does so a different number of times.
-func Judge(base, cand check.Outcome, _ check.Diff) check.Gate {
+func judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
@@ -216,8 +216,13 @@ const (
 	ImportsName = "imports"
 )
 
-// Planted are programs that crash and programs that do not, one of them a server.
-var Planted = map[string]string{
+// Program starts the program of the workspace. Whether there is one only the entries tell.
+var Program = check.Check{
+	Name: ProgramName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: run, Judge: judge, Planted: planted, Prove: prove,
+}
+
+// planted are programs that crash and programs that do not, one of them a server.
+var planted = map[string]string{
 	"sound.py":         check.PlantedSound,
 	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
 	"control/clean.js": "const answer = 42;\nconsole.log(answer);\n",
@@ -225,17 +230,17 @@ var Planted = map[string]string{
 		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
 }
 
-// Prove starts programs that crash and that do not, and wants the server
+// prove starts programs that crash and that do not, and wants the server
 // among them seen and asked: where the box does not show what listens, no server
 // could be told from a program that only waits.
-func Prove(ctx context.Context, b check.Bench) error {
+func prove(ctx context.Context, b check.Bench) error {
 	for file, want := range map[string]check.Verdict{"crash.py": check.Fail, "sound.py": check.Pass, "control/clean.js": check.Pass, "server.py": check.Pass} {
 		b.Entry = startFile(b.View, b.Tools, file)
-		out := Run(ctx, b)
+		out := run(ctx, b)
 		if out.Verdict != "" {
 			return errors.New(out.Detail)
 		}
-		g := Judge(check.Outcome{}, out, check.Diff{})
+		g := judge(check.Outcome{}, out, check.Diff{})
 		if g.Verdict != want {
 			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
 		}

@@ -130,12 +130,18 @@ func Touched(v check.View) []string {
 	return list
 }
 
-// Name is the name of the parsers' check.
+// Name is the check's.
 const Name = "parsers"
 
-// Planted holds one fault a language, each of which every parser of it
+// Check is the parsers' row in the table of checks. It has no Run: see Run.
+var Check = check.Check{
+	Name: Name, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"python3", "node", "go"},
+	Planted: planted, Prove: prove,
+}
+
+// planted holds one fault a language, each of which every parser of it
 // refuses, and what a parser that is too strict or too old stumbles over.
-var Planted = map[string]string{
+var planted = map[string]string{
 	"bad.py":   "def f(:\n    pass\n",
 	"bad.json": "{\"a\": 1,}\n",
 	"bad.toml": "a = [1\n",
@@ -165,9 +171,9 @@ var Planted = map[string]string{
 	"good.html": "<!DOCTYPE html>\n<html><body><p @click=\"a > 'b'\">a<p>b &lt; c<br></body></html>\n",
 }
 
-// Prove wants one fault in each language, and none in the sound file beside
+// prove wants one fault in each language, and none in the sound file beside
 // each.
-func Prove(ctx context.Context, b check.Bench) error {
+func prove(ctx context.Context, b check.Bench) error {
 	out := Run(ctx, b, Touched(b.View))
 	if err := check.Judged(out); err != nil {
 		return err
