@@ -9,6 +9,7 @@ import (
 
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace"
@@ -33,7 +34,7 @@ func (h history) promote(t *testing.T, id, text string) {
 func (h history) promoted(t *testing.T, id string, cs workspace.Changeset) {
 	t.Helper()
 	h.begin(t, id, run.Verifying)
-	h.candidate(t, id, run.Candidate{
+	h.candidate(t, id, gate.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(),
 		Unproven: []verify.Unproven{},
 		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Fixed: 2}, {Name: "types", Verdict: verify.Pass, Fixed: 1}},

@@ -17,6 +17,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/archive"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/verify"
@@ -100,10 +101,10 @@ func (c *cmdline) signingKey() (*archive.Key, error) {
 // An empty prefix means the latest run of any workspace. Runs that are too large for the
 // bounds of the record are kept without their files: such a one can be looked at, and
 // not be replayed.
-func (s *session) evidence(ctx context.Context, prefix string) (run.Evidence, error) {
+func (s *session) evidence(ctx context.Context, prefix string) (replay.Evidence, error) {
 	d, err := s.named(ctx, prefix)
 	if err != nil {
-		return run.Evidence{}, err
+		return replay.Evidence{}, err
 	}
 	e, err := s.DB.Evidence(ctx, d.ID)
 	var lacking *store.LackingError

@@ -19,8 +19,10 @@ import (
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/tournament"
 )
 
 // loopCommand describes the loop. What aims and caps one run does the
@@ -124,7 +126,7 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 		asJSON := set.On("json")
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
-		f.loop.Tell = func(r run.Round, doc *run.Document) {
+		f.loop.Tell = func(r loop.Round, doc *run.Document) {
 			defer f.board.Pause()()
 			c.tellRound(r, doc, asJSON)
 		}
@@ -138,8 +140,8 @@ func (c *cmdline) sandboxLoop(ctx *cli.Context) error {
 //
 // A loop that is resumed has its order on record; one that is replayed gets the
 // order of the recorded loop later, see recording.
-func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
-	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
+func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
+	start := loop.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
 		// A flag that changes nothing would be believed to.
 		for _, flag := range []string{"fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay"} {
@@ -160,7 +162,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
 	n, err := strconv.Atoi(set["candidates"].Text) // checked with the settings
-	start.Order = run.Order{
+	start.Order = loop.Order{
 		Goal: ctx.String("goal"), Scope: ctx.StringSlice("file"), Iterations: ctx.Int("iterations"),
 		UntilClean: ctx.Bool("until-clean"), Candidates: n,
 	}
@@ -169,14 +171,14 @@ func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 
 // A fleet is a loop and the board that shows it.
 type fleet struct {
-	loop  *run.Loop
+	loop  *loop.Loop
 	board *term.Board
 }
 
 // fleet puts together what iterations need: who decides at checkpoints,
 // who finds changes, and who learns from them. For a replay it puts into
 // start what the recorded iterations were told.
-func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *run.Request, start *run.Start) (*fleet, error) {
+func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *run.Request, start *loop.Start) (*fleet, error) {
 	// Building the toolchain can take minutes the first time; it has
 	// BuildKit's own display, before the first run begins.
 	if _, err := s.Builder.Ensure(ctx.Context, images.Toolchain); err != nil {
@@ -210,7 +212,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *
 		return nil, err
 	}
 	req.Approver = s.guarded(&approver{cmdline: c, yes: set.On("yes"), allow: req.Allow, wait: set.Patience(), board: board})
-	return &fleet{board: board, loop: &run.Loop{
+	return &fleet{board: board, loop: &loop.Loop{
 		Runner: s.Runner(board.Event), Iterations: s.DB, Knowledge: s.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
 			return s.Follow(ctx, dir, req.Exclude, found)
@@ -221,7 +223,7 @@ func (c *cmdline) fleet(ctx *cli.Context, set config.Settings, s *session, req *
 }
 
 // recording returns the iterations that are to be replayed, nil for none.
-func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded, error) {
+func (s *session) recording(ctx *cli.Context, start *loop.Start) ([]wire.Recorded, error) {
 	of := ctx.String("replay")
 	if of == "" {
 		return nil, nil
@@ -244,7 +246,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded
 			}
 		}
 		first := list[0].Order
-		start.Order = run.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
+		start.Order = loop.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
 		return recs, nil
 	}
 	found, err := s.DB.Run(ctx.Context, of)
@@ -259,7 +261,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded
 	if plan == nil {
 		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
 	}
-	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
+	p, err := tournament.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
 	start.Order.Goal = p.Task.Brief.Goal
 	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
 }
@@ -267,7 +269,7 @@ func (s *session) recording(ctx *cli.Context, start *run.Start) ([]wire.Recorded
 // iterate is a run without a patch: one iteration of the loop. Its result
 // is printed as soon as the run has ended; what is learnt from it follows.
 func (c *cmdline) iterate(ctx *cli.Context, set config.Settings, s *session, req run.Request) error {
-	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
+	start := loop.Start{Order: loop.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
 	f, err := c.fleet(ctx, set, s, &req, &start)
 	if err != nil {
 		return err
@@ -275,7 +277,7 @@ func (c *cmdline) iterate(ctx *cli.Context, set config.Settings, s *session, req
 	f.loop.MaxFailures = 1 // whoever waits for one run decides about another
 	var ended *run.Document
 	var reported error
-	f.loop.Tell = func(_ run.Round, doc *run.Document) {
+	f.loop.Tell = func(_ loop.Round, doc *run.Document) {
 		if doc == nil {
 			return
 		}
@@ -305,14 +307,14 @@ func problemFault(p run.Problem, exit int) error {
 }
 
 // tellRound prints the beginning of an iteration and the end of its run.
-func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
+func (c *cmdline) tellRound(r loop.Round, doc *run.Document, asJSON bool) {
 	switch {
 	case doc != nil && asJSON:
 		term.PrintJSONLine(c.Stdout, doc) // what nobody reads any more changes nothing about the loop
 	case doc != nil:
 		c.Summary().Document(*doc)
 		fmt.Fprintln(c.Stdout)
-	case r.Phase == run.Settled:
+	case r.Phase == loop.Settled:
 	case r.Of > 0:
 		fmt.Fprintf(c.Stderr, "iteration %d of %d\n", r.N, r.Of)
 	default:
@@ -324,7 +326,7 @@ func (c *cmdline) tellRound(r run.Round, doc *run.Document, asJSON bool) {
 //
 // A reader that went away is no error of the loop: what was promoted is promoted,
 // and the exit code says how it ended.
-func (c *cmdline) reportLoop(res run.Result, asJSON bool) error {
+func (c *cmdline) reportLoop(res loop.Result, asJSON bool) error {
 	if asJSON {
 		if err := term.PrintJSONLine(c.Stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return fault.Infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)

@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/llm/llmtest"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -102,9 +103,9 @@ func (e exported) command(t *testing.T, exit int, args ...string) execution {
 }
 
 // replay replays a run or an archive.
-func (e exported) replay(t *testing.T, exit int, args ...string) run.ReplayReport {
+func (e exported) replay(t *testing.T, exit int, args ...string) replay.Report {
 	t.Helper()
-	var rep run.ReplayReport
+	var rep replay.Report
 	if err := json.Unmarshal([]byte(e.command(t, exit, append([]string{"runs", "replay", "--json"}, args...)...).stdout), &rep); err != nil {
 		t.Fatal(err)
 	}

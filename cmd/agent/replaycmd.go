@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/sandbox"
 	"agent/verify"
@@ -131,7 +132,7 @@ func admits(s config.Settings, recorded *run.Settings) error {
 //
 // content gives what the evidence names, by digest; its bytes are compared there. It
 // leaves no run in the record, so that a replay cannot become the evidence of another.
-func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
+func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, e replay.Evidence, content func(string) ([]byte, error)) (err error) {
 	dir, gone, err := replayDir(ctx.String("keep"))
 	if err != nil {
 		return err
@@ -152,8 +153,11 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, 
 	if s.Hide == nil { // without a database
 		s.Hide = set.OutputMasker(c.Getenv, "")
 	}
-	r := s.Runner(board.Event)
-	r.Verifier = &verify.Verifier{Boxes: s.Pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.Hide}
+	s.Runner(board.Event) // makes the pool
+	r := &replay.Replayer{
+		Images: s.Builder, Emit: board.Event, Hide: s.Hide,
+		Verifier: &verify.Verifier{Boxes: s.Pool, Cache: c.judged, Turns: sandbox.NewTurns(), Hide: s.Hide},
+	}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
@@ -165,7 +169,7 @@ func (c *cmdline) judgeAgain(ctx *cli.Context, set config.Settings, s *session, 
 		}
 		return math.MaxInt
 	})
-	var unfit *run.UnfitError
+	var unfit *replay.UnfitError
 	switch {
 	// The evidence is at fault, and not this machine: what lies under a digest is
 	// something else, or the parts do not make the workspace that was judged.
@@ -204,7 +208,7 @@ func replayDir(name string) (string, func(error), error) {
 // printReplay prints a report, what the tools are first.
 // The report stands first on standard output, then the exit code says the same:
 // errReported, as a message beside it would be the third time.
-func (c *cmdline) printReplay(rep *run.ReplayReport, asJSON bool) error {
+func (c *cmdline) printReplay(rep *replay.Report, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = term.PrintJSON(c.Stdout, rep)

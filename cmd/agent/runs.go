@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/verify"
@@ -251,7 +252,7 @@ func (s *session) shown(ctx context.Context, d store.RunDetail) (shownRun, error
 	v := shownRun{
 		Document: run.Document{
 			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
-			Candidates: []run.DocumentCandidate{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
+			Candidates: []gate.Document{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
 	}

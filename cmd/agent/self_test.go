@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term/termtest"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
@@ -154,7 +155,7 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 	} {
 		inner := &approver{cmdline: cmd, yes: true, allow: []string{"self", "protected"}, wait: config.Patience{Time: time.Millisecond}, board: cmd.NewBoard(0)}
 		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
-		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
+		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: gate.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
@@ -180,7 +181,7 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 			io.Copy(io.Discard, master)
 		}()
 		a := &selfApprover{approver: inner, rebuild: &rebuild{cmdline: cmd, journal: &selfbuild.Journal{}}}
-		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{
+		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: gate.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Modify, Path: "verify/gates.go", Before: []byte("a\n"), After: []byte("b\n")}},
 		}}})
 		if err != nil || answer.Decision == run.Apply {
@@ -268,7 +269,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 		defer j.Close()
 		r := &rebuild{cmdline: cmd, journal: j, set: config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}}}
 		a := &selfApprover{approver: &approver{cmdline: cmd, yes: true, wait: config.Patience{Time: time.Millisecond}, board: cmd.NewBoard(0)}, rebuild: r}
-		p := run.Proposal{Workspace: dir, Base: base, Candidate: run.Candidate{Changeset: workspace.Changeset{
+		p := run.Proposal{Workspace: dir, Base: base, Candidate: gate.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
 		}}}
 		answer, err := a.Approve(t.Context(), p)

@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/images"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store"
@@ -329,7 +330,7 @@ func (r *rebuild) held(m *workspace.Manifest) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed, err := selfbuild.Differences(dir, *now, run.Tree(m))
+	changed, err := selfbuild.Differences(dir, *now, gate.Tree(m))
 	return selfbuild.Protected(changed...), err
 }
 
@@ -347,7 +348,7 @@ func needsPerson(held []string) string {
 // into no image. The outcome is left in cause and proved for rebuild, as the approver
 // that calls this can only answer with a decision.
 func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
-	r.work.Source = run.Tree(m)
+	r.work.Source = gate.Tree(m)
 	r.work.Build = func(ctx context.Context, ref string) (images.Build, error) { return r.build(ctx, ref, m) }
 	err := r.copied(ctx, func(p selfbuild.Prover) error {
 		r.work.Canary = func(ctx context.Context, image string) (map[string]string, error) {
@@ -369,7 +370,7 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 	if err != nil {
 		return images.Build{}, err
 	}
-	wanted, err := run.DependenciesOf(m, r.req)
+	wanted, err := gate.DependenciesOf(m, r.req.Rules())
 	if err != nil {
 		return images.Build{}, err
 	}
@@ -377,7 +378,7 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 	if err != nil {
 		return images.Build{}, err
 	}
-	return r.session.Builder.Agent(ctx, ref, on, run.Tree(m), m.Root)
+	return r.session.Builder.Agent(ctx, ref, on, gate.Tree(m), m.Root)
 }
 
 // copied gives act a prover whose image works on a copy of the schema.

@@ -39,21 +39,38 @@ var allowed = map[string][]string{
 	"cmd/guest":            {"sandbox/guest"},
 	"orchestrator/blame":   {"orchestrator/edit/match"},
 	"orchestrator/edit":    {"orchestrator/edit/problem", "orchestrator/edit/lex", "orchestrator/edit/document", "orchestrator/edit/parse", "orchestrator/edit/match", "orchestrator/edit/explain", "orchestrator/edit/guard", "sandbox/workspace"},
-	"orchestrator/archive": {"orchestrator/run", "sandbox/workspace", "verify"},
-	"orchestrator/run":     {"orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/ledger", "verify", "verify/policy", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "images"},
-	"orchestrator/store":   {"orchestrator/agent", "orchestrator/ledger", "orchestrator/llm", "orchestrator/run", "orchestrator/edit", "verify", "sandbox/workspace", "migrations"},
-	"sandbox":              {"sandbox/guest", "sandbox/workspace"},
-	"verify":               {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
-	"sandbox/workspace":    {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
-	"verify/policy":        {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
+	"orchestrator/archive": {"orchestrator/replay", "orchestrator/run", "sandbox/workspace", "verify"},
+	"orchestrator/export":  {"orchestrator/agent", "orchestrator/survey"},
+	"orchestrator/gate": {
+		"images", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace", "verify", "verify/policy",
+	},
+	"orchestrator/loop": {
+		"orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey", "orchestrator/tournament",
+		"sandbox", "sandbox/workspace", "verify",
+	},
+	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "sandbox/workspace/secret", "verify", "verify/policy"},
+	"orchestrator/run": {
+		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
+		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy",
+	},
+	"orchestrator/store": {
+		"migrations", "orchestrator/agent", "orchestrator/edit", "orchestrator/gate", "orchestrator/ledger", "orchestrator/llm", "orchestrator/loop",
+		"orchestrator/replay", "orchestrator/run", "orchestrator/survey", "sandbox/workspace", "verify",
+	},
+	"orchestrator/survey":     {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify"},
+	"orchestrator/tournament": {"orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
+	"sandbox":                 {"sandbox/guest", "sandbox/workspace"},
+	"verify":                  {"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "verify/policy"},
+	"sandbox/workspace":       {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
+	"verify/policy":           {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/secret"},
 
 	"cmd/agent/internal/config": {"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify", "verify/policy"},
 	"cmd/agent/internal/fault":  {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store", "sandbox"},
 	"cmd/agent/internal/sarif":  {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
-	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/llm", "orchestrator/run", "verify"},
+	"cmd/agent/internal/term":   {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify"},
 	"cmd/agent/internal/wire": {
-		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
-		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/run", "orchestrator/store", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "orchestrator/agent", "orchestrator/export", "orchestrator/forge", "orchestrator/ledger", "orchestrator/llm",
+		"orchestrator/llm/gemini", "orchestrator/llm/ollama", "orchestrator/loop", "orchestrator/run", "orchestrator/store", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/secret", "verify",
 	},
 
 	"orchestrator/edit/document": {"orchestrator/edit/lex"},
@@ -284,7 +301,6 @@ const maxPackage, maxFiles = 3500, 22
 var large = map[string]struct{ lines, files int }{
 	"cmd/agent":          {8100, 40},
 	"images":             {3800, 22},
-	"orchestrator/run":   {7500, 39},
 	"orchestrator/store": {3650, 26},
 	"verify":             {12650, 64},
 }

@@ -452,7 +452,7 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	t.Parallel()
 	held := []string{
 		"verify/gates.go", "VERIFY/gates.go", "./sandbox/box.go", "images/steps/agent.sh", "migrations/008_x.sql", "orchestrator/selfbuild/battery.go",
-		"orchestrator/run/promote.go", "orchestrator/run/contest.go", "cmd/agent/checkpoint.go", "cmd/agent/selfwork.go", "cmd/agent/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
+		"orchestrator/run/promote.go", "orchestrator/gate/gate.go", "orchestrator/tournament/tournament.go", "orchestrator/loop/loop.go", "orchestrator/survey/scan.go", "orchestrator/replay/replay.go", "orchestrator/export/export.go", "cmd/agent/checkpoint.go", "cmd/agent/selfwork.go", "cmd/agent/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
 		"vendor/modules.txt", "compose.yaml", "compose.override.yaml", "docker-compose.yml", "cmd/agent/exit.go", "cmd/agent/internal/term/terminal.go",
 		"cmd/agent/internal/config/settings.go", "cmd/agent/internal/fault/fault.go", "cmd/agent/internal/wire/asker.go",
 	}

@@ -12,7 +12,8 @@ import (
 // decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/run/", "cmd/agent/approve.go", "cmd/agent/checkpoint.go", "cmd/agent/cmdline.go", "cmd/agent/exit.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/tree_test.go",
+	"orchestrator/gate/", "orchestrator/run/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
+	"cmd/agent/approve.go", "cmd/agent/checkpoint.go", "cmd/agent/cmdline.go", "cmd/agent/exit.go", "cmd/agent/main.go", "cmd/agent/session.go", "cmd/agent/tree_test.go",
 	"cmd/agent/internal/config/", "cmd/agent/internal/fault/", "cmd/agent/internal/term/", "cmd/agent/internal/wire/",
 	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",
 	// In the place of every dependency, and no sum is checked of it.

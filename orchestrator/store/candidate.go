@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agent/orchestrator/run"
+	"agent/orchestrator/gate"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -19,7 +19,7 @@ import (
 // Its rows are all or nothing, and fenced: a process whose run was taken over
 // records no more candidates. A run that has ended takes none either, see
 // ErrFinished.
-func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
+func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error {
 	act := "record a candidate of run " + id
 	// Lists that nobody joins on stay documents; gates and findings, which
 	// people ask about, are rows.
@@ -51,7 +51,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 //
 // The number is counted in the statement itself. The fence holds the row of the
 // run meanwhile, so no two get the same.
-func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
+func addCandidate(ctx context.Context, tx pgx.Tx, id string, c gate.Candidate, lists pgx.NamedArgs) (n int32, err error) {
 	args := pgx.NamedArgs{
 		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": clean(c.Diff), "thought": clean(c.Thought),
 		"target": clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked,
@@ -106,14 +106,14 @@ func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 
 // candidates reads every candidate of a run, without the content of its files,
 // in three queries however many gates there are.
-func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
+func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, error) {
 	rows, err := tx.Query(ctx, `
 		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
 		pgx.NamedArgs{"run": id})
 	if err != nil {
 		return nil, err
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c gate.Candidate, err error) {
 		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
 		return c, err
 	})
@@ -145,7 +145,7 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, err
 //
 // The order is that in which they were recorded, so that a list read back is the
 // list that was judged.
-func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
+func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) error {
 	rows, err := tx.Query(ctx, `
 		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
 		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})

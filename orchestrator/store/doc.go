@@ -4,8 +4,8 @@
 // after them: what each did, every request to a model, the state of keys, memory,
 // the cascade queue, iterations, the ledger's files and proposals.
 //
-// *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore, run.Knowledge,
-// run.Iterations, run.SymbolStore, run.SummaryStore, llm.Journal and verify.Cache, its Keys
+// *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore, loop.Knowledge,
+// loop.Iterations, survey.SymbolStore, survey.SummaryStore, llm.Journal and verify.Cache, its Keys
 // implement llm.KeyStates, and it answers the questions of the command line.
 //
 // # Tables

@@ -9,10 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 )
 
-// Memory implements [run.Knowledge]: it returns the last memory of a workspace,
+// Memory implements [loop.Knowledge]: it returns the last memory of a workspace,
 // the zero one when there is none.
 func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
 	var m agent.Memory
@@ -28,7 +29,7 @@ func (db *DB) Memory(ctx context.Context, workspace string) (agent.Memory, error
 	return m, err
 }
 
-// SaveMemory implements [run.Knowledge]: it adds the memory that runID merged
+// SaveMemory implements [loop.Knowledge]: it adds the memory that runID merged
 // to those before it. run.ErrFenced means that its iteration is not the next
 // one: another process has merged since.
 func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
@@ -57,7 +58,7 @@ func (db *DB) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 	})
 }
 
-// History implements [run.Knowledge]: it returns the last n promotions of a
+// History implements [loop.Knowledge]: it returns the last n promotions of a
 // workspace that were not undone, oldest first. The path of an entry names its
 // files, three at most, and is for people.
 func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
@@ -77,10 +78,10 @@ func (db *DB) History(ctx context.Context, workspace string, n int) ([]agent.Ent
 	return list, err
 }
 
-// Queue implements [run.Knowledge]: it lists the files that wait, in the order
+// Queue implements [loop.Knowledge]: it lists the files that wait, in the order
 // in which they began to.
-func (db *DB) Queue(ctx context.Context, workspace string) ([]run.Waiting, error) {
-	var list []run.Waiting
+func (db *DB) Queue(ctx context.Context, workspace string) ([]loop.Waiting, error) {
+	var list []loop.Waiting
 	err := db.do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
 		rows, err := db.pool.Query(ctx, `
 			select path, because, diff, runs as "from", queued from cascade
@@ -88,17 +89,17 @@ func (db *DB) Queue(ctx context.Context, workspace string) ([]run.Waiting, error
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.Waiting])
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[loop.Waiting])
 		return err
 	})
 	return list, err
 }
 
-// Enqueue implements [run.Knowledge]: it has files wait because of what runID
+// Enqueue implements [loop.Knowledge]: it has files wait because of what runID
 // promoted, in the order of the list; their From and Queued do not count. What
 // one run caused is entered once for each file, however often it is tried and
 // even when the file was served meanwhile.
-func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.Waiting) error {
+func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []loop.Waiting) error {
 	act := "add to the cascade queue of " + workspace
 	var paths, because, diffs []string
 	for _, w := range list {
@@ -127,7 +128,7 @@ func (db *DB) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 	})
 }
 
-// Served implements [run.Knowledge]: runID attended to a file, which leaves the
+// Served implements [loop.Knowledge]: runID attended to a file, which leaves the
 // queue. A run serves a file once: when it says so again, a wait that began
 // after it stays. A file that does not wait is no error.
 func (db *DB) Served(ctx context.Context, workspace, runID, path string) error {

@@ -16,6 +16,7 @@ import (
 
 	"agent/migrations"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -33,13 +34,13 @@ const (
 
 // The contracts that a DB fulfils.
 var (
-	_ run.Store      = (*DB)(nil)
-	_ run.Recovering = (*DB)(nil)
-	_ run.Knowledge  = (*DB)(nil)
-	_ run.Iterations = (*DB)(nil)
-	_ llm.Journal    = (*DB)(nil)
-	_ llm.KeyStates  = Keys{}
-	_ verify.Cache   = (*DB)(nil)
+	_ run.Store       = (*DB)(nil)
+	_ run.Recovering  = (*DB)(nil)
+	_ loop.Knowledge  = (*DB)(nil)
+	_ loop.Iterations = (*DB)(nil)
+	_ llm.Journal     = (*DB)(nil)
+	_ llm.KeyStates   = Keys{}
+	_ verify.Cache    = (*DB)(nil)
 )
 
 // A DB is the record in one schema of a Postgres database, the first that its

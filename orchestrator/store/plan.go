@@ -25,7 +25,7 @@ func (db *DB) SavePlan(ctx context.Context, id string, token int64, plan []byte)
 	})
 }
 
-// Attended implements [run.Orders]: it lists the directives of a workspace that
+// Attended implements [loop.Orders]: it lists the directives of a workspace that
 // a run attended to.
 func (db *DB) Attended(ctx context.Context, workspace string) ([]string, error) {
 	var list []string
@@ -42,7 +42,7 @@ func (db *DB) Attended(ctx context.Context, workspace string) ([]string, error) 
 }
 
 // Plan returns the plan of a run as SavePlan was given it, for
-// [run.RecordedPlan]: nil for a run that made none, such as one that was given
+// [tournament.RecordedPlan]: nil for a run that made none, such as one that was given
 // its patch. asked is the name that its model calls are recorded under: that of
 // its iteration. ErrNotFound means that there is no such run.
 func (db *DB) Plan(ctx context.Context, id string) (plan []byte, asked string, err error) {

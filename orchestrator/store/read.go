@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -63,7 +64,7 @@ type PromotionRow struct {
 type RunDetail struct {
 	RunRow
 	States     []StateRow // in order
-	Candidates []run.Candidate
+	Candidates []gate.Candidate
 	Promotion  *PromotionRow // nil when nothing was to be written
 }
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
+	"agent/orchestrator/survey"
 
-	"agent/orchestrator/run"
+	"github.com/jackc/pgx/v5"
 )
 
 // symbolBatch is how many bytes of documents go to the database at once: few
@@ -20,7 +20,7 @@ import (
 // first scan does not wait for thousands of answers.
 const symbolBatch = 1 << 20
 
-// SymbolSums implements [run.SymbolStore]: it returns the digests of the files
+// SymbolSums implements [survey.SymbolStore]: it returns the digests of the files
 // of a workspace that scanner has read, by path.
 func (db *DB) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
 	var sums map[string]string
@@ -41,10 +41,10 @@ func (db *DB) SymbolSums(ctx context.Context, workspace, scanner string) (map[st
 	return sums, err
 }
 
-// Symbols implements [run.SymbolStore]: it returns what scanner found in the
+// Symbols implements [survey.SymbolStore]: it returns what scanner found in the
 // files at paths, as far as they are known.
-func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]run.SymbolFile, error) {
-	var files map[string]run.SymbolFile
+func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]survey.SymbolFile, error) {
+	var files map[string]survey.SymbolFile
 	err := db.do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
 		rows, err := db.pool.Query(ctx, `
 			select path, sha256, doc::text from symbol_file
@@ -53,11 +53,11 @@ func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []st
 		if err != nil {
 			return err
 		}
-		files = make(map[string]run.SymbolFile, len(paths))
+		files = make(map[string]survey.SymbolFile, len(paths))
 		var path, sum string
 		var doc []byte
 		_, err = pgx.ForEachRow(rows, []any{&path, &sum, &doc}, func() error {
-			files[path] = run.SymbolFile{SHA256: sum, Doc: bytes.Clone(doc)}
+			files[path] = survey.SymbolFile{SHA256: sum, Doc: bytes.Clone(doc)}
 			return nil
 		})
 		return err
@@ -65,11 +65,11 @@ func (db *DB) Symbols(ctx context.Context, workspace, scanner string, paths []st
 	return files, err
 }
 
-// SaveSymbols implements [run.SymbolStore]: it records what a scan found in the
+// SaveSymbols implements [survey.SymbolStore]: it records what a scan found in the
 // files that changed, and forgets those that are gone. Every row stands for
 // itself: when the work is cut short, the files that were not reached keep
 // their old digest and are scanned again.
-func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]run.SymbolFile, gone []string) error {
+func (db *DB) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]survey.SymbolFile, gone []string) error {
 	act := "record the symbols of " + workspace
 	if len(gone) > 0 {
 		err := db.do(ctx, act, func(ctx context.Context) error {

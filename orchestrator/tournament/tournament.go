@@ -1,0 +1,389 @@
+// Package tournament finds the change of a run that was given no patch: it asks
+// models for candidates, has them judged side by side, has those that fail
+// repaired, and takes the best that passed to the checkpoint.
+//
+// It owns the [Plan] of such a run, the order of asking and judging, and what is
+// kept as proposals of what was not promoted. It records through the
+// [run.Execution] that it is given, judges by package gate and asks by package
+// agent; it never writes to a workspace. It chooses no target: a [Planner] does.
+//
+// While a model is asked, the boxes for its candidates are started. The
+// candidates of a round are judged at the same time, in the order of asking where
+// there are more boxes than turns, and one that cannot be the best any more is
+// cancelled at once: its record ends with the verdict cancelled and the gate
+// contest, which says why.
+package tournament
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A Runner finds the change of runs that were given no patch, and takes it through
+// the gate.
+type Runner struct {
+	*run.Runner
+	// Crew returns who finds the change of a run. It is called once a run with the
+	// run's ID, since what is asked is recorded under it; emit takes the progress of
+	// questions, from any goroutine.
+	Crew func(run string, emit func(agent.Progress)) Crew
+}
+
+// Run does what a request asks for: a patch is given to the gate, and without one a
+// change is found first. The document is complete whatever happened; its Exit is the
+// exit code.
+func (r *Runner) Run(ctx context.Context, req run.Request) run.Document {
+	if req.Patch != nil {
+		return r.Runner.Run(ctx, req)
+	}
+	rec := run.Record{Intent: intent(req), Iteration: req.Iteration}
+	return r.Start(ctx, req, rec, func(ctx context.Context, x *run.Execution) run.Ending { return r.pursue(ctx, x, req) })
+}
+
+// intent says what a run without a patch is for.
+func intent(req run.Request) string {
+	if p := req.Proposal; p != nil {
+		return strings.TrimSpace(fmt.Sprintf("proposal %d %s", p.ID, p.Goal))
+	}
+	if req.Goal != "" {
+		return "goal " + req.Goal
+	}
+	return "review " + strings.Join(append(slices.Clone(req.Scope), "the workspace")[:1], "")
+}
+
+// A contender is one line of candidates: a proposal and its repairs.
+// It is judged and changed by one goroutine at a time: the rounds of a contest see to that.
+type contender struct {
+	variant agent.Variant
+	// Repairs so far.
+	heals int
+	// What the model answered last.
+	reply agent.Reply
+	// The candidate that came of it, judged or refused.
+	cand gate.Candidate
+	// What the last candidate that could be applied does to the base; repairs
+	// build on it. before is the same without the last reply, and judged the
+	// last candidate that was applied and judged.
+	changes, before workspace.Changeset
+	judged          gate.Candidate
+	// absent is the package for want of which it failed, "" for none.
+	absent  string
+	failure agent.Failure
+	tried   []agent.Attempt
+	// There is nothing more to ask: it passed, or no repair is left, or the
+	// model sees nothing to change, or a person would not have it asked.
+	done, nothing, skipped bool
+	// Why its judgement was cancelled, nil if it was not.
+	beaten *beatenError
+	// How often a person wanted another answer than the one that passed.
+	again int
+}
+
+// A contest asks for candidates, has them judged, and has those that fail
+// repaired, until one passes or none is left.
+// The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
+// checkpoint begins one contender anew.
+type contest struct {
+	*run.Execution
+	req       run.Request
+	crew      Crew
+	plan      Plan
+	gate      *gate.Gate
+	stage     gate.Stage
+	proposals run.Proposals // nil where nothing is kept
+	all       []*contender
+	// Boxes can be started before they are needed.
+	prepares bool
+	// Nobody is cancelled any more: see rejudge.
+	spared bool
+}
+
+// pursue finds a patch for a goal, or for what the planner chose, and takes it
+// through the gate.
+func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) run.Ending {
+	if err := x.Advance(ctx, run.Analyzing, "scan the workspace"); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	st, end := x.Freeze(ctx, req, nil)
+	if end != nil {
+		return *end
+	}
+	if err := x.Advance(ctx, run.Planning, ""); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	crew := r.Crew(x.ID(), func(p agent.Progress) { x.Notify(run.Event{Model: &p}) })
+	// The planner is made for the run, as its model calls are recorded under the run's name.
+	plan, err := crew.Planner.Plan(ctx, st.Base, req)
+	if err != nil {
+		return stopped(ctx, x, "plan the work", err)
+	}
+	if plan.Candidates == 0 {
+		plan.Candidates = max(1, req.Candidates)
+	}
+	// The replay of a run elsewhere settles nothing here.
+	if p := plan.Proposal; p != nil && p.Workspace == x.Workspace() {
+		x.TakeUp(p.ID)
+	}
+	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
+	// same questions to find the answers that were paid for.
+	record, err := json.Marshal(plan)
+	if err == nil {
+		err = x.SavePlan(ctx, record)
+	}
+	if err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the plan", err))
+	}
+	if plan.idle() {
+		x.Notify(run.Event{Note: plan.Why})
+		return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
+	}
+	c := &contest{Execution: x, req: req, crew: crew, plan: plan, gate: x.Gate(req), stage: st, proposals: r.Proposals, prepares: r.Boxes != nil}
+	for n := range plan.Candidates {
+		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
+	}
+	defer c.warm(ctx, 0)
+	return c.keep(ctx, c.run(ctx))
+}
+
+// boxesEach is how many boxes most candidates are judged in: static gates, smoke
+// and tests. How many it is for each is known when the model has answered.
+const boxesEach = 3
+
+// warm has n boxes started for a judgement, while the model is asked for what is
+// to be judged; 0 gives back those that are left.
+func (c *contest) warm(ctx context.Context, n int) { c.PrepareBoxes(ctx, c.req, c.stage, n) }
+
+// run goes through rounds of asking and judging.
+func (c *contest) run(ctx context.Context) run.Ending {
+	for {
+		// All that are left are asked, then all are judged: the boxes work
+		// at the same time, and a model's caps are kept in order.
+		live := c.live()
+		if len(live) == 0 {
+			if end := c.invent(ctx); end != nil {
+				return *end
+			}
+			continue
+		}
+		if err := c.Advance(ctx, run.Proposing, c.note(live[0])); err != nil {
+			return run.End(run.Failed, c.Trouble(ctx, "record the run", err))
+		}
+		c.warm(ctx, len(live)*boxesEach)
+		for _, k := range live {
+			if err := c.ask(ctx, k); err != nil {
+				return stopped(ctx, c.Execution, "ask the model", err)
+			}
+		}
+		if end := c.judge(ctx, live); end != nil {
+			return *end
+		}
+		if end := c.crown(ctx); end != nil {
+			return *end
+		}
+	}
+}
+
+// live lists the contenders that there is something to ask for.
+func (c *contest) live() []*contender {
+	return slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+}
+
+// rejudge has the contenders judged, and with them those that were cancelled: they
+// could not win as long as another did, and once a person has a say they might. From
+// then on all are judged to the end, so that the person's choice is among the same
+// candidates as ever.
+func (c *contest) rejudge(ctx context.Context, live ...*contender) *run.Ending {
+	c.spared = true
+	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool {
+		if k.beaten == nil {
+			return !slices.Contains(live, k)
+		}
+		k.beaten, k.cand.Verdict, k.cand.Gates = nil, "", nil
+		return false
+	}))
+}
+
+// note says for people what is asked for next, k being the first to be asked.
+func (c *contest) note(k *contender) string {
+	if len(k.tried) > 0 {
+		return "repair: " + k.failure.Gate
+	}
+	if target := c.plan.Task.Brief.Target; target != "" {
+		return "read " + target + " (" + c.plan.Why + ")"
+	}
+	return c.plan.Why
+}
+
+// crown takes the best candidate that passed to the checkpoint, until one of
+// them ends the run. No ending means that there is something to ask.
+// A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
+// so that nothing is promoted that no gate has seen.
+func (c *contest) crown(ctx context.Context) *run.Ending {
+	for {
+		best := c.best()
+		if best == nil {
+			return nil
+		}
+		c.warm(ctx, 0) // a person may take long
+		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
+		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
+		switch {
+		case end != nil:
+			return end
+			// The contender begins anew in its place; what it was before stays in
+			// the record.
+		case answer.Decision == run.Regenerate:
+			*best = contender{variant: best.variant, again: best.again + 1}
+			return c.rejudge(ctx)
+		}
+		if err := c.revise(best, answer); err != nil {
+			end := run.End(run.Failed, c.Trouble(ctx, "apply what was edited", err))
+			return &end
+		}
+		if end := c.rejudge(ctx, best); end != nil {
+			return end
+		}
+	}
+}
+
+// revise makes a contender's next candidate of what a person changed at the
+// checkpoint. It is judged like any other, and goes back to the model when it
+// fails.
+func (c *contest) revise(k *contender, a run.Answer) error {
+	// The code as it was when the response was given.
+	if a.Decision == run.Reword {
+		k.changes = k.before
+	}
+	k.reply.Text = string(a.Response)
+	return c.apply(k)
+}
+
+// ask gets the next candidate of a contender from the model and applies it.
+// The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
+// repaired like any failure.
+func (c *contest) ask(ctx context.Context, k *contender) error {
+	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
+		return c.takeUp(k, *p)
+	}
+	var err error
+	if len(k.tried) == 0 {
+		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
+	} else {
+		k.heals++
+		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+	}
+	// The others of the round are asked all the same.
+	if errors.Is(err, agent.ErrSkipped) {
+		k.done, k.skipped = true, true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if k.reply.Nothing() && len(k.tried) == 0 {
+		k.done, k.nothing = true, true
+		return nil
+	}
+	return c.apply(k)
+}
+
+// takeUp begins with the patch of a kept proposal in place of an answer. The
+// gates say what is wrong with it today; one that does not even apply any more
+// goes to the model with what was wrong with it then.
+func (c *contest) takeUp(k *contender, p run.KeptProposal) error {
+	k.reply.Text = string(p.Patch)
+	if err := c.apply(k); err != nil {
+		return err
+	}
+	k.cand.Thought = p.Text
+	if k.cand.Verdict != "" {
+		gate, _, _ := strings.Cut(p.Reason, "\n")
+		k.tried = append(k.tried, agent.Attempt{N: 1, Gate: gate, Why: p.Reason, Diff: string(p.Patch)})
+	}
+	return nil
+}
+
+// apply makes a candidate of the contender's reply. One that cannot be applied
+// is a candidate that failed at its first gate.
+// It is applied on what the contender has changed so far and recorded as a change of the base: three repairs of one
+// line are one change in the end, made from what the person has.
+func (c *contest) apply(k *contender) error {
+	response := []byte(k.reply.Text)
+	k.cand, k.before = gate.Candidate{Thought: parse.Thought(response)}, k.changes
+	cs, rejected, err := gate.Extend(&k.cand, c.stage.Base, k.changes, response, c.plan.Task.Brief.Target)
+	switch {
+	case err != nil:
+		return err
+	case rejected != nil:
+		k.failure = agent.Failure{Gate: "edit", Text: rejected.Error()}
+		return nil
+	}
+	k.changes = cs
+	c.gate.Seal(&k.cand, cs)
+	return nil
+}
+
+// lost is the ending of a contest that nobody won.
+// What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
+// candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
+func (c *contest) lost() run.Ending {
+	var last *contender // that came to a candidate
+	skipped := false
+	for _, k := range c.all {
+		skipped = skipped || k.skipped
+		if !k.nothing && k.cand.Verdict != "" {
+			last = k
+		}
+	}
+	// Nothing was asked, so the model is not to blame.
+	if last == nil && skipped {
+		return run.End(run.Rejected, &run.Problem{
+			Kind: "policy", Message: "skipped by " + run.ByTerminal + " before the question was sent",
+			Next: "run again with another --goal or --file",
+		})
+	}
+	if last == nil {
+		if c.plan.Task.Brief.Goal == "" {
+			return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
+		}
+		return run.End(run.Rejected, &run.Problem{
+			Kind: "patch", Message: "the model sees nothing to change for this goal",
+			Next: "say more in --goal, or name the file with --file",
+		})
+	}
+	end := run.Judged(last.cand)
+	if end.Error != nil {
+		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
+		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"
+	}
+	return run.Lacking(end, last.absent, last.cand)
+}
+
+// stopped is the ending of a run whose model gives no answer any more, or of
+// another trouble in act.
+// A cancelled run comes first: the model's error is then only the echo of it.
+func stopped(ctx context.Context, x *run.Execution, act string, err error) run.Ending {
+	var stop *agent.StopError
+	if ctx.Err() != nil || !errors.As(err, &stop) {
+		return run.End(run.Failed, x.Trouble(ctx, act, err))
+	}
+	kind := "infra"
+	switch {
+	case stop.Budget:
+		kind = "budget"
+	case stop.Usage:
+		kind = "usage"
+	}
+	return run.End(run.Failed, &run.Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
+}
