@@ -195,7 +195,7 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	req.Config.Limits.PIDs = 77
 	doc := b.Run(t.Context(), req)
 	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	if got := strings.Join(w.noted, ", "); got != "want 3, ask, runtest.Judge, want 3, ask, runtest.Judge, want 0, want 0" {
+	if got := strings.Join(w.noted, ", "); got != "want 3, ask, judge, want 3, ask, judge, want 0, want 0" {
 		t.Errorf("in this order: %s", got)
 	}
 	for _, spec := range w.specs {

@@ -33,9 +33,9 @@ func (s *Script) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 	s.Asked = append(s.Asked, q)
 	text, ok := s.Answers[q.Step]
 	if !ok {
-		return agent.Reply{}, &agent.StopError{Budget: true, Message: "the Script ends at " + q.Step, Next: "write more of it"}
+		return agent.Reply{}, &agent.StopError{Budget: true, Message: "the script ends at " + q.Step, Next: "write more of it"}
 	}
-	return agent.Reply{Text: text, Model: "Script/1"}, nil
+	return agent.Reply{Text: text, Model: "script/1"}, nil
 }
 
 // checkpoint is what the test does before a question is sent, if anything.
