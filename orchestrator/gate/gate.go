@@ -122,7 +122,7 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	if err = cmp.Or(err, lost); err != nil {
 		return err
 	}
-	if report.Keep != nil && g.Alongside != nil {
+	if report.Baseline != nil && g.Alongside != nil {
 		g.Alongside.Go(func() { g.keepBaseline(ctx, report) })
 	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
@@ -139,7 +139,7 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepFor)
 	defer cancel()
-	if err := report.Keep(ctx); err != nil {
+	if err := report.Baseline.Keep(ctx); err != nil {
 		g.note(err.Error())
 	}
 }

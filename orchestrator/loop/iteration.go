@@ -114,9 +114,9 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 		ran := l.execute(ctx, it, req)
 		doc = &ran
 	} else {
-		l.note(hadEnded(doc.Run, fate(*doc)))
+		l.note(hadEnded(doc.Run, outcomeOf(*doc)))
 	}
-	it.Run, it.Outcome, it.Session = doc.Run, fate(*doc), session(*it, *doc)
+	it.Run, it.Outcome, it.Session = doc.Run, outcomeOf(*doc), session(*it, *doc)
 	switch it.Outcome {
 	case outcomeBroken:
 		// Nobody's fault, a cap or a cancellation: the iteration stays open,
@@ -244,7 +244,7 @@ func session(it Iteration, doc run.Document) string {
 	if goal := p.Task.Brief.Goal; goal != "" {
 		fmt.Fprintf(&b, "Goal: %s\n", clipped(goal, maxSaid))
 	}
-	fmt.Fprintf(&b, "Outcome: %s.\n", fate(doc))
+	fmt.Fprintf(&b, "Outcome: %s.\n", outcomeOf(doc))
 	if n := len(doc.Candidates); n > 0 {
 		if said := doc.Candidates[n-1].Thought; said != "" {
 			fmt.Fprintf(&b, "What was said of the change: %s\n", clipped(said, maxSaid))

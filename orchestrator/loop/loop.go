@@ -227,8 +227,8 @@ func failure(outcome string) bool {
 // nothingFound reports whether an outcome is that of a review without a change.
 func nothingFound(outcome string) bool { return outcome == outcomeClean || outcome == outcomeProposed }
 
-// fate translates the end of a run into the outcome of its iteration.
-func fate(doc run.Document) string {
+// outcomeOf translates the end of a run into the outcome of its iteration.
+func outcomeOf(doc run.Document) string {
 	switch {
 	case doc.State == run.Promoted:
 		return outcomePromoted

@@ -108,13 +108,13 @@ func TestWhatTheGatesFoundIsKeptForTheNextRun(t *testing.T) {
 	var promoted bool
 	b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		report, err := runtest.Says(verify.Pass)(ctx, req)
-		report.Keep = func(ctx context.Context) error {
+		report.Baseline = runtest.Keep(func(ctx context.Context) error {
 			for limit := time.Now().Add(4 * time.Second); !promoted && time.Now().Before(limit); time.Sleep(time.Millisecond) {
 				_, err := os.Stat(filepath.Join(b.Dir, "new/b.py"))
 				promoted = err == nil
 			}
 			return errors.Join(errors.New("nothing was kept"), ctx.Err())
-		}
+		})
 		return report, err
 	})
 	var notes []string

@@ -24,7 +24,7 @@ func notInstalled(name string) string {
 // that the change touched, since everything else worked without it; else the
 // innermost in the workspace. A test that fails is itself the place of its
 // finding, and seldom at fault.
-func (c *contest) culprit(k *contender, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
+func (c *tournament) culprit(k *entrant, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
 	g := k.cand.Failed()
 	has := func(p string) bool {
 		e, ok := now.Lookup(p)

@@ -9,15 +9,15 @@ import (
 	"agent/orchestrator/run"
 )
 
-// invent is what follows when nothing is left to ask for: a review that found
-// nothing to mend asks for one feature, and any other contest is lost. No
+// proposeFeature is what follows when nothing is left to ask for: a review that found
+// nothing to mend asks for one feature, and any other tournament has no winner. No
 // ending means that there is a feature to implement.
 //
 // The feature is kept before a person is asked about it, so that it outlives a
 // run that nobody attends. A file for which one is kept already gets no other:
 // the question would be paid for again and again, and the list grow without end.
-func (c *contest) invent(ctx context.Context) *run.Ending {
-	lost := c.lost()
+func (c *tournament) proposeFeature(ctx context.Context) *run.Ending {
+	lost := c.noWinner()
 	if !c.idle() {
 		return &lost
 	}
@@ -28,7 +28,7 @@ func (c *contest) invent(ctx context.Context) *run.Ending {
 	}
 	if p == nil {
 		var end *run.Ending
-		if p, end = c.wish(ctx); end != nil {
+		if p, end = c.askFeature(ctx); end != nil {
 			return end
 		}
 	}
@@ -36,11 +36,11 @@ func (c *contest) invent(ctx context.Context) *run.Ending {
 		return &lost
 	}
 	c.TakeUp(p.ID)
-	return c.weigh(ctx, *p)
+	return c.decideFeature(ctx, *p)
 }
 
 // pending returns the open proposal of a feature for the target, nil for none.
-func (c *contest) pending(ctx context.Context) (*run.KeptProposal, error) {
+func (c *tournament) pending(ctx context.Context) (*run.KeptProposal, error) {
 	list, err := c.proposals.Proposals(ctx, c.Workspace())
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (c *contest) pending(ctx context.Context) (*run.KeptProposal, error) {
 	return nil, nil
 }
 
-// wish asks the model for a feature and keeps it; nil for none.
-func (c *contest) wish(ctx context.Context) (*run.KeptProposal, *run.Ending) {
+// askFeature asks the model for a feature and keeps it; nil for none.
+func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.Ending) {
 	stop := func(end run.Ending) (*run.KeptProposal, *run.Ending) { return nil, &end }
 	c.Notify(run.Event{Note: "nothing to mend; ask for a feature"})
 	reply, _, err := c.crew.Engineer.Feature(ctx, c.plan.Task)
@@ -80,10 +80,10 @@ func (c *contest) wish(ctx context.Context) (*run.KeptProposal, *run.Ending) {
 	return &p, nil
 }
 
-// idle reports whether the contest is a review that found nothing to mend. A
+// idle reports whether the tournament is a review that found nothing to mend. A
 // file in the cascade queue is only asked to follow a change: with a feature
 // for each of them, one promotion would make a hundred.
-func (c *contest) idle() bool {
+func (c *tournament) idle() bool {
 	b := c.plan.Task.Brief
 	if c.req.NoFeature || c.proposals == nil || c.plan.Task.Kind != agent.Patch || b.Goal != "" || b.Cascade != "" || b.Target == "" {
 		return false
@@ -96,12 +96,12 @@ func (c *contest) idle() bool {
 	return true
 }
 
-// weigh puts a proposed feature to the checkpoint. No ending means that it is
-// to be implemented now, by contenders that begin anew.
+// decideFeature puts a proposed feature to the checkpoint. No ending means that it is
+// to be implemented now, by entrants that begin anew.
 //
 // Only a person starts work that nobody asked for: whatever the approver says
 // without one, by a flag, by silence or for want of a terminal, keeps the feature.
-func (c *contest) weigh(ctx context.Context, p run.KeptProposal) *run.Ending {
+func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run.Ending {
 	answer, end := c.AskFeature(ctx, c.req, p)
 	if end != nil {
 		return end
@@ -112,7 +112,7 @@ func (c *contest) weigh(ctx context.Context, p run.KeptProposal) *run.Ending {
 	case answer.Decision == run.Apply && answer.By == run.ByTerminal && p.Patch == nil:
 		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text
 		for i, k := range c.all {
-			c.all[i] = &contender{variant: k.variant}
+			c.all[i] = &entrant{variant: k.variant}
 		}
 		return nil
 	case answer.Decision == run.Drop:

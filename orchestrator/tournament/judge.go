@@ -17,10 +17,10 @@ import (
 
 // judge verifies the candidates of a round at the same time, each in boxes of
 // its own, and records all of them in their order.
-// The ending is nil when the contest goes on. Nothing is at work in a box after the round.
-func (c *contest) judge(ctx context.Context, live []*contender) *run.Ending {
+// The ending is nil when the tournament goes on. Nothing is at work in a box after the round.
+func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
 	// What came to no candidate has nothing to be judged.
-	live = slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.nothing || k.skipped })
+	live = slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.nothing || k.skipped })
 	if len(live) == 0 {
 		return nil
 	}
@@ -28,8 +28,8 @@ func (c *contest) judge(ctx context.Context, live []*contender) *run.Ending {
 		end := run.End(run.Failed, c.Trouble(ctx, "record the run", err))
 		return &end
 	}
-	c.expect(ctx, live)
-	if problem := c.race(ctx, live); problem != nil {
+	c.prepareRound(ctx, live)
+	if problem := c.judgeAll(ctx, live); problem != nil {
 		end := run.End(run.Failed, problem)
 		return &end
 	}
@@ -39,18 +39,18 @@ func (c *contest) judge(ctx context.Context, live []*contender) *run.Ending {
 			end := run.Judged(k.cand)
 			return &end
 		}
-		if k.beaten == nil {
+		if k.eliminated == nil {
 			k.settle(c.stage.Base)
 		}
 	}
 	return nil
 }
 
-// race has the candidates judged in a heat, and records each when it and those before
+// judgeAll has the candidates judged as a round, and records each when it and those before
 // it are, while others are still at work. Their turns go by the order of asking.
-// Each goroutine writes to its own contender and its own place in errs, and is waited for.
-func (c *contest) race(ctx context.Context, live []*contender) (problem *run.Problem) {
-	h, each, stop := newHeat(ctx, live)
+// Each goroutine writes to its own entrant and its own place in errs, and is waited for.
+func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *run.Problem) {
+	h, each, stop := newRound(ctx, live)
 	defer stop()
 	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
 	for i, k := range live {
@@ -68,7 +68,7 @@ func (c *contest) race(ctx context.Context, live []*contender) (problem *run.Pro
 				Event: func(e verify.Event) error { h.told(i, e); return nil },
 			})
 			k.changes = k.cand.Changeset // as the format gate left it
-			if errs[i] != nil && c.beaten(each[i], k, n) {
+			if errs[i] != nil && c.eliminated(each[i], k, n) {
 				errs[i] = nil
 			}
 			if !c.spared {
@@ -89,28 +89,28 @@ func (c *contest) race(ctx context.Context, live []*contender) (problem *run.Pro
 	return problem
 }
 
-// expect has as many boxes ready as the candidates of a round will be judged in, where
+// prepareRound has as many boxes ready as the candidates of a round will be judged in, where
 // there are several. What the first needs the others mostly do: to find that out takes
 // a look at the whole workspace.
-func (c *contest) expect(ctx context.Context, live []*contender) {
-	open := slices.DeleteFunc(slices.Clone(live), func(k *contender) bool { return k.cand.Verdict != "" })
+func (c *tournament) prepareRound(ctx context.Context, live []*entrant) {
+	open := slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.cand.Verdict != "" })
 	if !c.prepares || len(open) < 2 {
 		return
 	}
 	each := verify.BoxesFor(verify.Request{Base: c.stage.Base, Changeset: open[0].cand.Changeset, Config: c.req.Config})
 	if n := each * len(open); n > 0 {
-		c.warm(ctx, n)
+		c.prepare(ctx, n)
 	}
 }
 
-// beaten reports whether the judgement under ctx was cancelled because the candidate
+// eliminated reports whether the judgement under ctx was cancelled because the candidate
 // could not win any more, and then says so in it. Whatever its gates came to by then
 // is no judgement of all of it.
-func (c *contest) beaten(ctx context.Context, k *contender, n int) bool {
-	if !errors.As(context.Cause(ctx), &k.beaten) {
+func (c *tournament) eliminated(ctx context.Context, k *entrant, n int) bool {
+	if !errors.As(context.Cause(ctx), &k.eliminated) {
 		return false
 	}
-	g := verify.Gate{Name: "contest", Verdict: verify.Cancelled, Detail: k.beaten.why}
+	g := verify.Gate{Name: "contest", Verdict: verify.Cancelled, Detail: k.eliminated.why}
 	k.cand.Verdict, k.cand.Gates = g.Verdict, []verify.Gate{g}
 	c.Notify(run.Event{Candidate: n, Gate: &verify.Event{Gate: g.Name, Done: true, Verdict: g.Verdict, Detail: g.Detail}})
 	return true
@@ -120,7 +120,7 @@ func (c *contest) beaten(ctx context.Context, k *contender, n int) bool {
 // repaired.
 // A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
 // attempt. What was tried goes into the next repair, lest the model try it again.
-func (k *contender) settle(base *workspace.Manifest) {
+func (k *entrant) settle(base *workspace.Manifest) {
 	k.absent = ""
 	if !k.cand.Changeset.Empty() {
 		k.judged = k.cand
@@ -172,7 +172,7 @@ func report(cand gate.Candidate) string {
 const boxRoot = "/work"
 
 // breakage describes a failed candidate to the engineer.
-func (c *contest) breakage(k *contender) agent.Breakage {
+func (c *tournament) breakage(k *entrant) agent.Breakage {
 	// The base with the change: a file that the candidate created is there, one that it deleted is not.
 	now := c.stage.Base.With(k.changes)
 	// Everything is shown as the failed candidate left it, since the repair
@@ -203,8 +203,8 @@ func (c *contest) breakage(k *contender) agent.Breakage {
 	return x
 }
 
-// best returns the contender to promote, nil when none passed.
-func (c *contest) best() *contender {
+// best returns the entrant to promote, nil when none passed.
+func (c *tournament) best() *entrant {
 	passed := c.passed()
 	if len(passed) == 0 {
 		return nil
@@ -212,19 +212,19 @@ func (c *contest) best() *contender {
 	return passed[0]
 }
 
-// passed lists the contenders that may be promoted, the best first: by verdict,
+// passed lists the entrants that may be promoted, the best first: by verdict,
 // which all of them share; the fewest new findings of their own; the smallest
 // diff; the first asked for.
 // Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
-// asking decides at last, so that a replay crowns the same.
-func (c *contest) passed() []*contender {
-	var passed []*contender
+// asking decides at last, so that a replay chooses the same.
+func (c *tournament) passed() []*entrant {
+	var passed []*entrant
 	for _, k := range c.all {
 		if k.cand.Wins() {
 			passed = append(passed, k)
 		}
 	}
-	slices.SortStableFunc(passed, func(a, b *contender) int {
+	slices.SortStableFunc(passed, func(a, b *entrant) int {
 		if d := a.cand.Findings() - b.cand.Findings(); d != 0 {
 			return d
 		}

@@ -10,10 +10,10 @@ import (
 	"agent/verify"
 )
 
-// keep leaves what the contest made and did not promote for a later run, and
-// says in the ending how to take it up. A contest that was interrupted leaves
+// keep leaves what the tournament made and did not promote for a later run, and
+// says in the ending how to take it up. A tournament that was interrupted leaves
 // nothing: whoever carries it on comes to the same candidates.
-func (c *contest) keep(ctx context.Context, end run.Ending) run.Ending {
+func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 	best := c.best()
 	var left []run.KeptProposal
 	switch end.State {
@@ -49,9 +49,9 @@ func (c *contest) keep(ctx context.Context, end run.Ending) run.Ending {
 	return c.SettleProposal(ctx, c.req, end)
 }
 
-// failures makes proposals of the contenders that no repair brought through.
+// failures makes proposals of the entrants that no repair brought through.
 // What could never be applied is no change, and no proposal.
-func (c *contest) failures() []run.KeptProposal {
+func (c *tournament) failures() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
 		if cand := k.judged; !cand.Changeset.Empty() && cand.Verdict != verify.Pass {
@@ -61,13 +61,13 @@ func (c *contest) failures() []run.KeptProposal {
 	return left
 }
 
-// unjudged makes proposals of the contenders that were cancelled with nothing against
+// unjudged makes proposals of the entrants that were cancelled with nothing against
 // them.
-func (c *contest) unjudged() []run.KeptProposal {
+func (c *tournament) unjudged() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
-		if k.beaten != nil && !k.beaten.failed {
-			left = append(left, c.kept(k.cand, "it was not judged to the end; "+k.beaten.why))
+		if k.eliminated != nil && !k.eliminated.failed {
+			left = append(left, c.kept(k.cand, "it was not judged to the end; "+k.eliminated.why))
 		}
 	}
 	return left
@@ -94,7 +94,7 @@ const (
 
 // kept makes the proposal of a candidate, to be kept for reason. It keeps the
 // goal, so that whoever takes it up again knows what it was for.
-func (c *contest) kept(cand gate.Candidate, reason string) run.KeptProposal {
+func (c *tournament) kept(cand gate.Candidate, reason string) run.KeptProposal {
 	b := c.plan.Task.Brief
 	p := run.KeptProposal{
 		Workspace: c.Workspace(), Kind: run.PeerReview, State: run.ProposalOpen, Path: b.Target, Goal: b.Goal,

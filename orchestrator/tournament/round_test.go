@@ -29,13 +29,13 @@ func judgedAs(n, found int, v verify.Verdict) gate.Candidate {
 	return gate.Candidate{Verdict: v, Changeset: cs, Diff: cs.Diff(), Gates: []verify.Gate{{Name: "lint", Verdict: v, Findings: make([]verify.Finding, found)}}}
 }
 
-// started makes a heat of so many contenders.
-func started(ctx context.Context, n int) (*heat, []context.Context, func()) {
-	var live []*contender
+// started makes a round of so many entrants.
+func started(ctx context.Context, n int) (*round, []context.Context, func()) {
+	var live []*entrant
 	for i := range n {
-		live = append(live, &contender{variant: agent.Variant{N: i + 1, Of: n}})
+		live = append(live, &entrant{variant: agent.Variant{N: i + 1, Of: n}})
 	}
-	return newHeat(ctx, live)
+	return newRound(ctx, live)
 }
 
 // TestAHeatIsWonAsIfAllWereJudged draws what candidates would be judged to be, and in
@@ -46,15 +46,15 @@ func TestAHeatIsWonAsIfAllWereJudged(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		verdicts := []verify.Verdict{verify.Pass, verify.Pass, verify.Pass, verify.Fail, verify.Timeout, verify.Policy, verify.Infra}
-		full, cut := &contest{}, &contest{}
+		full, cut := &tournament{}, &tournament{}
 		n := rapid.IntRange(1, 8).Draw(t, "candidates")
 		h, each, stop := started(ctx, n)
 		defer stop()
 		var events []int // whose turn it is to become known
 		for i := range n {
 			cand := judgedAs(rapid.IntRange(0, 3).Draw(t, "size"), rapid.IntRange(0, 1).Draw(t, "findings"), rapid.SampledFrom(verdicts).Draw(t, "verdict"))
-			full.all = append(full.all, &contender{cand: cand})
-			cut.all = append(cut.all, &contender{})
+			full.all = append(full.all, &entrant{cand: cand})
+			cut.all = append(cut.all, &entrant{})
 			events = append(events, i, i, i)
 		}
 		known := make([]int, n)
@@ -74,7 +74,7 @@ func TestAHeatIsWonAsIfAllWereJudged(t *testing.T) {
 				h.ended(i, cand)
 			}
 		}
-		place := func(c *contest) int {
+		place := func(c *tournament) int {
 			for i, k := range c.all {
 				if k == c.best() {
 					return i
@@ -92,31 +92,31 @@ func TestWhoCannotWinIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	fails := verify.Event{Gate: "types", Done: true, Verdict: verify.Fail}
 	for name, c := range map[string]struct {
-		before, after func(h *heat) // of candidates 2 and 3, while the first is at work
+		before, after func(h *round) // of candidates 2 and 3, while the first is at work
 		first         gate.Candidate
 		want          string
 	}{
-		"a larger one": {first: judgedAs(2, 0, verify.Pass), before: func(h *heat) { h.settled(1, sized(3)) }, want: "candidate 1 has passed without a finding, and its diff is no larger"},
-		"one as large": {first: judgedAs(2, 0, verify.Pass), after: func(h *heat) { h.settled(1, sized(2)) }, want: "candidate 1 has passed without a finding, and its diff is no larger"},
+		"a larger one": {first: judgedAs(2, 0, verify.Pass), before: func(h *round) { h.settled(1, sized(3)) }, want: "candidate 1 has passed without a finding, and its diff is no larger"},
+		"one as large": {first: judgedAs(2, 0, verify.Pass), after: func(h *round) { h.settled(1, sized(2)) }, want: "candidate 1 has passed without a finding, and its diff is no larger"},
 		"one that fails": {
-			first: judgedAs(2, 1, verify.Pass), before: func(h *heat) { h.told(1, fails) }, want: "types does not pass, and candidate 1 has passed",
+			first: judgedAs(2, 1, verify.Pass), before: func(h *round) { h.told(1, fails) }, want: "types does not pass, and candidate 1 has passed",
 		},
-		"a smaller one":              {first: judgedAs(2, 0, verify.Pass), before: func(h *heat) { h.settled(1, sized(1)) }},
+		"a smaller one":              {first: judgedAs(2, 0, verify.Pass), before: func(h *round) { h.settled(1, sized(1)) }},
 		"one that may be formatted":  {first: judgedAs(2, 0, verify.Pass)},
-		"one with fewer findings":    {first: judgedAs(2, 1, verify.Pass), before: func(h *heat) { h.settled(1, sized(3)) }},
-		"a baseline that fails":      {first: judgedAs(2, 0, verify.Pass), after: func(h *heat) { e := fails; e.Baseline = true; h.told(1, e) }},
-		"a gate that could not work": {first: judgedAs(2, 0, verify.Pass), after: func(h *heat) { e := fails; e.Verdict = verify.Infra; h.told(1, e) }},
-		"while none has passed":      {first: judgedAs(2, 0, verify.Fail), before: func(h *heat) { h.settled(1, sized(3)); h.told(1, fails) }},
-		"and one changes nothing":    {first: judgedAs(0, 0, verify.Pass), before: func(h *heat) { h.settled(1, sized(3)); h.told(1, fails) }},
+		"one with fewer findings":    {first: judgedAs(2, 1, verify.Pass), before: func(h *round) { h.settled(1, sized(3)) }},
+		"a baseline that fails":      {first: judgedAs(2, 0, verify.Pass), after: func(h *round) { e := fails; e.Baseline = true; h.told(1, e) }},
+		"a gate that could not work": {first: judgedAs(2, 0, verify.Pass), after: func(h *round) { e := fails; e.Verdict = verify.Infra; h.told(1, e) }},
+		"while none has passed":      {first: judgedAs(2, 0, verify.Fail), before: func(h *round) { h.settled(1, sized(3)); h.told(1, fails) }},
+		"and one changes nothing":    {first: judgedAs(0, 0, verify.Pass), before: func(h *round) { h.settled(1, sized(3)); h.told(1, fails) }},
 	} {
 		h, each, stop := started(t.Context(), 3)
-		for _, do := range []func(*heat){c.before, func(h *heat) { h.ended(0, c.first) }, c.after} {
+		for _, do := range []func(*round){c.before, func(h *round) { h.ended(0, c.first) }, c.after} {
 			if do != nil {
 				do(h)
 			}
 		}
-		var beaten *beatenError
-		if cut := errors.As(context.Cause(each[1]), &beaten); cut != (c.want != "") || cut && beaten.why != c.want {
+		var eliminated *eliminatedError
+		if cut := errors.As(context.Cause(each[1]), &eliminated); cut != (c.want != "") || cut && eliminated.why != c.want {
 			t.Errorf("%s: %v, want %q", name, context.Cause(each[1]), c.want)
 		}
 		if got := fmt.Sprint(each[0].Err(), each[2].Err()); got != "<nil> <nil>" {

@@ -62,9 +62,9 @@ func intent(req run.Request) string {
 	return "review " + strings.Join(append(slices.Clone(req.Scope), "the workspace")[:1], "")
 }
 
-// A contender is one line of candidates: a proposal and its repairs.
-// It is judged and changed by one goroutine at a time: the rounds of a contest see to that.
-type contender struct {
+// An entrant is one line of candidates: a proposal and its repairs.
+// It is judged and changed by one goroutine at a time: the rounds of a tournament see to that.
+type entrant struct {
 	variant agent.Variant
 	// Repairs so far.
 	heals int
@@ -85,16 +85,16 @@ type contender struct {
 	// model sees nothing to change, or a person would not have it asked.
 	done, nothing, skipped bool
 	// Why its judgement was cancelled, nil if it was not.
-	beaten *beatenError
+	eliminated *eliminatedError
 	// How often a person wanted another answer than the one that passed.
 	again int
 }
 
-// A contest asks for candidates, has them judged, and has those that fail
+// A tournament asks for candidates, has them judged, and has those that fail
 // repaired, until one passes or none is left.
 // The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
-// checkpoint begins one contender anew.
-type contest struct {
+// checkpoint begins one entrant anew.
+type tournament struct {
 	*run.Execution
 	req       run.Request
 	crew      Crew
@@ -102,10 +102,10 @@ type contest struct {
 	gate      *gate.Gate
 	stage     gate.Stage
 	proposals run.Proposals // nil where nothing is kept
-	all       []*contender
+	all       []*entrant
 	// Boxes can be started before they are needed.
 	prepares bool
-	// Nobody is cancelled any more: see rejudge.
+	// Nobody is cancelled any more: see judgeAgain.
 	spared bool
 }
 
@@ -148,11 +148,11 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 		x.Notify(run.Event{Note: plan.Why})
 		return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
 	}
-	c := &contest{Execution: x, req: req, crew: crew, plan: plan, gate: x.Gate(req), stage: st, proposals: r.Proposals, prepares: r.Boxes != nil}
+	c := &tournament{Execution: x, req: req, crew: crew, plan: plan, gate: x.Gate(req), stage: st, proposals: r.Proposals, prepares: r.Boxes != nil}
 	for n := range plan.Candidates {
-		c.all = append(c.all, &contender{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
+		c.all = append(c.all, &entrant{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
 	}
-	defer c.warm(ctx, 0)
+	defer c.prepare(ctx, 0)
 	return c.keep(ctx, c.run(ctx))
 }
 
@@ -160,18 +160,18 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 // and tests. How many it is for each is known when the model has answered.
 const boxesEach = 3
 
-// warm has n boxes started for a judgement, while the model is asked for what is
+// prepare has n boxes started for a judgement, while the model is asked for what is
 // to be judged; 0 gives back those that are left.
-func (c *contest) warm(ctx context.Context, n int) { c.PrepareBoxes(ctx, c.req, c.stage, n) }
+func (c *tournament) prepare(ctx context.Context, n int) { c.PrepareBoxes(ctx, c.req, c.stage, n) }
 
 // run goes through rounds of asking and judging.
-func (c *contest) run(ctx context.Context) run.Ending {
+func (c *tournament) run(ctx context.Context) run.Ending {
 	for {
 		// All that are left are asked, then all are judged: the boxes work
 		// at the same time, and a model's caps are kept in order.
 		live := c.live()
 		if len(live) == 0 {
-			if end := c.invent(ctx); end != nil {
+			if end := c.proposeFeature(ctx); end != nil {
 				return *end
 			}
 			continue
@@ -179,7 +179,7 @@ func (c *contest) run(ctx context.Context) run.Ending {
 		if err := c.Advance(ctx, run.Proposing, c.note(live[0])); err != nil {
 			return run.End(run.Failed, c.Trouble(ctx, "record the run", err))
 		}
-		c.warm(ctx, len(live)*boxesEach)
+		c.prepare(ctx, len(live)*boxesEach)
 		for _, k := range live {
 			if err := c.ask(ctx, k); err != nil {
 				return stopped(ctx, c.Execution, "ask the model", err)
@@ -188,34 +188,34 @@ func (c *contest) run(ctx context.Context) run.Ending {
 		if end := c.judge(ctx, live); end != nil {
 			return *end
 		}
-		if end := c.crown(ctx); end != nil {
+		if end := c.promoteBest(ctx); end != nil {
 			return *end
 		}
 	}
 }
 
-// live lists the contenders that there is something to ask for.
-func (c *contest) live() []*contender {
-	return slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool { return k.done })
+// live lists the entrants that there is something to ask for.
+func (c *tournament) live() []*entrant {
+	return slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool { return k.done })
 }
 
-// rejudge has the contenders judged, and with them those that were cancelled: they
+// judgeAgain has the entrants judged, and with them those that were cancelled: they
 // could not win as long as another did, and once a person has a say they might. From
 // then on all are judged to the end, so that the person's choice is among the same
 // candidates as ever.
-func (c *contest) rejudge(ctx context.Context, live ...*contender) *run.Ending {
+func (c *tournament) judgeAgain(ctx context.Context, live ...*entrant) *run.Ending {
 	c.spared = true
-	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *contender) bool {
-		if k.beaten == nil {
+	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool {
+		if k.eliminated == nil {
 			return !slices.Contains(live, k)
 		}
-		k.beaten, k.cand.Verdict, k.cand.Gates = nil, "", nil
+		k.eliminated, k.cand.Verdict, k.cand.Gates = nil, "", nil
 		return false
 	}))
 }
 
 // note says for people what is asked for next, k being the first to be asked.
-func (c *contest) note(k *contender) string {
+func (c *tournament) note(k *entrant) string {
 	if len(k.tried) > 0 {
 		return "repair: " + k.failure.Gate
 	}
@@ -225,42 +225,42 @@ func (c *contest) note(k *contender) string {
 	return c.plan.Why
 }
 
-// crown takes the best candidate that passed to the checkpoint, until one of
+// promoteBest takes the best candidate that passed to the checkpoint, until one of
 // them ends the run. No ending means that there is something to ask.
 // A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
 // so that nothing is promoted that no gate has seen.
-func (c *contest) crown(ctx context.Context) *run.Ending {
+func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 	for {
 		best := c.best()
 		if best == nil {
 			return nil
 		}
-		c.warm(ctx, 0) // a person may take long
+		c.prepare(ctx, 0) // a person may take long
 		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
 		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
 		switch {
 		case end != nil:
 			return end
-			// The contender begins anew in its place; what it was before stays in
+			// The entrant begins anew in its place; what it was before stays in
 			// the record.
 		case answer.Decision == run.Regenerate:
-			*best = contender{variant: best.variant, again: best.again + 1}
-			return c.rejudge(ctx)
+			*best = entrant{variant: best.variant, again: best.again + 1}
+			return c.judgeAgain(ctx)
 		}
 		if err := c.revise(best, answer); err != nil {
 			end := run.End(run.Failed, c.Trouble(ctx, "apply what was edited", err))
 			return &end
 		}
-		if end := c.rejudge(ctx, best); end != nil {
+		if end := c.judgeAgain(ctx, best); end != nil {
 			return end
 		}
 	}
 }
 
-// revise makes a contender's next candidate of what a person changed at the
+// revise makes an entrant's next candidate of what a person changed at the
 // checkpoint. It is judged like any other, and goes back to the model when it
 // fails.
-func (c *contest) revise(k *contender, a run.Answer) error {
+func (c *tournament) revise(k *entrant, a run.Answer) error {
 	// The code as it was when the response was given.
 	if a.Decision == run.Reword {
 		k.changes = k.before
@@ -269,12 +269,12 @@ func (c *contest) revise(k *contender, a run.Answer) error {
 	return c.apply(k)
 }
 
-// ask gets the next candidate of a contender from the model and applies it.
+// ask gets the next candidate of an entrant from the model and applies it.
 // The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
 // repaired like any failure.
-func (c *contest) ask(ctx context.Context, k *contender) error {
+func (c *tournament) ask(ctx context.Context, k *entrant) error {
 	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
-		return c.takeUp(k, *p)
+		return c.resumeProposal(k, *p)
 	}
 	var err error
 	if len(k.tried) == 0 {
@@ -298,10 +298,10 @@ func (c *contest) ask(ctx context.Context, k *contender) error {
 	return c.apply(k)
 }
 
-// takeUp begins with the patch of a kept proposal in place of an answer. The
+// resumeProposal begins with the patch of a kept proposal in place of an answer. The
 // gates say what is wrong with it today; one that does not even apply any more
 // goes to the model with what was wrong with it then.
-func (c *contest) takeUp(k *contender, p run.KeptProposal) error {
+func (c *tournament) resumeProposal(k *entrant, p run.KeptProposal) error {
 	k.reply.Text = string(p.Patch)
 	if err := c.apply(k); err != nil {
 		return err
@@ -314,11 +314,11 @@ func (c *contest) takeUp(k *contender, p run.KeptProposal) error {
 	return nil
 }
 
-// apply makes a candidate of the contender's reply. One that cannot be applied
+// apply makes a candidate of the entrant's reply. One that cannot be applied
 // is a candidate that failed at its first gate.
-// It is applied on what the contender has changed so far and recorded as a change of the base: three repairs of one
+// It is applied on what the entrant has changed so far and recorded as a change of the base: three repairs of one
 // line are one change in the end, made from what the person has.
-func (c *contest) apply(k *contender) error {
+func (c *tournament) apply(k *entrant) error {
 	response := []byte(k.reply.Text)
 	k.cand, k.before = gate.Candidate{Thought: parse.Thought(response)}, k.changes
 	cs, rejected, err := gate.Extend(&k.cand, c.stage.Base, k.changes, response, c.plan.Task.Brief.Target)
@@ -334,11 +334,11 @@ func (c *contest) apply(k *contender) error {
 	return nil
 }
 
-// lost is the ending of a contest that nobody won.
+// noWinner is the ending of a tournament that nobody won.
 // What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
 // candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
-func (c *contest) lost() run.Ending {
-	var last *contender // that came to a candidate
+func (c *tournament) noWinner() run.Ending {
+	var last *entrant // that came to a candidate
 	skipped := false
 	for _, k := range c.all {
 		skipped = skipped || k.skipped

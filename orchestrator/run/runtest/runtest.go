@@ -202,3 +202,9 @@ func (b *Bench) Ended(t *testing.T, doc run.Document, state run.State, verdict v
 func (b *Bench) Run(ctx context.Context, req run.Request) run.Document {
 	return (&tournament.Runner{Runner: b.Runner, Crew: b.Crew}).Run(ctx, req)
 }
+
+// Keep is a verify.Keeper.
+type Keep func(ctx context.Context) error
+
+// Keep implements verify.Keeper.
+func (k Keep) Keep(ctx context.Context) error { return k(ctx) }
