@@ -20,7 +20,7 @@ import (
 // has passed, so that no repair is asked for. What a person decides at the checkpoint
 // may change that: who was cancelled is then judged again, see tournament.judgeAgain.
 type round struct {
-	mu    sync.Mutex
+	mu        sync.Mutex
 	standings []standing // in the order of tournament.all, as best goes by it
 }
 
