@@ -17,12 +17,6 @@ import (
 // takes long enough to be announced.
 const manyFiles = 5000
 
-// seen is what a run was given and saw, for what follows it.
-type seen struct {
-	req   Request
-	stage gate.Stage
-}
-
 // Freeze scans the workspace and makes the snapshot on which candidates are
 // judged. A workspace that changes while it is read is scanned again. scanned,
 // when not nil, is called with every scan, since what it makes of one must come
