@@ -34,7 +34,13 @@
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/agent/internal/wire       a session put together: engine, record, models, runner
 //	cmd/guest                     the main of the program that is PID 1 in every box
-//	orchestrator/run              the order of a run: states, checkpoint, heartbeat, recovery; tournaments, loops, replay
+//	orchestrator/gate             from a response to a verdict, without a record: freeze, candidate, judgement
+//	orchestrator/run              the order of a run: states, lease, checkpoint, promotion, recovery, log
+//	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
+//	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
+//	orchestrator/replay           a recorded run judged again
+//	orchestrator/survey           the ledger of a workspace kept up to date, and what prompts say of it
+//	orchestrator/export           copies of the record below .agent
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
 //	orchestrator/edit/problem     what is wrong with a block, and the refusal that says so
 //	orchestrator/edit/lex         lines, tokens, comments and strings of each language
@@ -97,7 +103,7 @@
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
 // cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
-// orchestrator/llm/llmtest, orchestrator/store/storetest, sandbox/boxtest,
+// orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest, sandbox/boxtest,
 // sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
@@ -105,9 +111,9 @@
 // nothing of ours; secret, agent, lex, guard and the checks know lang; llm knows secret; images knows
 // registries and dependencies, which knows deps; forge knows git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
-// knows align; sandbox knows guest and workspace; verify knows sandbox; run knows all of
-// these but the store, which implements the interfaces that run declares. Only cmd sees
-// everything. The Docker client is imported by sandbox alone and BuildKit's by images alone.
+// knows align; sandbox knows guest and workspace; verify knows sandbox. Upon these stand
+// gate, then run and survey, then tournament and replay, then loop; the store implements the
+// interfaces that they declare. Only cmd sees everything. The Docker client is imported by sandbox alone and BuildKit's by images alone.
 //
 // The rules that everything obeys:
 //

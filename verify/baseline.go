@@ -88,6 +88,17 @@ func lasting(v check.View, known map[string]check.Outcome) map[string]check.Outc
 	return kept
 }
 
+// A candidateBaseline is what a session found in the candidate that became final.
+type candidateBaseline struct {
+	session *session
+	final   workspace.Changeset
+}
+
+// Keep implements Keeper.
+func (b candidateBaseline) Keep(ctx context.Context) error {
+	return b.session.keepAsBaseline(ctx, b.final)
+}
+
 // keepAsBaseline stores the candidate's own outcomes as the baseline of the
 // workspace that it becomes, so that the run after a promotion starts warm.
 // With changed configuration they would not be what that workspace gets. What cannot

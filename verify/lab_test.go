@@ -60,8 +60,8 @@ func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Keep != nil {
-		if err := report.Keep(t.Context()); err != nil {
+	if report.Baseline != nil {
+		if err := report.Baseline.Keep(t.Context()); err != nil {
 			t.Logf("costs time later: %v", err)
 		}
 	}

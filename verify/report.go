@@ -92,11 +92,16 @@ type Report struct {
 	// What no gate judged; empty, not nil, when all was.
 	Unproven []Unproven
 
-	// Stores what the gates found in a candidate that passed as the baseline of the
-	// workspace that it becomes, so that the run after its promotion starts warm; nil
-	// when nothing is worth it. The verdict does not wait for it, and an error costs
-	// time later and nothing else.
-	Keep func(ctx context.Context) error `json:"-"`
+	// Baseline is what the gates found in a candidate that passed, to be kept for the
+	// run after its promotion; nil when nothing is worth it.
+	Baseline Keeper `json:"-"`
+}
+
+// A Keeper has something that only a later run asks for. The verdict does not wait
+// for it: the caller keeps it, in a goroutine of its own if it likes.
+type Keeper interface {
+	// Keep stores it. An error costs time later and nothing else.
+	Keep(ctx context.Context) error
 }
 
 // An Event tells that a gate began or ended, for live progress, or what left a box.

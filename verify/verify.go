@@ -102,7 +102,7 @@ func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (R
 	// Only a pass is worth a row: nothing else is promoted without a person, who
 	// may change more before the next run.
 	if report.Verdict == check.Pass {
-		report.Keep = func(ctx context.Context) error { return s.keepAsBaseline(ctx, report.Changeset) }
+		report.Baseline = candidateBaseline{s, report.Changeset}
 	}
 	return report, nil
 }

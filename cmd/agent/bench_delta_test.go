@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
@@ -87,7 +88,7 @@ func benchDelta(t *testing.T) {
 	dir := manyFiles(t, 10_000, ".py")
 	builder, box := images.New(engine, program, io.Discard), &starter{engine: engine}
 	patch := []byte("<EDIT file=\"new.py\"><SEARCH></SEARCH><REPLACE>\nx = 1\n</REPLACE></EDIT>")
-	first := func(by run.Snapshotter) time.Duration {
+	first := func(by gate.Snapshotter) time.Duration {
 		changeTen(t, dir, ".py")
 		started := time.Now()
 		r := &run.Runner{Store: db, Orphans: db, Images: by, Verifier: box}

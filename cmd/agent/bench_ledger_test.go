@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"agent/images"
-	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
+	"agent/orchestrator/survey"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
@@ -79,7 +79,7 @@ func benchLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	analyst := &run.Analyst{Symbols: db, Images: images.New(engine, guest, nil), Boxes: engine}
+	analyst := &survey.Analyst{Symbols: db, Images: images.New(engine, guest, nil), Boxes: engine}
 	defer func() {
 		if err := analyst.Close(); err != nil {
 			t.Error(err)

@@ -97,7 +97,7 @@ func benchPool(t *testing.T) {
 		if err != nil || report.Verdict != verify.Pass || len(report.Gates) != 1 {
 			t.Fatalf("%v: %+v", err, report)
 		}
-		if err := report.Keep(ctx); err != nil {
+		if err := report.Baseline.Keep(ctx); err != nil {
 			t.Fatal(err)
 		}
 		return took

@@ -11,6 +11,7 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/blame"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/history"
@@ -36,7 +37,7 @@ func (h pastRuns) promote(t *testing.T, id, text string) {
 func (h pastRuns) promoted(t *testing.T, id string, cs workspace.Changeset) {
 	t.Helper()
 	h.begin(t, id, run.Verifying)
-	h.candidate(t, id, run.Candidate{
+	h.candidate(t, id, gate.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(),
 		Unproven: []verify.Unproven{},
 		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Fixed: 2}, {Name: "types", Verdict: verify.Pass, Fixed: 1}},

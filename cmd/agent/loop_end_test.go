@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/llm/llmtest"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 )
 
@@ -33,7 +34,7 @@ func (h *household) exits(t *testing.T, code int, args ...string) (stdout, stder
 }
 
 // result reads the last line that a loop printed with --json.
-func result(t *testing.T, stdout string) (r run.Result) {
+func result(t *testing.T, stdout string) (r loop.Result) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
@@ -69,7 +70,7 @@ func TestALoopSpendsFromOnePurse(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(h.home, "agent", "config.toml"), []byte(prices), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			loop := func(code int, args ...string) run.Result {
+			loop := func(code int, args ...string) loop.Result {
 				stdout, _ := h.exits(t, code, append([]string{"sandbox", "loop", "--workspace", h.work, "--rest", "0s", "--yes", "--json"}, args...)...)
 				return result(t, stdout)
 			}

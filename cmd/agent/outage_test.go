@@ -22,9 +22,9 @@ import (
 // time that a write is given once nobody waits for it.
 const outage = 12 * time.Second
 
-// A gate is the way to a database or an engine, and can be shut: then nobody
+// A barrier is the way to a database or an engine, and can be shut: then nobody
 // listens, as while a machine restarts.
-type gate struct {
+type barrier struct {
 	network, server, address string
 
 	mu       sync.Mutex
@@ -34,14 +34,14 @@ type gate struct {
 	carrying sync.WaitGroup
 }
 
-// newGate returns a gate to the database at dsn, and the address through it.
-func newGate(t *testing.T, dsn string) (*gate, string) {
+// newGate returns a barrier before the database at dsn, and the address through it.
+func newGate(t *testing.T, dsn string) (*barrier, string) {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{network: "tcp", server: u.Host, address: "127.0.0.1:0", open: map[net.Conn]bool{}}
+	g := &barrier{network: "tcp", server: u.Host, address: "127.0.0.1:0", open: map[net.Conn]bool{}}
 	g.lift(t)
 	t.Cleanup(g.shut)
 	u.Host = g.address
@@ -49,7 +49,7 @@ func newGate(t *testing.T, dsn string) (*gate, string) {
 }
 
 // lift listens.
-func (g *gate) lift(t *testing.T) {
+func (g *barrier) lift(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,7 +71,7 @@ func (g *gate) lift(t *testing.T) {
 }
 
 // shut ends every connection and listens no more.
-func (g *gate) shut() {
+func (g *barrier) shut() {
 	g.mu.Lock()
 	g.shutting = true
 	g.listener.Close()
@@ -83,14 +83,14 @@ func (g *gate) shut() {
 }
 
 // away is an outage.
-func (g *gate) away(t *testing.T) {
+func (g *barrier) away(t *testing.T) {
 	g.shut()
 	time.Sleep(outage)
 	g.lift(t)
 }
 
 // carry copies both ways until one side closes.
-func (g *gate) carry(client net.Conn) {
+func (g *barrier) carry(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial(g.network, g.server)
 	if err != nil {

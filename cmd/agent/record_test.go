@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/edit"
 	"agent/orchestrator/edit/match"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -61,7 +62,7 @@ func newHistory(t *testing.T) pastRuns {
 
 	cs := aChange()
 	h.begin(t, promotedRun, run.Analyzing, run.Verifying)
-	h.candidate(t, promotedRun, run.Candidate{
+	h.candidate(t, promotedRun, gate.Candidate{
 		Verdict: verify.Pass, Digest: cs.Digest(), Diff: cs.Diff(), Changeset: cs, Thought: "cheaper",
 		Edits:    []edit.Applied{{Block: 1, Path: "shop.py", Strategy: match.Exact, Line: 1}},
 		Gates:    []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.10"}},
@@ -75,7 +76,7 @@ func newHistory(t *testing.T) pastRuns {
 	h.end(t, promotedRun, run.Ending{State: run.Promoted, Verdict: verify.Pass})
 
 	h.begin(t, rejectedRun, run.Analyzing, run.Verifying)
-	h.candidate(t, rejectedRun, run.Candidate{
+	h.candidate(t, rejectedRun, gate.Candidate{
 		Verdict: verify.Fail, Digest: "abc", Diff: termtest.Diff,
 		Gates:   []verify.Gate{{Name: "types", Verdict: verify.Fail, Seconds: 1.5, Findings: []verify.Finding{{File: "shop.py", Line: 3, Rule: "arg-type", Message: "wrong \x1b[31mtype"}}}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
@@ -119,7 +120,7 @@ func (h pastRuns) step(t *testing.T, id string, states ...run.State) {
 	}
 }
 
-func (h pastRuns) candidate(t *testing.T, id string, c run.Candidate) {
+func (h pastRuns) candidate(t *testing.T, id string, c gate.Candidate) {
 	t.Helper()
 	if err := h.db.SaveCandidate(t.Context(), id, 1, c); err != nil {
 		t.Fatal(err)

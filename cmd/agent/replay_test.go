@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"agent/cmd/agent/internal/cmdline"
-	"agent/cmd/agent/internal/command/replay"
+	replaycmd "agent/cmd/agent/internal/command/replay"
 	"agent/orchestrator/archive"
 	"agent/orchestrator/llm/llmtest"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -102,9 +103,9 @@ func (e exported) command(t *testing.T, exit int, args ...string) execution {
 }
 
 // replay replays a run or an archive.
-func (e exported) replay(t *testing.T, exit int, args ...string) run.ReplayReport {
+func (e exported) replay(t *testing.T, exit int, args ...string) replay.Report {
 	t.Helper()
-	var rep run.ReplayReport
+	var rep replay.Report
 	if err := json.Unmarshal([]byte(e.command(t, exit, append([]string{"runs", "replay", "--json"}, args...)...).stdout), &rep); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func (x taken) take(t *testing.T, top, url string, judged verify.Cache) exported
 func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
-	judged := replay.NewMemory()
+	judged := replaycmd.NewMemory()
 	all := takes()
 	// The gates are proved once for those that come after.
 	first := all["passes"].take(t, t.TempDir(), url, judged)
@@ -239,7 +240,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 		files: map[string]string{"a.json": "{}\n", "agent.toml": "[[gate]]\nname = \"even\"\ncommand = [\"/usr/bin/true\"]\nwhen = \"always\"\n"},
 		patch: replacing("a.json", "{}", "[]"),
 	}
-	e := x.take(t, t.TempDir(), url, replay.NewMemory())
+	e := x.take(t, t.TempDir(), url, replaycmd.NewMemory())
 	key, _, _ := strings.Cut(e.command(t, run.ExitDone, "runs", "key").stdout, "\n")
 	pub := write(t, filepath.Join(t.TempDir(), "pub"), strings.TrimPrefix(e.command(t, run.ExitDone, "runs", "key").stdout, key+"\n"))
 	for _, args := range [][]string{{"--key", key}, {"--key", pub}, {}} {

@@ -198,7 +198,7 @@ type lane struct {
 	*soak
 	dir    string
 	record *books
-	engine *gate
+	engine *barrier
 	model  *llmtest.Server
 	env    []string
 	seen   map[string]bool           // runs of earlier rounds
@@ -210,7 +210,7 @@ type books struct {
 	db *store.DB
 	// The address through the gate, and the one that no fault touches.
 	url, direct string
-	gate        *gate
+	gate        *barrier
 	// name is what the connections of the agent call themselves.
 	name string
 	// crash, where not nil, kills the server and starts it after a while.
@@ -236,7 +236,7 @@ func (s *soak) newLane(t *testing.T, n int) *lane {
 	l.model = llmtest.Gemini()
 	t.Cleanup(l.model.Close)
 	socket := filepath.Join(l.dir, "engine.sock")
-	l.engine = &gate{network: "unix", server: "/var/run/docker.sock", address: socket, open: map[net.Conn]bool{}}
+	l.engine = &barrier{network: "unix", server: "/var/run/docker.sock", address: socket, open: map[net.Conn]bool{}}
 	l.engine.lift(t)
 	t.Cleanup(l.engine.shut)
 	l.env = []string{

@@ -16,18 +16,19 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
+	"agent/orchestrator/tournament"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
-// A tournament is a workspace of one text, which only one gate of its own judges, and
+// A contest is a workspace of one text, which only one gate of its own judges, and
 // all that the command puts together for a run, with a model that answers by a script.
-type tournament struct {
+type contest struct {
 	engine  *sandbox.Engine
 	pool    *sandbox.Pool
 	db      *store.DB
-	runner  *run.Runner
+	runner  *tournament.Runner
 	request run.Request
 	// What the candidates make of the text, in their order, and what is waited for
 	// before the last of them is told.
@@ -43,7 +44,7 @@ type tournament struct {
 const tournamentText = "as it was\n"
 
 // newTournament makes one whose gate runs this command.
-func newTournament(t *testing.T, command ...string) *tournament {
+func newTournament(t *testing.T, command ...string) *contest {
 	t.Helper()
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
 	if err != nil {
@@ -57,12 +58,12 @@ func newTournament(t *testing.T, command ...string) *tournament {
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte(tournamentText), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	m := &tournament{engine: engine, pool: sandbox.NewPool(engine, sandbox.PoolConfig{}), before: func(string) {}}
+	m := &contest{engine: engine, pool: sandbox.NewPool(engine, sandbox.PoolConfig{}), before: func(string) {}}
 	m.db, _ = storetest.Warm(t)
-	m.runner = &run.Runner{
+	m.runner = &tournament.Runner{Crew: m.crew(t), Runner: &run.Runner{
 		Store: m.db, Orphans: m.db, Images: images.New(engine, program, io.Discard), Boxes: m.pool,
-		Verifier: &verify.Verifier{Boxes: m.pool, Cache: m.db, Turns: sandbox.NewTurns()}, Crew: m.crew(t), Emit: m.emit,
-	}
+		Verifier: &verify.Verifier{Boxes: m.pool, Cache: m.db, Turns: sandbox.NewTurns()}, Emit: m.emit,
+	}}
 	m.request = run.Request{
 		Workspace: dir, Goal: "other notes", NoPromote: true, NoInstall: true,
 		Config: verify.Config{Gates: []verify.CustomGate{{Name: "own", Command: command, Timeout: time.Minute}}},
@@ -77,7 +78,7 @@ func newTournament(t *testing.T, command ...string) *tournament {
 }
 
 // emit notes when each state was entered.
-func (m *tournament) emit(e run.Event) {
+func (m *contest) emit(e run.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.State != "" {
@@ -86,26 +87,26 @@ func (m *tournament) emit(e run.Event) {
 }
 
 // crew has an engineer who answers with the texts, and is out of money after that.
-func (m *tournament) crew(t *testing.T) func(string, func(agent.Progress)) run.Crew {
+func (m *contest) crew(t *testing.T) func(string, func(agent.Progress)) tournament.Crew {
 	prompts, err := agent.LoadPrompts(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(id string, _ func(agent.Progress)) run.Crew {
-		return run.Crew{Engineer: &agent.Engineer{Model: answering{m, id}, Prompts: prompts}, Planner: m}
+	return func(id string, _ func(agent.Progress)) tournament.Crew {
+		return tournament.Crew{Engineer: &agent.Engineer{Model: answering{m, id}, Prompts: prompts}, Planner: m}
 	}
 }
 
 // Plan has the text changed.
-func (m *tournament) Plan(_ context.Context, _ *workspace.Manifest, req run.Request) (run.Plan, error) {
-	return run.Plan{Why: "the test", Candidates: len(m.texts), Task: agent.Task{
+func (m *contest) Plan(_ context.Context, _ *workspace.Manifest, req run.Request) (tournament.Plan, error) {
+	return tournament.Plan{Why: "the test", Candidates: len(m.texts), Task: agent.Task{
 		Fence: agent.NewFence("5f3c9a0e7b1d2468"), Kind: agent.Implement, Brief: agent.Brief{Target: "notes.txt", Code: tournamentText, Goal: req.Goal},
 	}}, nil
 }
 
 // answering is the model of one run of a tournament.
 type answering struct {
-	m   *tournament
+	m   *contest
 	run string
 }
 
@@ -124,7 +125,7 @@ func (a answering) Ask(_ context.Context, q agent.Question) (agent.Reply, error)
 }
 
 // boxesOf lists the boxes of a run that are in a state, "" for any.
-func (m *tournament) boxesOf(t *testing.T, run, state string) (ids []string) {
+func (m *contest) boxesOf(t *testing.T, run, state string) (ids []string) {
 	t.Helper()
 	list, err := m.engine.Boxes(t.Context())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"agent/orchestrator/run"
+	"agent/orchestrator/replay"
 	"agent/sandbox/workspace"
 )
 
@@ -96,7 +96,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 // An error of content is wrapped with the digest; what was written to w before any error is
 // no archive, and the caller throws it away. content is asked for each digest once, the
 // inventory's twice, and its bytes are not compared with the digest here: Open finds it.
-func Write(ctx context.Context, w io.Writer, e run.Evidence, content func(digest string) ([]byte, error), key *Key) error {
+func Write(ctx context.Context, w io.Writer, e replay.Evidence, content func(digest string) ([]byte, error), key *Key) error {
 	names, err := contentsOf(e, content)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func addJSON(add func(string, []byte) error, name string, v any) error {
 // contentsOf lists the contents that evidence names, each once, in order.
 // Digests that are "" stand for a file that was not there, before or after. The order is
 // that of the names, so that the bytes do not depend on which candidate named one first.
-func contentsOf(e run.Evidence, content func(digest string) ([]byte, error)) ([]string, error) {
+func contentsOf(e replay.Evidence, content func(digest string) ([]byte, error)) ([]string, error) {
 	text, err := content(e.Inventory)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func contentsOf(e run.Evidence, content func(digest string) ([]byte, error)) ([]
 // It reads from where it was opened: that must stay open, and must not change, as long as
 // Content is called.
 type Archive struct {
-	Evidence run.Evidence
+	Evidence replay.Evidence
 	// Fingerprint is that of the key that signed it.
 	// That it is the right one is for the caller to know: see the package comment.
 	Fingerprint string

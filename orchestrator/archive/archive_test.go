@@ -18,6 +18,7 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
 	"agent/orchestrator/archive"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -25,7 +26,7 @@ import (
 
 // A record is evidence, with its contents.
 type record struct {
-	run.Evidence
+	replay.Evidence
 	contents map[string][]byte
 	key      *archive.Key
 }
@@ -63,14 +64,14 @@ func newRecord(t *testing.T) record {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	r.Evidence = run.Evidence{
+	r.Evidence = replay.Evidence{
 		Run: "1k3aaaaaaaaa", Workspace: "/home/me/shop", Intent: "patch p.xml", State: run.Promoted, Verdict: verify.Pass, Started: at, Ended: at.Add(time.Second),
 		Approved: "--yes", Snapshot: m.Digest(), Inventory: r.keep(string(text)), Settings: run.Settings{Toolchain: "sha256:tools", Definitions: "10", Versions: map[string]string{"ruff": "0.16"}},
-		Candidates: []run.Exhibit{{
+		Candidates: []replay.Exhibit{{
 			Verdict: verify.Pass, Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass}}, Digest: "d", Response: r.keep("<EDIT>"), Asked: "d",
-			Files: []run.ExhibitFile{{Op: workspace.Modify, Path: "a.py", Mode: 0o644, Before: r.keep("x = 1\n"), After: r.keep("x = 2\n")}},
+			Files: []replay.ExhibitFile{{Op: workspace.Modify, Path: "a.py", Mode: 0o644, Before: r.keep("x = 1\n"), After: r.keep("x = 2\n")}},
 		}},
-		Exchanges: []run.Exchange{{Step: "propose/1", Model: "a/b", Question: json.RawMessage(`{"system":"s"}`), Answer: []byte("<EDIT>\xff")}},
+		Exchanges: []replay.Exchange{{Step: "propose/1", Model: "a/b", Question: json.RawMessage(`{"system":"s"}`), Answer: []byte("<EDIT>\xff")}},
 	}
 	return r
 }
@@ -354,7 +355,7 @@ func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 		t.Errorf("a large part gives %v", err)
 	}
 	for i := range 16 {
-		r.Candidates = append(r.Candidates, run.Exhibit{Response: strings.Repeat(string(rune('a'+i)), 64)})
+		r.Candidates = append(r.Candidates, replay.Exhibit{Response: strings.Repeat(string(rune('a'+i)), 64)})
 	}
 	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(64<<20), r.key); err == nil || !strings.Contains(err.Error(), "more than the 1024 MiB that one") {
 		t.Errorf("many parts give %v", err)

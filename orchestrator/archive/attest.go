@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -35,7 +36,7 @@ const (
 // The subjects are the manifest, always the first, and then each file that the run wrote,
 // as it was left: so whoever has one of those files finds by its digest what proved it. Files
 // that were deleted have no digest and are none.
-func statement(e run.Evidence, manifest string) ([]byte, error) {
+func statement(e replay.Evidence, manifest string) ([]byte, error) {
 	// encoding/json sorts the keys of maps, so the digest of the policy is that of the settings.
 	settings, err := json.Marshal(e.Settings)
 	if err != nil {
@@ -71,7 +72,7 @@ func statement(e run.Evidence, manifest string) ([]byte, error) {
 // result is the verdict in the words of a verification summary.
 // It knows two: a run that was cancelled or struck by the machine's trouble proved nothing,
 // and is FAILED too.
-func result(e run.Evidence) string {
+func result(e replay.Evidence) string {
 	if e.Verdict == verify.Pass {
 		return "PASSED"
 	}
@@ -81,7 +82,7 @@ func result(e run.Evidence) string {
 // levels names the gates that the last candidate passed.
 // SLSA leaves names outside of its own tracks to the verifier; the prefix keeps them from
 // being taken for one of those. Gates that were skipped are not among them.
-func levels(e run.Evidence) (names []string) {
+func levels(e replay.Evidence) (names []string) {
 	if len(e.Candidates) == 0 {
 		return nil
 	}
@@ -126,7 +127,7 @@ func sign(ctx context.Context, payload []byte, key *Key) ([]byte, error) {
 // e is what was read of the archive, and manifest the digest of the manifest that is in
 // it: a genuine envelope of another run is refused, and so is any word in it that does not
 // follow from those two.
-func attested(ctx context.Context, text []byte, key *Key, e run.Evidence, manifest string) error {
+func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, manifest string) error {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(text, &envelope); err != nil {
 		return err

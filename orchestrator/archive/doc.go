@@ -7,7 +7,7 @@
 //
 // A tar archive in the ustar form, the same bytes for the same record and key:
 //
-//	run.json          run.Evidence, without its exchanges
+//	run.json          replay.Evidence, without its exchanges
 //	exchanges.json    what was asked of models, and their answers
 //	blobs/SHA256      contents: the inventory of the workspace, its files, the responses,
 //	                  and what the candidates changed

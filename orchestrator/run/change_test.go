@@ -12,6 +12,7 @@ import (
 
 	"agent/images"
 	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -21,7 +22,7 @@ import (
 
 // freezer is an image builder whose Snapshot a test decides.
 type freezer struct {
-	frozen
+	runtest.Frozen
 	snapshot func(tree images.Tree) (images.Image, error)
 }
 
@@ -33,59 +34,59 @@ func (f freezer) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _
 // are made again from what is there then, and the patch is proved on that.
 func TestAWorkspaceThatChangesDuringTheSnapshotIsScannedAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	tries := 0
-	b.runner.Images = freezer{snapshot: func(tree images.Tree) (images.Image, error) {
+	b.Runner.Images = freezer{snapshot: func(tree images.Tree) (images.Image, error) {
 		if tries++; tries == 1 {
-			b.write(t, "other.py", "z = 1\n")
+			b.Write(t, "other.py", "z = 1\n")
 			return images.Image{}, &workspace.ChangedError{Path: "a.py"}
 		}
 		return images.Image{ID: tree.Digest()}, nil
 	}}
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 	if tries != 2 {
 		t.Errorf("%d snapshots were tried", tries)
 	}
-	if got := b.tree(t); got["other.py"] != "z = 1\n" || got["a.py"] != "x = 2\n" {
+	if got := b.Tree(t); got["other.py"] != "z = 1\n" || got["a.py"] != "x = 2\n" {
 		t.Errorf("the workspace is %v", got)
 	}
 }
 
 func TestAWorkspaceThatNeverRestsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	tries := 0
-	b.runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) {
+	b.Runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) {
 		tries++
 		return images.Image{}, &workspace.ChangedError{Path: "a.py"}
 	}}
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
 	if tries != 3 || !strings.Contains(doc.Error.Message, "a.py") {
 		t.Errorf("%d tries, %+v", tries, doc.Error)
 	}
-	b.untouched(t)
+	b.Untouched(t)
 }
 
 func TestAnEngineThatGoesAwayIsInfraAndTouchesNothing(t *testing.T) {
 	t.Parallel()
 	gone := &sandbox.UnavailableError{Host: "unix:///x.sock", Hint: "start it", Err: errors.New("refused")}
-	for name, change := range map[string]func(*bench){
-		"at the snapshot": func(b *bench) {
-			b.runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) { return images.Image{}, gone }}
+	for name, change := range map[string]func(*runtest.Bench){
+		"at the snapshot": func(b *runtest.Bench) {
+			b.Runner.Images = freezer{snapshot: func(images.Tree) (images.Image, error) { return images.Image{}, gone }}
 		},
-		"at the gates": func(b *bench) {
-			b.runner.Verifier = judge(func(context.Context, verify.Request) (verify.Report, error) { return verify.Report{}, gone })
+		"at the gates": func(b *runtest.Bench) {
+			b.Runner.Verifier = runtest.Judge(func(context.Context, verify.Request) (verify.Report, error) { return verify.Report{}, gone })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verify.Pass))
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
 			change(b)
-			doc := b.runner.Run(t.Context(), b.request())
-			b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
-			b.untouched(t)
+			doc := b.Run(t.Context(), b.Request())
+			b.Ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+			b.Untouched(t)
 			if doc.Error.Next != gone.Hint {
 				t.Errorf("next: %q", doc.Error.Next)
 			}
@@ -96,7 +97,7 @@ func TestAnEngineThatGoesAwayIsInfraAndTouchesNothing(t *testing.T) {
 // What the format gate made of the patch is what is promoted and recorded.
 func TestTheFormattedBytesArePromoted(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		changes := append([]workspace.Change{}, req.Changeset.Changes...)
 		for i := range changes {
 			if changes[i].Path == "a.py" {
@@ -104,11 +105,11 @@ func TestTheFormattedBytesArePromoted(t *testing.T) {
 			}
 		}
 		req.Changeset = workspace.Changeset{Changes: changes}
-		return says(verify.Pass)(ctx, req)
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	if got := b.tree(t)["a.py"]; got != "x = 2  # formatted\n" {
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if got := b.Tree(t)["a.py"]; got != "x = 2  # formatted\n" {
 		t.Errorf("a.py holds %q", got)
 	}
 	if !strings.Contains(doc.Candidates[0].Diff, "formatted") {
@@ -118,55 +119,55 @@ func TestTheFormattedBytesArePromoted(t *testing.T) {
 
 func TestAPatchThatTheFormatterTakesBackIsNotPromoted(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		req.Changeset = workspace.Changeset{}
-		return says(verify.Pass)(ctx, req)
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Rejected, verify.Fail, run.ExitFail)
-	b.untouched(t)
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Rejected, verify.Fail, run.ExitFail)
+	b.Untouched(t)
 }
 
 // The execute bit that a diff gives is promoted, and undo takes it back.
 func TestAChangeOfModeIsPromotedAndUndone(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	req := b.request()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	req := b.Request()
 	req.Patch = []byte("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n")
 	mode := func() os.FileMode {
-		info, err := os.Stat(filepath.Join(b.dir, "a.py"))
+		info, err := os.Stat(filepath.Join(b.Dir, "a.py"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return info.Mode()
 	}
-	doc := b.runner.Run(t.Context(), req)
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	doc := b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 	if mode() != 0o755 {
 		t.Errorf("the promoted file has mode %v", mode())
 	}
-	promotion, err := b.db.PromotionOf(t.Context(), doc.Run)
+	promotion, err := b.DB.PromotionOf(t.Context(), doc.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
-	b.ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
+	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	b.Ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
 	if mode() != 0o644 {
 		t.Errorf("after undo the file has mode %v", mode())
 	}
-	b.untouched(t)
+	b.Untouched(t)
 }
 
 func TestADirectoryIsNoFileToEdit(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	if err := os.Mkdir(filepath.Join(b.dir, "lib"), 0o755); err != nil {
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	if err := os.Mkdir(filepath.Join(b.Dir, "lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, search := range []string{"", "\nx = 1\n"} {
-		req := b.request()
+		req := b.Request()
 		req.Patch = []byte(`<EDIT file="lib"><SEARCH>` + search + `</SEARCH><REPLACE>` + "\nx = 2\n" + `</REPLACE></EDIT>`)
-		doc := b.runner.Run(t.Context(), req)
+		doc := b.Run(t.Context(), req)
 		if doc.State != run.Rejected || (doc.Exit != run.ExitFail && doc.Exit != run.ExitApproval) {
 			t.Errorf("searching %q: ended %s, exit %d, %+v", search, doc.State, doc.Exit, doc.Error)
 		}
@@ -178,39 +179,39 @@ func TestADirectoryIsNoFileToEdit(t *testing.T) {
 func TestAnEditOfAFileThatThePatchDoesNotTouchIsAConflictToo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		do    func(t *testing.T, b *bench)
+		do    func(t *testing.T, b *runtest.Bench)
 		state run.State
 	}{
-		"edited":    {func(t *testing.T, b *bench) { b.write(t, "other.py", "z = 'mine'\n") }, run.Conflicted},
-		"deleted":   {func(t *testing.T, b *bench) { removeFile(t, b, "other.py") }, run.Conflicted},
-		"made":      {func(t *testing.T, b *bench) { b.write(t, "trace.log", "hello\n") }, run.Promoted},
-		"rewritten": {func(t *testing.T, b *bench) { b.write(t, "other.py", "z = 1\n") }, run.Promoted},
+		"edited":    {func(t *testing.T, b *runtest.Bench) { b.Write(t, "other.py", "z = 'mine'\n") }, run.Conflicted},
+		"deleted":   {func(t *testing.T, b *runtest.Bench) { removeFile(t, b, "other.py") }, run.Conflicted},
+		"made":      {func(t *testing.T, b *runtest.Bench) { b.Write(t, "trace.log", "hello\n") }, run.Promoted},
+		"rewritten": {func(t *testing.T, b *runtest.Bench) { b.Write(t, "other.py", "z = 1\n") }, run.Promoted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var b *bench
-			b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			var b *runtest.Bench
+			b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 				c.do(t, b)
-				return says(verify.Pass)(ctx, req)
+				return runtest.Says(verify.Pass)(ctx, req)
 			})
-			b.write(t, "other.py", "z = 1\n")
-			doc := b.runner.Run(t.Context(), b.request())
+			b.Write(t, "other.py", "z = 1\n")
+			doc := b.Run(t.Context(), b.Request())
 			if doc.State != c.state {
 				t.Fatalf("ended %s, %+v", doc.State, doc.Error)
 			}
 			if c.state == run.Conflicted && (doc.Exit != run.ExitConflict || !strings.Contains(doc.Error.Message, "other.py")) {
 				t.Errorf("exit %d, %+v", doc.Exit, doc.Error)
 			}
-			if text := b.tree(t)["a.py"]; (text == "x = 2\n") != (c.state == run.Promoted) {
+			if text := b.Tree(t)["a.py"]; (text == "x = 2\n") != (c.state == run.Promoted) {
 				t.Errorf("a.py holds %q", text)
 			}
 		})
 	}
 }
 
-func removeFile(t *testing.T, b *bench, name string) {
+func removeFile(t *testing.T, b *runtest.Bench, name string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(b.dir, name)); err != nil {
+	if err := os.Remove(filepath.Join(b.Dir, name)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -225,16 +226,16 @@ func (a asks) Approve(_ context.Context, p run.Proposal) (run.Answer, error) {
 
 func TestTheCheckpointShowsWhatNeedsApproval(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	req := b.request()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	req := b.Request()
 	req.Patch = []byte(`<EDIT file=".github/workflows/ci.yml"><SEARCH></SEARCH><REPLACE>
 on: push
 </REPLACE></EDIT>`)
 	var seen run.Proposal
 	req.Approver = asks{&seen}
-	doc := b.runner.Run(t.Context(), req)
-	b.ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
-	b.untouched(t)
+	doc := b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+	b.Untouched(t)
 	if len(seen.Candidate.Holds) != 1 || seen.Candidate.Holds[0].Kind != "ci" || len(doc.Candidates[0].Holds) != 1 {
 		t.Errorf("holds %+v", seen.Candidate.Holds)
 	}
@@ -249,22 +250,22 @@ func TestAPolicyDoesNotApproveWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		allow []string
-		by    decide
+		by    runtest.Decide
 		state run.State
 	}{
-		"by policy":              {nil, decide(run.Apply), run.Rejected},
-		"of another kind":        {[]string{"git"}, decide(run.Apply), run.Rejected},
-		"with the kind approved": {[]string{"ci"}, decide(run.Apply), run.Promoted},
+		"by policy":              {nil, runtest.Decide(run.Apply), run.Rejected},
+		"of another kind":        {[]string{"git"}, runtest.Decide(run.Apply), run.Rejected},
+		"with the kind approved": {[]string{"ci"}, runtest.Decide(run.Apply), run.Promoted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verify.Pass))
-			req := b.request()
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
+			req := b.Request()
 			req.Patch = []byte(`<EDIT file=".github/workflows/ci.yml"><SEARCH></SEARCH><REPLACE>
 on: push
 </REPLACE></EDIT>`)
 			req.Allow, req.Approver = c.allow, c.by
-			if doc := b.runner.Run(t.Context(), req); doc.State != c.state {
+			if doc := b.Run(t.Context(), req); doc.State != c.state {
 				t.Errorf("ended %s, %+v", doc.State, doc.Error)
 			}
 		})
@@ -273,12 +274,12 @@ on: push
 
 func TestACheckpointThatBreaksIsNoApproval(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	req := b.request()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	req := b.Request()
 	req.Approver = broken{}
-	doc := b.runner.Run(t.Context(), req)
-	b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
-	b.untouched(t)
+	doc := b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+	b.Untouched(t)
 }
 
 type broken struct{}
@@ -291,21 +292,21 @@ func (broken) Approve(context.Context, run.Proposal) (run.Answer, error) {
 // writes change nothing, on the host or in the record.
 func TestALateWriterIsHarmless(t *testing.T) {
 	t.Parallel()
-	var b *bench
+	var b *runtest.Bench
 	var id string
-	b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		id = req.Run
-		if _, err := b.db.Claim(ctx, req.Run, 1, "elsewhere/0/1/1/1"); err != nil {
+		if _, err := b.DB.Claim(ctx, req.Run, 1, "elsewhere/0/1/1/1"); err != nil {
 			return verify.Report{}, err
 		}
-		return says(verify.Pass)(ctx, req)
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
-	doc := b.runner.Run(t.Context(), b.request())
+	doc := b.Run(t.Context(), b.Request())
 	if doc.State != run.Failed || doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "taken over") {
 		t.Errorf("ended %s, exit %d, %+v", doc.State, doc.Exit, doc.Error)
 	}
-	b.untouched(t)
-	detail, err := b.db.Run(t.Context(), id)
+	b.Untouched(t)
+	detail, err := b.DB.Run(t.Context(), id)
 	if err != nil || detail.Record.State != run.Verifying {
 		t.Errorf("the record says %s, %v", detail.Record.State, err)
 	}
@@ -313,9 +314,9 @@ func TestALateWriterIsHarmless(t *testing.T) {
 
 func TestOfTwoThatRecoverOneSettles(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-	if err := b.db.Create(t.Context(), rec); err != nil {
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	rec := run.Record{ID: "0000000deadx", Workspace: b.Dir, Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+	if err := b.DB.Create(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	const many = 6
@@ -323,7 +324,7 @@ func TestOfTwoThatRecoverOneSettles(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range many {
 		wg.Go(func() {
-			got, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+			got, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -338,27 +339,27 @@ func TestOfTwoThatRecoverOneSettles(t *testing.T) {
 	if sum > 1 {
 		t.Errorf("the run was settled %d times", sum)
 	}
-	if _, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil {
+	if _, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if open, err := b.db.Unfinished(t.Context()); err != nil || len(open) != 0 {
+	if open, err := b.DB.Unfinished(t.Context()); err != nil || len(open) != 0 {
 		t.Errorf("unfinished %v, %v", open, err)
 	}
 }
 
 func TestRecoverFinishesARunWhoseEndWasNotRecorded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	rec := run.Record{ID: "0000000deadx", Workspace: filepath.Join(b.dir, "removed-since"), Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-	if err := b.db.Create(t.Context(), rec); err != nil {
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	rec := run.Record{ID: "0000000deadx", Workspace: filepath.Join(b.Dir, "removed-since"), Intent: "patch p", Owner: "elsewhere/0/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+	if err := b.DB.Create(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []run.State{run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting, run.Promoted} {
-		if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
+		if err := b.DB.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+	settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 	if err != nil || len(settled) != 1 || settled[0].State != run.Promoted {
 		t.Errorf("recovered %+v, %v", settled, err)
 	}
@@ -377,12 +378,12 @@ func (r reaper) Reap(context.Context) ([]sandbox.Leftover, error) {
 
 func TestRecoverReapsTheBoxesToo(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	asked := 0
-	if _, err := run.Recover(t.Context(), b.db, b.db, reaper{asked: &asked}); err != nil || asked != 1 {
+	if _, err := run.Recover(t.Context(), b.DB, b.DB, reaper{asked: &asked}); err != nil || asked != 1 {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
-	if _, err := run.Recover(t.Context(), b.db, b.db, reaper{asked: &asked, err: errors.New("no engine")}); err == nil {
+	if _, err := run.Recover(t.Context(), b.DB, b.DB, reaper{asked: &asked, err: errors.New("no engine")}); err == nil {
 		t.Error("an engine that does not answer was taken for a clean one")
 	}
 }
@@ -391,11 +392,11 @@ func TestRecoverReapsTheBoxesToo(t *testing.T) {
 // settled by the next run on the workspace.
 func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Create, Path: "stray.py", After: []byte("s = 1\n"), Mode: 0o644,
 	}}}
-	lock, err := promotion.Acquire(b.dir)
+	lock, err := promotion.Acquire(b.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,10 +406,10 @@ func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	b.promoted(t)
-	if _, err := os.Stat(filepath.Join(b.dir, ".agent")); err == nil {
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	b.Promoted(t)
+	if _, err := os.Stat(filepath.Join(b.Dir, ".agent")); err == nil {
 		t.Error(".agent is left")
 	}
 }
@@ -423,19 +424,19 @@ func TestAWorkspaceThatIsReplacedDuringARunIsAConflict(t *testing.T) {
 		func(dir string) error { return os.Symlink(dir+"-aside", dir) },
 		func(dir string) error { return nil },
 	} {
-		var b *bench
-		b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
-			t.Cleanup(func() { os.RemoveAll(b.dir + "-aside") })
-			if err := errors.Join(os.Rename(b.dir, b.dir+"-aside"), replace(b.dir)); err != nil {
+		var b *runtest.Bench
+		b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			t.Cleanup(func() { os.RemoveAll(b.Dir + "-aside") })
+			if err := errors.Join(os.Rename(b.Dir, b.Dir+"-aside"), replace(b.Dir)); err != nil {
 				t.Error(err)
 			}
-			return says(verify.Pass)(ctx, req)
+			return runtest.Says(verify.Pass)(ctx, req)
 		})
-		doc := b.runner.Run(t.Context(), b.request())
+		doc := b.Run(t.Context(), b.Request())
 		if doc.Exit != run.ExitConflict || doc.Error == nil || !strings.Contains(doc.Error.Message, "replaced") {
 			t.Errorf("exit code %d, %+v", doc.Exit, doc.Error)
 		}
-		for _, name := range []string{b.dir + "/a.py", b.dir + "-aside/a.py"} {
+		for _, name := range []string{b.Dir + "/a.py", b.Dir + "-aside/a.py"} {
 			if text, err := os.ReadFile(name); err == nil && string(text) != "x = 1\n" {
 				t.Errorf("%s is %q", name, text)
 			}

@@ -1,10 +1,10 @@
-// Package run takes one intent from a request to its end, through states that
-// are recorded in order. It owns the order of the phases, the checkpoint, the
-// heartbeat and the recovery of runs whose process died; it declares the Store
-// that it needs. It does not match edits (package edit), judge candidates
-// (package verify), touch the engine (packages sandbox and images) or write
-// files (package sandbox/workspace): it calls those, in the order that makes
-// a promotion safe.
+// Package run takes one patch from a request to its end, through states that are
+// recorded in order. It owns the lease of a run, the checkpoint, the order of a
+// promotion, the log, and the recovery of runs whose process died; it declares the
+// Store that it needs. It does not judge candidates (package gate), find changes
+// (package tournament), touch the engine (packages sandbox and images) or write
+// files (package promotion): it calls those, in the order that makes a promotion
+// safe. Whoever else does a run, as a tournament, gets an [Execution] for it.
 //
 // # States
 //
@@ -52,22 +52,6 @@
 // which is the patch's fault ends rejected; everything else ends failed and is
 // never charged to the patch.
 //
-// # The loop
-//
-// A run without a patch is one iteration of a loop: work, in which a target is
-// chosen and a run made; learn, in which the ledger, the cascade queue and the
-// memory follow what was promoted; settled. Before each of these is begun, what
-// the one before decided is recorded, and model calls are recorded under the
-// iteration's name. Whoever carries an iteration on makes the same plan, asks
-// the same questions, and so finds the answers that were paid for.
-//
-// While a model is asked, the boxes for its candidates are started: see Warmer. A
-// run that is given its patch has no time to do so, and starts them as they are
-// needed. The candidates of a round are judged at the same time, in the order of
-// asking where there are more boxes than turns, and one that cannot be the best any
-// more is cancelled at once: its record ends with the verdict cancelled and the gate
-// contest, which says why.
-//
 // # The log
 //
 // Whatever is done for a run is entered in its Log: by the run itself, by the
@@ -78,12 +62,13 @@
 // learns. A kill loses what was entered in the last tenth of a second, and Recover
 // enters the end.
 //
-// # Replay
+// # In the background
 //
-// When a run has ended, the files that it saw are kept in the store, from its frozen state
-// and beside what follows; a file that changed since is not read. Replay rebuilds the
-// workspace of that, applies the recorded responses again, has the candidates judged
-// by whatever tools are there, and compares. It writes no record.
+// Two kinds of work go on without anybody waiting for their result, and each has an
+// owner who waits for its end. What goes on beside a run, as the baseline that the
+// next one finds, belongs to the Execution and ends before the end is recorded. What
+// follows a run, as the files that it saw and that a replay needs, is given to
+// Runner.AfterRun, whose owner is the process.
 //
 // # What a kill leaves
 //

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
 	"agent/sandbox/egress"
 	"agent/verify"
 )
@@ -16,15 +17,15 @@ import (
 // judged whose requests could not be recorded.
 func TestWhatLeavesABoxIsRecorded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
+	b := runtest.Setup(t, nil)
 	token := "ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
-	b.runner.Verifier = loud(func(emit func(verify.Event)) {
+	b.Runner.Verifier = loud(func(emit func(verify.Event)) {
 		emit(verify.Event{Gate: "tests", Request: &egress.Request{Method: "GET", Host: "a.example", Port: 80, Allowed: true, Sent: 1, Received: 2, Took: time.Second, End: "ended by the server"}})
 		emit(verify.Event{Gate: "baseline-smoke", Request: &egress.Request{Method: "CONNECT", Host: token + ".example", Port: 443, End: "not on the list"}})
 	})
 	var notes []string
-	emit := b.runner.Emit
-	b.runner.Emit = func(e run.Event) {
+	emit := b.Runner.Emit
+	b.Runner.Emit = func(e run.Event) {
 		if emit(e); e.State == "" && e.Gate == nil {
 			notes = append(notes, e.Note)
 		}
@@ -32,9 +33,9 @@ func TestWhatLeavesABoxIsRecorded(t *testing.T) {
 			t.Errorf("a request was told of as a gate: %+v", e)
 		}
 	}
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	d, err := b.db.Run(t.Context(), doc.Run)
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	d, err := b.DB.Run(t.Context(), doc.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +54,13 @@ func TestWhatLeavesABoxIsRecorded(t *testing.T) {
 		t.Errorf("the watcher was not told of what was refused: %q", notes)
 	}
 
-	other := setup(t, nil)
-	other.runner.Verifier = b.runner.Verifier
-	other.runner.Store = forgetful{other.db}
-	if doc := other.runner.Run(t.Context(), other.request()); doc.Verdict != verify.Infra || doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
+	other := runtest.Setup(t, nil)
+	other.Runner.Verifier = b.Runner.Verifier
+	other.Runner.Store = forgetful{other.DB}
+	if doc := other.Run(t.Context(), other.Request()); doc.Verdict != verify.Infra || doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
 		t.Errorf("without a record: %+v", doc)
 	}
-	other.untouched(t)
+	other.Untouched(t)
 }
 
 // A forgetful store takes everything but what a box was let through to.

@@ -8,6 +8,7 @@ import (
 	"agent/images"
 
 	"agent/orchestrator/edit/problem"
+	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
@@ -40,12 +41,15 @@ var kinds = map[ProblemKind]struct {
 	ProblemBudget:    {verify.Budget, ExitBudget},
 }
 
-// endWith returns the ending that p asks for. A cancelled run ends in state
+// ExitOf is the exit code of a command that ends with p.
+func ExitOf(p *Problem) int { return kinds[p.Kind].exit }
+
+// End returns the ending that p asks for. A cancelled run ends in state
 // Cancelled whatever it was doing.
 //
 // A conflict has a state of its own as well: what the user has to do then is
 // another thing than after a failure, and lists of runs show the state only.
-func endWith(state State, p *Problem) Ending {
+func End(state State, p *Problem) Ending {
 	k := kinds[p.Kind]
 	switch p.Kind {
 	case ProblemCancelled:
@@ -67,12 +71,12 @@ func unrecorded(end Ending, err error) Ending {
 		end.Error = p
 		return end
 	}
-	return endWith(Failed, p)
+	return End(Failed, p)
 }
 
 // trouble turns an error of act into a problem with the next thing to do. A
 // context that ended makes it a cancellation, or a run that was taken over.
-func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
+func (x *Execution) Trouble(ctx context.Context, act string, err error) *Problem {
 	var gone *sandbox.UnavailableError
 	var lacking *images.InstallError
 	var moving *workspace.ChangedError
@@ -83,7 +87,7 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 	case errors.Is(context.Cause(ctx), ErrFenced) || errors.Is(err, ErrFenced):
 		return &Problem{
 			Kind: "infra", Message: act + ": " + ErrFenced.Error(),
-			Next: "see `agent runs show " + f.rec.ID + "`",
+			Next: "see `agent runs show " + x.rec.ID + "`",
 		}
 	case ctx.Err() != nil:
 		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
@@ -95,6 +99,15 @@ func (f *flight) trouble(ctx context.Context, act string, err error) *Problem {
 		return &Problem{Kind: "infra", Message: act + ": " + lacking.Error(), Next: lacking.Next()}
 	}
 	return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
+}
+
+// rejection is the problem of a candidate that no gate may judge.
+func rejection(err error) *Problem {
+	var refusal *problem.Refusal
+	if errors.As(err, &refusal) {
+		return refused(refusal)
+	}
+	return forbidden(err)
 }
 
 // refused judges a response that could not be applied: a path that may never
@@ -137,4 +150,44 @@ func conflicted(c *promotion.ConflictError, run string) *Problem {
 		p.Next = c.Next
 	}
 	return p
+}
+
+// Judged is the ending of a run whose last candidate did not pass.
+func Judged(cand gate.Candidate) Ending {
+	switch cand.Verdict {
+	case verify.Infra:
+		return End(Failed, &Problem{
+			Kind: "infra", Message: "not judged: " + cand.Because(verify.Infra),
+			Next: "run `agent doctor`; the patch was not blamed and the workspace is untouched",
+		})
+	case verify.Policy:
+		return End(Rejected, &Problem{
+			Kind: "policy", Message: "held by policy: " + cand.Because(verify.Policy),
+			Next: "take that change out of the patch, or make it by hand",
+		})
+	}
+	end := End(Rejected, &Problem{
+		Kind: "patch", Message: "the patch failed: " + cand.Because(cand.Verdict),
+		Next: "mend the patch and run again; the workspace is untouched",
+	})
+	// Fail is the verdict of the kind; the candidate may have a nearer one.
+	end.Verdict = cand.Verdict
+	return end
+}
+
+// Lacking adds to the ending of a candidate that failed for want of a package
+// which one it is.
+func Lacking(end Ending, name string, cand gate.Candidate) Ending {
+	if name == "" || end.Error == nil {
+		return end
+	}
+	end.Error.Message += "; the package " + name + " is not installed in the box"
+	// A patch that asks for packages was judged without those, as long as nobody
+	// approved them.
+	if cand.TouchesDependencies() {
+		end.Error.Next = "run again with --allow dependencies, if what it installs is welcome, or do without " + name + "; " + end.Error.Next
+		return end
+	}
+	end.Error.Next = "do without " + name + ", or put the code that is needed into the workspace; " + end.Error.Next
+	return end
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/orchestrator/edit/problem"
+	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
@@ -30,7 +30,7 @@ func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
 		"patch":     {Failed, verify.Fail, 1},
 		"budget":    {Failed, verify.Budget, 5},
 	} {
-		end := endWith(Failed, &Problem{Kind: kind})
+		end := End(Failed, &Problem{Kind: kind})
 		if end.State != want.state || end.Verdict != want.verdict || end.Exit != want.exit {
 			t.Errorf("%s ends %s, %s, exit %d; want %+v", kind, end.State, end.Verdict, end.Exit, want)
 		}
@@ -41,7 +41,7 @@ func TestEveryKindOfProblemHasItsExitCode(t *testing.T) {
 }
 
 func TestTroubleIsNamedForWhatItIs(t *testing.T) {
-	f := &flight{rec: Record{ID: "r1"}}
+	x := &Execution{rec: Record{ID: "r1"}}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	taken, stop := context.WithCancelCause(t.Context())
@@ -61,7 +61,7 @@ func TestTroubleIsNamedForWhatItIs(t *testing.T) {
 		{"a run that was taken over", taken, context.Canceled, "infra", "taken over", "runs show r1"},
 		{"a store that says so", t.Context(), fmt.Errorf("x: %w", ErrFenced), "infra", "taken over", "runs show r1"},
 	} {
-		p := f.trouble(c.ctx, "scan", c.err)
+		p := x.Trouble(c.ctx, "scan", c.err)
 		if p.Kind != c.kind || !strings.Contains(p.Message, c.says) || !strings.Contains(p.Next, c.next) {
 			t.Errorf("%s: %+v", c.name, p)
 		}
@@ -75,44 +75,28 @@ func TestAnEndThatWasNotRecordedStillTellsTheTruth(t *testing.T) {
 	if promoted.State != Promoted || promoted.Verdict != verify.Pass || promoted.Error == nil || !strings.Contains(promoted.Error.Message, "refused") {
 		t.Errorf("a promoted run became %+v", promoted)
 	}
-	rejected := unrecorded(endWith(Rejected, &Problem{Kind: "patch"}), lost)
+	rejected := unrecorded(End(Rejected, &Problem{Kind: "patch"}), lost)
 	if rejected.State != Failed || rejected.Exit != ExitInfra {
 		t.Errorf("a rejected run became %+v", rejected)
 	}
 }
 
-func TestARefusalBecomesAGateWithItsBlocks(t *testing.T) {
-	g := refusedGate(&problem.Refusal{Problems: []problem.Problem{
-		{Block: 2, Path: "a.py", Kind: "ambiguous", Reason: "it matches twice", Lines: []int{4, 9}, Nearest: "4: x\n", Differs: "yours has y\n", Advice: "choose the place"},
-		{Kind: "parse", Reason: "no block"},
-	}}, time.Second)
-	if g.Name != "edit" || g.Verdict != verify.Fail || g.Seconds != 1 || len(g.Findings) != 2 {
-		t.Fatalf("gate %+v", g)
-	}
-	if f := g.Findings[0]; f.File != "a.py" || f.Line != 4 || f.Rule != "ambiguous" || f.Message != "block 2: it matches twice\n→ choose the place" || f.Source != "4: x\nyours has y\n" {
-		t.Errorf("finding %+v", f)
-	}
-	if f := g.Findings[1]; f.Line != 0 || f.Message != "no block" {
-		t.Errorf("finding %+v", f)
-	}
-}
-
 func TestTheReasonNamesTheGatesThatDecided(t *testing.T) {
-	cand := Candidate{Verdict: verify.Fail, Gates: []verify.Gate{
+	cand := gate.Candidate{Verdict: verify.Fail, Gates: []verify.Gate{
 		{Name: "lint", Verdict: verify.Pass},
 		{Name: "types", Verdict: verify.Fail, Findings: []verify.Finding{{Message: "one"}, {Message: "two"}}},
 		{Name: "smoke", Verdict: verify.Fail, Findings: []verify.Finding{{Message: "it crashed"}}},
 		{Name: "tests", Verdict: verify.Fail, Detail: "no report"},
 	}}
 	want := "types: 2 findings; smoke: it crashed; tests: no report"
-	if got := because(cand, verify.Fail); got != want {
+	if got := cand.Because(verify.Fail); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if end := judged(cand); end.State != Rejected || end.Verdict != verify.Fail || end.Exit != ExitFail {
+	if end := Judged(cand); end.State != Rejected || end.Verdict != verify.Fail || end.Exit != ExitFail {
 		t.Errorf("ended %+v", end)
 	}
 	cand.Verdict = verify.Timeout
-	if end := judged(cand); end.Verdict != verify.Timeout || end.Exit != ExitFail {
+	if end := Judged(cand); end.Verdict != verify.Timeout || end.Exit != ExitFail {
 		t.Errorf("a timeout ended %+v", end)
 	}
 }
@@ -168,7 +152,7 @@ func TestARunIsOrphanedByADeadProcessOrAnOldHeartbeat(t *testing.T) {
 }
 
 func TestADocumentHasListsAndNeverNull(t *testing.T) {
-	d := Candidate{Gates: []verify.Gate{{Name: "lint"}}}.Document()
+	d := gate.Candidate{Gates: []verify.Gate{{Name: "lint"}}}.Document()
 	if d.Gates[0].Findings == nil || d.Skipped == nil || d.Holds == nil || d.Edits == nil {
 		t.Errorf("document %+v", d)
 	}

@@ -3,39 +3,15 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"time"
 
+	"agent/orchestrator/gate"
 	"agent/sandbox/workspace"
 	"agent/verify"
-	"agent/verify/policy"
 )
-
-// An Evidence is all that is recorded of a run which decided its verdict, so that it can
-// be judged again where neither its workspace nor its record is. Contents are named by
-// their SHA-256 in hex, and lie beside it.
-type Evidence struct {
-	Run       string         `json:"run"`
-	Workspace string         `json:"workspace"`
-	Intent    string         `json:"intent"`
-	State     State          `json:"state"`
-	Verdict   verify.Verdict `json:"verdict"`
-	Started   time.Time      `json:"started"`
-	Ended     time.Time      `json:"ended"`
-	// Approved says who let the promotion pass, "" where nothing was promoted.
-	Approved string `json:"approved,omitempty"`
-	// Snapshot is the digest of the workspace's manifest, Inventory that of the text
-	// which workspace.Rebuild takes.
-	Snapshot   string     `json:"snapshot"`
-	Inventory  string     `json:"inventory"`
-	Settings   Settings   `json:"settings"`
-	Candidates []Exhibit  `json:"candidates"`
-	Exchanges  []Exchange `json:"exchanges,omitempty"`
-}
 
 // Settings are what decides a verdict beside the workspace and the patch.
 type Settings struct {
@@ -51,57 +27,6 @@ type Settings struct {
 	Allow          []string      `json:"allow,omitempty"`
 	NoInstall      bool          `json:"no_install,omitempty"`
 	InstallScripts bool          `json:"install_scripts,omitempty"`
-}
-
-// An Exhibit is a recorded candidate.
-type Exhibit struct {
-	Verdict verify.Verdict `json:"verdict"`
-	Gates   []verify.Gate  `json:"gates"`
-	Holds   []policy.Hold  `json:"holds"`
-	// Unproven is null in archives of runs from before it was kept.
-	Unproven []verify.Unproven `json:"unproven"`
-	// Digest is that of the changeset as it was judged, Files what it changed.
-	Digest string        `json:"digest"`
-	Files  []ExhibitFile `json:"files"`
-	// Response is the digest of what the candidate was made of; see Origin.
-	Response string `json:"response"`
-	Target   string `json:"target,omitempty"`
-	Onto     string `json:"onto,omitempty"`
-	Asked    string `json:"asked,omitempty"`
-}
-
-// An ExhibitFile is one change of a candidate; the digests of its contents are "" where
-// there is none.
-type ExhibitFile struct {
-	Op      workspace.Op `json:"op"`
-	Path    string       `json:"path"`
-	From    string       `json:"from,omitempty"`
-	Mode    fs.FileMode  `json:"mode"`
-	OldMode fs.FileMode  `json:"old_mode,omitempty"`
-	Before  string       `json:"before,omitempty"`
-	After   string       `json:"after,omitempty"`
-}
-
-// An Exchange is one request to a model, and its answer.
-type Exchange struct {
-	Step     string          `json:"step"`
-	Model    string          `json:"model"`
-	Question json.RawMessage `json:"question"`
-	// Answer is nil where none came.
-	Answer []byte `json:"answer"`
-}
-
-// An Origin is what a candidate was made of.
-type Origin struct {
-	Response []byte
-	// Target is the file that a block without a name means.
-	Target string
-	// Onto is the digest of the changeset that the response came on top of, the empty
-	// one included; "" where it was applied to the workspace itself.
-	Onto string
-	// Asked is the digest of the changeset before the gates, "" where the response
-	// gave none.
-	Asked string
 }
 
 // A Keep says how much of the files that runs see is kept.
@@ -144,16 +69,26 @@ type Recorder interface {
 	SaveRecording(ctx context.Context, id string, token int64, r Recording) error
 }
 
-// keep keeps the files of a stage. It comes after the run, whose verdict waits for
+// keepSeen keeps what the run saw, so that it can be replayed. What goes wrong is
+// a note, since the run has ended.
+func (x *Execution) keepSeen(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, keepDuration)
+	defer cancel()
+	if err := x.saveRecording(ctx, x.seen.req, x.seen.stage); err != nil && ctx.Err() == nil {
+		x.Notify(Event{Note: "the run cannot be replayed: " + err.Error()})
+	}
+}
+
+// saveRecording keeps the files of a stage. It comes after the run, whose verdict waits for
 // nothing of it; of a file that changed since, the bytes are there already when a run
 // changed it, and else nothing is kept. What was read is compared with the digest that
 // was judged.
-func (f *flight) keep(ctx context.Context, req Request, st stage) error {
+func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stage) error {
 	rec := Recording{Settings: Settings{
-		Toolchain: st.tools.ID, Versions: st.tools.Versions, Installed: st.image.Installed, Definitions: verify.Definitions, Config: req.Config,
+		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Installed: st.Image.Installed, Definitions: verify.Definitions, Config: req.Config,
 		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts,
 	}}
-	for _, e := range st.base.Entries {
+	for _, e := range st.Base.Entries {
 		if e.Kind != workspace.File {
 			continue
 		}
@@ -170,11 +105,11 @@ func (f *flight) keep(ctx context.Context, req Request, st stage) error {
 	}
 	if rec.Lacking = cmp.Or(req.Keep.Never, rec.Lacking); rec.Lacking == "" {
 		var err error
-		if rec.Inventory, rec.Contents, err = keepFiles(ctx, f.Recorder, st.base); err != nil {
+		if rec.Inventory, rec.Contents, err = keepFiles(ctx, x.runner.Recorder, st.Base); err != nil {
 			rec.Inventory, rec.Lacking = "", err.Error()
 		}
 	}
-	return f.Recorder.SaveRecording(ctx, f.rec.ID, f.rec.Token, rec)
+	return x.runner.Recorder.SaveRecording(ctx, x.rec.ID, x.rec.Token, rec)
 }
 
 // keepFiles keeps the contents of a manifest, and then its inventory: where that is

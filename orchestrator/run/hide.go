@@ -3,6 +3,7 @@ package run
 import (
 	"slices"
 
+	"agent/orchestrator/gate"
 	"agent/verify"
 )
 
@@ -17,21 +18,6 @@ func (r *Runner) hide(text string) string {
 		return text
 	}
 	return r.Hide(text)
-}
-
-// hidden returns the candidate with its texts as hide returns them. The diff and the
-// bytes are left: they are what is promoted, and what `git apply` is given.
-func (c Candidate) hidden(hide func(string) string) Candidate {
-	c.Thought = hide(c.Thought)
-	c.Gates, c.Skipped, c.Holds = slices.Clone(c.Gates), slices.Clone(c.Skipped), verify.HiddenHolds(c.Holds, hide)
-	for i, g := range c.Gates {
-		c.Gates[i] = g.Hidden(hide)
-	}
-	for i, s := range c.Skipped {
-		c.Skipped[i] = s.Hidden(hide)
-	}
-	c.Unproven = verify.HiddenUnproven(c.Unproven, hide)
-	return c
 }
 
 // hidden returns the ending with its texts as hide returns them.
@@ -55,7 +41,7 @@ func (d Document) Hidden(hide func(string) string) Document {
 	d.Error, d.Unproven = end.Error, end.Unproven
 	d.Candidates, d.Proposals = slices.Clone(d.Candidates), slices.Clone(d.Proposals)
 	for i, c := range d.Candidates {
-		shown := Candidate{Thought: c.Thought, Gates: c.Gates, Skipped: c.Skipped, Holds: c.Holds}.hidden(hide).Document()
+		shown := gate.Candidate{Thought: c.Thought, Gates: c.Gates, Skipped: c.Skipped, Holds: c.Holds}.Hidden(hide).Document()
 		c.Thought, c.Gates, c.Skipped, c.Holds = shown.Thought, shown.Gates, shown.Skipped, shown.Holds
 		c.Unproven = verify.HiddenUnproven(c.Unproven, hide)
 		d.Candidates[i] = c

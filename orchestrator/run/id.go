@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// newID returns the name of a run: 12 characters of Crockford's base 32 in
+// NewID returns the name of a run: 12 characters of Crockford's base 32 in
 // lower case, the first 7 the seconds since the epoch, so that names sort by
 // time and a short prefix is easy to type, the last 5 random (25 bits).
-func newID(now time.Time) string {
+func NewID(now time.Time) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	// 35 bits of seconds last until the year 3058.
 	var b [8]byte

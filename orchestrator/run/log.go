@@ -152,7 +152,7 @@ func (l *Log) Close() error {
 	}
 	// A store that hangs must not keep the process from ending.
 	close(l.closing)
-	defer time.AfterFunc(settleFor, l.cancel).Stop()
+	defer time.AfterFunc(SettleFor, l.cancel).Stop()
 	<-l.ended
 	l.cancel()
 	var errs []error
@@ -243,9 +243,9 @@ type logged struct {
 // logKey is the key of a context's logged.
 type logKey struct{}
 
-// of returns a context in which everything is done for a run.
+// Of returns a context in which everything is done for a run.
 // The engine's calls and the commands in boxes are watched through the same context.
-func (l *Log) of(ctx context.Context, run string) context.Context {
+func (l *Log) Of(ctx context.Context, run string) context.Context {
 	if l == nil || run == "" {
 		return ctx
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/verify"
 )
@@ -51,7 +52,7 @@ func logAnswer(ctx context.Context, a Answer, p Proposal) {
 
 // logHolds enters what of a candidate is held.
 // blocks tells those for which --yes is not enough. It enters nothing for a candidate without any.
-func logHolds(ctx context.Context, cand Candidate) {
+func logHolds(ctx context.Context, cand gate.Candidate) {
 	for _, h := range cand.Holds {
 		Enter(ctx, Entry{
 			Kind: PolicyEntry, Actor: "agent", Subject: h.Path,
@@ -62,7 +63,7 @@ func logHolds(ctx context.Context, cand Candidate) {
 
 // logUnproven enters what of a candidate no gate judged.
 // It is an entry of the gate that would have, since that is where a reader looks.
-func logUnproven(ctx context.Context, cand Candidate) {
+func logUnproven(ctx context.Context, cand gate.Candidate) {
 	for _, u := range cand.Unproven {
 		Enter(ctx, Entry{
 			Kind: GateEntry, Actor: "agent", Subject: u.Gate,

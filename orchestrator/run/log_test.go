@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store/history"
 	"agent/sandbox"
 	"agent/sandbox/egress"
@@ -19,10 +20,10 @@ import (
 	"agent/verify/policy"
 )
 
-// log returns the events of a run, each as its kind, actor and subject.
-func (b *bench) log(t *testing.T, id string) (list []string, rows []history.EventRow) {
+// entriesOf returns the events of a run, each as its kind, actor and subject.
+func entriesOf(b *runtest.Bench, t *testing.T, id string) (list []string, rows []history.EventRow) {
 	t.Helper()
-	rows, err := b.db.Events(t.Context(), id, "", 0)
+	rows, err := b.DB.Events(t.Context(), id, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Eve
 	emit(verify.Event{Gate: "tests", Done: true})
 	emit(verify.Event{Gate: "smoke"})
 	emit(verify.Event{Gate: "tests", Request: &egress.Request{Method: "GET", Host: "a.example", Port: 80, End: "not on the list"}})
-	report, err := says(verify.Pass)(ctx, req)
+	report, err := runtest.Says(verify.Pass)(ctx, req)
 	report.Holds = []policy.Hold{{Path: "ci.yml", Kind: "ci", Reason: "It runs with keys.", Block: true}}
 	return report, err
 }
@@ -57,12 +58,12 @@ func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Eve
 // Everything that a run did is there when it has ended, in the order in which it happened; and what comes later is added.
 func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
-	b.runner.Verifier = busy{}
-	req := b.request()
-	doc := b.runner.Run(t.Context(), req)
-	b.ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
-	got, rows := b.log(t, doc.Run)
+	b := runtest.Setup(t, nil)
+	b.Runner.Verifier = busy{}
+	req := b.Request()
+	doc := b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+	got, rows := entriesOf(b, t, doc.Run)
 	want := []string{
 		"state agent: queued", "state agent: analyzing", "state agent: verifying",
 		"engine agent: POST /containers/create", "tool box 0123456789ab: ruff check", "tool box 01: sh", "tool box 01: sh",
@@ -82,10 +83,10 @@ func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
 		}
 	}
 
-	b.runner.Verifier = says(verify.Pass)
-	doc = b.runner.Run(t.Context(), req)
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	got, rows = b.log(t, doc.Run)
+	b.Runner.Verifier = runtest.Says(verify.Pass)
+	doc = b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	got, rows = entriesOf(b, t, doc.Run)
 	if n := len(got); !slices.Contains(got, "approval the test: apply") || got[n-1] != "state agent: promoted" || !strings.Contains(string(rows[n-1].Detail), `"verdict": "pass"`) {
 		t.Errorf("the log is\n%s", strings.Join(got, "\n"))
 	}
@@ -108,14 +109,14 @@ func (d blank) AppendEntries(ctx context.Context, entries []run.Entry) error {
 func TestARunWhoseLogIsLostFails(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []run.State{run.Queued, run.Verifying, run.Done} {
-		b := setup(t, says(verify.Pass))
-		log := run.NewLog(t.Context(), blank{b.db, string(lost)}, strings.TrimSpace)
-		b.runner.Log = log
-		req := b.request()
+		b := runtest.Setup(t, runtest.Says(verify.Pass))
+		log := run.NewLog(t.Context(), blank{b.DB, string(lost)}, strings.TrimSpace)
+		b.Runner.Log = log
+		req := b.Request()
 		req.NoPromote = lost == run.Done
-		doc := b.runner.Run(t.Context(), req)
-		b.ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
-		b.untouched(t)
+		doc := b.Run(t.Context(), req)
+		b.Ended(t, doc, run.Failed, verify.Infra, run.ExitInfra)
+		b.Untouched(t)
 		if doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
 			t.Errorf("%s lost: %+v", lost, doc.Error)
 		}
@@ -123,15 +124,15 @@ func TestARunWhoseLogIsLostFails(t *testing.T) {
 			t.Errorf("%s lost: at the end %v", lost, err)
 		}
 		// What comes after the end is nobody's, and keeps nobody waiting.
-		if doc := b.runner.Run(t.Context(), req); doc.Verdict != verify.Infra {
+		if doc := b.Run(t.Context(), req); doc.Verdict != verify.Infra {
 			t.Errorf("with a log that was closed: %+v", doc)
 		}
-		b.untouched(t)
+		b.Untouched(t)
 	}
-	b := setup(t, says(verify.Pass))
-	b.runner.Log = nil
-	b.ended(t, b.runner.Run(t.Context(), b.request()), run.Promoted, verify.Pass, run.ExitDone)
-	if err := b.runner.Log.Close(); err != nil {
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	b.Runner.Log = nil
+	b.Ended(t, b.Run(t.Context(), b.Request()), run.Promoted, verify.Pass, run.ExitDone)
+	if err := b.Runner.Log.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -161,7 +162,7 @@ func TestAFullLogWaits(t *testing.T) {
 	t.Parallel()
 	s := &slow{let: make(chan bool)}
 	log := run.NewLog(t.Context(), s, strings.ToUpper)
-	ctx := run.InLog(t.Context(), log, "01run")
+	ctx := log.Of(t.Context(), "01run")
 	const most = 2000 // more than wait and are on their way
 	var entered sync.WaitGroup
 	entered.Go(func() {
@@ -195,18 +196,18 @@ func TestAFullLogWaits(t *testing.T) {
 // What a run did so far is kept without anybody's asking, so that a kill does not take it away.
 func TestALogIsWrittenWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
-	b.runner.Verifier = judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, nil)
+	b.Runner.Verifier = runtest.Judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		for ctx.Err() == nil {
-			rows, err := b.db.Runs(ctx, history.RunFilter{})
+			rows, err := b.DB.Runs(ctx, history.RunFilter{})
 			if err != nil {
 				return verify.Report{}, err
 			}
-			if list, _ := b.log(t, rows[0].ID); slices.Contains(list, "state agent: verifying") {
+			if list, _ := entriesOf(b, t, rows[0].ID); slices.Contains(list, "state agent: verifying") {
 				break
 			}
 		}
-		return says(verify.Pass)(ctx, req)
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
-	b.ended(t, b.runner.Run(t.Context(), b.request()), run.Promoted, verify.Pass, run.ExitDone)
+	b.Ended(t, b.Run(t.Context(), b.Request()), run.Promoted, verify.Pass, run.ExitDone)
 }

@@ -6,28 +6,29 @@ import (
 	"slices"
 	"time"
 
+	"agent/orchestrator/gate"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	"agent/verify/policy"
 )
 
-// checkpoint asks whether the proven candidate is promoted, and does it. No
+// Checkpoint asks whether the proven candidate is promoted, and does it. No
 // ending means that the answer asks for another candidate.
 //
 // Nothing has been written when it asks, and nothing is written unless the answer
 // is Apply. It may wait for a person for as long as the approver does; the
 // heartbeat of the run goes on meanwhile.
-func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
+func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
 	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
 	// Of several candidates this is the one that decides.
-	f.unproven = p.Candidate.Unproven
+	x.unproven = p.Candidate.Unproven
 	note := "every gate passed"
-	if caveat := Caveat(f.unproven); caveat != "" {
+	if caveat := gate.Caveat(x.unproven); caveat != "" {
 		note += ", but " + caveat
 	}
-	if err := f.enter(ctx, AwaitingApproval, note); err != nil {
-		return stop(endWith(Failed, f.trouble(ctx, "record the run", err)))
+	if err := x.Advance(ctx, AwaitingApproval, note); err != nil {
+		return stop(End(Failed, x.Trouble(ctx, "record the run", err)))
 	}
 	// The state is entered all the same, so that the record shows how far the
 	// candidate came.
@@ -35,15 +36,15 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
 	// What is asked about must be what would be written to.
-	if err := f.lock.InPlace(); err != nil {
-		return stop(f.unread(ctx, "look at the workspace again", err))
+	if err := x.lock.InPlace(); err != nil {
+		return stop(x.unread(ctx, "look at the workspace again", err))
 	}
-	p.Run, p.Workspace, p.Base = f.rec.ID, f.rec.Workspace, base
+	p.Run, p.Workspace, p.Base = x.rec.ID, x.rec.Workspace, base
 	// An approver sees the run by its name: it shows it, and the person finds it
 	// again with it.
 	answer, err := req.Approver.Approve(ctx, p)
 	if err != nil {
-		return stop(endWith(Failed, f.trouble(ctx, "ask for approval", err)))
+		return stop(End(Failed, x.Trouble(ctx, "ask for approval", err)))
 	}
 	// A policy that approves everything does not approve what needs a person,
 	// whatever the approver says.
@@ -55,10 +56,10 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 	case Apply:
 		// Asked after the answer, since people take their time: between the
 		// snapshot and the answer hours may have gone by.
-		if end := f.drifted(ctx, req, base); end != nil {
+		if end := x.drifted(ctx, req, base); end != nil {
 			return stop(*end)
 		}
-		return stop(f.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base))
+		return stop(x.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base))
 	// A run that was given its patch has no model to ask again, so Regenerate
 	// there falls through to the refusal.
 	case Regenerate, Reword, Amend:
@@ -66,9 +67,9 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 			return answer, nil
 		}
 	case Skip:
-		return stop(f.skipped(answer.By))
+		return stop(x.skipped(answer.By))
 	}
-	end := endWith(Rejected, &Problem{
+	end := End(Rejected, &Problem{
 		Kind: "policy", Message: "every gate passed, but nobody is there to approve: " + answer.By,
 		Next: "run again with --yes" + allowFlags(p.Candidate.Holds) + ", or on a terminal",
 	})
@@ -80,10 +81,10 @@ func (f *flight) checkpoint(ctx context.Context, req Request, p Proposal, base *
 //
 // Its verdict stays Pass, for the gates did pass; that it was not wanted is the
 // state of the run.
-func (f *flight) skipped(by string) Ending {
-	end := endWith(Rejected, &Problem{
+func (x *Execution) skipped(by string) Ending {
+	end := End(Rejected, &Problem{
 		Kind: "policy", Message: "skipped by " + by,
-		Next: "`agent runs diff " + f.rec.ID + "` shows the proven diff again",
+		Next: "`agent runs diff " + x.rec.ID + "` shows the proven diff again",
 	})
 	end.Verdict = verify.Pass
 	return end
@@ -93,40 +94,40 @@ func (f *flight) skipped(by string) Ending {
 // all of it, so a file that the user edited meanwhile is a conflict also when
 // the patch does not touch it: what would be there after the promotion was
 // never proved. New files do not count, since programs leave them everywhere.
-func (f *flight) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
-	now, err := f.scan(ctx, req)
+func (x *Execution) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
+	now, err := x.scan(ctx, req)
 	if err != nil {
-		end := f.unread(ctx, "look at the workspace again", err)
+		end := x.unread(ctx, "look at the workspace again", err)
 		return &end
 	}
 	paths := changed(base, now)
 	if len(paths) == 0 {
 		return nil
 	}
-	end := endWith(Conflicted, conflicted(&promotion.ConflictError{Paths: paths}, f.rec.ID))
+	end := End(Conflicted, conflicted(&promotion.ConflictError{Paths: paths}, x.rec.ID))
 	return &end
 }
 
 // scan reads the workspace by its path, which must name the locked directory
 // before and after: else a *promotion.ConflictError.
-func (f *flight) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
-	if err := f.lock.InPlace(); err != nil {
+func (x *Execution) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
+	if err := x.lock.InPlace(); err != nil {
 		return nil, err
 	}
-	m, err := workspace.Rescan(ctx, f.rec.Workspace, req.Exclude, workspace.Limits{})
-	if moved := f.lock.InPlace(); moved != nil {
+	m, err := workspace.Rescan(ctx, x.rec.Workspace, req.Exclude, workspace.Limits{})
+	if moved := x.lock.InPlace(); moved != nil {
 		return nil, moved // also where the scan did not come through for that reason
 	}
 	return m, err
 }
 
 // unread is the ending of a run that could not read the workspace.
-func (f *flight) unread(ctx context.Context, act string, err error) Ending {
+func (x *Execution) unread(ctx context.Context, act string, err error) Ending {
 	var moved *promotion.ConflictError
 	if errors.As(err, &moved) {
-		return endWith(Conflicted, conflicted(moved, ""))
+		return End(Conflicted, conflicted(moved, ""))
 	}
-	return endWith(Failed, f.trouble(ctx, act, err))
+	return End(Failed, x.Trouble(ctx, act, err))
 }
 
 // changed lists the files and links of base that are not the same in now.
@@ -170,24 +171,24 @@ func allowFlags(holds []policy.Hold) string {
 
 // promote writes a changeset to the host. From the first rename on it cannot
 // be cancelled: what is left then takes milliseconds and ends whole.
-func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manifest) Ending {
-	if err := f.enter(ctx, Promoting, count(len(p.Changeset.Changes), "file")); err != nil {
-		return endWith(Failed, f.trouble(ctx, "record the run", err))
+func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Manifest) Ending {
+	if err := x.Advance(ctx, Promoting, Count(len(p.Changeset.Changes), "file")); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
 	// Who let it pass is kept before a file changes.
-	if err := f.Log.Flush(ctx, f.rec.ID); err != nil {
-		return endWith(Failed, f.trouble(ctx, "record what the run did", err))
+	if err := x.runner.Log.Flush(ctx, x.rec.ID); err != nil {
+		return End(Failed, x.Trouble(ctx, "record what the run did", err))
 	}
 	// The order is what recovery relies on: journal and staged bytes, then the
 	// row that says Prepared, then the renames, then the row that says Committed.
 	// Killed between any two of them, the journal tells how to go on.
-	prepared, err := f.lock.Prepare(ctx, p.Changeset, f.rec.ID, base)
+	prepared, err := x.lock.Prepare(ctx, p.Changeset, x.rec.ID, base)
 	if err != nil {
-		return f.unplaced(ctx, err)
+		return x.unplaced(ctx, err)
 	}
 	p.Status = Prepared
-	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
-		return f.unprepared(ctx, prepared, p, err)
+	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
+		return x.unprepared(ctx, prepared, p, err)
 	}
 	// A minute is far more than the renames take. It is there for a database or a
 	// disk that hangs.
@@ -196,42 +197,42 @@ func (f *flight) promote(ctx context.Context, p Promotion, base *workspace.Manif
 	if err := prepared.Commit(steady); err != nil {
 		// Commit has put its files back by itself; what is left is to say so in
 		// the record.
-		end := f.unplaced(steady, err)
+		end := x.unplaced(steady, err)
 		p.Status = RolledBack
-		if err := f.Store.SavePromotion(steady, f.rec.ID, f.rec.Token, p); err != nil {
-			end = endWith(Failed, f.trouble(steady, "record the roll-back", err))
+		if err := x.runner.Store.SavePromotion(steady, x.rec.ID, x.rec.Token, p); err != nil {
+			end = End(Failed, x.Trouble(steady, "record the roll-back", err))
 		}
-		return f.abandon(prepared, end)
+		return x.abandon(prepared, end)
 	}
 	p.Status = Committed
-	if err := f.record(steady, p); err != nil {
-		return f.takeBack(steady, prepared, p, err)
+	if err := x.record(steady, p); err != nil {
+		return x.takeBack(steady, prepared, p, err)
 	}
-	f.doc.Promotion = p.Document()
+	x.doc.Promotion = p.Document()
 	end := Ending{State: Promoted, Verdict: verify.Pass, Exit: ExitDone}
-	return f.abandon(prepared, end)
+	return x.abandon(prepared, end)
 }
 
 // record puts a promotion whose files are in place into the store.
-func (f *flight) record(ctx context.Context, p Promotion) error {
-	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
+func (x *Execution) record(ctx context.Context, p Promotion) error {
+	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
 		return err
 	}
-	return f.enter(ctx, Promoted, "")
+	return x.Advance(ctx, Promoted, "")
 }
 
 // unprepared ends a promotion whose row could not be written before any file was. A
 // call that was cancelled, or whose answer was lost, may have written it all the same,
 // and the row would say Prepared for good.
-func (f *flight) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
-	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
-	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
+	end := End(Failed, x.Trouble(ctx, "record the promotion", cause))
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
 	defer cancel()
 	p.Status = RolledBack
-	if err := f.Store.SavePromotion(settled, f.rec.ID, f.rec.Token, p); err != nil {
-		f.emit(Event{Note: "record that nothing was written: " + err.Error() + "; the next command does"})
+	if err := x.runner.Store.SavePromotion(settled, x.rec.ID, x.rec.Token, p); err != nil {
+		x.Notify(Event{Note: "record that nothing was written: " + err.Error() + "; the next command does"})
 	}
-	return f.abandon(prepared, end)
+	return x.abandon(prepared, end)
 }
 
 // takeBack undoes a promotion that could not be recorded: without evidence
@@ -239,25 +240,25 @@ func (f *flight) unprepared(ctx context.Context, prepared *promotion.Promotion, 
 //
 // The journal stays where the files could not be taken back either. The next
 // command finds it, and settles files and record together.
-func (f *flight) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
-	end := endWith(Failed, f.trouble(ctx, "record the promotion", cause))
+func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
+	end := End(Failed, x.Trouble(ctx, "record the promotion", cause))
 	if err := prepared.Rollback(ctx); err != nil {
 		end.Error.Message += "; and taking it back: " + err.Error()
 		end.Error.Next = "run any agent command when the database is back: it settles the journal"
 		return end
 	}
 	p.Status = RolledBack
-	if err := f.Store.SavePromotion(ctx, f.rec.ID, f.rec.Token, p); err != nil {
-		f.emit(Event{Note: "record the roll-back: " + err.Error() + "; the next command does"})
+	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
+		x.Notify(Event{Note: "record the roll-back: " + err.Error() + "; the next command does"})
 	}
-	return f.abandon(prepared, end)
+	return x.abandon(prepared, end)
 }
 
 // abandon removes the journal. One that stays is settled by the next command,
 // so that is a note and not another ending.
-func (f *flight) abandon(p *promotion.Promotion, end Ending) Ending {
+func (x *Execution) abandon(p *promotion.Promotion, end Ending) Ending {
 	if err := p.Close(); err != nil {
-		f.emit(Event{Note: "remove the journal: " + err.Error()})
+		x.Notify(Event{Note: "remove the journal: " + err.Error()})
 	}
 	return end
 }
@@ -267,16 +268,16 @@ func (f *flight) abandon(p *promotion.Promotion, end Ending) Ending {
 // A file that somebody changed at the last moment is a conflict, which the person
 // can settle, and a path may be forbidden by what lies on the host by now;
 // anything else is the machine's.
-func (f *flight) unplaced(ctx context.Context, err error) Ending {
+func (x *Execution) unplaced(ctx context.Context, err error) Ending {
 	var conflict *promotion.ConflictError
 	var path *workspace.PathError
 	switch {
 	case errors.As(err, &conflict):
-		return endWith(Conflicted, conflicted(conflict, f.rec.ID))
+		return End(Conflicted, conflicted(conflict, x.rec.ID))
 	case errors.As(err, &path):
-		return endWith(Failed, forbidden(path))
+		return End(Failed, forbidden(path))
 	}
-	return endWith(Failed, f.trouble(ctx, "write to the workspace", err))
+	return End(Failed, x.Trouble(ctx, "write to the workspace", err))
 }
 
 // Undo takes the promotion of a run back by the same road: lock, three-way
@@ -284,17 +285,13 @@ func (f *flight) unplaced(ctx context.Context, err error) Ending {
 // of that beside later edits of the same files; conflict, when not nil, is why
 // nothing is, which is recorded.
 func (r *Runner) Undo(ctx context.Context, of Record, back workspace.Changeset, conflict *Problem) Document {
-	dir, problem := resolve(of.Workspace)
-	if problem != nil {
-		f := &flight{Runner: r, doc: Document{Workspace: of.Workspace, Candidates: []DocumentCandidate{}}}
-		return f.close(endWith(Failed, problem))
-	}
-	return r.launch(ctx, Record{Workspace: dir, Intent: "undo " + of.ID}, func(ctx context.Context, f *flight) Ending {
+	req := Request{Workspace: of.Workspace}
+	return r.Start(ctx, req, Record{Intent: "undo " + of.ID}, func(ctx context.Context, x *Execution) Ending {
 		if conflict != nil {
-			return endWith(Conflicted, conflict)
+			return End(Conflicted, conflict)
 		}
 		// Without a base: permission bits that changed since the promotion do not
 		// stand in the way of its undoing, but changed bytes do.
-		return f.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil)
+		return x.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"agent/orchestrator/agent"
 	"agent/verify"
 )
 
@@ -24,9 +23,9 @@ const (
 // Failed reports whether proposals of this kind did not pass their gates.
 func (k ProposalKind) Failed() bool { return k == FailedPeerReview || k == FailedFeature }
 
-// feature reports whether proposals of this kind are of a feature, rather than
+// OfFeature reports whether proposals of this kind are of a feature, rather than
 // of a goal or a review.
-func (k ProposalKind) feature() bool { return k == Feature || k == FailedFeature }
+func (k ProposalKind) OfFeature() bool { return k == Feature || k == FailedFeature }
 
 // A ProposalState says what became of a kept proposal.
 type ProposalState string
@@ -65,13 +64,6 @@ type KeptProposal struct {
 	At  time.Time
 }
 
-// Bounds of what is kept of a proposal, in bytes. The record of the run has the
-// whole.
-const (
-	maxKeptPatch = 256 << 10
-	maxKeptText  = 16 << 10
-)
-
 // Proposals keeps proposals. *store.DB is one.
 type Proposals interface {
 	// AddProposal records an open proposal and returns its number. One that is
@@ -104,38 +96,95 @@ func (p KeptProposal) Resume(req Request) Request {
 	return req
 }
 
-// Aim makes a plan one for the proposal. The planner has read its file and
-// gathered what is known; what is to be done stands in the proposal.
-func (p KeptProposal) Aim(plan *Plan) {
-	plan.Why, plan.Proposal = fmt.Sprintf("proposal %d", p.ID), &p
-	if p.Kind.feature() {
-		plan.Task.Kind, plan.Task.Brief.Feature = agent.Implement, p.Text
+// KeepProposal records a proposal and tells of it; 0 when it could not be kept. That
+// is a note and not another ending: the record of the run has every candidate.
+func (x *Execution) KeepProposal(ctx context.Context, p KeptProposal) int64 {
+	if x.runner.Proposals == nil {
+		return 0
+	}
+	p.Reason = x.runner.hide(p.Reason)
+	id, err := x.runner.Proposals.AddProposal(ctx, p)
+	if err != nil {
+		x.Notify(Event{Note: "the proposal is not kept: " + err.Error()})
+		return 0
+	}
+	x.tell(id, p)
+	return id
+}
+
+// tell puts a kept proposal into the document and before the watcher.
+func (x *Execution) tell(id int64, p KeptProposal) {
+	x.doc.Proposals = append(x.doc.Proposals, DocumentProposal{ID: id, Kind: p.Kind, Path: p.Path, Reason: p.Reason})
+	x.Notify(Event{Note: fmt.Sprintf("kept as proposal %d (%s)", id, p.Kind)})
+}
+
+// SettleProposal marks the proposal that the run was for as done when it was
+// promoted, and returns the ending as it was.
+func (x *Execution) SettleProposal(ctx context.Context, req Request, end Ending) Ending {
+	if req.Proposal != nil {
+		x.proposal = req.Proposal.ID
+	}
+	if end.State == Promoted {
+		x.settleAs(ctx, ProposalDone)
+	}
+	return end
+}
+
+// DropProposal takes the proposal that the run was for off the list.
+func (x *Execution) DropProposal(ctx context.Context) { x.settleAs(ctx, ProposalDropped) }
+
+// settleAs records what became of the proposal that the run was for, if it was
+// for one. Files may be in place by then, so a cancelled context must not leave
+// it open, and an error is a note.
+func (x *Execution) settleAs(ctx context.Context, to ProposalState) {
+	if x.runner.Proposals == nil || x.proposal == 0 {
+		return
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
+	defer cancel()
+	if err := x.runner.Proposals.SettleProposal(steady, x.proposal, to); err != nil {
+		x.Notify(Event{Note: fmt.Sprintf("proposal %d is still open: %v", x.proposal, err)})
 	}
 }
 
-// kept makes the proposal of a candidate, to be kept for reason. It keeps the
-// goal, so that whoever takes it up again knows what it was for.
-func (c *contest) kept(cand Candidate, reason string) KeptProposal {
-	b := c.plan.Task.Brief
-	p := KeptProposal{
-		Workspace: c.rec.Workspace, Kind: PeerReview, State: ProposalOpen, Path: b.Target, Goal: b.Goal,
-		Text: cand.Thought, Patch: []byte(cand.Diff), Run: c.rec.ID,
+// TakeUp makes an open proposal the one that the run is for.
+func (x *Execution) TakeUp(id int64) { x.proposal = id }
+
+// Proposal is the number of the open proposal that the run is for, 0 for none.
+func (x *Execution) Proposal() int64 { return x.proposal }
+
+// OutcomeProposed is the Outcome of a Document whose run kept a feature for a person
+// to decide on.
+const OutcomeProposed = "proposed"
+
+// LeaveFeature ends a run whose review found nothing and whose feature stays open until
+// a person has it implemented.
+func (x *Execution) LeaveFeature(p KeptProposal) Ending {
+	x.tell(p.ID, p)
+	does := "has the feature written"
+	if p.Patch != nil {
+		does = "takes it up again"
 	}
-	passed := cand.Verdict == verify.Pass
-	switch {
-	case b.Feature != "" && passed:
-		p.Kind = Feature
-	case b.Feature != "":
-		p.Kind = FailedFeature
-	case !passed:
-		p.Kind = FailedPeerReview
+	x.doc.Outcome, x.doc.Next = OutcomeProposed, fmt.Sprintf("`agent sandbox run --proposal %d` %s", p.ID, does)
+	return x.Reviewed()
+}
+
+// Reviewed is the ending of a review that found nothing, which is what the run was for.
+func (x *Execution) Reviewed() Ending {
+	return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
+}
+
+// AskFeature asks whether a proposed feature is implemented now. No ending means that
+// there is an answer.
+func (x *Execution) AskFeature(ctx context.Context, req Request, p KeptProposal) (Answer, *Ending) {
+	stop := func(end Ending) (Answer, *Ending) { return Answer{}, &end }
+	if err := x.Advance(ctx, AwaitingApproval, "a feature is proposed for "+p.Path); err != nil {
+		return stop(End(Failed, x.Trouble(ctx, "record the run", err)))
 	}
-	if b.Feature != "" {
-		p.Text = b.Feature // it is what must be implemented, whatever this attempt says of itself
+	answer, err := req.Approver.Approve(ctx, Proposal{Run: x.rec.ID, Workspace: x.rec.Workspace, Feature: &p})
+	if err != nil {
+		return stop(End(Failed, x.Trouble(ctx, "ask for approval", err)))
 	}
-	if n := len(p.Patch); n > maxKeptPatch {
-		p.Patch, reason = nil, fmt.Sprintf("%s (its diff of %d bytes is in `agent runs show %s`)", reason, n, c.rec.ID)
-	}
-	p.Text, p.Reason = clip(p.Text), clip(reason)
-	return p
+	logAnswer(ctx, answer, Proposal{Feature: &p})
+	return answer, nil
 }

@@ -163,9 +163,9 @@ func outcome(j promotion.Recovery) (Ending, PromotionStatus) {
 	case promotion.Completed:
 		return Ending{State: Promoted, Verdict: verify.Pass}, Committed
 	case promotion.Conflicted:
-		return endWith(Conflicted, conflicted(&promotion.ConflictError{Paths: j.Kept}, "")), RolledBack
+		return End(Conflicted, conflicted(&promotion.ConflictError{Paths: j.Kept}, "")), RolledBack
 	}
-	return endWith(Failed, &Problem{
+	return End(Failed, &Problem{
 		Kind: "infra", Message: "the process died while it promoted; every file was put back",
 		Next: "run the patch again",
 	}), RolledBack

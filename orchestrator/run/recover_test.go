@@ -11,57 +11,58 @@ import (
 	"time"
 
 	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
 	"agent/verify"
 )
 
 // The journal of a run lies in the state directory of the user who started it:
 // another user's command leaves the run, and its files, to that user.
 func TestARunWhoseJournalIsAnotherUsersIsLeftToThem(t *testing.T) {
-	b := setup(t, says(verify.Pass))
-	rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-	if err := b.db.Create(t.Context(), rec); err != nil {
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	rec := run.Record{ID: "0000000deadx", Workspace: b.Dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+	if err := b.DB.Create(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []run.State{run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting} {
-		if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
+		if err := b.DB.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.leaveJournal(t, rec.ID, false)
+	leaveJournal(b, t, rec.ID, false)
 	mine := os.Getenv("XDG_STATE_HOME")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	if settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil || len(settled) != 0 {
+	if settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil); err != nil || len(settled) != 0 {
 		t.Errorf("another user settled %+v, %v", settled, err)
 	}
-	doc := b.runner.Run(t.Context(), b.request())
+	doc := b.Run(t.Context(), b.Request())
 	if doc.Exit != run.ExitConflict || !strings.Contains(doc.Error.Next, "XDG_STATE_HOME") {
 		t.Errorf("another user's run ends with %d: %+v", doc.Exit, doc.Error)
 	}
 	t.Setenv("XDG_STATE_HOME", mine)
-	if settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil); err != nil || len(settled) != 1 || settled[0].State != run.Failed {
+	if settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil); err != nil || len(settled) != 1 || settled[0].State != run.Failed {
 		t.Errorf("the user settled %+v, %v", settled, err)
 	}
 }
 
 // oldJournal leaves what a run of an earlier version left in the workspace when it was
 // killed between two renames: a.py is to be overwritten.
-func (b *bench) oldJournal(t *testing.T, id string) {
+func oldJournal(b *runtest.Bench, t *testing.T, id string) {
 	t.Helper()
-	dir := filepath.Join(b.dir, ".agent", "journal", id)
+	dir := filepath.Join(b.Dir, ".agent", "journal", id)
 	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	slot := filepath.Join(".agent", "journal", id, "files", "0")
-	b.write(t, slot, "x = 2\n")
-	info, err := os.Stat(filepath.Join(b.dir, slot))
+	b.Write(t, slot, "x = 2\n")
+	info, err := os.Stat(filepath.Join(b.Dir, slot))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
-	b.write(t, filepath.Join(".agent", "journal", id, "journal.json"), fmt.Sprintf(
+	b.Write(t, filepath.Join(".agent", "journal", id, "journal.json"), fmt.Sprintf(
 		`{"id":%q,"items":[{"path":"a.py","slot":%q,"before":{"digest":%q,"mode":420},"after":{"digest":%q,"mode":420},"inode":%d}]}`,
 		id, slot, sum("x = 1\n"), sum("x = 2\n"), info.Sys().(*syscall.Stat_t).Ino))
-	b.write(t, filepath.Join(".agent", "journal", id, "state.committing"), "")
+	b.Write(t, filepath.Join(".agent", "journal", id, "state.committing"), "")
 }
 
 // A journal in the workspace is that of an earlier version where the record says that
@@ -69,9 +70,9 @@ func (b *bench) oldJournal(t *testing.T, id string) {
 func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 	t.Parallel()
 	for _, promoting := range []bool{true, false} {
-		b := setup(t, says(verify.Pass))
-		rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-		if err := b.db.Create(t.Context(), rec); err != nil {
+		b := runtest.Setup(t, runtest.Says(verify.Pass))
+		rec := run.Record{ID: "0000000deadx", Workspace: b.Dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+		if err := b.DB.Create(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
 		states := []run.State{run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting}
@@ -79,12 +80,12 @@ func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 			states = states[:2]
 		}
 		for _, s := range states {
-			if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
+			if err := b.DB.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b.oldJournal(t, rec.ID)
-		settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+		oldJournal(b, t, rec.ID)
+		settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 		if err != nil || len(settled) != 1 {
 			t.Fatalf("recovered %+v, %v", settled, err)
 		}
@@ -92,10 +93,10 @@ func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 		if promoting {
 			want, state = "x = 2\n", run.Promoted
 		}
-		if got := b.tree(t)["a.py"]; got != want || settled[0].State != state {
+		if got := b.Tree(t)["a.py"]; got != want || settled[0].State != state {
 			t.Errorf("promoting %v: a.py is %q, the run %s", promoting, got, settled[0].State)
 		}
-		if _, err := os.Stat(filepath.Join(b.dir, ".agent")); (err == nil) == promoting {
+		if _, err := os.Stat(filepath.Join(b.Dir, ".agent")); (err == nil) == promoting {
 			t.Errorf("promoting %v: .agent: %v", promoting, err)
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"agent/images"
-	"agent/images/dependencies"
 	"agent/orchestrator/agent"
-	"agent/orchestrator/edit"
+	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -76,7 +74,7 @@ type Store interface {
 	// SavePlan records what the run sets out to do, a Plan in JSON.
 	SavePlan(ctx context.Context, id string, token int64, plan []byte) error
 	// SaveCandidate records a candidate with its gates and findings.
-	SaveCandidate(ctx context.Context, id string, token int64, c Candidate) error
+	SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error
 	// SavePromotion records or updates the promotion of the run, with the content of its files.
 	SavePromotion(ctx context.Context, id string, token int64, p Promotion) error
 	// Finish records the end of the run.
@@ -98,27 +96,6 @@ type Recovering interface {
 
 // ErrFenced means that the run belongs to another process now.
 var ErrFenced = errors.New("the run was taken over by another process")
-
-// A Candidate is one changeset tried in a run.
-type Candidate struct {
-	Verdict verify.Verdict
-	// Digest is that of the changeset, Diff the changeset in git's form.
-	Digest string
-	Diff   string
-	// Thought is what the response said of itself: untrusted text for people,
-	// never evidence.
-	Thought string
-	Edits   []edit.Applied
-	Gates   []verify.Gate
-	Skipped []verify.Skip
-	Holds   []policy.Hold
-	// Unproven is what no gate judged; nil where no gate was asked, or in a record of
-	// before it was kept.
-	Unproven  []verify.Unproven
-	Changeset workspace.Changeset
-	// Origin is what it was made of, for a replay.
-	Origin Origin
-}
 
 // A PromotionStatus says how far a promotion came.
 type PromotionStatus string
@@ -197,7 +174,7 @@ const ByTerminal = "terminal"
 type Proposal struct {
 	Run       string
 	Workspace string
-	Candidate Candidate
+	Candidate gate.Candidate
 	// Base is the workspace as the gates saw it, nil with a Feature. With the
 	// candidate's changeset it is what they judged; the directory may hold more by now.
 	Base *workspace.Manifest
@@ -226,12 +203,6 @@ type Approver interface {
 	Approve(ctx context.Context, p Proposal) (Answer, error)
 }
 
-// A Crew finds the change of one run that was given no patch.
-type Crew struct {
-	Engineer *agent.Engineer
-	Planner  Planner
-}
-
 // An Event is live progress: a state entered, a note, a gate's event, or how a
 // question to a model fares.
 type Event struct {
@@ -249,22 +220,9 @@ type Event struct {
 	Model *agent.Progress
 }
 
-// Snapshotter makes images. *images.Builder is one.
-type Snapshotter interface {
-	Ensure(ctx context.Context, name string) (images.Image, error)
-	Install(ctx context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error)
-	Near(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string, earlier func() images.Tree) (images.Image, images.Delta, error)
-	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
-}
-
 // Reaper removes boxes that nobody owns. *sandbox.Engine is one.
 type Reaper interface {
 	Reap(ctx context.Context) ([]sandbox.Leftover, error)
-}
-
-// Verifier judges a candidate. *verify.Verifier is one.
-type Verifier interface {
-	Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error)
 }
 
 // A Warmer starts boxes before they are asked for. *sandbox.Pool is one.
@@ -280,15 +238,11 @@ type Runner struct {
 	Log *Log
 	// Orphans, when not nil, serves to tell who holds a locked workspace.
 	Orphans  Recovering
-	Images   Snapshotter
-	Verifier Verifier
+	Images   gate.Snapshotter
+	Verifier gate.Verifier
 	// Boxes has boxes ready for candidates when the model has answered; nil where
 	// each is started when it is needed.
 	Boxes Warmer
-	// Crew serves requests without a patch; nil where nobody does. It is called
-	// once a run with the run's ID, since what is asked is recorded under it;
-	// emit takes the progress of questions, from any goroutine.
-	Crew func(run string, emit func(agent.Progress)) Crew
 	// Proposals keeps what was proposed and not promoted; nil for nobody, and
 	// then no feature is asked for either.
 	Proposals Proposals
@@ -297,15 +251,17 @@ type Runner struct {
 	Emit func(Event)
 	// Recorder keeps what runs see, so that they can be replayed; nil for nobody.
 	Recorder Recorder
-	// Later has something done beside what follows a run, by whoever waits for it
-	// in the end; nil where nobody does, and it is left undone.
-	Later func(act func())
+	// AfterRun does what follows a run that has ended: what the run saw is kept, and
+	// the snapshot made anew. Its owner waits for it before the store and the engine
+	// are given back; nil where nobody does, and it is left undone.
+	AfterRun gate.Background
 	// Hide takes the configured secrets out of a text before that is recorded or shown;
 	// nil hides nothing. The Verifier has one of its own.
 	Hide func(text string) string
 }
 
-// A Request is one patch for one workspace, or one change that is to be found.
+// A Request is one patch for one workspace, or one change that is to be found; see
+// package tournament.
 type Request struct {
 	// Workspace is any path to a directory; the run makes it absolute.
 	Workspace string
@@ -350,15 +306,22 @@ type Request struct {
 	Keep Keep
 }
 
+// Rules are what of the request a gate judges by.
+func (req Request) Rules() gate.Rules {
+	return gate.Rules{
+		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, Config: req.Config,
+	}
+}
+
 // A Document is the result of a run, printed by --json.
 type Document struct {
-	Run        string              `json:"run"`
-	State      State               `json:"state"`
-	Verdict    verify.Verdict      `json:"verdict"`
-	Workspace  string              `json:"workspace"`
-	Snapshot   string              `json:"snapshot"`
-	Candidates []DocumentCandidate `json:"candidates"`
-	Promotion  *DocumentPromotion  `json:"promotion"`
+	Run        string             `json:"run"`
+	State      State              `json:"state"`
+	Verdict    verify.Verdict     `json:"verdict"`
+	Workspace  string             `json:"workspace"`
+	Snapshot   string             `json:"snapshot"`
+	Candidates []gate.Document    `json:"candidates"`
+	Promotion  *DocumentPromotion `json:"promotion"`
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
 	// Outcome is "proposed" where a review found nothing to mend and a feature is
@@ -372,21 +335,6 @@ type Document struct {
 
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`
-}
-
-// A DocumentCandidate is a candidate in a Document.
-type DocumentCandidate struct {
-	Verdict verify.Verdict `json:"verdict"`
-	Gates   []verify.Gate  `json:"gates"`
-	Skipped []verify.Skip  `json:"skipped"`
-	Holds   []policy.Hold  `json:"holds"`
-	// Unproven is what no gate judged.
-	Unproven []verify.Unproven `json:"unproven"`
-	Edits    []edit.Applied    `json:"edits"`
-	Digest   string            `json:"digest"`
-	Diff     string            `json:"diff"`
-	// Thought is what the response said of itself: never evidence.
-	Thought string `json:"thought,omitempty"`
 }
 
 // A DocumentProposal is a kept proposal in a Document.

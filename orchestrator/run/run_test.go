@@ -11,185 +11,22 @@ import (
 	"testing"
 	"time"
 
-	"agent/images"
-	"agent/images/dependencies"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store"
-	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
-// frozen stands for the image builder: these tests are about the order of the
-// phases and what reaches the store and the host, so no image is needed.
-type frozen struct{}
-
-func (frozen) Ensure(context.Context, string) (images.Image, error) {
-	return images.Image{ID: "sha256:tools"}, nil
-}
-
-func (frozen) Install(_ context.Context, toolchain images.Image, _ dependencies.Set) (images.Image, error) {
-	return toolchain, nil
-}
-
-func (frozen) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
-	return images.Image{}, images.Delta{}, images.ErrAbsent
-}
-
-func (frozen) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _ string) (images.Image, error) {
-	return images.Image{ID: "sha256:" + tree.Digest()}, nil
-}
-
-// judge stands for the gates: it says what a test needs to be said, and may do
-// what a user does meanwhile.
-type judge func(ctx context.Context, req verify.Request) (verify.Report, error)
-
-func (j judge) Verify(ctx context.Context, req verify.Request, _ func(verify.Event)) (verify.Report, error) {
-	return j(ctx, req)
-}
-
-func says(v verify.Verdict) judge {
-	return func(_ context.Context, req verify.Request) (verify.Report, error) {
-		gate := verify.Gate{Name: "tests", Verdict: v, Seconds: 0.5, Detail: "as the test wants"}
-		if v != verify.Pass {
-			gate.Findings = []verify.Finding{{File: "a.py", Line: 1, Rule: "X1", Message: "wrong"}}
-		}
-		return verify.Report{Verdict: v, Gates: []verify.Gate{gate}, Changeset: req.Changeset}, nil
-	}
-}
-
-// decide answers the checkpoint.
-type decide run.Decision
-
-func (d decide) Approve(context.Context, run.Proposal) (run.Answer, error) {
-	return run.Answer{Decision: run.Decision(d), By: "the test"}, nil
-}
-
-const patch = `<EDIT file="a.py"><SEARCH>
-x = 1
-</SEARCH><REPLACE>
-x = 2
-</REPLACE></EDIT>
-<EDIT file="new/b.py"><SEARCH></SEARCH><REPLACE>
-y = 1
-</REPLACE></EDIT>`
-
-// A bench is one workspace, one store and a runner between them.
-type bench struct {
-	dir    string
-	db     *store.DB
-	runner *run.Runner
-	states []run.State
-}
-
-func setup(t *testing.T, j judge) *bench {
-	t.Helper()
-	db, _ := storetest.New(t)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{dir: dir, db: db}
-	b.write(t, "a.py", "x = 1\n")
-	var mu sync.Mutex
-	log := run.NewLog(t.Context(), db, strings.TrimSpace)
-	t.Cleanup(func() {
-		if err := log.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	b.runner = &run.Runner{Store: db, Log: log, Orphans: db, Images: frozen{}, Verifier: j, Emit: func(e run.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		if e.State != "" {
-			b.states = append(b.states, e.State)
-		}
-	}}
-	return b
-}
-
-func (b *bench) write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *bench) request() run.Request {
-	return run.Request{Workspace: b.dir, Patch: []byte(patch), PatchName: "p.xml", Approver: decide(run.Apply)}
-}
-
-// tree returns every file of the workspace with its content.
-func (b *bench) tree(t *testing.T) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(b.dir, func(p string, d os.DirEntry, err error) error {
-		if err != nil || p == b.dir {
-			return err
-		}
-		rel, _ := filepath.Rel(b.dir, p)
-		if d.IsDir() {
-			files[rel+"/"] = ""
-			return nil
-		}
-		text, err := os.ReadFile(p)
-		files[rel] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func (b *bench) untouched(t *testing.T) {
-	t.Helper()
-	if got := b.tree(t); len(got) != 1 || got["a.py"] != "x = 1\n" {
-		t.Errorf("the workspace was touched: %v", got)
-	}
-}
-
-func (b *bench) promoted(t *testing.T) {
-	t.Helper()
-	got := b.tree(t)
-	if len(got) != 3 || got["a.py"] != "x = 2\n" || got["new/b.py"] != "y = 1\n" {
-		t.Errorf("the workspace is %v", got)
-	}
-}
-
-// ended checks the document and that the record says the same.
-func (b *bench) ended(t *testing.T, doc run.Document, state run.State, verdict verify.Verdict, exit int) {
-	t.Helper()
-	if doc.State != state || doc.Verdict != verdict || doc.Exit != exit {
-		t.Errorf("ended %s, %s, exit %d (%+v); want %s, %s, exit %d", doc.State, doc.Verdict, doc.Exit, doc.Error, state, verdict, exit)
-	}
-	if (doc.Error == nil) != (exit == 0) {
-		t.Errorf("exit %d with error %+v", exit, doc.Error)
-	}
-	if doc.Error != nil && doc.Error.Next == "" {
-		t.Errorf("the error does not say what to do next: %+v", doc.Error)
-	}
-	open, err := b.db.Unfinished(t.Context())
-	if err != nil || len(open) != 0 {
-		t.Errorf("unfinished runs %v, %v", open, err)
-	}
-	got, err := b.db.Run(t.Context(), doc.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Record.State != state {
-		t.Errorf("the record says %s, the document %s", got.Record.State, state)
-	}
-}
-
 func TestAPassingPatchIsPromotedWhole(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	b.promoted(t)
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	b.Promoted(t)
 	if doc.Promotion == nil || len(doc.Promotion.Files) != 2 || !strings.Contains(doc.Promotion.Diff, "+x = 2") {
 		t.Errorf("promotion %+v", doc.Promotion)
 	}
@@ -197,8 +34,8 @@ func TestAPassingPatchIsPromotedWhole(t *testing.T) {
 		t.Errorf("document %+v", doc)
 	}
 	want := []run.State{run.Queued, run.Analyzing, run.Verifying, run.AwaitingApproval, run.Promoting, run.Promoted, run.Promoted}
-	if len(b.states) != len(want) {
-		t.Errorf("went through %v, want %v", b.states, want)
+	if len(b.States) != len(want) {
+		t.Errorf("went through %v, want %v", b.States, want)
 	}
 }
 
@@ -216,10 +53,10 @@ func TestAVerdictOtherThanPassNeverTouchesTheWorkspace(t *testing.T) {
 	} {
 		t.Run(string(verdict), func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verdict))
-			doc := b.runner.Run(t.Context(), b.request())
-			b.ended(t, doc, want.state, verdict, want.exit)
-			b.untouched(t)
+			b := runtest.Setup(t, runtest.Says(verdict))
+			doc := b.Run(t.Context(), b.Request())
+			b.Ended(t, doc, want.state, verdict, want.exit)
+			b.Untouched(t)
 			if doc.Promotion != nil || !strings.Contains(doc.Error.Message, "wrong") {
 				t.Errorf("promotion %+v, error %+v", doc.Promotion, doc.Error)
 			}
@@ -246,13 +83,13 @@ func TestAPatchThatDoesNotApplyIsRefusedWithItsBlock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verify.Pass))
-			req := b.request()
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
+			req := b.Request()
 			req.Patch = []byte(c.patch)
-			doc := b.runner.Run(t.Context(), req)
+			doc := b.Run(t.Context(), req)
 			verdict := map[int]verify.Verdict{run.ExitFail: verify.Fail, run.ExitApproval: verify.Policy}[c.exit]
-			b.ended(t, doc, run.Rejected, verdict, c.exit)
-			b.untouched(t)
+			b.Ended(t, doc, run.Rejected, verdict, c.exit)
+			b.Untouched(t)
 			if !strings.Contains(doc.Error.Message, c.says) {
 				t.Errorf("%q does not name %q", doc.Error.Message, c.says)
 			}
@@ -267,27 +104,27 @@ func TestAPatchThatDoesNotApplyIsRefusedWithItsBlock(t *testing.T) {
 // not given up then, and that it failed is a remark.
 func TestWhatTheGatesFoundIsKeptForTheNextRun(t *testing.T) {
 	t.Parallel()
-	var b *bench
+	var b *runtest.Bench
 	var promoted bool
-	b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
-		report, err := says(verify.Pass)(ctx, req)
-		report.Keep = func(ctx context.Context) error {
+	b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		report, err := runtest.Says(verify.Pass)(ctx, req)
+		report.Baseline = runtest.Keep(func(ctx context.Context) error {
 			for limit := time.Now().Add(4 * time.Second); !promoted && time.Now().Before(limit); time.Sleep(time.Millisecond) {
-				_, err := os.Stat(filepath.Join(b.dir, "new/b.py"))
+				_, err := os.Stat(filepath.Join(b.Dir, "new/b.py"))
 				promoted = err == nil
 			}
 			return errors.Join(errors.New("nothing was kept"), ctx.Err())
-		}
+		})
 		return report, err
 	})
 	var notes []string
-	b.runner.Emit = func(e run.Event) {
+	b.Runner.Emit = func(e run.Event) {
 		if e.Note != "" {
 			notes = append(notes, e.Note)
 		}
 	}
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 	if !promoted || !slices.Contains(notes, "nothing was kept") {
 		t.Errorf("promoted meanwhile: %t; told %q", promoted, notes)
 	}
@@ -295,14 +132,14 @@ func TestWhatTheGatesFoundIsKeptForTheNextRun(t *testing.T) {
 
 func TestTheUsersOwnEditsWin(t *testing.T) {
 	t.Parallel()
-	var b *bench
-	b = setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
-		b.write(t, "a.py", "x = 'mine'\n")
-		return says(verify.Pass)(ctx, req)
+	var b *runtest.Bench
+	b = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+		b.Write(t, "a.py", "x = 'mine'\n")
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
-	doc := b.runner.Run(t.Context(), b.request())
-	b.ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
-	if got := b.tree(t); len(got) != 1 || got["a.py"] != "x = 'mine'\n" {
+	doc := b.Run(t.Context(), b.Request())
+	b.Ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
+	if got := b.Tree(t); len(got) != 1 || got["a.py"] != "x = 'mine'\n" {
 		t.Errorf("the workspace is %v", got)
 	}
 	if !strings.Contains(doc.Error.Message, "a.py") {
@@ -319,17 +156,17 @@ func TestTheCheckpointDecides(t *testing.T) {
 		exit    int
 	}{
 		"proved only": {func(r *run.Request) { r.NoPromote = true }, run.Done, verify.Pass, run.ExitDone},
-		"skipped":     {func(r *run.Request) { r.Approver = decide(run.Skip) }, run.Rejected, verify.Pass, run.ExitApproval},
-		"nobody":      {func(r *run.Request) { r.Approver = decide(run.Unattended) }, run.Rejected, verify.Policy, run.ExitApproval},
+		"skipped":     {func(r *run.Request) { r.Approver = runtest.Decide(run.Skip) }, run.Rejected, verify.Pass, run.ExitApproval},
+		"nobody":      {func(r *run.Request) { r.Approver = runtest.Decide(run.Unattended) }, run.Rejected, verify.Policy, run.ExitApproval},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verify.Pass))
-			req := b.request()
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
+			req := b.Request()
 			c.change(&req)
-			doc := b.runner.Run(t.Context(), req)
-			b.ended(t, doc, c.state, c.verdict, c.exit)
-			b.untouched(t)
+			doc := b.Run(t.Context(), req)
+			b.Ended(t, doc, c.state, c.verdict, c.exit)
+			b.Untouched(t)
 			if doc.Promotion != nil {
 				t.Error("the document has a promotion")
 			}
@@ -340,45 +177,45 @@ func TestTheCheckpointDecides(t *testing.T) {
 func TestACancelledRunEndsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := setup(t, func(ctx context.Context, _ verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, func(ctx context.Context, _ verify.Request) (verify.Report, error) {
 		cancel()
 		<-ctx.Done()
 		return verify.Report{}, ctx.Err()
 	})
-	doc := b.runner.Run(ctx, b.request())
-	b.ended(t, doc, run.Cancelled, verify.Cancelled, run.ExitCancelled)
-	b.untouched(t)
+	doc := b.Run(ctx, b.Request())
+	b.Ended(t, doc, run.Cancelled, verify.Cancelled, run.ExitCancelled)
+	b.Untouched(t)
 }
 
 func TestTheSecondRunIsToldWhoHoldsTheWorkspace(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
-	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		close(entered)
 		<-leave
-		return says(verify.Fail)(ctx, req)
+		return runtest.Says(verify.Fail)(ctx, req)
 	})
 	var first run.Document
 	var wg sync.WaitGroup
-	wg.Go(func() { first = b.runner.Run(t.Context(), b.request()) })
+	wg.Go(func() { first = b.Run(t.Context(), b.Request()) })
 	<-entered
-	second := (&run.Runner{Store: b.db, Orphans: b.db, Images: frozen{}, Verifier: says(verify.Pass)}).Run(t.Context(), b.request())
+	second := (&run.Runner{Store: b.DB, Orphans: b.DB, Images: runtest.Frozen{}, Verifier: runtest.Says(verify.Pass)}).Run(t.Context(), b.Request())
 	close(leave)
 	wg.Wait()
-	b.ended(t, second, run.Conflicted, verify.Conflict, run.ExitConflict)
+	b.Ended(t, second, run.Conflicted, verify.Conflict, run.ExitConflict)
 	if !strings.Contains(second.Error.Message, first.Run) {
 		t.Errorf("%q does not name run %s", second.Error.Message, first.Run)
 	}
-	b.untouched(t)
+	b.Untouched(t)
 }
 
 func TestAWorkspaceThatIsNoDirectoryIsAUsageError(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	for _, dir := range []string{"/nowhere/at/all", filepath.Join(b.dir, "a.py")} {
-		req := b.request()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	for _, dir := range []string{"/nowhere/at/all", filepath.Join(b.Dir, "a.py")} {
+		req := b.Request()
 		req.Workspace = dir
-		if doc := b.runner.Run(t.Context(), req); doc.Exit != run.ExitUsage || doc.Run != "" {
+		if doc := b.Run(t.Context(), req); doc.Exit != run.ExitUsage || doc.Run != "" {
 			t.Errorf("%s: exit %d, run %q", dir, doc.Exit, doc.Run)
 		}
 	}
@@ -386,20 +223,20 @@ func TestAWorkspaceThatIsNoDirectoryIsAUsageError(t *testing.T) {
 
 func TestUndoTakesThePromotionBack(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
-	doc := b.runner.Run(t.Context(), b.request())
-	b.promoted(t)
-	promotion, err := b.db.PromotionOf(t.Context(), doc.Run)
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	doc := b.Run(t.Context(), b.Request())
+	b.Promoted(t)
+	promotion, err := b.DB.PromotionOf(t.Context(), doc.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
-	b.ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
-	b.untouched(t)
+	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	b.Ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
+	b.Untouched(t)
 
-	b.write(t, "a.py", "x = 'mine'\n")
-	again := b.runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.dir}, promotion.Changeset.Reverse(), nil)
-	b.ended(t, again, run.Conflicted, verify.Conflict, run.ExitConflict)
+	b.Write(t, "a.py", "x = 'mine'\n")
+	again := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	b.Ended(t, again, run.Conflicted, verify.Conflict, run.ExitConflict)
 }
 
 // failing loses the database from its n-th write on.
@@ -435,7 +272,7 @@ func (f *failing) Advance(ctx context.Context, id string, token int64, to run.St
 	return f.Store.Advance(ctx, id, token, to, note, snapshot)
 }
 
-func (f *failing) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
+func (f *failing) SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error {
 	if err := f.lost(); err != nil {
 		return err
 	}
@@ -462,18 +299,18 @@ func (f *failing) Finish(ctx context.Context, id string, token int64, e run.Endi
 func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	t.Parallel()
 	for from := 1; ; from++ {
-		b := setup(t, says(verify.Pass))
-		lossy := &failing{Store: b.db, from: from}
-		b.runner.Store = lossy
-		doc := b.runner.Run(t.Context(), b.request())
+		b := runtest.Setup(t, runtest.Says(verify.Pass))
+		lossy := &failing{Store: b.DB, from: from}
+		b.Runner.Store = lossy
+		doc := b.Run(t.Context(), b.Request())
 		if lossy.calls < from {
-			b.promoted(t)
+			b.Promoted(t)
 			return // the run made fewer writes than that: all were tried
 		}
 		if doc.State == run.Promoted {
-			b.promoted(t)
+			b.Promoted(t)
 		} else {
-			b.untouched(t)
+			b.Untouched(t)
 			if doc.Exit != run.ExitInfra || doc.Error == nil || doc.Error.Next == "" {
 				t.Errorf("write %d lost: exit %d, %+v", from, doc.Exit, doc.Error)
 			}
@@ -483,14 +320,14 @@ func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 		}
 		// This process is alive, so the orphan would wait for its heartbeat to
 		// grow old: let it be somebody else's who is dead.
-		settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+		settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 		if err != nil || len(settled) != 1 || !settled[0].State.Final() {
 			t.Errorf("write %d lost: recovered %+v, %v", from, settled, err)
 		} else if (settled[0].State == run.Promoted) != (doc.State == run.Promoted) {
 			t.Errorf("write %d lost: the record says %s, the document %s", from, settled[0].State, doc.State)
 		}
 		// What was taken back must not be on record as standing.
-		if p, err := b.db.PromotionOf(t.Context(), doc.Run); err == nil && (p.Status == run.Committed) != (doc.State == run.Promoted) {
+		if p, err := b.DB.PromotionOf(t.Context(), doc.Run); err == nil && (p.Status == run.Committed) != (doc.State == run.Promoted) {
 			t.Errorf("write %d lost: the run ended %s, its promotion is recorded as %s", from, doc.State, p.Status)
 		}
 		if from > 20 {
@@ -516,14 +353,14 @@ func (l late) SavePromotion(ctx context.Context, id string, token int64, p run.P
 
 func TestARowWhoseAnswerIsLostIsNotHalfWay(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says(verify.Pass))
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	b.runner.Store = late{b.db, cancel}
-	doc := b.runner.Run(ctx, b.request())
-	b.ended(t, doc, run.Cancelled, verify.Cancelled, run.ExitCancelled)
-	b.untouched(t)
-	if p, err := b.db.PromotionOf(t.Context(), doc.Run); err != nil || p.Status != run.RolledBack {
+	b.Runner.Store = late{b.DB, cancel}
+	doc := b.Run(ctx, b.Request())
+	b.Ended(t, doc, run.Cancelled, verify.Cancelled, run.ExitCancelled)
+	b.Untouched(t)
+	if p, err := b.DB.PromotionOf(t.Context(), doc.Run); err != nil || p.Status != run.RolledBack {
 		t.Errorf("its promotion is %s, %v", p.Status, err)
 	}
 }
@@ -542,22 +379,22 @@ func (o orphaned) Unfinished(ctx context.Context) ([]run.Record, error) {
 func TestRecoverLeavesTheRunsOfLivingProcessesAlone(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
-	b := setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	b := runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		close(entered)
 		<-leave
-		return says(verify.Pass)(ctx, req)
+		return runtest.Says(verify.Pass)(ctx, req)
 	})
 	var doc run.Document
 	var wg sync.WaitGroup
-	wg.Go(func() { doc = b.runner.Run(t.Context(), b.request()) })
+	wg.Go(func() { doc = b.Run(t.Context(), b.Request()) })
 	<-entered
-	settled, err := run.Recover(t.Context(), b.db, b.db, nil)
+	settled, err := run.Recover(t.Context(), b.DB, b.DB, nil)
 	close(leave)
 	wg.Wait()
 	if err != nil || len(settled) != 0 {
 		t.Errorf("recovered %v, %v", settled, err)
 	}
-	b.ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 }
 
 func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
@@ -574,44 +411,44 @@ func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, says(verify.Pass))
-			rec := run.Record{ID: "0000000deadx", Workspace: b.dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
-			if err := b.db.Create(t.Context(), rec); err != nil {
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
+			rec := run.Record{ID: "0000000deadx", Workspace: b.Dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
+			if err := b.DB.Create(t.Context(), rec); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range c.states {
-				if err := b.db.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
+				if err := b.DB.Advance(t.Context(), rec.ID, 1, s, "", ""); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if len(c.states) == 4 {
-				b.leaveJournal(t, rec.ID, c.commit)
+				leaveJournal(b, t, rec.ID, c.commit)
 			}
-			settled, err := run.Recover(t.Context(), b.db, orphaned{b.db}, nil)
+			settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 			if err != nil || len(settled) != 1 || settled[0].State != c.want {
 				t.Fatalf("recovered %+v, %v", settled, err)
 			}
-			if list, rows := b.log(t, rec.ID); len(list) != 1 || list[0] != "state agent: "+string(c.want) || !strings.Contains(string(rows[0].Detail), sandbox.Owner()) {
+			if list, rows := entriesOf(b, t, rec.ID); len(list) != 1 || list[0] != "state agent: "+string(c.want) || !strings.Contains(string(rows[0].Detail), sandbox.Owner()) {
 				t.Errorf("its log is %v", list)
 			}
 			if c.commit {
-				if got := b.tree(t); got["a.py"] != "x = 2\n" || len(got) != 1 {
+				if got := b.Tree(t); got["a.py"] != "x = 2\n" || len(got) != 1 {
 					t.Errorf("the workspace is %v", got)
 				}
 				return
 			}
-			b.untouched(t)
+			b.Untouched(t)
 		})
 	}
 }
 
 // leaveJournal does what a run does up to its death while promoting.
-func (b *bench) leaveJournal(t *testing.T, id string, commit bool) {
+func leaveJournal(b *runtest.Bench, t *testing.T, id string, commit bool) {
 	t.Helper()
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644,
 	}}}
-	lock, err := promotion.Acquire(b.dir)
+	lock, err := promotion.Acquire(b.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -620,7 +457,7 @@ func (b *bench) leaveJournal(t *testing.T, id string, commit bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.db.SavePromotion(t.Context(), id, 1, run.Promotion{Status: run.Prepared, Changeset: cs}); err != nil {
+	if err := b.DB.SavePromotion(t.Context(), id, 1, run.Promotion{Status: run.Prepared, Changeset: cs}); err != nil {
 		t.Fatal(err)
 	}
 	if commit {

@@ -80,7 +80,7 @@ func TestRunNamesSortByTimeAndDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	last := ""
 	for i := range 500 {
-		id := newID(at.Add(time.Duration(i) * time.Second))
+		id := NewID(at.Add(time.Duration(i) * time.Second))
 		if len(id) != 12 || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
 			t.Fatalf("name %q is not 12 characters of the alphabet", id)
 		}
@@ -90,7 +90,7 @@ func TestRunNamesSortByTimeAndDiffer(t *testing.T) {
 		last, seen[id] = id, true
 	}
 	for range 100 {
-		seen[newID(at)] = true
+		seen[NewID(at)] = true
 	}
 	if len(seen) < 599 { // one collision among 101 of a second: 1 in 6,600
 		t.Errorf("only %d different names of 600", len(seen))

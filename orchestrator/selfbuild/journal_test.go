@@ -455,7 +455,7 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	t.Parallel()
 	held := []string{
 		"verify/gates.go", "VERIFY/gates.go", "./sandbox/box.go", "images/steps/agent.sh", "migrations/008_x.sql", "orchestrator/selfbuild/battery.go",
-		"orchestrator/run/promote.go", "orchestrator/run/contest.go", "cmd/agent/internal/checkpoint/send.go", "cmd/agent/internal/command/self/rebuild.go", "cmd/agent/internal/command/sandbox/attempt.go", "cmd/agent/internal/checkpoint/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
+		"orchestrator/run/promote.go", "orchestrator/gate/gate.go", "orchestrator/tournament/tournament.go", "orchestrator/loop/loop.go", "orchestrator/survey/scan.go", "orchestrator/replay/replay.go", "orchestrator/export/export.go", "cmd/agent/internal/checkpoint/send.go", "cmd/agent/internal/command/self/rebuild.go", "cmd/agent/internal/command/sandbox/attempt.go", "cmd/agent/internal/checkpoint/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
 		"vendor/modules.txt", "compose.yaml", "compose.override.yaml", "docker-compose.yml", "cmd/agent/main.go", "cmd/agent/internal/cmdline/exit.go", "cmd/agent/selfish.go", "cmd/agent/internal/term/terminal.go",
 		"cmd/agent/internal/config/settings.go", "cmd/agent/internal/fault/fault.go", "cmd/agent/internal/wire/asker.go",
 	}

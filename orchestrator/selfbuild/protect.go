@@ -12,7 +12,8 @@ import (
 // decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/run/", "cmd/agent/main.go", "cmd/agent/tree_test.go",
+	"orchestrator/gate/", "orchestrator/run/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
+	"cmd/agent/main.go", "cmd/agent/tree_test.go",
 	"cmd/agent/internal/checkpoint/", "cmd/agent/internal/cmdline/", "cmd/agent/internal/command/sandbox/", "cmd/agent/internal/command/self/",
 	"cmd/agent/internal/config/", "cmd/agent/internal/fault/", "cmd/agent/internal/term/", "cmd/agent/internal/wire/",
 	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",

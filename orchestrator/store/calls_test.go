@@ -7,6 +7,7 @@ import (
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/journaltest"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
@@ -240,7 +241,7 @@ func TestALoopsRequestsAreSummedTogether(t *testing.T) {
 		it.Order.Single = id == "04alone"
 		it, err := db.StartIteration(t.Context(), it)
 		must(t, err)
-		it.Phase = run.Settled
+		it.Phase = loop.Settled
 		must(t, db.SaveIteration(t.Context(), it))
 		for range i + 1 {
 			number, err := db.Begin(t.Context(), call(id, "s", "d"))

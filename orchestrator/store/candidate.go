@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agent/orchestrator/run"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -20,7 +20,7 @@ import (
 // Its rows are all or nothing, and fenced: a process whose run was taken over
 // records no more candidates. A run that has ended takes none either, see
 // ErrFinished.
-func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.Candidate) error {
+func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error {
 	act := "record a candidate of run " + id
 	// Lists that nobody joins on stay documents; gates and findings, which
 	// people ask about, are rows.
@@ -52,7 +52,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c run.C
 //
 // The number is counted in the statement itself. The fence holds the row of the
 // run meanwhile, so no two get the same.
-func addCandidate(ctx context.Context, tx pgx.Tx, id string, c run.Candidate, lists pgx.NamedArgs) (n int32, err error) {
+func addCandidate(ctx context.Context, tx pgx.Tx, id string, c gate.Candidate, lists pgx.NamedArgs) (n int32, err error) {
 	args := pgx.NamedArgs{
 		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": database.Clean(c.Diff), "thought": database.Clean(c.Thought),
 		"target": database.Clean(c.Origin.Target), "onto": c.Origin.Onto, "asked": c.Origin.Asked,

@@ -4,8 +4,8 @@
 // joins the packages that keep or read the rest: calls, knowledge, history and query.
 //
 // *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore and
-// verify.Cache, and by its parts run.Knowledge, run.Iterations, run.SymbolStore,
-// run.SummaryStore, run.Proposals and llm.Journal.
+// verify.Cache, and by its parts loop.Knowledge, loop.Iterations, survey.SymbolStore,
+// survey.SummaryStore, run.Proposals and llm.Journal.
 //
 // # Tables
 //

@@ -9,22 +9,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
 )
 
 // iteration is one as a loop begins it.
-func iteration(id string) run.Iteration {
-	return run.Iteration{
-		ID: id, Workspace: shop, Owner: "me", Fence: "fence of " + id, Phase: run.Work,
-		Order:   run.Order{Loop: id, Goal: "mend it", Scope: []string{"a.py"}, Iterations: 3},
+func iteration(id string) loop.Iteration {
+	return loop.Iteration{
+		ID: id, Workspace: shop, Owner: "me", Fence: "fence of " + id, Phase: loop.Work,
+		Order:   loop.Order{Loop: id, Goal: "mend it", Scope: []string{"a.py"}, Iterations: 3},
 		Started: time.Now().UTC().Truncate(time.Microsecond),
 	}
 }
 
 // wantLast checks which iteration is the last; none when want is the zero one.
-func wantLast(t *testing.T, db *store.DB, want run.Iteration) {
+func wantLast(t *testing.T, db *store.DB, want loop.Iteration) {
 	t.Helper()
 	got, ok, err := db.LastIteration(t.Context(), shop)
 	if err != nil || ok != (want.ID != "") {
@@ -38,7 +39,7 @@ func wantLast(t *testing.T, db *store.DB, want run.Iteration) {
 func TestAnIterationIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
-	wantLast(t, a, run.Iteration{})
+	wantLast(t, a, loop.Iteration{})
 	first, err := a.StartIteration(t.Context(), iteration("01a"))
 	must(t, err)
 	if first.N != 1 {
@@ -51,12 +52,12 @@ func TestAnIterationIsCarriedOn(t *testing.T) {
 	wantLast(t, b, first)
 
 	learning, working := first, first
-	learning.Phase = run.Learn
+	learning.Phase = loop.Learn
 	must(t, b.SaveIteration(t.Context(), learning))
 	wantError(t, "back to work", a.SaveIteration(t.Context(), working), run.ErrFenced)
 	wantLast(t, a, learning)
 	settled := learning
-	settled.Phase = run.Settled
+	settled.Phase = loop.Settled
 	must(t, b.SaveIteration(t.Context(), settled))
 	must(t, b.SaveIteration(t.Context(), settled))
 	wantError(t, "back to learning", a.SaveIteration(t.Context(), learning), run.ErrFenced)
@@ -90,10 +91,10 @@ func TestAWorkspaceHasOneOpenIteration(t *testing.T) {
 			return err
 		})
 		it, ok, err := a.LastIteration(t.Context(), shop)
-		if err != nil || !ok || it.N != round+1 || it.Phase != run.Work {
+		if err != nil || !ok || it.N != round+1 || it.Phase != loop.Work {
 			t.Fatalf("round %d: iteration %d, %v, %v", round, it.N, ok, err)
 		}
-		it.Phase = run.Settled
+		it.Phase = loop.Settled
 		must(t, a.SaveIteration(t.Context(), it))
 	}
 }
@@ -117,18 +118,18 @@ func TestAnIterationHasOneOwner(t *testing.T) {
 func TestASingleRunIsNotTheLastLoop(t *testing.T) {
 	t.Parallel()
 	a, _, _ := two(t)
-	loop, err := a.StartIteration(t.Context(), iteration("01loop"))
+	first, err := a.StartIteration(t.Context(), iteration("01loop"))
 	must(t, err)
-	loop.Phase = run.Settled
-	must(t, a.SaveIteration(t.Context(), loop))
+	first.Phase = loop.Settled
+	must(t, a.SaveIteration(t.Context(), first))
 	single := iteration("01single")
 	single.Order.Single = true
 	single, err = a.StartIteration(t.Context(), single)
 	must(t, err)
 	wantLast(t, a, single) // while it is open it has to be looked at
-	single.Phase = run.Settled
+	single.Phase = loop.Settled
 	must(t, a.SaveIteration(t.Context(), single))
-	wantLast(t, a, loop)
+	wantLast(t, a, first)
 }
 
 func TestALoopIsFoundByTheBeginningOfItsName(t *testing.T) {
@@ -141,7 +142,7 @@ func TestALoopIsFoundByTheBeginningOfItsName(t *testing.T) {
 		}
 		it, err := a.StartIteration(t.Context(), it)
 		must(t, err)
-		it.Phase = run.Settled
+		it.Phase = loop.Settled
 		must(t, a.SaveIteration(t.Context(), it))
 	}
 	list, err := a.LoopIterations(t.Context(), "01a")

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -83,16 +85,16 @@ func TestAMemoryCountsOnce(t *testing.T) {
 func change(t *testing.T, db *store.DB, id, undoOf string, paths ...string) {
 	t.Helper()
 	must(t, db.Create(t.Context(), record(id)))
-	lost := run.Candidate{Verdict: verify.Fail, Diff: "lost " + id}
+	lost := gate.Candidate{Verdict: verify.Fail, Diff: "lost " + id}
 	lost.Changeset.Changes = []workspace.Change{{Op: workspace.Create, Path: "lost", Mode: 0o644, After: []byte(id)}}
-	won := run.Candidate{Verdict: verify.Pass, Diff: "diff " + id}
+	won := gate.Candidate{Verdict: verify.Pass, Diff: "diff " + id}
 	for _, path := range paths {
 		won.Changeset.Changes = append(won.Changeset.Changes, workspace.Change{Op: workspace.Create, Path: path, Mode: 0o644, After: []byte(id)})
 	}
 	same := lost // the same files as those promoted, with other content
 	same.Changeset.Changes = append([]workspace.Change{}, won.Changeset.Changes...)
 	same.Changeset.Changes[0].After = []byte("other")
-	for _, c := range []run.Candidate{lost, won, same, lost} {
+	for _, c := range []gate.Candidate{lost, won, same, lost} {
 		must(t, db.SaveCandidate(t.Context(), id, 1, c))
 	}
 	p := run.Promotion{Status: run.Committed, UndoOf: undoOf, Approved: "--yes", Changeset: won.Changeset}
@@ -143,18 +145,18 @@ func TestHistoryIsWhatStands(t *testing.T) {
 }
 
 // queue checks who waits, in order: path, causes, diffs and runs.
-func queue(t *testing.T, db *store.DB, want ...run.Waiting) {
+func queue(t *testing.T, db *store.DB, want ...loop.Waiting) {
 	t.Helper()
 	got, err := db.Queue(t.Context(), shop)
 	must(t, err)
-	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(run.Waiting{}, "Queued"), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(loop.Waiting{}, "Queued"), cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("the queue (-want +got):\n%s", d)
 	}
 }
 
 // waiting is a file that one cause made wait.
-func waiting(path, because string, runs ...string) run.Waiting {
-	return run.Waiting{Path: path, Because: because, Diff: "-" + because, From: runs}
+func waiting(path, because string, runs ...string) loop.Waiting {
+	return loop.Waiting{Path: path, Because: because, Diff: "-" + because, From: runs}
 }
 
 func TestTheQueueIsServedInOrder(t *testing.T) {
@@ -162,24 +164,24 @@ func TestTheQueueIsServedInOrder(t *testing.T) {
 	a, b, _ := two(t)
 	queue(t, a)
 	must(t, a.Enqueue(t.Context(), shop, "r1", nil))
-	must(t, a.Enqueue(t.Context(), shop, "r1", []run.Waiting{waiting("z", "one"), waiting("a", "two"), waiting("z", "three")}))
-	z := run.Waiting{Path: "z", Because: "one\nthree", Diff: "-one\n-three", From: []string{"r1"}}
+	must(t, a.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("z", "one"), waiting("a", "two"), waiting("z", "three")}))
+	z := loop.Waiting{Path: "z", Because: "one\nthree", Diff: "-one\n-three", From: []string{"r1"}}
 	queue(t, b, z, waiting("a", "two", "r1"))
 
 	// Once for each run, in any process.
-	must(t, b.Enqueue(t.Context(), shop, "r1", []run.Waiting{waiting("a", "again"), waiting("m", "late")}))
-	must(t, b.Enqueue(t.Context(), shop, "r2", []run.Waiting{waiting("z", "four\x00")}))
-	z = run.Waiting{Path: "z", Because: "one\nthree\nfour\uFFFD", Diff: "-one\n-three\n-four\uFFFD", From: []string{"r1", "r2"}}
+	must(t, b.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("a", "again"), waiting("m", "late")}))
+	must(t, b.Enqueue(t.Context(), shop, "r2", []loop.Waiting{waiting("z", "four\x00")}))
+	z = loop.Waiting{Path: "z", Because: "one\nthree\nfour\uFFFD", Diff: "-one\n-three\n-four\uFFFD", From: []string{"r1", "r2"}}
 	queue(t, a, z, waiting("a", "two", "r1"), waiting("m", "late", "r1"))
 
 	must(t, a.Served(t.Context(), shop, "r3", "z"))
 	must(t, a.Served(t.Context(), shop, "r3", "no such file"))
 	must(t, a.Served(t.Context(), "/other", "r3", "a"))
-	must(t, a.Enqueue(t.Context(), shop, "r1", []run.Waiting{waiting("z", "served meanwhile")}))
+	must(t, a.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("z", "served meanwhile")}))
 	queue(t, b, waiting("a", "two", "r1"), waiting("m", "late", "r1"))
 
 	// Who waits anew waits behind the others, and is not served by what came before.
-	must(t, b.Enqueue(t.Context(), shop, "r4", []run.Waiting{waiting("z", "five")}))
+	must(t, b.Enqueue(t.Context(), shop, "r4", []loop.Waiting{waiting("z", "five")}))
 	must(t, a.Served(t.Context(), shop, "r3", "z"))
 	queue(t, a, waiting("a", "two", "r1"), waiting("m", "late", "r1"), waiting("z", "five", "r4"))
 	list, err := a.Queue(t.Context(), shop)
@@ -196,7 +198,7 @@ func TestManyRunsQueueAtOnce(t *testing.T) {
 	a, b, _ := two(t)
 	var all sync.WaitGroup
 	for i := range 8 {
-		list := []run.Waiting{waiting("a", fmt.Sprint(i)), waiting("b", fmt.Sprint(i)), waiting("c", fmt.Sprint(i))}
+		list := []loop.Waiting{waiting("a", fmt.Sprint(i)), waiting("b", fmt.Sprint(i)), waiting("c", fmt.Sprint(i))}
 		if i%2 == 1 { // in each other's way
 			list[0], list[2] = list[2], list[0]
 		}
@@ -225,7 +227,7 @@ func TestAQueueRefusesAPathThatItCouldNotGiveBack(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
 	for _, path := range []string{"a\x00", "a\xff"} {
-		err := db.Enqueue(t.Context(), shop, "r1", []run.Waiting{waiting("good", "one"), waiting(path, "two")})
+		err := db.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("good", "one"), waiting(path, "two")})
 		if err == nil || !strings.Contains(err.Error(), "UTF-8") {
 			t.Errorf("%q: got %v", path, err)
 		}

@@ -8,9 +8,11 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
+	"agent/orchestrator/survey"
 )
 
 // An entry is one write of the knowledge, with the tag by which the server says that it is done.
@@ -37,7 +39,7 @@ func writes(db *store.DB) []entry {
 		it, err = db.StartIteration(ctx, it)
 		return err
 	}
-	files := map[string]run.SymbolFile{"a": {SHA256: "s", Doc: []byte("{}")}, "b": {SHA256: "s", Doc: []byte("{}")}}
+	files := map[string]survey.SymbolFile{"a": {SHA256: "s", Doc: []byte("{}")}, "b": {SHA256: "s", Doc: []byte("{}")}}
 	return []entry{
 		{"plan", "COMMIT", func(ctx context.Context) error { return db.SavePlan(ctx, "01run", 1, []byte("{}")) }},
 		{"begin", "INSERT 0 1", began},
@@ -50,10 +52,10 @@ func writes(db *store.DB) []entry {
 			return db.SaveMemory(ctx, shop, "01run", agent.Memory{Text: "one", Iteration: 1})
 		}},
 		{"enqueue", "INSERT 0 2", func(ctx context.Context) error {
-			return db.Enqueue(ctx, shop, "01run", []run.Waiting{waiting("a", "one"), waiting("b", "two")})
+			return db.Enqueue(ctx, shop, "01run", []loop.Waiting{waiting("a", "one"), waiting("b", "two")})
 		}},
 		{"gain a cause", "INSERT 0 1", func(ctx context.Context) error {
-			return db.Enqueue(ctx, shop, "02run", []run.Waiting{waiting("a", "three")})
+			return db.Enqueue(ctx, shop, "02run", []loop.Waiting{waiting("a", "three")})
 		}},
 		{"serve", "UPDATE 1", func(ctx context.Context) error { return db.Served(ctx, shop, "02run", "b") }},
 		{"start an iteration", "COMMIT", started},

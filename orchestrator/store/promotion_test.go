@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
@@ -203,9 +204,9 @@ func TestManyRowsOfACandidateComeBack(t *testing.T) {
 	db, url := storetest.New(t)
 	must(t, db.Create(t.Context(), record("01run")))
 	const few, many = 2, 130
-	var all []run.Candidate
+	var all []gate.Candidate
 	for _, n := range [][3]int{{few, many, few}, {many, few, few}, {few, few, many}, {many, many, many}, {few, 0, 0}, {}} {
-		c := run.Candidate{Verdict: verify.Fail}
+		c := gate.Candidate{Verdict: verify.Fail}
 		for i := range n[0] {
 			g := verify.Gate{Name: fmt.Sprint("g", i), Verdict: verify.Fail}
 			for j := range n[1] {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/knowledge"
 	"agent/orchestrator/store/storetest"
+	"agent/orchestrator/tournament"
 	"agent/verify"
 )
 
@@ -116,11 +118,11 @@ func TestDirectivesAreAttendedToOnce(t *testing.T) {
 		"09": {end: run.Ending{State: run.Rejected, Verdict: verify.Fail}},
 	} {
 		must(t, db.Create(t.Context(), record(id)))
-		plan, err := json.Marshal(run.Plan{Why: "a \x00 in it", Directive: c.directive})
+		plan, err := json.Marshal(tournament.Plan{Why: "a \x00 in it", Directive: c.directive})
 		must(t, err)
 		must(t, db.SavePlan(t.Context(), id, 1, plan))
 		if c.candidate {
-			must(t, db.SaveCandidate(t.Context(), id, 1, run.Candidate{Verdict: verify.Pass}))
+			must(t, db.SaveCandidate(t.Context(), id, 1, gate.Candidate{Verdict: verify.Pass}))
 		}
 		if c.promotes != "" {
 			must(t, db.SavePromotion(t.Context(), id, 1, run.Promotion{Status: c.promotes}))

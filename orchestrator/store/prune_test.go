@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -23,7 +24,7 @@ func (p past) rejected(id, content string, also ...func()) {
 	p.Helper()
 	must(p.T, p.db.Create(p.Context(), record(id)))
 	p.asked(id, "gemini", true)
-	must(p.T, p.db.SaveCandidate(p.Context(), id, 1, run.Candidate{
+	must(p.T, p.db.SaveCandidate(p.Context(), id, 1, gate.Candidate{
 		Verdict: verify.Fail, Diff: "four", Changeset: aFile(content), Gates: []verify.Gate{{Name: "lint", Verdict: verify.Fail, Output: "three"}},
 	}))
 	for _, act := range also {
@@ -163,7 +164,7 @@ func TestContentThatAPruneTookIsStoredAgain(t *testing.T) {
 	t.Parallel()
 	for what, save := range map[string]func(*store.DB, workspace.Changeset) error{
 		"candidate": func(db *store.DB, cs workspace.Changeset) error {
-			return db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{Verdict: verify.Pass, Changeset: cs})
+			return db.SaveCandidate(t.Context(), "01run", 1, gate.Candidate{Verdict: verify.Pass, Changeset: cs})
 		},
 		"promotion": func(db *store.DB, cs workspace.Changeset) error {
 			return db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared, Changeset: cs})
@@ -174,7 +175,7 @@ func TestContentThatAPruneTookIsStoredAgain(t *testing.T) {
 		must(t, err)
 		defer db.Close()
 		must(t, db.Create(t.Context(), record("01run")))
-		if err := db.SaveCandidate(t.Context(), "01run", 9, run.Candidate{Changeset: aFile("taken")}); !errors.Is(err, run.ErrFenced) {
+		if err := db.SaveCandidate(t.Context(), "01run", 9, gate.Candidate{Changeset: aFile("taken")}); !errors.Is(err, run.ErrFenced) {
 			t.Fatalf("a wrong token: %v", err)
 		}
 		conn, tx := locked(t, dsn, `delete from blob`)
@@ -214,7 +215,7 @@ func TestWhatARunSawStaysAsLongAsTheRun(t *testing.T) {
 	var stays string
 	p.rejected("03young", "three", func() {
 		stays = p.saw("03young", both)
-		must(t, p.db.SaveCandidate(t.Context(), "03young", 1, run.Candidate{Verdict: verify.Fail, Origin: run.Origin{Response: []byte("an answer")}}))
+		must(t, p.db.SaveCandidate(t.Context(), "03young", 1, gate.Candidate{Verdict: verify.Fail, Origin: gate.Origin{Response: []byte("an answer")}}))
 	})
 	before := time.Now().Add(-time.Hour)
 	dry, err := p.db.Prunable(t.Context(), before)

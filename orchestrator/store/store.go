@@ -4,29 +4,31 @@ import (
 	"context"
 
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/calls"
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/knowledge"
 	"agent/orchestrator/store/query"
+	"agent/orchestrator/survey"
 	"agent/verify"
 )
 
 // The contracts that a DB fulfils.
 var (
-	_ run.Store        = (*DB)(nil)
-	_ run.Recovering   = (*DB)(nil)
-	_ run.Recorder     = (*DB)(nil)
-	_ run.LogStore     = (*DB)(nil)
-	_ run.Knowledge    = (*DB)(nil)
-	_ run.Iterations   = (*DB)(nil)
-	_ run.SymbolStore  = (*DB)(nil)
-	_ run.SummaryStore = (*DB)(nil)
-	_ run.Proposals    = (*DB)(nil)
-	_ llm.Journal      = (*DB)(nil)
-	_ llm.KeyStates    = calls.Keys{}
-	_ verify.Cache     = (*DB)(nil)
+	_ run.Store           = (*DB)(nil)
+	_ run.Recovering      = (*DB)(nil)
+	_ run.Recorder        = (*DB)(nil)
+	_ run.LogStore        = (*DB)(nil)
+	_ loop.Knowledge      = (*DB)(nil)
+	_ loop.Iterations     = (*DB)(nil)
+	_ survey.SymbolStore  = (*DB)(nil)
+	_ survey.SummaryStore = (*DB)(nil)
+	_ run.Proposals       = (*DB)(nil)
+	_ llm.Journal         = (*DB)(nil)
+	_ llm.KeyStates       = calls.Keys{}
+	_ verify.Cache        = (*DB)(nil)
 )
 
 // A DB is the record in one schema of a Postgres database, the first that its

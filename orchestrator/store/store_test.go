@@ -14,6 +14,7 @@ import (
 
 	"agent/orchestrator/edit"
 	"agent/orchestrator/edit/match"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
@@ -116,7 +117,7 @@ func TestARunEndsOnce(t *testing.T) {
 		"a second end":   db.Finish(t.Context(), "01run", 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}),
 		"the same end":   db.Finish(t.Context(), "01run", 1, run.Ending{State: run.Failed, Verdict: verify.Infra, Exit: 3}),
 		"another state":  db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""),
-		"a candidate":    db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{Verdict: verify.Pass}),
+		"a candidate":    db.SaveCandidate(t.Context(), "01run", 1, gate.Candidate{Verdict: verify.Pass}),
 		"a promotion":    db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Prepared}),
 		"going on later": db.Advance(t.Context(), "01run", 1, run.Done, "", ""),
 	} {
@@ -157,7 +158,7 @@ func TestALateWriterIsFenced(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"advance":   db.Advance(t.Context(), "01run", 1, run.Analyzing, "", ""),
-		"candidate": db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{Verdict: verify.Pass}),
+		"candidate": db.SaveCandidate(t.Context(), "01run", 1, gate.Candidate{Verdict: verify.Pass}),
 		"promotion": db.SavePromotion(t.Context(), "01run", 1, run.Promotion{Status: run.Committed}),
 		"finish":    db.Finish(t.Context(), "01run", 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}),
 		"beat":      db.Beat(t.Context(), "01run", 1),
@@ -290,8 +291,8 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 }
 
 // candidate has something in every field.
-func candidate() run.Candidate {
-	return run.Candidate{
+func candidate() gate.Candidate {
+	return gate.Candidate{
 		Verdict: verify.Fail, Digest: "d1", Diff: "--- a\n+++ b\n", Thought: "this is right",
 		Edits:   []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: match.Exact, Line: 12}},
 		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
@@ -313,7 +314,7 @@ func candidate() run.Candidate {
 func TestCandidatesComeBackWhole(t *testing.T) {
 	t.Parallel()
 	db := begin(t, "01run")
-	first, second := candidate(), run.Candidate{Verdict: verify.Infra}
+	first, second := candidate(), gate.Candidate{Verdict: verify.Infra}
 	first.Changeset = workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "shop/stock.py", Before: []byte("a"), After: []byte("b"), Mode: 0o644},
 	}}
@@ -322,7 +323,7 @@ func TestCandidatesComeBackWhole(t *testing.T) {
 	d, err := db.Run(t.Context(), "01run")
 	must(t, err)
 	first.Changeset = workspace.Changeset{} // documented: not read back here
-	if diff := cmp.Diff([]run.Candidate{first, second}, d.Candidates); diff != "" {
+	if diff := cmp.Diff([]gate.Candidate{first, second}, d.Candidates); diff != "" {
 		t.Errorf("candidates (-want +got):\n%s", diff)
 	}
 }
@@ -353,7 +354,7 @@ func TestAnyBytesCanBeRecorded(t *testing.T) {
 	r.Workspace, r.Intent, r.Owner = dirty, dirty, dirty
 	must(t, db.Create(t.Context(), r))
 	must(t, db.Advance(t.Context(), "01run", 1, run.Verifying, dirty, ""))
-	must(t, db.SaveCandidate(t.Context(), "01run", 1, run.Candidate{
+	must(t, db.SaveCandidate(t.Context(), "01run", 1, gate.Candidate{
 		Verdict: verify.Fail, Diff: dirty, Thought: dirty, Edits: []edit.Applied{{Path: dirty}},
 		Skipped: []verify.Skip{{Name: dirty, Reason: dirty}}, Holds: []policy.Hold{{Path: dirty, Reason: dirty}},
 		Gates: []verify.Gate{{

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
+	"agent/orchestrator/survey"
 )
 
 // reader names the scanner of these tests.
@@ -42,12 +42,12 @@ func TestOnlyChangedFilesOfTheLedgerAreReplaced(t *testing.T) {
 	if got := symbols(t, a, shop); len(got) != 0 {
 		t.Errorf("at first there are %v", got)
 	}
-	files := map[string]run.SymbolFile{
+	files := map[string]survey.SymbolFile{
 		"a.py": {SHA256: "s1", Doc: []byte(`{"n":1}`)}, "b.py": {SHA256: "s2", Doc: []byte(`{"n":2}`)}, "c é.py": {SHA256: "s3", Doc: []byte(`{"n":3}`)},
 	}
 	must(t, a.SaveSymbols(t.Context(), shop, reader, files, nil))
 	must(t, a.SaveSymbols(t.Context(), "/other", reader, files, nil))
-	must(t, b.SaveSymbols(t.Context(), shop, reader, map[string]run.SymbolFile{"b.py": {SHA256: "s4", Doc: []byte(`{"n":4}`)}}, []string{"c é.py", "d.py", "\xff\x00"}))
+	must(t, b.SaveSymbols(t.Context(), shop, reader, map[string]survey.SymbolFile{"b.py": {SHA256: "s4", Doc: []byte(`{"n":4}`)}}, []string{"c é.py", "d.py", "\xff\x00"}))
 	if d := cmp.Diff(map[string]string{"a.py": `s1 {"n":1}`, "b.py": `s4 {"n":4}`}, symbols(t, a, shop)); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}
@@ -60,8 +60,8 @@ func TestOnlyChangedFilesOfTheLedgerAreReplaced(t *testing.T) {
 func TestScannersAreToldApart(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	file := func(sum string) map[string]run.SymbolFile {
-		return map[string]run.SymbolFile{"a.py": {SHA256: sum, Doc: []byte("{}")}}
+	file := func(sum string) map[string]survey.SymbolFile {
+		return map[string]survey.SymbolFile{"a.py": {SHA256: sum, Doc: []byte("{}")}}
 	}
 	must(t, db.SaveSymbols(t.Context(), shop, "scanner 0", file("s0"), nil))
 	if got := symbols(t, db, shop); len(got) != 0 {
@@ -82,18 +82,18 @@ func TestScannersAreToldApart(t *testing.T) {
 func TestSummariesAreKeptByFile(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	must(t, db.SaveSymbols(t.Context(), shop, reader, map[string]run.SymbolFile{
+	must(t, db.SaveSymbols(t.Context(), shop, reader, map[string]survey.SymbolFile{
 		"a.py": {SHA256: "s1", Doc: []byte(`{"language":"python","lines":3,"summary":"Own words.","definitions":[{"name":"f"}]}`)},
 		"b.py": {SHA256: "s2", Doc: []byte(`{"summary":"Own words."}`)},
 		"c.py": {SHA256: "s3", Doc: []byte(`{"problem":"over 1 MiB","lines":"x","definitions":7}`)},
 	}, nil))
-	said := map[string]run.Summary{"": {Text: "A shop.", Model: "m/1"}, "a.py": {SHA256: "s1", Text: "Sells\x00.", Model: "m/1"}, "d.py": {SHA256: "s4", Text: "Old.", Model: "m/1"}}
+	said := map[string]survey.Summary{"": {Text: "A shop.", Model: "m/1"}, "a.py": {SHA256: "s1", Text: "Sells\x00.", Model: "m/1"}, "d.py": {SHA256: "s4", Text: "Old.", Model: "m/1"}}
 	must(t, db.SaveSummaries(t.Context(), shop, said, nil))
 	must(t, db.SaveSummaries(t.Context(), shop, said, nil))
-	must(t, db.SaveSummaries(t.Context(), shop, map[string]run.Summary{"b.py": {SHA256: "s1", Text: "Buys.", Model: "m/2"}}, []string{"d.py", "b.py"}))
+	must(t, db.SaveSummaries(t.Context(), shop, map[string]survey.Summary{"b.py": {SHA256: "s1", Text: "Buys.", Model: "m/2"}}, []string{"d.py", "b.py"}))
 	got, err := db.Summaries(t.Context(), shop)
 	must(t, err)
-	if d := cmp.Diff(map[string]run.Summary{
+	if d := cmp.Diff(map[string]survey.Summary{
 		"": {Text: "A shop.", Model: "m/1"}, "a.py": {SHA256: "s1", Text: "Sells\uFFFD.", Model: "m/1"}, "b.py": {SHA256: "s1", Text: "Buys.", Model: "m/2"},
 	}, got); d != "" {
 		t.Errorf("summaries (-want +got):\n%s", d)
@@ -105,10 +105,10 @@ func TestSummariesAreKeptByFile(t *testing.T) {
 func TestALedgerOfManyFilesIsKept(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	files := map[string]run.SymbolFile{}
+	files := map[string]survey.SymbolFile{}
 	doc := []byte(`{"language":"go","definitions":["` + strings.Repeat("x", 10_000) + `"]}`)
 	for i := range 500 { // several batches, the last one not full
-		files[fmt.Sprintf("f%04d.go", i)] = run.SymbolFile{SHA256: fmt.Sprint(i), Doc: doc}
+		files[fmt.Sprintf("f%04d.go", i)] = survey.SymbolFile{SHA256: fmt.Sprint(i), Doc: doc}
 	}
 	must(t, db.SaveSymbols(t.Context(), shop, reader, files, nil))
 	got, err := db.Symbols(t.Context(), shop, reader, slices.Collect(maps.Keys(files)))
@@ -126,7 +126,7 @@ func TestALedgerOfManyFilesIsKept(t *testing.T) {
 func TestSymbolsAreRowsForAReader(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	must(t, db.SaveSymbols(t.Context(), shop, reader, map[string]run.SymbolFile{
+	must(t, db.SaveSymbols(t.Context(), shop, reader, map[string]survey.SymbolFile{
 		"a.py": {SHA256: "s1", Doc: []byte(`{"language":"python","definitions":[
 			{"name":"Shop","kind":"class","parent":"","line":3,"signature":"class Shop"},
 			{"name":"sell","kind":"method","parent":"Shop","line":9,"signature":"sell(self, n: int\u0000\ud800` + "\xff" + `) -> None"},
@@ -145,7 +145,7 @@ func TestALedgerFileThatCannotBeKeptIsRefused(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
 	for path, doc := range map[string]string{"a\xff": "{}", "a\x00": "{}", "broken": "{", "empty": ""} {
-		err := db.SaveSymbols(t.Context(), shop, reader, map[string]run.SymbolFile{path: {SHA256: "s", Doc: []byte(doc)}}, nil)
+		err := db.SaveSymbols(t.Context(), shop, reader, map[string]survey.SymbolFile{path: {SHA256: "s", Doc: []byte(doc)}}, nil)
 		if err == nil {
 			t.Errorf("%q was taken", path)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -71,7 +72,7 @@ func (p past) begin(id, day string) {
 // tried records a candidate.
 func (p past) tried(id string, v verify.Verdict, gates ...verify.Gate) {
 	p.Helper()
-	must(p.T, p.db.SaveCandidate(p.Context(), id, 1, run.Candidate{Verdict: v, Digest: "d", Gates: gates, Changeset: aFile("new")}))
+	must(p.T, p.db.SaveCandidate(p.Context(), id, 1, gate.Candidate{Verdict: v, Digest: "d", Gates: gates, Changeset: aFile("new")}))
 }
 
 // wrote records a promotion and its end.
@@ -102,14 +103,14 @@ func aFile(text string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "a.py", After: []byte(text), Mode: 0o644}}}
 }
 
-// gate is one that judged in some seconds, with some bytes of memory.
-func gate(name string, v verify.Verdict, seconds float64, peak int64) verify.Gate {
+// judgedGate is one that judged in some seconds, with some bytes of memory.
+func judgedGate(name string, v verify.Verdict, seconds float64, peak int64) verify.Gate {
 	return verify.Gate{Name: name, Verdict: v, Seconds: seconds, Peak: peak}
 }
 
 // flaky is a test that a repetition excused.
 func flaky(failed int) verify.Gate {
-	g := gate("tests", verify.Pass, 4, 10)
+	g := judgedGate("tests", verify.Pass, 4, 10)
 	g.OldFindings = []verify.Finding{
 		{File: "t.py", Rule: "test-failed", Message: fmt.Sprintf("t.py::test_a: flaky: failed %d of 3 times before the patch: assert: flaky: failed 9 of 9 times before the patch", failed)},
 		{File: "t.py", Rule: "test-failed", Message: "t.py::test_b: was broken"},
@@ -124,9 +125,9 @@ func operated(t *testing.T) past {
 	// A run that was healed, promoted by a person and undone; its first day is another one in Tokyo.
 	p.begin("01healed", "2026-03-01 23:30")
 	p.asked("01healed", "gemini", true)
-	p.tried("01healed", verify.Fail, gate("lint", verify.Pass, 1, 100), gate("tests", verify.Fail, 2, 300), gate("smoke", verify.Fail, 1, 1))
+	p.tried("01healed", verify.Fail, judgedGate("lint", verify.Pass, 1, 100), judgedGate("tests", verify.Fail, 2, 300), judgedGate("smoke", verify.Fail, 1, 1))
 	p.asked("01healed", "ollama", true)
-	p.tried("01healed", verify.Pass, gate("lint", verify.Pass, 3, 200), flaky(1))
+	p.tried("01healed", verify.Pass, judgedGate("lint", verify.Pass, 3, 200), flaky(1))
 	p.set(`update candidate set at = case n when 1 then at else (select at + '5 seconds' from candidate where n = 1) end`)
 	p.wrote("01healed", "", "terminal", "2026-03-02 10:00")
 	p.set(`update run_state set at = case state when 'awaiting_approval' then $1::timestamptz else $1 + '90 seconds'::interval end
@@ -148,17 +149,17 @@ func operated(t *testing.T) past {
 	p.wrote("03loop", "", "--yes", "2026-03-03 10:00")
 	// A patch that was given, and held by two rules.
 	p.begin("04held", "2026-03-03 10:00")
-	held := gate("tests", verify.Policy, 2, 50)
+	held := judgedGate("tests", verify.Policy, 2, 50)
 	held.Findings = []verify.Finding{{File: "t.py", Rule: "test-removed", Message: "it is gone"}}
 	held.OldFindings = []verify.Finding{{File: "t.py", Rule: "test-failed", Message: "no rule of the patch's"}}
-	must(t, p.db.SaveCandidate(t.Context(), "04held", 1, run.Candidate{
+	must(t, p.db.SaveCandidate(t.Context(), "04held", 1, gate.Candidate{
 		Verdict: verify.Policy, Gates: []verify.Gate{held}, Holds: []policy.Hold{{Path: "ci.yml", Kind: "ci", Reason: "it runs elsewhere", Block: true}},
 	}))
 	p.ended("04held", run.Rejected, verify.Policy, "policy")
 	// Trouble: out of memory twice, and no box at all.
 	for _, id := range []string{"05oom", "06oom"} {
 		p.begin(id, "2026-03-03 11:00")
-		p.tried(id, verify.OOM, gate("tests", verify.OOM, 5, 1000))
+		p.tried(id, verify.OOM, judgedGate("tests", verify.OOM, 5, 1000))
 		p.ended(id, run.Rejected, verify.OOM, "gate")
 	}
 	p.begin("07infra", "2026-03-03 12:00")
@@ -237,7 +238,7 @@ func TestViewsTellWhatDoesNotGoOn(t *testing.T) {
 	p.asked("03half", "gemini", false)
 	p.asked("04works", "gemini", false)
 	// Content of a candidate that the fence refused.
-	if err := p.db.SaveCandidate(t.Context(), "04works", 9, run.Candidate{Verdict: verify.Pass, Changeset: aFile("nobody's")}); err == nil {
+	if err := p.db.SaveCandidate(t.Context(), "04works", 9, gate.Candidate{Verdict: verify.Pass, Changeset: aFile("nobody's")}); err == nil {
 		t.Fatal("a wrong token was taken")
 	}
 	for sql, want := range map[string][]string{

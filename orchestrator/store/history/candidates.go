@@ -5,20 +5,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agent/orchestrator/run"
+	"agent/orchestrator/gate"
 	"agent/verify"
 )
 
 // candidates reads every candidate of a run, without the content of its files,
 // in three queries however many gates there are.
-func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, error) {
+func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, error) {
 	rows, err := tx.Query(ctx, `
 		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
 		pgx.NamedArgs{"run": id})
 	if err != nil {
 		return nil, err
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c run.Candidate, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c gate.Candidate, err error) {
 		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
 		return c, err
 	})
@@ -50,7 +50,7 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]run.Candidate, err
 //
 // The order is that in which they were recorded, so that a list read back is the
 // list that was judged.
-func findings(ctx context.Context, tx pgx.Tx, id string, list []run.Candidate) error {
+func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) error {
 	rows, err := tx.Query(ctx, `
 		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
 		from finding where run = @run order by candidate, gate, n`, pgx.NamedArgs{"run": id})

@@ -8,7 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
 )
@@ -31,23 +33,23 @@ func (h Reader) Content(ctx context.Context, digest string) (content []byte, err
 	return content, err
 }
 
-// Evidence returns what run.Replay needs of a run, named whole. The error is a
+// Evidence returns what replay.Replay needs of a run, named whole. The error is a
 // *LackingError when the record does not hold all of it.
 // The exchanges are read by themselves: a replay judges nothing by them, and what models are asked after the verdict
 // may be missing.
-func (h Reader) Evidence(ctx context.Context, id string) (run.Evidence, error) {
+func (h Reader) Evidence(ctx context.Context, id string) (replay.Evidence, error) {
 	exchanges, err := h.calls.Exchanges(ctx, id)
 	if err != nil {
-		return run.Evidence{}, err
+		return replay.Evidence{}, err
 	}
-	var e run.Evidence
+	var e replay.Evidence
 	err = h.db.Read(ctx, "read the evidence of run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		d, err := detail(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		// The times in UTC, so that one record is one text wherever it is exported.
-		e = run.Evidence{
+		e = replay.Evidence{
 			Run: d.ID, Workspace: d.Workspace, Intent: d.Intent, State: d.State, Verdict: d.Verdict,
 			Started: d.Started.UTC(), Ended: d.Ended.UTC(), Snapshot: d.Snapshot,
 		}
@@ -62,7 +64,7 @@ func (h Reader) Evidence(ctx context.Context, id string) (run.Evidence, error) {
 		return err
 	})
 	for _, x := range exchanges {
-		ex := run.Exchange{Step: x.Step, Model: x.Vendor + "/" + x.Model, Question: json.RawMessage(x.Request)}
+		ex := replay.Exchange{Step: x.Step, Model: x.Vendor + "/" + x.Model, Question: json.RawMessage(x.Request)}
 		// A question that was cut off or refused has no answer, and an empty text would look like one.
 		if !x.Ended.IsZero() && x.Kind == llm.Kind("") {
 			ex.Answer = []byte(x.Text)
@@ -92,14 +94,14 @@ func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (
 // candidates are those of the same run, read in the same transaction in the order of their numbers: rows are matched
 // by their place, so that another order would give a verdict to another patch. The error is a *LackingError for
 // records from before origins were kept.
-func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candidate) ([]run.Exhibit, error) {
+func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []gate.Candidate) ([]replay.Exhibit, error) {
 	rows, err := tx.Query(ctx, `select coalesce(response, ''), coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '')
 		from candidate where run = @run order by n`, pgx.NamedArgs{"run": id})
 	if err != nil {
 		return nil, err
 	}
-	list := make([]run.Exhibit, 0, len(candidates))
-	var x run.Exhibit
+	list := make([]replay.Exhibit, 0, len(candidates))
+	var x replay.Exhibit
 	_, err = pgx.ForEachRow(rows, []any{&x.Response, &x.Target, &x.Onto, &x.Asked}, func() error {
 		if x.Response == "" {
 			return &LackingError{id, "what its candidates were made of was not recorded then"}
@@ -119,7 +121,7 @@ func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []run.Candid
 		return nil, err
 	}
 	var n, mode, oldMode int
-	var f run.ExhibitFile
+	var f replay.ExhibitFile
 	_, err = pgx.ForEachRow(rows, []any{&n, &f.Path, &f.Op, &f.From, &mode, &oldMode, &f.Before, &f.After}, func() error {
 		f.Mode, f.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
 		// Candidates are numbered from 1 without holes, and a file is kept after its candidate.

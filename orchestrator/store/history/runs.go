@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/calls"
 	"agent/orchestrator/store/database"
@@ -53,7 +54,7 @@ type StateRow struct {
 type RunDetail struct {
 	RunRow
 	States     []StateRow // in order
-	Candidates []run.Candidate
+	Candidates []gate.Candidate
 	Promotion  *PromotionRow // nil when nothing was to be written
 }
 
@@ -197,7 +198,7 @@ func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err err
 }
 
 // Plan returns the plan of a run as SavePlan was given it, for
-// [run.RecordedPlan]: nil for a run that made none, such as one that was given
+// [tournament.RecordedPlan]: nil for a run that made none, such as one that was given
 // its patch. asked is the name that its model calls are recorded under: that of
 // its iteration. ErrNotFound means that there is no such run.
 func (h Reader) Plan(ctx context.Context, id string) (plan []byte, asked string, err error) {

@@ -8,30 +8,31 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
 )
 
-// iterationColumns are those of run.Iteration, by its fields.
+// iterationColumns are those of loop.Iteration, by its fields.
 const iterationColumns = `id, workspace, n, owner, "order", fence, plan, coalesce(run, '') as run, phase, outcome, session, started`
 
-// LastIteration implements [run.Iterations]: it returns the iteration of a
+// LastIteration implements [loop.Iterations]: it returns the iteration of a
 // workspace that is not settled, or else the newest one of a loop; false when
 // there is neither.
-func (b Base) LastIteration(ctx context.Context, workspace string) (run.Iteration, bool, error) {
+func (b Base) LastIteration(ctx context.Context, workspace string) (loop.Iteration, bool, error) {
 	list, err := b.iterations(ctx, "look for the last iteration of "+workspace,
 		`where workspace = @workspace and (phase <> 'settled' or "order" ->> 'single' is null)
 			order by phase = 'settled', n desc limit 1`, pgx.NamedArgs{"workspace": database.Clean(workspace)})
 	if err != nil || len(list) == 0 {
-		return run.Iteration{}, false, err
+		return loop.Iteration{}, false, err
 	}
 	return list[0], true, nil
 }
 
-// LoopIterations implements [run.Iterations]: it returns the iterations of the
+// LoopIterations implements [loop.Iterations]: it returns the iterations of the
 // loop whose name begins with prefix, in their order. ErrNotFound means that
 // there is none, an *AmbiguousError that there are several.
-func (b Base) LoopIterations(ctx context.Context, prefix string) ([]run.Iteration, error) {
+func (b Base) LoopIterations(ctx context.Context, prefix string) ([]loop.Iteration, error) {
 	list, err := b.iterations(ctx, "read loop "+prefix,
 		`where starts_with(loop, @prefix) and @prefix <> '' order by loop, n`, pgx.NamedArgs{"prefix": database.Clean(prefix)})
 	switch {
@@ -49,25 +50,25 @@ func (b Base) LoopIterations(ctx context.Context, prefix string) ([]run.Iteratio
 }
 
 // iterations reads the iterations that rest selects.
-func (b Base) iterations(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []run.Iteration, err error) {
+func (b Base) iterations(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []loop.Iteration, err error) {
 	err = b.db.Do(ctx, act, func(ctx context.Context) error {
 		rows, err := b.db.Pool.Query(ctx, `select `+iterationColumns+` from iteration `+rest, args)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.Iteration])
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[loop.Iteration])
 		return err
 	})
 	return list, err
 }
 
-// StartIteration implements [run.Iterations]: it records it as the next of its
+// StartIteration implements [loop.Iterations]: it records it as the next of its
 // workspace and returns it with its number. run.ErrFenced means that the
 // workspace has an iteration which is not settled, of another process.
-func (b Base) StartIteration(ctx context.Context, it run.Iteration) (run.Iteration, error) {
+func (b Base) StartIteration(ctx context.Context, it loop.Iteration) (loop.Iteration, error) {
 	order, err := json.Marshal(it.Order)
 	if err != nil {
-		return run.Iteration{}, fmt.Errorf("record what the loop was told: %w", err)
+		return loop.Iteration{}, fmt.Errorf("record what the loop was told: %w", err)
 	}
 	args := progress(it)
 	for name, value := range map[string]any{
@@ -99,14 +100,14 @@ func (b Base) StartIteration(ctx context.Context, it run.Iteration) (run.Iterati
 		return err
 	})
 	if err != nil {
-		return run.Iteration{}, err
+		return loop.Iteration{}, err
 	}
 	return it, nil
 }
 
-// TakeIteration implements [run.Iterations]: it makes owner the owner of the
+// TakeIteration implements [loop.Iterations]: it makes owner the owner of the
 // iteration, unless it has another one than it says: that is run.ErrFenced.
-func (b Base) TakeIteration(ctx context.Context, it run.Iteration, owner string) (run.Iteration, error) {
+func (b Base) TakeIteration(ctx context.Context, it loop.Iteration, owner string) (loop.Iteration, error) {
 	err := b.db.Do(ctx, "take over iteration "+it.ID, func(ctx context.Context) error {
 		// A retry whose answer was lost finds itself to be the owner.
 		tag, err := b.db.Pool.Exec(ctx, `update iteration set owner = @to where id = @id and owner in (@owner, @to)`,
@@ -120,13 +121,13 @@ func (b Base) TakeIteration(ctx context.Context, it run.Iteration, owner string)
 	return it, err
 }
 
-// SaveIteration implements [run.Iterations]: it records plan, run, phase and
+// SaveIteration implements [loop.Iterations]: it records plan, run, phase and
 // outcome. A phase never goes back: run.ErrFenced means that another process
 // has taken the iteration over, or further.
-func (b Base) SaveIteration(ctx context.Context, it run.Iteration) error {
+func (b Base) SaveIteration(ctx context.Context, it loop.Iteration) error {
 	args := progress(it)
 	return b.db.Transact(ctx, "record iteration "+it.ID, func(ctx context.Context, tx pgx.Tx) error {
-		var reached run.Phase
+		var reached loop.Phase
 		var owner string
 		err := tx.QueryRow(ctx, `select phase, owner from iteration where id = @id for update`, args).Scan(&reached, &owner)
 		switch {
@@ -147,7 +148,7 @@ func (b Base) SaveIteration(ctx context.Context, it run.Iteration) error {
 	})
 }
 
-// RunOf implements [run.Iterations]: it returns the newest run of an iteration
+// RunOf implements [loop.Iterations]: it returns the newest run of an iteration
 // and its state, false when none was begun.
 func (b Base) RunOf(ctx context.Context, iteration string) (id string, state run.State, ok bool, err error) {
 	err = b.db.Do(ctx, "look for the run of iteration "+iteration, func(ctx context.Context) error {
@@ -167,10 +168,10 @@ var errNoIteration = errors.New("it was never started")
 
 // phaseOrder numbers the phases, as an iteration goes through them. A phase
 // that is not here is refused by the database.
-var phaseOrder = map[run.Phase]int{run.Work: 1, run.Learn: 2, run.Settled: 3}
+var phaseOrder = map[loop.Phase]int{loop.Work: 1, loop.Learn: 2, loop.Settled: 3}
 
 // progress names the columns that change while an iteration goes on.
-func progress(it run.Iteration) pgx.NamedArgs {
+func progress(it loop.Iteration) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"id": database.Clean(it.ID), "owner": database.Clean(it.Owner), "plan": database.OrNull(it.Plan), "run": database.Clean(it.Run),
 		"phase": string(it.Phase), "outcome": database.Clean(it.Outcome), "session": database.Clean(it.Session),

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
 )
@@ -19,7 +20,7 @@ type Base struct{ db *database.DB }
 // New returns the knowledge in db, good for as long as db is open.
 func New(db *database.DB) Base { return Base{db} }
 
-// Memory implements [run.Knowledge]: it returns the last memory of a workspace,
+// Memory implements [loop.Knowledge]: it returns the last memory of a workspace,
 // the zero one when there is none.
 func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
 	var m agent.Memory
@@ -35,7 +36,7 @@ func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error
 	return m, err
 }
 
-// SaveMemory implements [run.Knowledge]: it adds the memory that runID merged
+// SaveMemory implements [loop.Knowledge]: it adds the memory that runID merged
 // to those before it. run.ErrFenced means that its iteration is not the next
 // one: another process has merged since.
 func (b Base) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
@@ -64,7 +65,7 @@ func (b Base) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 	})
 }
 
-// History implements [run.Knowledge]: it returns the last n promotions of a
+// History implements [loop.Knowledge]: it returns the last n promotions of a
 // workspace that were not undone, oldest first. The path of an entry names its
 // files, three at most, and is for people.
 func (b Base) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
@@ -84,10 +85,10 @@ func (b Base) History(ctx context.Context, workspace string, n int) ([]agent.Ent
 	return list, err
 }
 
-// Queue implements [run.Knowledge]: it lists the files that wait, in the order
+// Queue implements [loop.Knowledge]: it lists the files that wait, in the order
 // in which they began to.
-func (b Base) Queue(ctx context.Context, workspace string) ([]run.Waiting, error) {
-	var list []run.Waiting
+func (b Base) Queue(ctx context.Context, workspace string) ([]loop.Waiting, error) {
+	var list []loop.Waiting
 	err := b.db.Do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
 		rows, err := b.db.Pool.Query(ctx, `
 			select path, because, diff, runs as "from", queued from cascade
@@ -95,17 +96,17 @@ func (b Base) Queue(ctx context.Context, workspace string) ([]run.Waiting, error
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[run.Waiting])
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[loop.Waiting])
 		return err
 	})
 	return list, err
 }
 
-// Enqueue implements [run.Knowledge]: it has files wait because of what runID
+// Enqueue implements [loop.Knowledge]: it has files wait because of what runID
 // promoted, in the order of the list; their From and Queued do not count. What
 // one run caused is entered once for each file, however often it is tried and
 // even when the file was served meanwhile.
-func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []run.Waiting) error {
+func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []loop.Waiting) error {
 	act := "add to the cascade queue of " + workspace
 	var paths, because, diffs []string
 	for _, w := range list {
@@ -134,7 +135,7 @@ func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []run.W
 	})
 }
 
-// Served implements [run.Knowledge]: runID attended to a file, which leaves the
+// Served implements [loop.Knowledge]: runID attended to a file, which leaves the
 // queue. A run serves a file once: when it says so again, a wait that began
 // after it stays. A file that does not wait is no error.
 func (b Base) Served(ctx context.Context, workspace, runID, path string) error {
@@ -149,7 +150,7 @@ func (b Base) Served(ctx context.Context, workspace, runID, path string) error {
 	})
 }
 
-// Attended implements [run.Orders]: it lists the directives of a workspace that
+// Attended implements [loop.Orders]: it lists the directives of a workspace that
 // a run attended to.
 func (b Base) Attended(ctx context.Context, workspace string) ([]string, error) {
 	var list []string

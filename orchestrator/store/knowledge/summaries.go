@@ -7,14 +7,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
+	"agent/orchestrator/survey"
 )
 
-// Summaries implements [run.SummaryStore]: it returns what models said of the
+// Summaries implements [survey.SummaryStore]: it returns what models said of the
 // files of a workspace, by path, and of the project under the empty path.
-func (b Base) Summaries(ctx context.Context, workspace string) (map[string]run.Summary, error) {
-	var known map[string]run.Summary
+func (b Base) Summaries(ctx context.Context, workspace string) (map[string]survey.Summary, error) {
+	var known map[string]survey.Summary
 	err := b.db.Do(ctx, "read the summaries of "+workspace, func(ctx context.Context) error {
 		rows, err := b.db.Pool.Query(ctx, `select path, sha256, text, model from summary where workspace = @workspace`,
 			pgx.NamedArgs{"workspace": database.Clean(workspace)})
@@ -22,9 +22,9 @@ func (b Base) Summaries(ctx context.Context, workspace string) (map[string]run.S
 			return err
 		}
 		// What is outdated comes too: whoever asks compares the digests.
-		known = map[string]run.Summary{} // an attempt before may have filled it in part
+		known = map[string]survey.Summary{} // an attempt before may have filled it in part
 		var path string
-		var s run.Summary
+		var s survey.Summary
 		_, err = pgx.ForEachRow(rows, []any{&path, &s.SHA256, &s.Text, &s.Model}, func() error {
 			known[path] = s
 			return nil
@@ -34,10 +34,10 @@ func (b Base) Summaries(ctx context.Context, workspace string) (map[string]run.S
 	return known, err
 }
 
-// SaveSummaries implements [run.SummaryStore]: it records what a model said, in
+// SaveSummaries implements [survey.SummaryStore]: it records what a model said, in
 // place of what was known of the same paths, and forgets those of gone. Doing
 // it twice is doing it once.
-func (b Base) SaveSummaries(ctx context.Context, workspace string, said map[string]run.Summary, gone []string) error {
+func (b Base) SaveSummaries(ctx context.Context, workspace string, said map[string]survey.Summary, gone []string) error {
 	// As columns, so that one statement takes any number of rows.
 	var paths, sums, texts, models []string
 	// In the order of their paths two writers wait for each other instead of

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
+	"agent/orchestrator/survey"
 )
 
 // symbolBatch is how many bytes of documents go to the database at once: few
@@ -18,7 +18,7 @@ import (
 // first scan does not wait for thousands of answers.
 const symbolBatch = 1 << 20
 
-// SymbolSums implements [run.SymbolStore]: it returns the digests of the files
+// SymbolSums implements [survey.SymbolStore]: it returns the digests of the files
 // of a workspace that scanner has read, by path.
 func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
 	var sums map[string]string
@@ -39,10 +39,10 @@ func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[st
 	return sums, err
 }
 
-// Symbols implements [run.SymbolStore]: it returns what scanner found in the
+// Symbols implements [survey.SymbolStore]: it returns what scanner found in the
 // files at paths, as far as they are known.
-func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]run.SymbolFile, error) {
-	var files map[string]run.SymbolFile
+func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]survey.SymbolFile, error) {
+	var files map[string]survey.SymbolFile
 	err := b.db.Do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
 		rows, err := b.db.Pool.Query(ctx, `
 			select path, sha256, doc::text from symbol_file
@@ -51,11 +51,11 @@ func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []st
 		if err != nil {
 			return err
 		}
-		files = make(map[string]run.SymbolFile, len(paths))
+		files = make(map[string]survey.SymbolFile, len(paths))
 		var path, sum string
 		var doc []byte
 		_, err = pgx.ForEachRow(rows, []any{&path, &sum, &doc}, func() error {
-			files[path] = run.SymbolFile{SHA256: sum, Doc: bytes.Clone(doc)}
+			files[path] = survey.SymbolFile{SHA256: sum, Doc: bytes.Clone(doc)}
 			return nil
 		})
 		return err
@@ -63,11 +63,11 @@ func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []st
 	return files, err
 }
 
-// SaveSymbols implements [run.SymbolStore]: it records what a scan found in the
+// SaveSymbols implements [survey.SymbolStore]: it records what a scan found in the
 // files that changed, and forgets those that are gone. Every row stands for
 // itself: when the work is cut short, the files that were not reached keep
 // their old digest and are scanned again.
-func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]run.SymbolFile, gone []string) error {
+func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]survey.SymbolFile, gone []string) error {
 	act := "record the symbols of " + workspace
 	if len(gone) > 0 {
 		err := b.db.Do(ctx, act, func(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 
 	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/term/termtest"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/verify"
 	"agent/verify/policy"
@@ -17,7 +18,7 @@ import (
 
 // aProposal is a proven candidate whose diff is longer than the preview.
 func aProposal(holds ...policy.Hold) run.Proposal {
-	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Candidate: run.Candidate{
+	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Candidate: gate.Candidate{
 		Verdict: verify.Pass, Holds: holds, Diff: termtest.Diff + strings.Repeat(" context\n", 20) + "+the very last line\n",
 		Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass, Seconds: 0.2}, {Name: "smoke", Verdict: verify.Pass, Seconds: 10}},
 	}}

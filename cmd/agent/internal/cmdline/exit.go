@@ -9,6 +9,7 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -39,7 +40,7 @@ func (c *Line) exitJSON(p run.Problem) {
 	// The same fields as a run's document, so that a script needs one
 	// way to read both.
 	verdicts := map[run.ProblemKind]verify.Verdict{run.ProblemCancelled: verify.Cancelled, run.ProblemPolicy: verify.Policy}
-	doc := run.Document{State: run.Failed, Verdict: verify.Infra, Candidates: []run.DocumentCandidate{}, Error: &p}
+	doc := run.Document{State: run.Failed, Verdict: verify.Infra, Candidates: []gate.Document{}, Error: &p}
 	if v, ok := verdicts[p.Kind]; ok {
 		doc.Verdict = v
 	}

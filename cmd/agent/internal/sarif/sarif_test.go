@@ -19,6 +19,7 @@ import (
 
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/term/termtest"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -72,7 +73,7 @@ func readSarif(t *testing.T, d run.Document) *sarif.Report {
 
 // oneGate is the document of a run with one gate.
 func oneGate(g verify.Gate) run.Document {
-	return run.Document{Run: "1k3mzq8a0v2c", Candidates: []run.DocumentCandidate{{Gates: []verify.Gate{g}}}}
+	return run.Document{Run: "1k3mzq8a0v2c", Candidates: []gate.Document{{Gates: []verify.Gate{g}}}}
 }
 
 // oneResult is the only result of a finding.
@@ -196,7 +197,7 @@ func TestSarifOfAGateThatDidNotJudge(t *testing.T) {
 
 func TestSarifOfRunsWithoutGates(t *testing.T) {
 	t.Parallel()
-	for _, d := range []run.Document{{}, {Candidates: []run.DocumentCandidate{{}}}} {
+	for _, d := range []run.Document{{}, {Candidates: []gate.Document{{}}}} {
 		if r := readSarif(t, d); r.Runs == nil || len(r.Runs) != 0 {
 			t.Errorf("%+v", r.Runs)
 		}

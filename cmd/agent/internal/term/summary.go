@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"agent/orchestrator/gate"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/verify"
 )
@@ -72,7 +74,7 @@ func (s summary) Document(d run.Document) {
 // caveat says of a change that was promoted or proved what no gate judged. It is the last
 // line: whoever reads one line reads this one.
 func (s summary) caveat(d run.Document) {
-	text := run.Caveat(d.Unproven)
+	text := gate.Caveat(d.Unproven)
 	if text == "" || d.State != run.Promoted && d.State != run.Done {
 		return
 	}
@@ -98,7 +100,7 @@ func (s summary) kept(d run.Document) {
 //	2 iterations, 1 promoted: all of 2 iterations done
 //	  1  shop/stock.py  promoted  run 1k3mzq8a0v2c
 //	  2  shop/tax.py    rejected  run 1k3mzq8b7x1d
-func (s summary) Loop(r run.Result) {
+func (s summary) Loop(r loop.Result) {
 	// What it was all for stands first; the runs were printed one by one.
 	what := fmt.Sprintf("%d iterations", len(r.Iterations))
 	if len(r.Iterations) == 1 {
@@ -145,7 +147,7 @@ func (s summary) verdict(v verify.Verdict) string {
 }
 
 // candidate prints the table of gates, then what each of them found.
-func (s summary) candidate(c run.DocumentCandidate) {
+func (s summary) candidate(c gate.Document) {
 	if len(c.Gates)+len(c.Skipped) > 0 {
 		fmt.Fprintln(s.Out)
 	}

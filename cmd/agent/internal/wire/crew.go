@@ -14,7 +14,8 @@ import (
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/vendors"
-	"agent/orchestrator/run"
+	"agent/orchestrator/loop"
+	"agent/orchestrator/tournament"
 )
 
 // A Recorded iteration answers as it did: its plan, and the name that its
@@ -27,7 +28,7 @@ type Recorded struct {
 // Crews returns who finds the change of each iteration: the models of
 // set, or the record. scope is what the caps hold for. before, when not
 // nil, is the checkpoint before each question.
-func (s *Session) Crews(set config.Settings, scope string, before func(context.Context, agent.Question) (agent.Question, error), recs []Recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+func (s *Session) Crews(set config.Settings, scope string, before func(context.Context, agent.Question) (agent.Question, error), recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
 	prompts, err := LoadPrompts(set["workspace"].Text)
 	if err != nil {
 		return nil, err
@@ -41,9 +42,9 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	if err != nil {
 		return nil, err
 	}
-	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
 		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Before: before}
-		return run.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
+		return tournament.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
 	}, nil
 }
 
@@ -75,7 +76,7 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 //
 // The chains are opened before the first iteration, so that a record which cannot
 // be read is told at once and not in the middle of a loop.
-func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(run.Iteration, func(agent.Progress)) run.Crew, error) {
+func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
 	chains := make([]*llm.Chain, len(recs))
 	for i, rec := range recs {
 		var err error
@@ -83,17 +84,17 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 			return nil, err
 		}
 	}
-	return func(it run.Iteration, emit func(agent.Progress)) run.Crew {
+	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
 		// An iteration beyond the record gets the last one of it.
 		n := min(it.Order.Done, len(recs)-1)
 		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
-		return run.Crew{Engineer: engineer, Planner: run.RecordedPlan(recs[n].Plan)}
+		return tournament.Crew{Engineer: engineer, Planner: tournament.RecordedPlan(recs[n].Plan)}
 	}, nil
 }
 
 // Scout returns who plans an iteration.
-func (s *Session) Scout(e *agent.Engineer, it run.Iteration) *run.Scout {
-	return &run.Scout{
+func (s *Session) Scout(e *agent.Engineer, it loop.Iteration) *loop.Scout {
+	return &loop.Scout{
 		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
 		Survey: s.Survey, Findings: s.examiner().Findings,
 	}

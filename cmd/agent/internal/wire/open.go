@@ -10,6 +10,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/survey"
 	"agent/sandbox"
 	"agent/verify"
 )
@@ -36,7 +37,7 @@ type Session struct {
 	// What goes on when a run has ended.
 	background sync.WaitGroup
 	// Made by Analyst, on demand.
-	analyst *run.Analyst
+	analyst *survey.Analyst
 	// Notify is given what goes on outside of a run; nil for nobody.
 	Notify func(run.Event)
 }
@@ -142,7 +143,7 @@ func (s *Session) Recover(ctx context.Context) ([]run.Record, error) {
 
 // Runner returns the state machine over this session.
 func (s *Session) Runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.DB, Log: s.log, Orphans: s.DB, Proposals: s.DB, Emit: emit, Recorder: s.DB, Later: s.background.Go, Hide: s.Hide}
+	r := &run.Runner{Store: s.DB, Log: s.log, Orphans: s.DB, Proposals: s.DB, Emit: emit, Recorder: s.DB, AfterRun: &s.background, Hide: s.Hide}
 	// Undo needs no boxes, and gets none.
 	if s.Engine != nil {
 		r.Images = s.Builder

@@ -7,19 +7,22 @@ import (
 
 	"agent/images"
 	"agent/images/dependencies"
+	"agent/orchestrator/export"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
+	"agent/orchestrator/survey"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
 // Analyst returns the analyst of this process: one for all runs, so that
 // the ledger is read from the record once.
-func (s *Session) Analyst() *run.Analyst {
+func (s *Session) Analyst() *survey.Analyst {
 	if s.analyst == nil {
-		s.analyst = &run.Analyst{Symbols: s.DB, Images: s.Builder, Boxes: s.Engine, Emit: func(e run.Event) {
+		s.analyst = &survey.Analyst{Symbols: s.DB, Images: s.Builder, Boxes: s.Engine, Note: func(text string) {
 			if s.Notify != nil {
-				s.Notify(e)
+				s.Notify(run.Event{Note: text})
 			}
 		}}
 	}
@@ -29,41 +32,41 @@ func (s *Session) Analyst() *run.Analyst {
 // Survey brings the ledger of a workspace up to date. What the user's
 // own edits since the last time concern is queued, as for the changes of
 // a run.
-func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
 	book, err := s.Analyst().Study(ctx, base, func(found []ledger.Ripple) error {
 		// Told before it is done: a queue that is away is an error of its own.
 		if s.Notify != nil {
 			s.Notify(run.Event{Note: fmt.Sprintf("queued %d files that use what changed", len(found))})
 		}
-		return run.Cascade(ctx, s.DB, base.Root, run.Label("edit"), nil)(found)
+		return loop.Cascade(ctx, s.DB, base.Root, loop.Label("edit"), nil)(found)
 	})
 	if err != nil {
-		return run.Survey{}, err
+		return survey.Survey{}, err
 	}
-	said, err := run.Described(ctx, s.DB, base.Root, book)
-	return run.Survey{Ledger: book, Summaries: said}, err
+	said, err := survey.Described(ctx, s.DB, base.Root, book)
+	return survey.Survey{Ledger: book, Summaries: said}, err
 }
 
 // Recorded is survey without a look at the files, and without an engine:
 // what was known the last time.
-func (s *Session) Recorded(ctx context.Context, base *workspace.Manifest) (run.Survey, error) {
+func (s *Session) Recorded(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
 	book, err := s.Analyst().Recall(ctx, base.Root)
 	if err != nil {
-		return run.Survey{}, err
+		return survey.Survey{}, err
 	}
-	said, err := run.Described(ctx, s.DB, base.Root, book)
-	return run.Survey{Ledger: book, Summaries: said}, err
+	said, err := survey.Described(ctx, s.DB, base.Root, book)
+	return survey.Survey{Ledger: book, Summaries: said}, err
 }
 
 // examiner looks at the target of a run before any change.
-func (s *Session) examiner() *run.Examiner {
+func (s *Session) examiner() *survey.Examiner {
 	// The cache is the one that the run's own verifier uses: what is found
 	// out here it need not find out again.
-	return &run.Examiner{
+	return &survey.Examiner{
 		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB}, Run: "analyze",
-		Emit: func(e run.Event) {
+		Gate: func(e verify.Event) {
 			if s.Notify != nil {
-				s.Notify(e)
+				s.Notify(run.Event{Gate: &e})
 			}
 		},
 	}
@@ -71,14 +74,14 @@ func (s *Session) examiner() *run.Examiner {
 
 // Glance is the examiner of `agent context`: it knows what was found out
 // before, and starts nothing to find out more.
-func (s *Session) Glance() *run.Examiner {
-	return &run.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB}}
+func (s *Session) Glance() *survey.Examiner {
+	return &survey.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB}}
 }
 
 // A finder finds images and makes none.
 type finder struct{ builder *images.Builder }
 
-// Ensure implements run.Snapshotter; without an engine there is no image.
+// Ensure implements gate.Snapshotter; without an engine there is no image.
 func (l finder) Ensure(ctx context.Context, name string) (images.Image, error) {
 	if l.builder == nil {
 		return images.Image{}, images.ErrAbsent
@@ -86,7 +89,7 @@ func (l finder) Ensure(ctx context.Context, name string) (images.Image, error) {
 	return l.builder.Find(ctx, name)
 }
 
-// Install implements run.Snapshotter. What is cached is known by what would be
+// Install implements gate.Snapshotter. What is cached is known by what would be
 // installed, so nothing is.
 func (l finder) Install(_ context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error) {
 	if l.builder == nil {
@@ -95,12 +98,12 @@ func (l finder) Install(_ context.Context, toolchain images.Image, d dependencie
 	return l.builder.Planned(toolchain, d)
 }
 
-// Near implements run.Snapshotter.
+// Near implements gate.Snapshotter.
 func (l finder) Near(_ context.Context, installed images.Image, _ images.Tree, _ string, _ func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{Installed: installed.Installed}, images.Delta{}, nil
 }
 
-// Snapshot implements run.Snapshotter. What is cached is known by the
+// Snapshot implements gate.Snapshotter. What is cached is known by the
 // digest of the workspace, so no snapshot is needed.
 func (l finder) Snapshot(_ context.Context, installed images.Image, _ images.Tree, _ string) (images.Image, error) {
 	return images.Image{Installed: installed.Installed}, nil
@@ -132,7 +135,7 @@ func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string
 		if err != nil {
 			return err
 		}
-		return run.Cascade(ctx, s.DB, doc.Workspace, doc.Run, run.Diffs(p.Changeset))(found)
+		return loop.Cascade(ctx, s.DB, doc.Workspace, doc.Run, loop.Diffs(p.Changeset))(found)
 	})
 }
 
@@ -141,5 +144,5 @@ func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string
 // Both are written even when one of them cannot be: they are copies for people,
 // and the record is what counts.
 func (s *Session) Export(ctx context.Context, dir string) error {
-	return errors.Join(run.ExportMemory(ctx, s.DB, dir), run.ExportHistory(ctx, s.DB, dir))
+	return errors.Join(export.Memory(ctx, s.DB, dir), export.History(ctx, s.DB, dir))
 }

@@ -16,7 +16,10 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/export"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
+	"agent/orchestrator/survey"
 	"agent/sandbox/workspace"
 )
 
@@ -74,45 +77,45 @@ func (c command) analyze(ctx *cli.Context) error {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
 		board := c.NewBoard(0)
-		survey, err := analysis(ctx.Context, s, set, base, ctx.Bool("describe"), board)
+		found, err := analysis(ctx.Context, s, set, base, ctx.Bool("describe"), board)
 		board.Close()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(survey.Ledger.Paths()), survey.Ledger.Count(), time.Since(started).Seconds())
-		return c.printAnalysis(base.Root, survey, ctx.Bool("export"), set.On("json"))
+		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(found.Ledger.Paths()), found.Ledger.Count(), time.Since(started).Seconds())
+		return c.printAnalysis(base.Root, found, ctx.Bool("export"), set.On("json"))
 	})
 }
 
 // analysis brings the ledger up to date, and the descriptions when describe
 // says so.
-func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *workspace.Manifest, describe bool, board *term.Board) (run.Survey, error) {
+func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *workspace.Manifest, describe bool, board *term.Board) (survey.Survey, error) {
 	// A first scan of a large workspace takes a while and says how far it
 	// is.
 	s.Notify = board.Event
-	survey, err := s.Survey(ctx, base)
+	found, err := s.Survey(ctx, base)
 	if err != nil || !describe {
-		return survey, err
+		return found, err
 	}
 	crews, err := s.Crews(set, "run", nil, nil)
 	if err != nil {
-		return survey, err
+		return found, err
 	}
-	crew := crews(run.Iteration{ID: run.Label("describe")}, func(p agent.Progress) { board.Event(run.Event{Model: &p}) })
+	crew := crews(loop.Iteration{ID: loop.Label("describe")}, func(p agent.Progress) { board.Event(run.Event{Model: &p}) })
 	// What was said before the model gave up is recorded, and asked for no
 	// more the next time.
-	d := run.Describer{Store: s.DB, Engineer: crew.Engineer, Fence: run.NewFenceWord()}
-	survey.Summaries, err = d.Describe(ctx, base.Root, survey.Ledger)
-	return survey, err
+	d := survey.Describer{Store: s.DB, Engineer: crew.Engineer, Fence: loop.NewFenceWord()}
+	found.Summaries, err = d.Describe(ctx, base.Root, found.Ledger)
+	return found, err
 }
 
-// printAnalysis prints a survey, and writes it to the workspace too when
-// export says so.
-func (c command) printAnalysis(root string, survey run.Survey, export, asJSON bool) error {
+// printAnalysis prints what was found, and writes it to the workspace too when
+// write says so.
+func (c command) printAnalysis(root string, found survey.Survey, write, asJSON bool) error {
 	// Writing into the workspace is asked for and never done by the way:
 	// people keep it under version control.
-	if export {
-		if err := run.ExportLedger(root, survey); err != nil {
+	if write {
+		if err := export.Ledger(root, found); err != nil {
 			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
 		}
 		fmt.Fprintln(c.Stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
@@ -120,12 +123,12 @@ func (c command) printAnalysis(root string, survey run.Survey, export, asJSON bo
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		// The same bytes as SYMBOLS.json, so that one reader serves both.
 		if asJSON {
-			return survey.Ledger.Symbols(w, survey.Summaries)
+			return found.Ledger.Symbols(w, found.Summaries)
 		}
 		// Nothing that a terminal would obey comes out of a scan; a path
 		// may hold it.
 		var text strings.Builder
-		if err := survey.Ledger.Analysis(&text, survey.Summaries); err != nil {
+		if err := found.Ledger.Analysis(&text, found.Summaries); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, term.Clean(text.String()))

@@ -14,7 +14,9 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
+	"agent/orchestrator/tournament"
 	"agent/sandbox/workspace"
 )
 
@@ -87,7 +89,7 @@ func (c command) showContext(ctx *cli.Context) error {
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
 		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set)}
-		scout := s.Scout(engineer, run.Iteration{Fence: run.NewFenceWord()})
+		scout := s.Scout(engineer, loop.Iteration{Fence: loop.NewFenceWord()})
 		// What a run would find out first is not: only what is known is shown.
 		scout.Survey, scout.Findings = s.Recorded, s.Glance().Findings
 		plan, err := scout.Plan(ctx.Context, base, req)
@@ -110,7 +112,7 @@ func (c command) showContext(ctx *cli.Context) error {
 
 // printContext prints a question: the text on stdout, what is to be known
 // of it on stderr.
-func (c command) printContext(plan run.Plan, q agent.Question, cuts []agent.Cut, asJSON bool) error {
+func (c command) printContext(plan tournament.Plan, q agent.Question, cuts []agent.Cut, asJSON bool) error {
 	// Lists are never null, as in every document.
 	doc := Document{
 		Purpose: q.Purpose, Template: q.Digest, Target: plan.Task.Brief.Target, Tokens: llm.Estimate(q.System, q.Text).N,

@@ -12,6 +12,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify/policy"
@@ -160,8 +161,8 @@ func (e *editing) run(ctx context.Context) error {
 // model again; trouble with the disk exits with 3, which asking again does not fix.
 func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspace.Changeset, error) {
 	const next = "fix the blocks listed above and run again"
-	cs, applied, err := run.Edit(base, e.patch, e.target)
-	var forbidden *run.ForbiddenError
+	cs, applied, err := gate.Edit(base, e.patch, e.target)
+	var forbidden *gate.ForbiddenError
 	switch {
 	// Its text is for whoever made the patch, model or person, and goes
 	// back to them as it is.

@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/archive"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/history"
 )
@@ -43,10 +44,10 @@ func (c command) signingKey() (*archive.Key, error) {
 // An empty prefix means the latest run of any workspace. Runs that are too large for the
 // bounds of the record are kept without their files: such a one can be looked at, and
 // not be replayed.
-func evidence(ctx context.Context, s *wire.Session, prefix string) (run.Evidence, error) {
+func evidence(ctx context.Context, s *wire.Session, prefix string) (replay.Evidence, error) {
 	d, err := s.Named(ctx, prefix)
 	if err != nil {
-		return run.Evidence{}, err
+		return replay.Evidence{}, err
 	}
 	e, err := s.DB.Evidence(ctx, d.ID)
 	var lacking *history.LackingError

@@ -20,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
 	"agent/sandbox"
 	"agent/verify"
@@ -143,7 +144,7 @@ func admits(s config.Settings, recorded *run.Settings) error {
 //
 // content gives what the evidence names, by digest; its bytes are compared there. It
 // leaves no run in the record, so that a replay cannot become the evidence of another.
-func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Session, e run.Evidence, content func(string) ([]byte, error)) (err error) {
+func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Session, e replay.Evidence, content func(string) ([]byte, error)) (err error) {
 	dir, gone, err := replayDir(ctx.String("keep"))
 	if err != nil {
 		return err
@@ -159,12 +160,15 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	if s.Hide == nil { // without a database
 		s.Hide = set.OutputMasker(c.Getenv, "")
 	}
-	r := s.Runner(board.Event)
+	s.Runner(board.Event) // makes the pool
 	judged := c.Judged
 	if judged == nil {
 		judged = NewMemory()
 	}
-	r.Verifier = &verify.Verifier{Boxes: s.Pool, Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide}
+	r := &replay.Replayer{
+		Images: s.Builder, Emit: board.Event, Hide: s.Hide,
+		Verifier: &verify.Verifier{Boxes: s.Pool, Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide},
+	}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()
 	// Nobody asks for that snapshot again; the workspace's own are others.
@@ -176,7 +180,7 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 		}
 		return math.MaxInt
 	})
-	var unfit *run.UnfitError
+	var unfit *replay.UnfitError
 	switch {
 	// The evidence is at fault, and not this machine: what lies under a digest is
 	// something else, or the parts do not make the workspace that was judged.
@@ -215,7 +219,7 @@ func replayDir(name string) (string, func(error), error) {
 // printReplay prints a report, what the tools are first.
 // The report stands first on standard output, then the exit code says the same:
 // fault.Reported, as a message beside it would be the third time.
-func (c command) printReplay(rep *run.ReplayReport, asJSON bool) error {
+func (c command) printReplay(rep *replay.Report, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = term.PrintJSON(c.Stdout, rep)

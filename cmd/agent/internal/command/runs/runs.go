@@ -20,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/sarif"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/history"
 	"agent/verify"
@@ -212,7 +213,7 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	v := shownRun{
 		Document: run.Document{
 			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
-			Candidates: []run.DocumentCandidate{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
+			Candidates: []gate.Document{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
 	}

@@ -16,8 +16,10 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
+	"agent/orchestrator/tournament"
 )
 
 // An Attempt takes a request through the gate, and tells how it ended.
@@ -80,7 +82,7 @@ func (a *Attempt) deliver(ctx *cli.Context, doc run.Document) error {
 // newLoop puts together what iterations need: who decides at checkpoints,
 // who finds changes, and who learns from them. For a replay it puts into
 // start what the recorded iterations were told.
-func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *run.Start) (*run.Loop, *term.Board, error) {
+func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start) (*loop.Loop, *term.Board, error) {
 	recorded, err := recording(ctx, a.Session, start)
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +109,7 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *run.Start) 
 		return nil, nil, err
 	}
 	req.Approver = a.approver(*req, board)
-	return &run.Loop{
+	return &loop.Loop{
 		Runner: a.Session.Runner(board.Event), Iterations: a.Session.DB, Knowledge: a.Session.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
 			return a.Session.Follow(ctx, dir, req.Exclude, found)
@@ -118,7 +120,7 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *run.Start) 
 }
 
 // recording returns the iterations that are to be replayed, nil for none.
-func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Recorded, error) {
+func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Recorded, error) {
 	of := ctx.String("replay")
 	if of == "" {
 		return nil, nil
@@ -140,7 +142,7 @@ func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Reco
 			}
 		}
 		first := list[0].Order
-		start.Order = run.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
+		start.Order = loop.Order{Goal: first.Goal, Iterations: len(recs), UntilClean: first.UntilClean, Candidates: first.Candidates}
 		return recs, nil
 	}
 	found, err := s.DB.Run(ctx.Context, of)
@@ -155,7 +157,7 @@ func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Reco
 	if plan == nil {
 		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
 	}
-	p, err := run.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
+	p, err := tournament.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
 	start.Order.Goal = p.Task.Brief.Goal
 	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
 }
@@ -163,15 +165,15 @@ func recording(ctx *cli.Context, s *wire.Session, start *run.Start) ([]wire.Reco
 // Iterate is a run without a patch: one iteration of the loop. Its result
 // is printed as soon as the run has ended; what is learnt from it follows.
 func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
-	start := run.Start{Order: run.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
-	loop, board, err := a.newLoop(ctx, &req, &start)
+	start := loop.Start{Order: loop.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
+	l, board, err := a.newLoop(ctx, &req, &start)
 	if err != nil {
 		return err
 	}
-	loop.MaxFailures = 1 // the caller of one run decides about another
+	l.MaxFailures = 1 // the caller of one run decides about another
 	var ended *run.Document
 	var reported error
-	loop.Tell = func(_ run.Round, doc *run.Document) {
+	l.Tell = func(_ loop.Round, doc *run.Document) {
 		if doc == nil {
 			return
 		}
@@ -179,7 +181,7 @@ func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 		a.Ended = doc
 		ended, reported = doc, a.deliver(ctx, *doc)
 	}
-	res := loop.Run(ctx.Context, req, start)
+	res := l.Run(ctx.Context, req, start)
 	board.Close()
 	switch {
 	case ended == nil && res.Error != nil:
@@ -200,14 +202,14 @@ func problemFault(p run.Problem, exit int) error {
 }
 
 // tellRound prints the beginning of an iteration and the end of its run.
-func tellRound(c *cmdline.Line, r run.Round, doc *run.Document, asJSON bool) {
+func tellRound(c *cmdline.Line, r loop.Round, doc *run.Document, asJSON bool) {
 	switch {
 	case doc != nil && asJSON:
 		term.PrintJSONLine(c.Stdout, doc) // what nobody reads any more changes nothing about the loop
 	case doc != nil:
 		c.Summary().Document(*doc)
 		fmt.Fprintln(c.Stdout)
-	case r.Phase == run.Settled:
+	case r.Phase == loop.Settled:
 	case r.Of > 0:
 		fmt.Fprintf(c.Stderr, "iteration %d of %d\n", r.N, r.Of)
 	default:

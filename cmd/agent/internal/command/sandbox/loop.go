@@ -14,6 +14,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 )
 
@@ -77,22 +78,22 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
-		loop, board, err := a.newLoop(ctx, &req, &start)
+		l, board, err := a.newLoop(ctx, &req, &start)
 		if err != nil {
 			return err
 		}
-		loop.Rest, loop.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
+		l.Rest, l.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
 		if ctx.String("replay") != "" {
-			loop.Rest = 0 // it is for the vendor's sake
+			l.Rest = 0 // it is for the vendor's sake
 		}
 		asJSON := set.On("json")
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
-		loop.Tell = func(r run.Round, doc *run.Document) {
+		l.Tell = func(r loop.Round, doc *run.Document) {
 			defer board.Pause()()
 			tellRound(c.Line, r, doc, asJSON)
 		}
-		res := loop.Run(ctx.Context, req, start)
+		res := l.Run(ctx.Context, req, start)
 		board.Close()
 		return c.reportLoop(res, asJSON)
 	})
@@ -102,8 +103,8 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 //
 // A loop that is resumed has its order on record; one that is replayed gets the
 // order of the recorded loop later, see recording.
-func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
-	start := run.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
+func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
+	start := loop.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
 		return start, excludes(ctx, "resume", "the loop that is carried on has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
 	}
@@ -118,7 +119,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
 	n, err := strconv.Atoi(set["candidates"].Text) // checked with the settings
-	start.Order = run.Order{
+	start.Order = loop.Order{
 		Goal: ctx.String("goal"), Scope: ctx.StringSlice("file"), Iterations: ctx.Int("iterations"),
 		UntilClean: ctx.Bool("until-clean"), Candidates: n,
 	}
@@ -129,7 +130,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (run.Start, error) {
 //
 // A reader that went away is no error of the loop: what was promoted is promoted,
 // and the exit code says how it ended.
-func (c command) reportLoop(res run.Result, asJSON bool) error {
+func (c command) reportLoop(res loop.Result, asJSON bool) error {
 	if asJSON {
 		if err := term.PrintJSONLine(c.Stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return fault.Infra("see `agent sql \"select * from v_iterations\"`", "print the result: %w", err)

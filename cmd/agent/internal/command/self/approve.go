@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agent/cmd/agent/internal/checkpoint"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/verify/policy"
@@ -32,7 +33,7 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	judged := p.Base.With(p.Candidate.Changeset)
 	// The whole tree, since an edit by hand or an ordinary run may have changed what is
 	// protected before: this change would carry it into the image.
-	paths, err := a.rebuild.journal.Held(run.Tree(judged))
+	paths, err := a.rebuild.journal.Held(gate.Tree(judged))
 	if err != nil {
 		return run.Answer{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/images"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/orchestrator/store/database"
@@ -74,7 +75,7 @@ func refused(j *selfbuild.Journal, err error) error {
 // into no image. The outcome is left in cause and proved for rebuild, as the approver
 // that calls this can only answer with a decision.
 func (r *rebuild) proveImage(ctx context.Context, m *workspace.Manifest) error {
-	r.work.Source = run.Tree(m)
+	r.work.Source = gate.Tree(m)
 	r.work.Build = func(ctx context.Context, ref string) (images.Build, error) { return r.build(ctx, ref, m) }
 	err := r.copied(ctx, func(p selfbuild.Prover) error {
 		r.work.Canary = func(ctx context.Context, image string) (map[string]string, error) {
@@ -96,7 +97,7 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 	if err != nil {
 		return images.Build{}, err
 	}
-	wanted, err := run.DependenciesOf(m, r.req)
+	wanted, err := gate.DependenciesOf(m, r.req.Rules())
 	if err != nil {
 		return images.Build{}, err
 	}
@@ -104,7 +105,7 @@ func (r *rebuild) build(ctx context.Context, ref string, m *workspace.Manifest) 
 	if err != nil {
 		return images.Build{}, err
 	}
-	return r.attempt.Session.Builder.Agent(ctx, ref, on, run.Tree(m), m.Root)
+	return r.attempt.Session.Builder.Agent(ctx, ref, on, gate.Tree(m), m.Root)
 }
 
 // copied gives act a prover whose image works on a copy of the schema.

@@ -16,6 +16,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/sandbox/workspace"
@@ -194,7 +195,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
-	held, err := r.journal.Held(run.Tree(base))
+	held, err := r.journal.Held(gate.Tree(base))
 	if err != nil {
 		return err
 	}

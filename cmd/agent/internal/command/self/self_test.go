@@ -16,6 +16,7 @@ import (
 	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
 	"agent/sandbox"
@@ -32,7 +33,7 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 	} {
 		inner := &checkpoint.Approver{Console: &cmd.Console, Yes: true, Allow: []string{"self", "protected"}, Wait: config.Patience{Time: time.Millisecond}, Board: cmd.NewBoard(0)}
 		a := &approver{Approver: inner, rebuild: &rebuild{command: command{cmd}, journal: &selfbuild.Journal{}}}
-		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
+		answer, err := a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: gate.Candidate{Changeset: workspace.Changeset{Changes: []workspace.Change{change}}}})
 		if err != nil || answer.Decision != run.Unattended || !strings.Contains(answer.By, "needs a person") {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
@@ -55,7 +56,7 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			answer, err = a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: run.Candidate{Changeset: workspace.Changeset{
+			answer, err = a.Approve(t.Context(), run.Proposal{Base: &workspace.Manifest{}, Candidate: gate.Candidate{Changeset: workspace.Changeset{
 				Changes: []workspace.Change{{Op: workspace.Modify, Path: "verify/gates.go", Before: []byte("a\n"), After: []byte("b\n")}},
 			}}})
 		}()
@@ -150,7 +151,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 		defer j.Close()
 		r := &rebuild{command: command{cmd}, journal: j, set: config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}}}
 		a := &approver{Approver: &checkpoint.Approver{Console: &cmd.Console, Yes: true, Wait: config.Patience{Time: time.Millisecond}, Board: cmd.NewBoard(0)}, rebuild: r}
-		p := run.Proposal{Workspace: dir, Base: base, Candidate: run.Candidate{Changeset: workspace.Changeset{
+		p := run.Proposal{Workspace: dir, Base: base, Candidate: gate.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
 		}}}
 		answer, err := a.Approve(t.Context(), p)

@@ -5,6 +5,7 @@ package termtest
 import (
 	"strings"
 
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -56,7 +57,7 @@ func Events() []run.Event {
 func Rejected() run.Document {
 	return run.Document{
 		Run: "1k3mzq8a0v2c", State: run.Rejected, Verdict: verify.Fail, Workspace: "/home/me/shop", Exit: run.ExitFail,
-		Candidates: []run.DocumentCandidate{{
+		Candidates: []gate.Document{{
 			Verdict: verify.Fail,
 			Gates: []verify.Gate{
 				{Name: "format", Verdict: verify.Pass, Seconds: 0.1, Tool: "ruff 0.16.1"},
@@ -83,7 +84,7 @@ func Rejected() run.Document {
 func Promoted() run.Document {
 	return run.Document{
 		Run: "1k3mzq8a0v2d", State: run.Promoted, Verdict: verify.Pass, Workspace: "/home/me/shop",
-		Candidates: []run.DocumentCandidate{{Verdict: verify.Pass, Gates: []verify.Gate{
+		Candidates: []gate.Document{{Verdict: verify.Pass, Gates: []verify.Gate{
 			{Name: "lint", Verdict: verify.Pass, Seconds: 0.2}, {Name: "smoke", Verdict: verify.Pass, Seconds: 10, Detail: "still running"},
 		}}},
 		Promotion: &run.DocumentPromotion{Diff: Diff, Files: []run.DocumentFile{

@@ -1,0 +1,59 @@
+package gate
+
+import (
+	"slices"
+
+	"agent/orchestrator/edit"
+	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace"
+)
+
+// A ForbiddenError says that a response, which applies, would write what no
+// approval allows: a place for secrets, a link, a directory.
+type ForbiddenError struct{ Err error }
+
+// Error is the text of the reason, which names the path.
+func (e *ForbiddenError) Error() string { return e.Err.Error() }
+
+// Unwrap lets callers look at the reason.
+func (e *ForbiddenError) Unwrap() error { return e.Err }
+
+// Edit turns a response into the changeset that it asks for in the workspace
+// of base, ready to be prepared: permission bits are those of the host's files,
+// and every path can be written. target is the file that a block without a
+// name means, "" for none.
+//
+// The error is an *problem.Refusal when the response does not apply. It is a
+// *ForbiddenError, beside the changeset in question, when it must not be
+// written. Any other error comes from reading the workspace.
+func Edit(base *workspace.Manifest, response []byte, target string) (workspace.Changeset, []edit.Applied, error) {
+	cs, applied, err := edit.Apply(editable{base}, response, target)
+	if err != nil {
+		return workspace.Changeset{}, nil, err
+	}
+	return cs, applied, suit(base, cs)
+}
+
+// suit gives the changes of cs the permission bits of the host's files and
+// reports, as a *ForbiddenError, what may not or cannot be written in the
+// workspace of base.
+func suit(base *workspace.Manifest, cs workspace.Changeset) error {
+	keepModes(base, cs)
+	// What holds for any workspace first, then what this one says.
+	if err := cs.Check(); err != nil {
+		return &ForbiddenError{err}
+	}
+	if err := placeable(base, cs); err != nil {
+		return &ForbiddenError{err}
+	}
+	if err := base.CheckRepositories(cs); err != nil {
+		return &ForbiddenError{err}
+	}
+	return nil
+}
+
+// refusesPath reports whether a refusal names a path that may never be written. One
+// such path decides for the whole response, whatever else is wrong with it.
+func refusesPath(r *problem.Refusal) bool {
+	return slices.ContainsFunc(r.Problems, func(p problem.Problem) bool { return p.Kind == "path" })
+}

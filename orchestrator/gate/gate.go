@@ -1,0 +1,86 @@
+// Package gate takes a response to its verdict: it freezes a workspace, makes
+// the changeset that the response asks for, and has that judged. It needs no
+// record and leaves none, so that a run, a replay and an edit without a run all
+// take the same way.
+//
+// It owns the [Stage], on which candidates are judged, and the [Candidate], with
+// everything that follows from its changeset. It does not match edits (package
+// edit), run gates (package verify) or build images (package images), and it
+// neither writes to a workspace nor approves anything: its caller asks about the
+// holds of a candidate and promotes it.
+//
+// Nothing is judged that could not be written: a changeset that no approval
+// allows is rejected before any box is started.
+package gate
+
+import (
+	"context"
+	"time"
+
+	"agent/images"
+	"agent/images/dependencies"
+	"agent/verify"
+	"agent/verify/policy"
+)
+
+const (
+	// LeaseFor bounds the life of a box whatever happens to its owner. It is
+	// longer than all the time limits of one candidate together.
+	LeaseFor = 30 * time.Minute
+	// keepFor bounds how long the baseline for the next run may take to be kept.
+	keepFor = 5 * time.Second
+)
+
+// A Snapshotter makes images. *images.Builder is one.
+type Snapshotter interface {
+	Ensure(ctx context.Context, name string) (images.Image, error)
+	Install(ctx context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error)
+	Near(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string, earlier func() images.Tree) (images.Image, images.Delta, error)
+	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
+}
+
+// A Verifier judges a candidate. *verify.Verifier is one.
+type Verifier interface {
+	Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error)
+}
+
+// A Background does work that its caller does not wait for. Its owner does,
+// before it gives back what the work stands on. *sync.WaitGroup is one.
+type Background interface{ Go(work func()) }
+
+// Rules are what of a request decides how a workspace is frozen and a candidate
+// judged.
+type Rules struct {
+	// Protect names the paths that need an approval of their own, as the
+	// configuration said before; nil for none.
+	Protect *policy.Protection
+	// Allow are the kinds of Hold that were approved in advance.
+	Allow []string
+	// NoInstall leaves out what the workspace depends on; InstallScripts lets
+	// it run code of its own while it is installed.
+	NoInstall, InstallScripts bool
+	Config                    verify.Config
+}
+
+// A Gate freezes workspaces and judges candidates. It is safe for concurrent use
+// where what it is given is.
+type Gate struct {
+	Images   Snapshotter
+	Verifier Verifier
+	Rules    Rules
+	// Run is the label of the boxes.
+	Run string
+	// Alongside does what only the next run profits from; nil where it is left
+	// undone.
+	Alongside Background
+	// Note takes what people should know of, as an installation that takes
+	// minutes; nil for nobody.
+	Note func(text string)
+}
+
+// note tells people something.
+func (g *Gate) note(text string) {
+	if g.Note != nil {
+		g.Note(text)
+	}
+}

@@ -1,0 +1,104 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"agent/images"
+	"agent/sandbox/workspace"
+	"agent/verify"
+	"agent/verify/policy"
+)
+
+// A Watch says how a candidate is judged among others, and who watches. The zero
+// value is for one alone that nobody watches.
+type Watch struct {
+	// Rank is its place among those that want boxes at the same time.
+	Rank int
+	// Settled, when not nil, is called once the bytes of the candidate are final.
+	Settled func(workspace.Changeset)
+	// Event, when not nil, takes what the gates do, one event at a time. An error
+	// is that of the judgement, which goes on.
+	Event func(verify.Event) error
+}
+
+// Judge has the gates judge a candidate on a stage, and fills the judgement in.
+// The changeset of the candidate is then the one that the gates left, since the
+// format gate may change it. The error is trouble of the machine, of ctx or of
+// w.Event, and then the candidate is not judged.
+func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) error {
+	// A patch that changes what is to be installed is judged with that installed.
+	// Where this did not succeed the candidate has its verdict already.
+	patched, ok, err := g.reinstall(ctx, st, cand)
+	if err != nil || !ok {
+		return err
+	}
+	var lost error // of what has to be recorded before anything is judged
+	report, err := g.Verifier.Verify(ctx, verify.Request{
+		Run: g.Run, Lease: time.Now().Add(LeaseFor), Snapshot: st.Image.ID, Delta: st.Delta, Installed: st.Image.Installed, Patched: patched,
+		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Base: st.Base, Changeset: cand.Changeset, Config: g.Rules.Config,
+		Rank: w.Rank, Settled: w.Settled,
+	}, func(e verify.Event) {
+		if w.Event != nil {
+			lost = cmp.Or(lost, w.Event(e))
+		}
+	})
+	if err = cmp.Or(err, lost); err != nil {
+		return err
+	}
+	if report.Baseline != nil && g.Alongside != nil {
+		g.Alongside.Go(func() { g.keepBaseline(ctx, report) })
+	}
+	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
+	g.Seal(cand, report.Changeset)
+	// What only the whole workspace tells is asked of what may be promoted.
+	cand.Holds = policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds)
+	return ctx.Err()
+}
+
+// keepBaseline keeps what only the next run will ask for, also when the run that
+// found it has ended.
+func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepFor)
+	defer cancel()
+	if err := report.Baseline.Keep(ctx); err != nil {
+		g.note(err.Error())
+	}
+}
+
+// reinstall returns what the candidate's boxes stand on, zero for the base's
+// own image. A change of the dependencies is installed only when it was
+// approved in advance; a patch that holds up is judged without. What cannot be
+// installed is the patch's fault, when its registry answers: ok is then false, and
+// the candidate judged.
+func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer verify.Layer, ok bool, err error) {
+	if !cand.TouchesDependencies() || !slices.Contains(g.Rules.Allow, policy.Dependencies) {
+		return layer, true, nil
+	}
+	// Most patches to a manifest leave what is installed as it is: scripts,
+	// settings of tools, a version of one's own.
+	wanted, err := DependenciesOf(st.Base.With(cand.Changeset), g.Rules)
+	if err != nil || wanted.Equal(st.dependencies) {
+		return layer, true, err
+	}
+	g.announce(wanted)
+	installed, err := g.Images.Install(ctx, st.Tools, wanted)
+	var failure *images.InstallError
+	// The base was installed a moment ago, or this would not have been reached:
+	// what is different now is the patch.
+	if errors.As(err, &failure) && failure.Registry == "" {
+		cand.Verdict = verify.Fail
+		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Fail, Detail: "what the patch depends on cannot be installed", Output: failure.Error()}}
+		return layer, false, nil
+	}
+	if err != nil {
+		return layer, false, err
+	}
+	// Under a name of its own, so that the snapshots of candidates do not
+	// displace that of the base, on which boxes are still to be started.
+	image, err := g.Images.Snapshot(ctx, installed, tree{st.Base}, st.Base.Root+"/.agent/candidate")
+	return verify.Layer{Snapshot: image.ID, Installed: image.Installed}, true, err
+}

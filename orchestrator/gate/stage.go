@@ -1,0 +1,201 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agent/images"
+	"agent/images/dependencies"
+	"agent/sandbox/workspace"
+)
+
+// When a snapshot is made anew behind a run, though boxes could still be started
+// from the earlier one: a run that has to wait for it is then the exception.
+const (
+	// renewFiles and renewBytes are how far a workspace may be from its snapshot
+	// before, a quarter of what images.Near allows.
+	renewFiles = 64
+	renewBytes = 2 << 20
+	// renewFor bounds how long that may take, and so how long a process may stay
+	// that has nothing else to do.
+	renewFor = 10 * time.Second
+	// renewEntries is the size of a workspace, in entries, from which on that
+	// would not be enough.
+	renewEntries = 20_000
+)
+
+// A Stage is a frozen workspace on which candidates are judged.
+type Stage struct {
+	Base *workspace.Manifest
+	// Tools is the image with the tools, Image one that holds the base, or an
+	// earlier state that Delta makes the base of; Delta is nil for none.
+	Tools, Image images.Image
+	Delta        *workspace.Changeset
+
+	installed    images.Image
+	dependencies dependencies.Set
+}
+
+// A StepError says at which step of freezing something went wrong.
+type StepError struct {
+	// Act is the step: "make the snapshot".
+	Act string
+	Err error
+}
+
+// Error names the step.
+func (e *StepError) Error() string { return e.Act + ": " + e.Err.Error() }
+
+// Unwrap returns the error without the step.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Freeze installs what the workspace of base depends on, on the image with the
+// tools, and makes the snapshot on it: that of an earlier state is found again
+// where the base differs from it by little. The error is a *StepError.
+func (g *Gate) Freeze(ctx context.Context, tools images.Image, base *workspace.Manifest) (Stage, error) {
+	st, err := g.install(ctx, tools, base)
+	if err == nil {
+		if err = st.snapshot(ctx, g.Images); err != nil {
+			err = &StepError{"make the snapshot", err}
+		}
+	}
+	return st, err
+}
+
+// FreezeWhole is Freeze for a workspace that is seen but once: no earlier state
+// is looked for, and this one is not offered to later calls.
+func (g *Gate) FreezeWhole(ctx context.Context, tools images.Image, base *workspace.Manifest) (Stage, error) {
+	st, err := g.install(ctx, tools, base)
+	if err == nil {
+		if st.Image, err = g.Images.Snapshot(ctx, st.installed, tree{base}, base.Root); err != nil {
+			err = &StepError{"make the snapshot", err}
+		}
+	}
+	return st, err
+}
+
+// install returns the stage of base as far as it is before there is a snapshot.
+func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.Manifest) (st Stage, err error) {
+	st = Stage{Base: base, Tools: tools}
+	if st.dependencies, err = DependenciesOf(base, g.Rules); err != nil {
+		return st, &StepError{"read what the workspace depends on", err}
+	}
+	// Before it begins: the first time may take minutes.
+	g.announce(st.dependencies)
+	if st.installed, err = g.Images.Install(ctx, tools, st.dependencies); err != nil {
+		return st, &StepError{"install what the workspace depends on", err}
+	}
+	return st, nil
+}
+
+// snapshot finds the snapshot of the base, or that of an earlier state from which
+// the base differs by little, or makes it.
+func (st *Stage) snapshot(ctx context.Context, builder Snapshotter) error {
+	image, d, err := builder.Near(ctx, st.installed, tree{st.Base}, st.Base.Root, func() images.Tree {
+		if earlier := workspace.Frozen(st.Base.Root); earlier != nil {
+			return tree{earlier}
+		}
+		return nil
+	})
+	if err == nil {
+		st.Image = image
+		st.Delta, err = overlay(st.Base, d)
+	}
+	if errors.Is(err, images.ErrAbsent) {
+		err = st.freeze(ctx, builder)
+	}
+	return err
+}
+
+// freeze makes the snapshot of the base, and has it known to later runs.
+func (st *Stage) freeze(ctx context.Context, builder Snapshotter) (err error) {
+	st.Image, err = builder.Snapshot(ctx, st.installed, tree{st.Base}, st.Base.Root)
+	if err == nil {
+		st.Base.KeepFrozen()
+	}
+	return err
+}
+
+// overlay reads what a difference brings, nil for nothing. The bytes come from the
+// host's own files, and are those of the manifest.
+func overlay(base *workspace.Manifest, d images.Delta) (*workspace.Changeset, error) {
+	if len(d.Delete)+len(d.Write) == 0 {
+		return nil, nil
+	}
+	cs := &workspace.Changeset{}
+	for _, name := range d.Delete {
+		// What is there still was left out of the scan, as a secret may be: the
+		// boxes must not find it in the earlier snapshot.
+		if _, err := os.Lstat(filepath.Join(base.Root, name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil, images.ErrAbsent
+		}
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Delete, Path: name})
+	}
+	for _, f := range d.Write {
+		content, err := base.ReadFile(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Create, Path: f.Path, After: content, Mode: f.Mode.Perm()})
+	}
+	return cs, nil
+}
+
+// Outgrown reports whether the next run should find another snapshot; see Renew.
+func (st *Stage) Outgrown() bool {
+	if st.Delta == nil || len(st.Base.Entries) > renewEntries {
+		return false
+	}
+	size := 0
+	for _, c := range st.Delta.Changes {
+		size += len(c.After)
+	}
+	return len(st.Delta.Changes) > renewFiles || size > renewBytes
+}
+
+// Renew makes the snapshot of the workspace as it is by now, without what the
+// patterns of exclude name, on what is installed already. It saves the next run
+// time, and takes 10 seconds at most: what goes wrong is tried again then.
+func (g *Gate) Renew(ctx context.Context, st Stage, exclude []string) {
+	ctx, cancel := context.WithTimeout(ctx, renewFor)
+	defer cancel()
+	now, err := workspace.Rescan(ctx, st.Base.Root, exclude, workspace.Limits{})
+	if err != nil {
+		return
+	}
+	next := Stage{Base: now, installed: st.installed}
+	if wanted, err := DependenciesOf(now, g.Rules); err != nil || !wanted.Equal(st.dependencies) {
+		return
+	}
+	_ = next.freeze(ctx, g.Images)
+}
+
+// LeftOut says what of the workspace no gate will see, unless everybody
+// expects that of it; "" for nothing.
+func LeftOut(skipped []workspace.Skip) string {
+	const most = 5
+	var named []string
+	n := 0
+	for _, s := range skipped {
+		if s.Quiet {
+			continue
+		}
+		if n++; n <= most {
+			named = append(named, s.Path+" ("+s.Reason+")")
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := "left out of the snapshot: " + strings.Join(named, ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
+}

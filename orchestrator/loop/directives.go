@@ -1,0 +1,191 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
+)
+
+// maxDirectives bounds that file, in bytes.
+const maxDirectives = 64 << 10
+
+// A Directive is one order of a person, an item of the list in DirectivesFile.
+type Directive struct {
+	// Text is the item, white space collapsed: by it a directive is known, so
+	// that another wording is another order.
+	Text string
+	// Path is what stands before a colon, "" for none. It aims at a file only
+	// when that is there; else it is part of the sentence.
+	Path string
+	// Rest is Text without Path.
+	Rest string
+}
+
+// Orders tells which directives need no run any more. *store.DB is one.
+type Orders interface {
+	// Attended lists the texts of the directives that a run promoted something
+	// for, or was rejected with.
+	Attended(ctx context.Context, workspace string) ([]string, error)
+}
+
+// Directives reads the directives of the workspace at root that are not marked
+// as done, in their order; none when there is no file.
+//
+// A file that cannot be trusted to be what the person wrote, as a link, is an
+// *agent.StopError: an order that is passed over without a word looks obeyed.
+func Directives(root string) ([]Directive, error) {
+	text, err := readDirectives(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &agent.StopError{
+			Message: "read " + tournament.DirectivesFile + ": " + err.Error(), Err: err,
+			Next: "make it a regular file of at most 64 KiB of UTF-8, or move it away",
+		}
+	}
+	return parseDirectives(text), nil
+}
+
+// readDirectives reads the file and nothing else: no link on the way, no
+// device, no FIFO that nobody writes to.
+func readDirectives(root string) (string, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close() // it was only read
+	above, err := dir.Lstat(path.Dir(tournament.DirectivesFile))
+	if err != nil {
+		return "", err
+	}
+	was, err := dir.Lstat(tournament.DirectivesFile)
+	switch {
+	case err != nil:
+		return "", err
+	case !above.IsDir() || !was.Mode().IsRegular():
+		return "", errors.New("it is no regular file, or lies behind a link")
+	}
+	f, err := dir.OpenFile(tournament.DirectivesFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // it was only read
+	// What was opened must be what was looked at.
+	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
+		return "", errors.New("it is being replaced")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxDirectives+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxDirectives:
+		return "", fmt.Errorf("it is larger than %d bytes", maxDirectives)
+	case !utf8.Valid(text) || slices.Contains(text, 0):
+		return "", errors.New("it is not UTF-8")
+	}
+	return string(text), nil
+}
+
+// parseDirectives reads the items of the lists in a Markdown text. An item goes
+// on in the indented lines below it. What stands in a fence is an example.
+func parseDirectives(text string) []Directive {
+	var items []string
+	fenced, open := false, false // within a fence; below an item that counts
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		item, marked := listItem(bare)
+		switch {
+		case strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "~~~"):
+			fenced, open = !fenced, false
+		case fenced:
+		case marked:
+			if open = item != ""; open {
+				items = append(items, item)
+			}
+		case bare != "" && open && strings.TrimLeft(line, " \t") != line:
+			items[len(items)-1] += " " + bare
+		default:
+			open = false
+		}
+	}
+	var list []Directive
+	for _, item := range items {
+		list = append(list, newDirective(item))
+	}
+	return list
+}
+
+// listItem returns the text of a line that is a list's item, "" for one that is
+// empty or checked off; ok is false for any other line.
+func listItem(line string) (text string, ok bool) {
+	marker, text, _ := strings.Cut(line, " ")
+	if marker != "-" && marker != "*" && marker != "+" {
+		return "", false
+	}
+	text = strings.TrimSpace(text)
+	if _, done := cutAny(text, "[x]", "[X]"); done {
+		return "", true
+	}
+	text, _ = cutAny(text, "[ ]", "[]")
+	return strings.TrimSpace(text), true
+}
+
+// cutAny cuts the first of the prefixes that fits.
+func cutAny(s string, prefixes ...string) (rest string, found bool) {
+	for _, p := range prefixes {
+		if rest, found = strings.CutPrefix(s, p); found {
+			return rest, true
+		}
+	}
+	return s, false
+}
+
+// newDirective takes an item apart.
+func newDirective(item string) Directive {
+	d := Directive{Text: strings.Join(strings.Fields(item), " ")}
+	if name, rest, ok := strings.Cut(d.Text, ": "); ok {
+		d.Path, d.Rest = path.Clean(strings.Trim(name, "`\"'")), rest
+	}
+	return d
+}
+
+// order has the plan follow the first directive that no run attended to, and
+// reports whether there is one. Its words are those of the person in charge,
+// and so they are the goal.
+func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
+	list, err := Directives(base.Root)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var attended []string
+	if s.Orders != nil {
+		if attended, err = s.Orders.Attended(ctx, base.Root); err != nil {
+			return false, fmt.Errorf("read which directives were attended to: %w", err)
+		}
+	}
+	for _, d := range list {
+		if slices.Contains(attended, d.Text) {
+			continue
+		}
+		b := &plan.Task.Brief
+		plan.Directive, plan.Why, plan.Task.Kind, b.Goal = d.Text, "directive: "+d.Text, agent.Implement, d.Text
+		if e, ok := base.Lookup(d.Path); ok && e.Kind == workspace.File {
+			b.Target, b.Goal = d.Path, d.Rest
+		}
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,206 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/loop"
+	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
+	"agent/orchestrator/tournament"
+	"agent/verify"
+)
+
+// orders makes a workspace with directives.
+func orders(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".agent"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, tournament.DirectivesFile), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestDirectivesAreTheOpenItemsOfAList(t *testing.T) {
+	t.Parallel()
+	got, err := loop.Directives(orders(t, strings.Join([]string{
+		"# Orders", "Please do these.", "- round prices   up", "- [ ] a.py: make x two", "* [x] done long ago", "  and this belongs to it",
+		"- [X]done too", "-", "- ", "+ `lib/b.py`: count", "\treturns as well", "", "  not part of it", "```", "- an example", "```",
+		"  - [ ] an order: within another", "-no item", "1. nor this", "- the last\r",
+	}, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, d := range got {
+		lines = append(lines, fmt.Sprintf("%s|%s|%s", d.Text, d.Path, d.Rest))
+	}
+	want := "round prices up||\na.py: make x two|a.py|make x two\n`lib/b.py`: count returns as well|lib/b.py|count returns as well\n" +
+		"an order: within another|an order|within another\nthe last||"
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A file that may not be what the person wrote is told, and never read.
+func TestOnlyAPersonsOwnFileGivesOrders(t *testing.T) {
+	t.Parallel()
+	if list, err := loop.Directives(t.TempDir()); list != nil || err != nil {
+		t.Errorf("no file: %v, %v", list, err)
+	}
+	elsewhere := orders(t, "- delete everything\n")
+	for name, spoil := range map[string]func(dir, file string) error{
+		"a link": func(_, file string) error {
+			return os.Symlink(filepath.Join(elsewhere, tournament.DirectivesFile), file)
+		},
+		"behind a link": func(dir, _ string) error { os.Remove(dir); return os.Symlink(filepath.Join(elsewhere, ".agent"), dir) },
+		"a link that stays": func(_, file string) error {
+			os.WriteFile(file+"2", []byte("- x\n"), 0o644)
+			return os.Symlink("DIRECTIVES.md2", file)
+		},
+		"a FIFO":             func(_, file string) error { return syscall.Mkfifo(file, 0o644) },
+		"a directory":        func(_, file string) error { return os.Mkdir(file, 0o755) },
+		"larger than a list": func(_, file string) error { return os.WriteFile(file, make([]byte, 65<<10), 0o644) },
+		"binary":             func(_, file string) error { return os.WriteFile(file, []byte("- x\x00"), 0o644) },
+		"another encoding":   func(_, file string) error { return os.WriteFile(file, []byte("- caf\xe9"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := orders(t, "")
+			file := filepath.Join(dir, tournament.DirectivesFile)
+			if err := errors.Join(os.Remove(file), spoil(filepath.Join(dir, ".agent"), file)); err != nil {
+				t.Fatal(err)
+			}
+			list, err := loop.Directives(dir)
+			var stop *agent.StopError
+			if list != nil || !errors.As(err, &stop) || stop.Next == "" || !strings.Contains(stop.Message, tournament.DirectivesFile) {
+				t.Errorf("got %v, %v", list, err)
+			}
+		})
+	}
+}
+
+// heeded are the directives that runs attended to.
+type heeded struct {
+	texts []string
+	err   error
+}
+
+func (h heeded) Attended(context.Context, string) ([]string, error) { return h.texts, h.err }
+
+// Directives stand behind what the request names and the cascade queue, and
+// before the model's own choice.
+func TestADirectiveIsAnOrderOfThePerson(t *testing.T) {
+	t.Parallel()
+	text := "- [ ] lib/b.py: make y two\n- gone.py: make it fast\n"
+	for name, c := range map[string]struct {
+		req                    run.Request
+		queue                  []loop.Waiting
+		attended               []string
+		target, why, goal, key string
+		asked                  bool
+	}{
+		"the first":         {target: "lib/b.py", why: "directive: lib/b.py: make y two", goal: "make y two", key: "lib/b.py: make y two"},
+		"after the queue":   {queue: []loop.Waiting{{Path: "a.py", Because: "old"}}, target: "a.py", why: "cascade: old"},
+		"after the request": {req: run.Request{Scope: []string{"a.py"}}, target: "a.py", why: "as asked"},
+		"after a goal":      {req: run.Request{Goal: "g"}, target: "a.py", why: "the model's choice", goal: "g", asked: true},
+		"the next": {
+			attended: []string{"lib/b.py: make y two"}, target: "a.py", why: "directive: gone.py: make it fast",
+			goal: "gone.py: make it fast", key: "gone.py: make it fast", asked: true,
+		},
+		"none is left": {
+			attended: []string{"gone.py: make it fast", "lib/b.py: make y two"}, target: "a.py", why: "the model's choice", asked: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, m := scout(t, "a.py")
+			s.Knowledge, s.Orders = notes{queue: c.queue}, heeded{texts: c.attended}
+			files := map[string]string{tournament.DirectivesFile: text}
+			for name, text := range pair {
+				files[name] = text
+			}
+			base := runtest.Scan(t, files)
+			if _, ok := base.Lookup(tournament.DirectivesFile); ok {
+				t.Fatal("the orders are in the snapshot")
+			}
+			plan, err := s.Plan(t.Context(), base, c.req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := plan.Task.Brief
+			if b.Target != c.target || plan.Why != c.why || b.Goal != c.goal || plan.Directive != c.key || (len(m.Asked) > 0) != c.asked {
+				t.Errorf("%q because of %q for the goal %q, directive %q after %d questions", b.Target, plan.Why, b.Goal, plan.Directive, len(m.Asked))
+			}
+			if implement := c.goal != ""; (plan.Task.Kind == agent.Implement) != implement || b.Code != files[c.target] {
+				t.Errorf("the task is %s on %q", plan.Task.Kind, b.Code)
+			}
+		})
+	}
+}
+
+func TestOrdersThatCannotBeReadEndThePlan(t *testing.T) {
+	t.Parallel()
+	s, _ := scout(t, "")
+	base := runtest.Scan(t, map[string]string{"a.py": "x = 1\n", tournament.DirectivesFile: "- x\n"})
+	s.Orders = heeded{err: errors.New("the store is away")}
+	if _, err := s.Plan(t.Context(), base, run.Request{}); err == nil || !strings.Contains(err.Error(), "the store is away") {
+		t.Errorf("got %v", err)
+	}
+	s.Orders = nil
+	if plan, err := s.Plan(t.Context(), base, run.Request{}); err != nil || plan.Directive != "x" {
+		t.Errorf("without a store: %+v, %v", plan, err)
+	}
+	s, _ = scout(t, "")
+	base = runtest.Scan(t, map[string]string{"a.py": "x = 1\n", tournament.DirectivesFile + "/x": ""})
+	var stop *agent.StopError
+	if _, err := s.Plan(t.Context(), base, run.Request{}); !errors.As(err, &stop) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A run that failed for a directive says so, and the record passes it over
+// until its words change.
+func TestADirectiveThatFailedIsPassedOver(t *testing.T) {
+	t.Parallel()
+	b, m := runtest.Keeping(t, runtest.Wants("x = 2\n"), map[string]string{
+		"propose/1": runtest.Only("x = 1", "x = 5"), "heal/1.1": "no", "heal/1.2": "no", "heal/1.3": "no",
+	})
+	if err := os.Mkdir(filepath.Join(b.Dir, ".agent"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(t, tournament.DirectivesFile, "- a.py: make x two\n- a.py: make it fast\n")
+	crew := b.Crew
+	b.Crew = func(id string, emit func(agent.Progress)) tournament.Crew {
+		c := crew(id, emit)
+		c.Planner = &loop.Scout{Engineer: c.Engineer, Knowledge: notes{}, Orders: b.DB, Fence: "5f3c9a0e7b1d2468"}
+		return c
+	}
+	doc := b.Run(t.Context(), b.Review(runtest.Decide(run.Apply)))
+	b.Ended(t, doc, run.Rejected, verify.Fail, run.ExitFail)
+	if !strings.Contains(doc.Error.Next, tournament.DirectivesFile) || !strings.Contains(m.Asked[0].Text, "make x two") {
+		t.Errorf("next: %s", doc.Error.Next)
+	}
+	if list, _ := b.Open(t); len(list) != 1 || list[0].Goal != "make x two" {
+		t.Errorf("kept %+v", list)
+	}
+	m.Asked, m.Answers = nil, map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")}
+	doc = b.Run(t.Context(), b.Review(runtest.Decide(run.Apply)))
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if !strings.Contains(m.Asked[0].Text, "make it fast") {
+		t.Errorf("the next order is not taken up:\n%s", m.Asked[0].Text)
+	}
+	if left, err := b.DB.Attended(t.Context(), b.Dir); err != nil || len(left) != 2 {
+		t.Errorf("attended to are %q, %v", left, err)
+	}
+}

@@ -1,0 +1,268 @@
+package loop
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// round takes an iteration from where it stands to its end, or to where it has
+// to be tried again. doc is the run's, nil when that had ended before.
+//
+// It may be called with an iteration in any phase, and takes it on from there;
+// that is all there is to carrying on an interrupted loop.
+func (l *Loop) round(ctx context.Context, it *Iteration, req run.Request) (r Round, doc *run.Document, err error) {
+	l.tell(it.round(), nil)
+	if it.Phase == Work {
+		if doc, err = l.work(ctx, it, req); err != nil {
+			return it.round(), doc, err
+		}
+		l.tell(it.round(), doc)
+	} else {
+		l.note(hadEnded(it.Run, it.Outcome))
+	}
+	var notes []string
+	if it.Phase == Learn {
+		notes, err = l.learn(ctx, it, l.Crew(*it, l.progress))
+	}
+	r = it.round()
+	r.Notes = notes
+	if err == nil && it.Phase == Settled {
+		l.tell(r, nil)
+	}
+	return r, doc, err
+}
+
+// hadEnded says what became of a run before its iteration was interrupted.
+func hadEnded(id, outcome string) string {
+	return fmt.Sprintf("run %s had ended before: %s", id, outcome)
+}
+
+// tell tells the watcher how far an iteration is.
+func (l *Loop) tell(r Round, doc *run.Document) {
+	if l.Tell != nil {
+		l.Tell(r, doc)
+	}
+}
+
+// round describes the iteration to people.
+//
+// Without a plan that can be read there is no target yet, and no reason for it.
+func (it Iteration) round() Round {
+	r := Round{
+		Iteration: it.ID, N: it.Order.Done + 1, Of: it.Order.Iterations, Run: it.Run, Phase: it.Phase, Outcome: it.Outcome,
+	}
+	if p, err := tournament.RecordedPlan(it.Plan).Read(); err == nil {
+		r.Target, r.Why = p.Task.Brief.Target, p.Why
+	}
+	return r
+}
+
+// target is the file that the iteration works on, "" while that is not known.
+func (it Iteration) target() string { return it.round().Target }
+
+// last reports whether no other file was left to review when the iteration was
+// planned.
+func (it Iteration) last() bool {
+	p, err := tournament.RecordedPlan(it.Plan).Read()
+	return err == nil && p.Final
+}
+
+// cleared returns what the loop has reviewed without finding anything, this
+// iteration included: paths with the digest of what was reviewed.
+func (it Iteration) cleared() map[string]string {
+	p, err := tournament.RecordedPlan(it.Plan).Read()
+	b := p.Task.Brief
+	if err != nil || !nothingFound(it.Outcome) || b.Target == "" {
+		return it.Order.Clean
+	}
+	all := maps.Clone(it.Order.Clean)
+	if all == nil {
+		all = map[string]string{}
+	}
+	sum := sha256.Sum256([]byte(b.Code))
+	all[b.Target] = hex.EncodeToString(sum[:])
+	return all
+}
+
+// served reports whether the target came out of the cascade queue.
+func (it Iteration) served() bool {
+	p, err := tournament.RecordedPlan(it.Plan).Read()
+	return err == nil && p.Task.Brief.Cascade != ""
+}
+
+// work has the iteration's run done, or finds that it has been.
+// What the run decided is recorded with the phase in one step: before, the run
+// is done again with the recorded answers; after, only the learning is left.
+func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.Document, error) {
+	doc, err := l.ended(ctx, *it)
+	if err != nil {
+		return nil, err
+	}
+	if doc == nil {
+		ran := l.execute(ctx, it, req)
+		doc = &ran
+	} else {
+		l.note(hadEnded(doc.Run, outcomeOf(*doc)))
+	}
+	it.Run, it.Outcome, it.Session = doc.Run, outcomeOf(*doc), session(*it, *doc)
+	switch it.Outcome {
+	case outcomeBroken:
+		// Nobody's fault, a cap or a cancellation: the iteration stays open,
+		// to be tried again or carried on.
+		return doc, l.keep(ctx, *it)
+	case outcomeConflict, outcomeHeld, outcomeSkipped:
+		it.Phase = Settled
+	default:
+		it.Phase = Learn
+	}
+	return doc, l.keep(ctx, *it)
+}
+
+// keep records how far the iteration came, also when ctx has just ended.
+func (l *Loop) keep(ctx context.Context, it Iteration) error {
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
+	defer cancel()
+	return l.Iterations.SaveIteration(settled, it)
+}
+
+// ended returns what is left of the document when the run of an interrupted
+// iteration has come to its end; nil when it has to be done.
+func (l *Loop) ended(ctx context.Context, it Iteration) (*run.Document, error) {
+	id, state, ok, err := l.Iterations.RunOf(ctx, it.ID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	switch state {
+	case run.Promoted:
+		p, err := l.Knowledge.PromotionOf(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &run.Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace, Promotion: p.Document()}, nil
+	// Proved and not to be promoted, or a feature that is kept: the run has said
+	// all that it will.
+	case run.Done:
+		doc := &run.Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace}
+		kept, err := l.leftFeature(ctx, it.Workspace, id)
+		if kept {
+			doc.Outcome = outcomeProposed
+		}
+		return doc, err
+	}
+	// Rejected runs are done again: all their answers are recorded, and how
+	// they were rejected is told best by themselves.
+	return nil, nil
+}
+
+// leftFeature reports whether a run left the proposal of a feature without a patch.
+func (l *Loop) leftFeature(ctx context.Context, workspace, id string) (bool, error) {
+	if l.Runner.Proposals == nil {
+		return false, nil
+	}
+	list, err := l.Runner.Proposals.Proposals(ctx, workspace)
+	return slices.ContainsFunc(list, func(p run.KeptProposal) bool {
+		return p.Run == id && p.Kind == run.Feature && p.Patch == nil
+	}), err
+}
+
+// execute does the iteration's run, by a crew that keeps the iteration's plan.
+func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.Document {
+	find := &tournament.Runner{Runner: l.Runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {
+		crew := l.Crew(*it, emit)
+		crew.Planner = &keptPlan{Planner: crew.Planner, it: it, save: l.keep}
+		return crew
+	}}
+	o := it.Order
+	req.Workspace, req.Patch, req.Iteration = it.Workspace, nil, it.ID
+	req.Goal, req.Scope, req.Candidates, req.Reviewed = o.Goal, o.Scope, o.Candidates, o.Clean
+	req.NoFeature = req.NoFeature || o.UntilClean
+	return find.Run(ctx, req)
+}
+
+// A keptPlan makes the plan of an iteration once, however often its run is
+// tried: the same plan asks the same questions, whose answers are recorded.
+type keptPlan struct {
+	tournament.Planner
+	it   *Iteration
+	save func(context.Context, Iteration) error
+}
+
+// Plan returns the plan that is kept, or makes it and keeps it.
+// A file that a person has edited since makes the plan void: it quotes a text that is not there any more.
+func (k *keptPlan) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
+	if p, err := tournament.RecordedPlan(k.it.Plan).Read(); err == nil && current(base, p.Task.Brief) {
+		return p, nil
+	}
+	p, err := k.Planner.Plan(ctx, base, req)
+	if err != nil {
+		return p, err
+	}
+	if k.it.Plan, err = json.Marshal(p); err != nil {
+		return p, fmt.Errorf("keep the plan: %w", err)
+	}
+	return p, k.save(ctx, *k.it)
+}
+
+// current reports whether a brief quotes its target as it is.
+func current(base *workspace.Manifest, b agent.Brief) bool {
+	if _, there := base.Lookup(b.Target); !there {
+		// A file that is to be made is quoted as nothing.
+		return b.Code == ""
+	}
+	text, err := base.ReadFile(b.Target)
+	return err == nil && string(text) == b.Code
+}
+
+// The bounds of what a session tells, in bytes.
+const (
+	maxSaid     = 600
+	maxReported = 600
+	maxChange   = 3000
+)
+
+// session tells what an iteration did, for the memory: the target, the end,
+// and the change. It holds no name or time, so that a replay says the same.
+func session(it Iteration, doc run.Document) string {
+	p, err := tournament.RecordedPlan(it.Plan).Read()
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Worked on %s (%s).\n", p.Task.Brief.Target, p.Why)
+	if goal := p.Task.Brief.Goal; goal != "" {
+		fmt.Fprintf(&b, "Goal: %s\n", clipped(goal, maxSaid))
+	}
+	fmt.Fprintf(&b, "Outcome: %s.\n", outcomeOf(doc))
+	if n := len(doc.Candidates); n > 0 {
+		if said := doc.Candidates[n-1].Thought; said != "" {
+			fmt.Fprintf(&b, "What was said of the change: %s\n", clipped(said, maxSaid))
+		}
+	}
+	switch {
+	case doc.Promotion != nil:
+		fmt.Fprintf(&b, "The change:\n%s", clipped(doc.Promotion.Diff, maxChange))
+	case doc.Error != nil:
+		fmt.Fprintf(&b, "Why: %s\n", clipped(doc.Error.Message, maxReported))
+	}
+	return b.String()
+}
+
+// clipped returns the first n bytes of s at most, in whole characters.
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…\n"
+}

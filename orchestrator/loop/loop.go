@@ -1,0 +1,191 @@
+// Package loop improves a workspace iteration after iteration. An iteration is
+// one run without a patch: work, in which a target is chosen and a run made;
+// learn, in which the ledger, the cascade queue and the memory follow what was
+// promoted; settled. Before each of these is begun, what the one before decided is
+// recorded, and model calls are recorded under the iteration's name. Whoever
+// carries an iteration on makes the same plan, asks the same questions, and so
+// finds the answers that were paid for.
+//
+// It owns iterations, the choice of what to work on, the order of the files that a
+// model chooses from, the directives of a person and the cascade queue. The run
+// itself is package tournament's; it never writes to a workspace.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/run"
+	"agent/orchestrator/tournament"
+)
+
+// A Loop goes on improving a workspace, iteration after iteration, until it has
+// done what it was told. Each iteration is one run without a patch, and what is
+// learnt from it.
+//
+// Everything that an iteration decides is recorded before it is acted on, and
+// every answer of a model when it comes. A loop that is killed is therefore
+// carried on by another process where it stood, and no answer is paid for twice.
+type Loop struct {
+	Runner     *run.Runner
+	Iterations Iterations
+	Knowledge  Knowledge
+	// Crew returns who finds the change of an iteration. What is asked is to be
+	// recorded under the iteration's ID; emit takes the progress of questions.
+	Crew func(it Iteration, emit func(agent.Progress)) tournament.Crew
+	// Study brings the ledger up to date with a workspace and hands the ripples
+	// of what changed to found before it records that; nil for no ledger.
+	Study func(ctx context.Context, workspace string, found func([]ledger.Ripple) error) error
+	// Export writes what people read, such as MEMORY.md, after each iteration
+	// that promoted something; nil for nobody.
+	Export func(ctx context.Context, workspace string) error
+	// Attended says that something may be approved at all: by a person, or in
+	// advance. Where not, the first change that passes ends the loop.
+	Attended bool
+	// Rest is the pause between two iterations.
+	Rest time.Duration
+	// MaxFailures is how many failures in a row end the loop; 0 means 3.
+	MaxFailures int
+	// Tell is told of every round: at its start, when its run has ended, and
+	// when it is settled. nil for nobody.
+	Tell func(Round, *run.Document)
+}
+
+// defaultFailures is how many failures in a row end a loop. A model that fails
+// three times on three targets will not do better on a fourth one.
+const defaultFailures = 3
+
+// A Start says how a loop begins.
+type Start struct {
+	// Order is what a new loop is told.
+	Order Order
+	// Resume carries on the last loop of the workspace instead.
+	Resume bool
+	// Fresh gives up what an interrupted iteration left undone.
+	Fresh bool
+}
+
+// A Round is one iteration as a person sees it.
+type Round struct {
+	Iteration string `json:"iteration"`
+	// N counts from 1 within the loop, Of is how many there will be, 0 for no end.
+	N  int `json:"n"`
+	Of int `json:"of,omitempty"`
+	// Target and Why are those of the plan, "" until there is one.
+	Target  string `json:"target,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Run     string `json:"run,omitempty"`
+	Phase   Phase  `json:"phase"`
+	Outcome string `json:"outcome,omitempty"`
+	// Notes say what could not be learnt.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// A Result is what a loop did in one process.
+type Result struct {
+	Loop       string  `json:"loop"`
+	Workspace  string  `json:"workspace"`
+	Iterations []Round `json:"iterations"`
+	Promoted   int     `json:"promoted"`
+	// Stopped says why the loop ended.
+	Stopped string       `json:"stopped"`
+	Error   *run.Problem `json:"error"`
+	Exit    int          `json:"-"`
+}
+
+// The outcomes of an iteration.
+const (
+	outcomePromoted  = "promoted"
+	outcomeProved    = "proved"            // with NoPromote
+	outcomeClean     = "clean"             // the model saw nothing to change
+	outcomeProposed  = run.OutcomeProposed // as clean, and a feature is kept for a person to decide on
+	outcomeSkipped   = "skipped"           // by a person
+	outcomeHeld      = "held"              // passed, and nobody may approve it
+	outcomeRejected  = "rejected"          // by the gates, after all repairs
+	outcomeConflict  = "conflict"
+	outcomeBroken    = "failed" // trouble that is nobody's fault
+	outcomeAbandoned = "abandoned"
+)
+
+// failure reports whether an outcome counts against the loop.
+func failure(outcome string) bool {
+	switch outcome {
+	case outcomeHeld, outcomeRejected, outcomeConflict, outcomeBroken:
+		return true
+	}
+	return false
+}
+
+// nothingFound reports whether an outcome is that of a review without a change.
+func nothingFound(outcome string) bool { return outcome == outcomeClean || outcome == outcomeProposed }
+
+// outcomeOf translates the end of a run into the outcome of its iteration.
+func outcomeOf(doc run.Document) string {
+	switch {
+	case doc.State == run.Promoted:
+		return outcomePromoted
+	case doc.Outcome == outcomeProposed:
+		return outcomeProposed
+	// A feature that a person dropped.
+	case doc.State == run.Done && doc.Candidates != nil && len(doc.Candidates) == 0:
+		return outcomeClean
+	case doc.State == run.Done:
+		return outcomeProved
+	case doc.Exit == run.ExitDone:
+		return outcomeClean
+	case doc.Exit == run.ExitConflict:
+		return outcomeConflict
+	case doc.Exit == run.ExitApproval && doc.Verdict == "pass":
+		return outcomeSkipped
+	case doc.Exit == run.ExitApproval:
+		return outcomeHeld
+	case doc.Exit == run.ExitFail:
+		return outcomeRejected
+	}
+	return outcomeBroken
+}
+
+// rest lets the pause between two iterations pass.
+func (l *Loop) rest(ctx context.Context) error {
+	if l.Rest <= 0 {
+		return ctx.Err()
+	}
+	l.note(fmt.Sprintf("rest %s before the next iteration", l.Rest))
+	t := time.NewTimer(l.Rest)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// note tells the watcher of something between two runs.
+func (l *Loop) note(text string) {
+	if l.Runner.Emit != nil {
+		l.Runner.Emit(run.Event{Note: text})
+	}
+}
+
+// progress tells the watcher how a question fares that is asked between runs.
+func (l *Loop) progress(p agent.Progress) {
+	if l.Runner.Emit != nil {
+		l.Runner.Emit(run.Event{Model: &p})
+	}
+}
+
+// trouble turns an error of the loop into a problem with the next thing to do.
+func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
+	switch {
+	case errors.Is(err, run.ErrFenced):
+		return &run.Problem{Kind: "conflict", Message: "another process works on this workspace: " + err.Error(), Next: "wait for it to end"}
+	case ctx.Err() != nil:
+		return &run.Problem{Kind: "cancelled", Message: "cancelled; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
+	}
+	return &run.Problem{Kind: "infra", Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
+}

@@ -1,0 +1,189 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/sandbox"
+)
+
+// Run works on req.Workspace until the loop is done. Goal, scope and number of
+// candidates are those of the order, whatever req says.
+func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
+	res := Result{Workspace: req.Workspace, Iterations: []Round{}}
+	dir, problem := run.Resolve(req.Workspace)
+	if problem != nil {
+		return res.fail(problem)
+	}
+	res.Workspace = dir
+	it, problem := l.open(ctx, dir, start)
+	if problem != nil {
+		return res.fail(problem)
+	}
+	if it == nil {
+		res.Stopped = "nothing is left to do: the last loop was done, or none was begun"
+		return res
+	}
+	for {
+		res.Loop = it.Order.Loop
+		round, doc, err := l.round(ctx, it, req)
+		res.Iterations = append(res.Iterations, round)
+		if err != nil {
+			return res.fail(l.trouble(ctx, err))
+		}
+		if it.Outcome == outcomePromoted {
+			res.Promoted++
+		}
+		next := it.Order.after(*it)
+		if res.over(l, it, next, doc) {
+			return res
+		}
+		if err := l.rest(ctx); err != nil {
+			return res.fail(l.trouble(ctx, err))
+		}
+		// Trouble that is nobody's fault leaves the iteration open: it is
+		// tried again, with the answers that were paid for.
+		if it.Phase != Settled {
+			it.Order = next
+			continue
+		}
+		started, err := l.begin(ctx, dir, next)
+		if err != nil {
+			return res.fail(l.trouble(ctx, err))
+		}
+		it = &started
+	}
+}
+
+// fail ends a result with a problem.
+func (r Result) fail(p *run.Problem) Result {
+	r.Stopped, r.Error, r.Exit = p.Message, p, run.ExitOf(p)
+	return r
+}
+
+// over decides whether the loop ends after an iteration, and says why.
+// A loop that did anything of use ends well. One whose iterations all failed
+// ends as the last of them did.
+func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) bool {
+	most := l.MaxFailures
+	if most == 0 {
+		most = defaultFailures
+	}
+	switch {
+	case doc != nil && (doc.Exit == run.ExitCancelled || doc.Exit == run.ExitBudget || doc.Exit == run.ExitUsage):
+		r.Stopped, r.Error, r.Exit = doc.Error.Message, doc.Error, doc.Exit
+	case it.Outcome == outcomeHeld && !l.Attended:
+		r.Stopped, r.Error, r.Exit = doc.Error.Message, doc.Error, doc.Exit
+	case next.Failures >= most:
+		r.Stopped = fmt.Sprintf("%d iterations failed in a row", next.Failures)
+		r.Exit = run.ExitFail
+		if doc != nil && doc.Error != nil {
+			r.Error, r.Exit = doc.Error, doc.Exit
+		}
+	case next.UntilClean && nothingFound(it.Outcome) && !it.served():
+		r.Stopped = "clean: the review found nothing to change, and nothing waits"
+	case nothingFound(it.Outcome) && it.last() && !it.served() && !next.Single:
+		r.Stopped = "clean: every file was reviewed since it last changed, and nothing waits"
+	case next.Iterations > 0 && next.Done >= next.Iterations:
+		r.Stopped = fmt.Sprintf("all of %s done", run.Count(next.Iterations, "iteration"))
+		if next.Failures >= next.Iterations && doc != nil {
+			r.Error, r.Exit = doc.Error, doc.Exit
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// open finds or starts the iteration that the loop begins with; nil when there
+// is nothing to resume.
+func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *run.Problem) {
+	last, ok, err := l.Iterations.LastIteration(ctx, dir)
+	if err != nil {
+		return nil, l.trouble(ctx, err)
+	}
+	if ok && last.Phase != Settled {
+		again, problem := l.interrupted(ctx, &last, start)
+		if again || problem != nil {
+			return &last, problem
+		}
+	}
+	order := start.Order
+	if start.Resume {
+		if order = last.Order.after(last); !ok || order.Iterations > 0 && order.Done >= order.Iterations {
+			return nil, nil
+		}
+		order.Failures = 0 // somebody has looked at them
+	}
+	it, err := l.begin(ctx, dir, order)
+	if err != nil {
+		return nil, l.trouble(ctx, err)
+	}
+	return &it, nil
+}
+
+// interrupted settles what a process left behind that died or was stopped in
+// the middle of an iteration. again says that the iteration is to be carried on.
+func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (again bool, p *run.Problem) {
+	if alive, _ := sandbox.Alive(it.Owner); alive && it.Owner != sandbox.Owner() {
+		return false, &run.Problem{
+			Kind: "conflict", Message: fmt.Sprintf("iteration %s works on this workspace; its process is %s", it.ID, it.Owner),
+			Next: "wait for it to end, or stop that process",
+		}
+	}
+	// Whoever asks for one run does not want an older one; a loop is too much
+	// to be given up by the way.
+	giveUp := start.Fresh || start.Order.Single && it.Order.Single
+	if it.Phase == Work && !giveUp && !start.Resume {
+		return false, &run.Problem{
+			Kind: "conflict", Message: fmt.Sprintf("iteration %s of a loop on this workspace was interrupted", it.ID),
+			Next: "`agent sandbox loop --resume` carries it on, `agent sandbox loop --fresh` gives it up and begins anew",
+		}
+	}
+	taken, err := l.Iterations.TakeIteration(ctx, *it, sandbox.Owner())
+	if err != nil {
+		return false, l.trouble(ctx, err)
+	}
+	*it = taken
+	switch {
+	case start.Resume:
+		return true, nil
+	case it.Phase == Learn: // what was promoted is there: what is left is to learn from it
+		_, err = l.learn(ctx, it, l.Crew(*it, l.progress))
+	default:
+		it.Phase, it.Outcome = Settled, outcomeAbandoned
+		err = l.Iterations.SaveIteration(ctx, *it)
+	}
+	if err != nil {
+		return false, l.trouble(ctx, err)
+	}
+	return false, nil
+}
+
+// begin records the next iteration.
+func (l *Loop) begin(ctx context.Context, dir string, order Order) (Iteration, error) {
+	it := Iteration{
+		ID: run.NewID(time.Now()), Workspace: dir, Owner: sandbox.Owner(), Order: order, Fence: NewFenceWord(), Phase: Work, Started: time.Now(),
+	}
+	if it.Order.Loop == "" {
+		it.Order.Loop = it.ID
+	}
+	return l.Iterations.StartIteration(ctx, it)
+}
+
+// after is the order for the next iteration, once it has ended.
+func (o Order) after(it Iteration) Order {
+	if it.Phase == Settled {
+		o.Done++
+		o.Last = it.target()
+		o.Clean = it.cleared()
+	}
+	if failure(it.Outcome) {
+		o.Failures++
+	} else {
+		o.Failures = 0
+	}
+	return o
+}

@@ -1,0 +1,358 @@
+package loop
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/run"
+	"agent/orchestrator/survey"
+	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
+)
+
+// A Scout plans runs without a patch: it chooses the file to work on and
+// gathers what is known about it. It implements Planner.
+//
+// The order of choice: the files that the request names; a file in the cascade
+// queue, since something that it uses has changed; the first of the person's
+// directives that no run attended to; the model's own choice, checked against
+// the tree; and when that is no choice, the file that changed most often, or the
+// next one by name.
+type Scout struct {
+	Engineer  *agent.Engineer
+	Knowledge Knowledge
+	// Orders tells which directives are settled; nil when nobody knows, and then
+	// all are open.
+	Orders Orders
+	// Hotspots returns the files that changed most often, none when nobody
+	// knows; nil for nobody.
+	Hotspots func(ctx context.Context, dir string, n int) ([]string, error)
+	// Survey returns what is known of the workspace; nil for nobody.
+	Survey func(ctx context.Context, base *workspace.Manifest) (survey.Survey, error)
+	// Findings returns what lint and types say of a file before any change, as
+	// [survey.Examiner.Findings] does; nil for nobody.
+	Findings func(ctx context.Context, base *workspace.Manifest, rules gate.Rules, path string) (string, error)
+	// Last is the target of the iteration before, which is not chosen again.
+	Last string
+	// Fence is the word that quotes untrusted text; NewFenceWord draws one.
+	Fence string
+}
+
+// Bounds of what a plan reads.
+const (
+	maxTarget  = workspace.MaxContent // bytes of a file to work on: of what may be written
+	maxData    = 200 << 10            // bytes of a file without code, to be chosen
+	maxListed  = 2000                 // files that the model is shown to choose from
+	maxHotspot = 5
+	maxRules   = 8 << 10
+	historyLen = 3
+)
+
+// NewFenceWord draws the word of a fence: 128 random bits in hex.
+func NewFenceWord() string {
+	var b [16]byte
+	rand.Read(b[:]) // never returns an error
+	return hex.EncodeToString(b[:])
+}
+
+// Plan chooses and gathers.
+// The knowledge is read before the choice, since the model chooses with the history in sight. An error of the store ends
+// the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
+// that is not there, is an *agent.StopError.
+func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
+	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens}}
+	b := &plan.Task.Brief
+	b.Goal = req.Goal
+	survey, err := s.survey(ctx, base)
+	if err != nil {
+		return tournament.Plan{}, err
+	}
+	b.Project = survey.Project()
+	if req.Goal != "" {
+		plan.Task.Kind = agent.Implement
+	}
+	memory, err := s.Knowledge.Memory(ctx, base.Root)
+	if err != nil {
+		return tournament.Plan{}, fmt.Errorf("read the memory: %w", err)
+	}
+	history, err := s.Knowledge.History(ctx, base.Root, historyLen)
+	if err != nil {
+		return tournament.Plan{}, fmt.Errorf("read the history: %w", err)
+	}
+	b.Memory, b.History = memory.Text, agent.Recent(history)
+	if err := s.choose(ctx, base, req, &plan); err != nil {
+		return tournament.Plan{}, err
+	}
+	if err := s.describe(base, req, b); err != nil {
+		return tournament.Plan{}, err
+	}
+	if _, ok := base.Lookup(b.Target); ok {
+		b.Around, b.Lazy = survey.Around(b.Target), survey.Lazy(b.Target)
+		if b.Findings, err = s.findings(ctx, base, req, b.Target); err != nil {
+			return tournament.Plan{}, err
+		}
+	}
+	if req.Proposal != nil {
+		plan.Aim(*req.Proposal)
+	}
+	return plan, nil
+}
+
+// survey returns what is known of the workspace, an empty ledger when nobody
+// knows.
+func (s *Scout) survey(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
+	if s.Survey == nil {
+		return survey.Survey{Ledger: ledger.New(nil)}, nil
+	}
+	known, err := s.Survey(ctx, base)
+	if err != nil {
+		return survey.Survey{}, fmt.Errorf("survey the workspace: %w", err)
+	}
+	return known, nil
+}
+
+// findings returns what is wrong with the target now, as far as anybody looks.
+func (s *Scout) findings(ctx context.Context, base *workspace.Manifest, req run.Request, target string) (string, error) {
+	if s.Findings == nil {
+		return "", nil
+	}
+	text, err := s.Findings(ctx, base, req.Rules(), target)
+	if err != nil {
+		return "", fmt.Errorf("look at %s before any change: %w", target, err)
+	}
+	return text, nil
+}
+
+// choose sets the target and says why it was chosen.
+// A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
+// over; whoever deleted it has settled what it waited for.
+func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req run.Request, plan *tournament.Plan) error {
+	b := &plan.Task.Brief
+	if len(req.Scope) > 0 {
+		b.Target = path.Clean(req.Scope[0])
+		if _, ok := base.Lookup(b.Target); !ok && req.Goal == "" {
+			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
+		}
+		plan.Why = "as asked"
+		if req.Goal == "" && req.Proposal == nil {
+			plan.SettleReview(reviewed(base, req, b.Target), nil)
+		}
+		return nil
+	}
+	if req.Goal == "" {
+		if found, err := s.follow(ctx, base, plan); found || err != nil {
+			return err
+		}
+		if ordered, err := s.order(ctx, base, plan); err != nil || ordered && b.Target != "" {
+			return err
+		}
+	}
+	all := s.candidates(base)
+	if len(all) == 0 {
+		if b.Goal != "" {
+			plan.Why = cmp.Or(plan.Why, "an empty workspace")
+			return nil // the goal may create the first file
+		}
+		return &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
+	}
+	// A goal may concern any file; a review that found nothing would find nothing again.
+	open := all
+	if b.Goal == "" {
+		open = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return reviewed(base, req, p) })
+	}
+	if len(open) == 0 {
+		plan.SettleReview(true, nil)
+		return nil
+	}
+	files := s.fresh(open)
+	// Of a directive it is of more interest whose order it is than who chose
+	// the file for it.
+	why, err := s.pick(ctx, base, files, &plan.Task)
+	plan.Why = cmp.Or(plan.Why, why)
+	plan.SettleReview(false, slices.DeleteFunc(open, func(p string) bool { return p == b.Target }))
+	return err
+}
+
+// reviewed reports whether a file is as it was when a review found nothing in it.
+func reviewed(base *workspace.Manifest, req run.Request, path string) bool {
+	e, ok := base.Lookup(path)
+	return ok && e.Digest != "" && req.Reviewed[path] == e.Digest
+}
+
+// follow has the plan attend to the first file in the cascade queue that is
+// still there, and reports whether there is one.
+func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
+	queue, err := s.Knowledge.Queue(ctx, base.Root)
+	if err != nil {
+		return false, fmt.Errorf("read the cascade queue: %w", err)
+	}
+	for _, w := range queue {
+		// One that is too large to be written cannot follow, and must not block the rest.
+		if e, ok := base.Lookup(w.Path); ok && e.Kind == workspace.File && e.Size <= maxTarget {
+			plan.Task.Brief.Target, plan.Task.Brief.Cascade = w.Path, w.Because+"\n\n"+w.Diff
+			plan.Why = "cascade: " + w.Because
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// pick has the model choose among the files, and chooses itself when that is
+// no choice.
+// The model is shown names alone. That is cheap, and no file can ask to be chosen. Its answer counts only when it
+// is one of them, so that "../.ssh/config" is no choice.
+func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []string, task *agent.Task) (string, error) {
+	hot, err := s.hotspots(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	b := &task.Brief
+	if len(files) == 1 {
+		b.Target = files[0]
+		return "the only file", nil
+	}
+	ranked, err := s.rank(ctx, base, files, hot, b.Goal)
+	if err != nil {
+		return "", err
+	}
+	ask := *task
+	ask.Brief = agent.Brief{
+		Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n"),
+		Files: ranked[:min(len(ranked), maxListed)], Unlisted: max(0, len(ranked)-maxListed),
+	}
+	choice, ok, err := s.Engineer.Target(ctx, ask, "target")
+	switch {
+	case err != nil:
+		return "", err
+	case ok:
+		b.Target = choice
+		return "the model's choice", nil
+	}
+	for _, name := range append(hot, files...) {
+		if slices.Contains(files, name) {
+			b.Target = name
+			break
+		}
+	}
+	return "the model named no file of the workspace; this one changed most, or comes first", nil
+}
+
+// hotspots returns the files that changed most often and are still there.
+// What changes often is where work is worth most; a file that was deleted since is none.
+func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]string, error) {
+	if s.Hotspots == nil {
+		return nil, nil
+	}
+	names, err := s.Hotspots(ctx, base.Root, maxHotspot)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, nil // a history that cannot be read only makes the choice poorer
+	}
+	return slices.DeleteFunc(names, func(p string) bool { _, ok := base.Lookup(p); return !ok }), nil
+}
+
+// candidates lists the files that may be worked on: text in a language that is
+// known, and not too large. Large data, as lock files, is among them only where
+// there is nothing else.
+func (s *Scout) candidates(base *workspace.Manifest) []string {
+	var files, data []string
+	for _, e := range base.Entries {
+		if e.Kind != workspace.File || e.Size == 0 || e.Size > maxTarget {
+			continue
+		}
+		switch agent.Language(e.Path) {
+		case "text":
+		case "json", "yaml", "toml", "html", "css", "markdown":
+			if e.Size > maxData {
+				data = append(data, e.Path)
+				continue
+			}
+			files = append(files, e.Path)
+		default:
+			files = append(files, e.Path)
+		}
+	}
+	if len(files) == 0 {
+		return data
+	}
+	return files
+}
+
+// fresh leaves the last target out, unless there is no other: a loop should not
+// polish one file for ever.
+func (s *Scout) fresh(files []string) []string {
+	others := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return p == s.Last })
+	if len(others) == 0 {
+		return files
+	}
+	return others
+}
+
+// rulesFiles hold a project's rules for those who change it; the first one
+// that is there counts.
+var rulesFiles = []string{"AGENTS.md", "CONTRIBUTING.md"}
+
+// describe reads the target, the other files in scope and the rules.
+// A target that is absent has no code: the goal is to create it. Rules that are too long are passed over, as half of
+// them may say the opposite of the whole.
+func (s *Scout) describe(base *workspace.Manifest, req run.Request, b *agent.Brief) error {
+	b.Language = agent.Language(b.Target)
+	if e, ok := base.Lookup(b.Target); ok {
+		if e.Kind != workspace.File || e.Size > maxTarget {
+			return &agent.StopError{
+				Usage:   true,
+				Message: fmt.Sprintf("%s is a %s of %d bytes: a file of at most %d can be worked on", b.Target, e.Kind, e.Size, maxTarget),
+				Next:    "name another file with --file",
+			}
+		}
+		text, err := read(base, b.Target)
+		if err != nil {
+			return err
+		}
+		b.Code = text
+	}
+	for _, name := range req.Scope[min(1, len(req.Scope)):] {
+		text, err := read(base, path.Clean(name))
+		if err != nil {
+			return err
+		}
+		b.Others = append(b.Others, agent.File{Path: path.Clean(name), Text: text})
+	}
+	for _, name := range rulesFiles {
+		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= maxRules {
+			text, err := read(base, name)
+			if err != nil {
+				return err
+			}
+			b.Rules = text
+			break
+		}
+	}
+	return nil
+}
+
+// read returns a text of the workspace.
+// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
+func read(base *workspace.Manifest, name string) (string, error) {
+	text, err := base.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
+		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
+	}
+	return string(text), nil
+}

@@ -1,0 +1,367 @@
+package loop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop"
+	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
+	"agent/orchestrator/survey"
+	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// notes are what runs left behind, or the errors of a store that lost it. What
+// a plan only reads is all that it answers.
+type notes struct {
+	loop.Knowledge
+	memory                          string
+	history                         []agent.Entry
+	queue                           []loop.Waiting
+	memoryErr, historyErr, queueErr error
+}
+
+func (n notes) Memory(context.Context, string) (agent.Memory, error) {
+	return agent.Memory{Text: n.memory}, n.memoryErr
+}
+
+func (n notes) History(context.Context, string, int) ([]agent.Entry, error) {
+	return n.history, n.historyErr
+}
+
+func (n notes) Queue(context.Context, string) ([]loop.Waiting, error) { return n.queue, n.queueErr }
+
+// scout is a planner whose model answers the question for a target so.
+func scout(t *testing.T, answer string) (*loop.Scout, *runtest.Script) {
+	t.Helper()
+	prompts, err := agent.LoadPrompts(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &runtest.Script{Answers: map[string]string{"target": answer}}
+	return &loop.Scout{
+		Engineer: &agent.Engineer{Model: m, Prompts: prompts}, Knowledge: notes{}, Fence: loop.NewFenceWord(),
+	}, m
+}
+
+// pair is the smallest workspace in which there is something to choose.
+var pair = map[string]string{"a.py": "x = 1\n", "lib/b.py": "y = 1\n"}
+
+// changed answers for a history in which these files changed most.
+func changed(names ...string) func(context.Context, string, int) ([]string, error) {
+	return func(context.Context, string, int) ([]string, error) { return names, nil }
+}
+
+// TestTheTargetIsChosenInOrder goes down the order of choice: what the request
+// names, the cascade queue, the model, the file that changed most, the first.
+func TestTheTargetIsChosenInOrder(t *testing.T) {
+	t.Parallel()
+	waiting := []loop.Waiting{{Path: "gone.py", Because: "old"}, {Path: "lib/b.py", Because: "a.py: x renamed to z", Diff: "-x\n+z"}}
+	for name, c := range map[string]struct {
+		files    map[string]string
+		req      run.Request
+		queue    []loop.Waiting
+		answer   string
+		hotspots func(context.Context, string, int) ([]string, error)
+		last     string
+		// What is chosen, how the reason begins, and whether the model was asked.
+		want, why string
+		asked     bool
+	}{
+		"the request comes before the queue": {req: run.Request{Scope: []string{"./a.py"}}, queue: waiting, want: "a.py", why: "as asked"},
+		"a goal may name a file to create":   {req: run.Request{Scope: []string{"new.py"}, Goal: "g"}, want: "new.py", why: "as asked"},
+		"the queue comes before the model":   {queue: waiting, answer: "a.py", want: "lib/b.py", why: "cascade: a.py: x renamed"},
+		"a goal does not wait for the queue": {req: run.Request{Goal: "g"}, queue: waiting, answer: "a.py", want: "a.py", why: "the model's choice", asked: true},
+		"a queue of files that are gone":     {queue: waiting[:1], answer: "lib/b.py", want: "lib/b.py", why: "the model's choice", asked: true},
+		"the model's choice":                 {answer: "`lib/b.py`", hotspots: changed("a.py"), want: "lib/b.py", why: "the model's choice", asked: true},
+		"a path that is not there":           {answer: "c.py", hotspots: changed("gone.py", "lib/b.py"), want: "lib/b.py", why: "the model named no file", asked: true},
+		"two paths are no choice":            {answer: "a.py\nlib/b.py", hotspots: changed("lib/b.py"), want: "lib/b.py", why: "the model named no file", asked: true},
+		"no history":                         {answer: "none", want: "a.py", why: "the model named no file", asked: true},
+		"a hotspot that nobody works on":     {files: map[string]string{"a.py": "x\n", "b.py": "y\n", "data.bin": "z"}, answer: "none", hotspots: changed("data.bin", "b.py"), want: "b.py", asked: true},
+		"the only file needs no model":       {files: map[string]string{"a.py": "x\n", "empty.py": "", "LICENSE": "text"}, want: "a.py", why: "the only file"},
+		"the last target is left out":        {last: "a.py", want: "lib/b.py", why: "the only file"},
+		"but for a workspace of one file":    {files: map[string]string{"a.py": "x\n"}, last: "a.py", want: "a.py", why: "the only file"},
+		"a goal for an empty workspace":      {files: map[string]string{}, req: run.Request{Goal: "g"}, want: "", why: "an empty workspace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.files == nil {
+				c.files = pair
+			}
+			s, m := scout(t, c.answer)
+			s.Knowledge, s.Hotspots, s.Last = notes{queue: c.queue}, c.hotspots, c.last
+			plan, err := s.Plan(t.Context(), runtest.Scan(t, c.files), c.req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := plan.Task.Brief
+			if b.Target != c.want || !strings.HasPrefix(plan.Why, c.why) || (len(m.Asked) > 0) != c.asked {
+				t.Errorf("chose %q (%s) after %d questions, want %q (%s)", b.Target, plan.Why, len(m.Asked), c.want, c.why)
+			}
+			if b.Code != c.files[c.want] || b.Goal != c.req.Goal {
+				t.Errorf("the brief shows %q for the goal %q", b.Code, b.Goal)
+			}
+			if cascade := strings.HasPrefix(plan.Why, "cascade"); cascade != strings.Contains(b.Cascade, "-x\n+z") {
+				t.Errorf("chosen by %s, with the cascade %q", plan.Why, b.Cascade)
+			}
+			kind := agent.Patch
+			if c.req.Goal != "" {
+				kind = agent.Implement
+			}
+			if plan.Task.Kind != kind {
+				t.Errorf("the task is %q, want %q", plan.Task.Kind, kind)
+			}
+		})
+	}
+}
+
+// TestAPlanThatCannotBeMadeSaysWhatToDo has everything that ends the planning
+// with advice for the person, none of which is worth a question to the model.
+func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("# a line of nothing\n", 150_000)
+	for name, c := range map[string]struct {
+		files map[string]string
+		req   run.Request
+		want  string
+	}{
+		"a name that is not there":         {pair, run.Request{Scope: []string{"c.py"}}, "c.py is not in the workspace"},
+		"nothing to work on":               {map[string]string{"data.bin": "x", "empty.py": ""}, run.Request{}, "no file to work on"},
+		"a directory":                      {pair, run.Request{Scope: []string{"lib"}}, "lib is a dir"},
+		"a huge file that was asked for":   {map[string]string{"a.py": huge}, run.Request{Scope: []string{"a.py"}}, "a.py is a file of 3000000 bytes"},
+		"a huge file alone":                {map[string]string{"a.py": huge}, run.Request{}, "no file to work on"},
+		"a binary file":                    {map[string]string{"a.py": "x\x00y"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},
+		"another encoding":                 {map[string]string{"a.py": "# caf\xe9\n"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},
+		"a binary file beside the target":  {map[string]string{"a.py": "x\n", "b.py": "\x00"}, run.Request{Scope: []string{"a.py", "b.py"}}, "b.py is not a text"},
+		"rules that are no text":           {map[string]string{"a.py": "x\n", "AGENTS.md": "\xff\xfe"}, run.Request{Scope: []string{"a.py"}}, "AGENTS.md is not a text"},
+		"a binary file that is the target": {map[string]string{"a.py": "\x00"}, run.Request{}, "a.py is not a text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, m := scout(t, "")
+			_, err := s.Plan(t.Context(), runtest.Scan(t, c.files), c.req)
+			var stop *agent.StopError
+			if !errors.As(err, &stop) || !strings.Contains(stop.Message, c.want) || stop.Next == "" || stop.Budget {
+				t.Errorf("got %v (%+v), want %q and what to do next", err, stop, c.want)
+			}
+			if len(m.Asked) > 0 {
+				t.Errorf("the model was asked %s", m.Steps())
+			}
+		})
+	}
+}
+
+// A file beside the target that is not there is an error and no empty text:
+// the model would write it anew.
+func TestAnAbsentFileBesideTheTargetIsAnError(t *testing.T) {
+	t.Parallel()
+	s, _ := scout(t, "")
+	_, err := s.Plan(t.Context(), runtest.Scan(t, pair), run.Request{Scope: []string{"a.py", "c.py"}, Goal: "g"})
+	if err == nil || !strings.Contains(err.Error(), "read c.py") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhatIsKnownGoesIntoTheBrief fills every source that a plan reads.
+func TestWhatIsKnownGoesIntoTheBrief(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.py": "x = 1\n", "lib/b.py": "y = 1\n", "AGENTS.md": "Tabs.\n", "CONTRIBUTING.md": "Spaces.\n"}
+	s, _ := scout(t, "")
+	s.Survey = func(context.Context, *workspace.Manifest) (survey.Survey, error) {
+		book := ledger.New([]ledger.File{
+			{Path: "a.py", Language: "python", Lines: 1, References: []ledger.Reference{{Name: "Any", Lines: []int{1}}}},
+		})
+		return survey.Survey{Ledger: book, Summaries: ledger.Summaries{Project: "A shop.", Files: map[string]string{"a.py": "Sells."}}}, nil
+	}
+	s.Findings = func(_ context.Context, _ *workspace.Manifest, _ gate.Rules, p string) (string, error) {
+		return "wrong in " + p, nil
+	}
+	s.Knowledge = notes{memory: "Rates are decimal.", history: []agent.Entry{{At: time.Unix(0, 0), Path: "a.py", Diff: "-x = 0\n+x = 1"}}}
+	plan, err := s.Plan(t.Context(), runtest.Scan(t, files), run.Request{Scope: []string{"a.py", "./lib/b.py"}, Goal: "make x two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := plan.Task.Brief
+	for what, pair := range map[string][2]string{
+		"code": {b.Code, "x = 1\n"}, "language": {b.Language, "python"}, "rules": {b.Rules, "Tabs.\n"}, "project": {b.Project, "A shop.\n\na.py: Sells.\n"},
+		"findings": {b.Findings, "wrong in a.py"}, "lazy": {b.Lazy, "line 1: the type Any says nothing\n"}, "memory": {b.Memory, "Rates are decimal."}, "others": {fmt.Sprint(b.Others), "[{lib/b.py y = 1\n}]"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %q, want %q", what, pair[0], pair[1])
+		}
+	}
+	if !strings.Contains(b.History, "+x = 1") {
+		t.Errorf("the history is %q", b.History)
+	}
+	// The fence is what keeps all of that apart from the orders.
+	if w := plan.Task.Fence.Word; len(w) != 32 || w == loop.NewFenceWord() {
+		t.Errorf("the fence is %q", w)
+	}
+}
+
+// Rules that are too long for a prompt are passed over for the next file that
+// holds some, rather than cut in the middle of a rule.
+func TestRulesAreReadWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("A rule that nobody reads to its end.\n", 300)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"none":              {map[string]string{}, ""},
+		"the second":        {map[string]string{"CONTRIBUTING.md": "Spaces.\n"}, "Spaces.\n"},
+		"the first":         {map[string]string{"AGENTS.md": "Tabs.\n", "CONTRIBUTING.md": "Spaces.\n"}, "Tabs.\n"},
+		"the first is long": {map[string]string{"AGENTS.md": long, "CONTRIBUTING.md": "Spaces.\n"}, "Spaces.\n"},
+		"both are long":     {map[string]string{"AGENTS.md": long, "CONTRIBUTING.md": long}, ""},
+		"a directory":       {map[string]string{"AGENTS.md/a.txt": "x"}, ""},
+		"further down":      {map[string]string{"lib/AGENTS.md": "Tabs.\n"}, ""},
+	} {
+		c.files["a.py"] = "x = 1\n"
+		s, _ := scout(t, "")
+		plan, err := s.Plan(t.Context(), runtest.Scan(t, c.files), run.Request{Scope: []string{"a.py"}})
+		if err != nil || plan.Task.Brief.Rules != c.want {
+			t.Errorf("%s: the rules are %.40q, %v", name, plan.Task.Brief.Rules, err)
+		}
+	}
+}
+
+// What the model is shown to choose from has the names of files and nothing of
+// their content, so that the choice is cheap and no file can ask to be chosen.
+func TestTheModelChoosesByNames(t *testing.T) {
+	t.Parallel()
+	s, m := scout(t, "a.py")
+	s.Hotspots = changed("lib/b.py", "gone.py")
+	files := map[string]string{"a.py": "choose_me = 1\n", "lib/b.py": "y = 1\n", "logo.png": "x", "big.py": strings.Repeat("#\n", 1_100_000)}
+	if _, err := s.Plan(t.Context(), runtest.Scan(t, files), run.Request{Goal: "make x two"}); err != nil {
+		t.Fatal(err)
+	}
+	text := m.Asked[0].Text
+	for want, there := range map[string]bool{
+		"a.py": true, "lib/b.py": true, "make x two": true, "logo.png": false, "big.py": false, "gone.py": false, "choose_me": false,
+	} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("%q in the question: %v\n%s", want, !there, text)
+		}
+	}
+}
+
+// A history that cannot be read makes the choice poorer. A run that was
+// cancelled while it was read has ended.
+func TestHotspotsAreAHintOnly(t *testing.T) {
+	t.Parallel()
+	base := runtest.Scan(t, pair)
+	s, _ := scout(t, "lib/b.py")
+	s.Hotspots = func(context.Context, string, int) ([]string, error) { return nil, errors.New("git: exit status 128") }
+	if plan, err := s.Plan(t.Context(), base, run.Request{}); err != nil || plan.Task.Brief.Target != "lib/b.py" {
+		t.Errorf("%+v %v", plan.Task.Brief, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Hotspots = func(context.Context, string, int) ([]string, error) { cancel(); return nil, nil }
+	if _, err := s.Plan(ctx, base, run.Request{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled plan gives %v", err)
+	}
+}
+
+// TestALostStoreEndsThePlan reads every kind of knowledge from a store that is
+// gone: a plan made without it would repeat what was learnt to be wrong.
+func TestALostStoreEndsThePlan(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("connection reset")
+	for want, n := range map[string]notes{
+		"read the memory": {memoryErr: lost}, "read the history": {historyErr: lost}, "read the cascade queue": {queueErr: lost},
+	} {
+		s, _ := scout(t, "a.py")
+		s.Knowledge = n
+		if _, err := s.Plan(t.Context(), runtest.Scan(t, pair), run.Request{}); !errors.Is(err, lost) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+	// A model that has no budget left is no store, and keeps its own words.
+	s, m := scout(t, "")
+	delete(m.Answers, "target")
+	var stop *agent.StopError
+	if _, err := s.Plan(t.Context(), runtest.Scan(t, pair), run.Request{}); !errors.As(err, &stop) || !stop.Budget {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAPlanIsGivenAgainWordForWord records a plan as a run does, and has it
+// made again from the record.
+func TestAPlanIsGivenAgainWordForWord(t *testing.T) {
+	t.Parallel()
+	s, _ := scout(t, "lib/b.py")
+	base := runtest.Scan(t, pair)
+	plan, err := s.Plan(t.Context(), base, run.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := tournament.RecordedPlan(record).Plan(t.Context(), base, run.Request{Goal: "another"})
+	if got, _ := json.Marshal(again); err != nil || string(got) != string(record) {
+		t.Errorf("%v\n%s\n%s", err, got, record)
+	}
+	if _, err := tournament.RecordedPlan("{").Plan(t.Context(), base, run.Request{}); err == nil || !strings.HasPrefix(err.Error(), "read the recorded plan") {
+		t.Errorf("half a record gives %v", err)
+	}
+}
+
+// TestAScoutServesTheCascadeQueue runs with the real store: what an earlier run
+// left in the queue is the target of the next one without a goal.
+func TestAScoutServesTheCascadeQueue(t *testing.T) {
+	t.Parallel()
+	b, m := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
+	b.Write(t, "b.py", "y = 1\n")
+	first := b.Run(t.Context(), b.Request())
+	if err := b.DB.Enqueue(t.Context(), b.Dir, first.Run, []loop.Waiting{{Path: "a.py", Because: "b.py: y renamed to z"}}); err != nil {
+		t.Fatal(err)
+	}
+	crew := b.Crew
+	b.Crew = func(id string, tell func(agent.Progress)) tournament.Crew {
+		c := crew(id, tell)
+		c.Planner = &loop.Scout{Engineer: c.Engineer, Knowledge: b.DB, Fence: loop.NewFenceWord()}
+		return c
+	}
+	b.Write(t, "a.py", "x = 1\n")
+	req := b.Goal()
+	req.Goal = ""
+	doc := b.Run(t.Context(), req)
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if m.Steps() != "propose/1" || !strings.Contains(m.Asked[0].Text, "y renamed to z") {
+		t.Errorf("asked %s:\n%s", m.Steps(), m.Asked[0].Text)
+	}
+}
+
+// A plan that cannot learn what it should show ends, rather than show less than
+// a run that is carried on would.
+func TestAPlanWithoutItsSurveyIsAnError(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("the engine is away")
+	for what, spoil := range map[string]func(*loop.Scout){
+		"survey the workspace": func(s *loop.Scout) {
+			s.Survey = func(context.Context, *workspace.Manifest) (survey.Survey, error) { return survey.Survey{}, lost }
+		},
+		"look at a.py before any change": func(s *loop.Scout) {
+			s.Findings = func(context.Context, *workspace.Manifest, gate.Rules, string) (string, error) { return "", lost }
+		},
+	} {
+		s, _ := scout(t, "")
+		spoil(s)
+		_, err := s.Plan(t.Context(), runtest.Scan(t, pair), run.Request{Scope: []string{"a.py"}})
+		if !errors.Is(err, lost) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package replay
+
+import (
+	"testing"
+
+	"agent/orchestrator/gate"
+	"agent/verify"
+)
+
+// A record from before it was kept does not differ in what it does not say; another one
+// differs by gate and kind, and not by its sentences.
+func TestReplaysCompareWhatWasNotJudged(t *testing.T) {
+	t.Parallel()
+	now := []verify.Unproven{{Gate: "tests", Kind: verify.NoTests, Reason: "no test ran: no tests were found in the workspace"}}
+	for name, c := range map[string]struct {
+		recorded []verify.Unproven
+		differs  int
+	}{
+		"an old record":    {nil, 0},
+		"other words":      {[]verify.Unproven{{Gate: "tests", Kind: verify.NoTests, Reason: "none"}}, 0},
+		"all was judged":   {[]verify.Unproven{}, 1},
+		"for other causes": {[]verify.Unproven{{Gate: "tests", Kind: verify.NoRunner}}, 2},
+	} {
+		rep := &replay{Report: &Report{}, hide: func(text string) string { return text }}
+		rep.compare(1, Exhibit{Verdict: verify.Pass, Unproven: c.recorded}, gate.Candidate{Verdict: verify.Pass, Unproven: now})
+		if len(rep.Differs) != c.differs {
+			t.Errorf("%s: %+v", name, rep.Differs)
+		}
+	}
+}

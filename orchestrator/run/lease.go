@@ -1,0 +1,165 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/orchestrator/gate"
+	"agent/sandbox"
+	"agent/sandbox/workspace/promotion"
+	"agent/verify"
+)
+
+// Execute records rec as a new run, starts its heartbeat, takes the workspace's
+// lock and gives everything to work, whose ending it records. rec.Workspace is an
+// absolute path, links resolved: see [Resolve]. The document is always complete.
+func (r *Runner) Execute(ctx context.Context, rec Record, work func(context.Context, *Execution) Ending) Document {
+	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = NewID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
+	x := &Execution{runner: r, rec: rec}
+	x.doc = Document{Run: rec.ID, State: Queued, Workspace: rec.Workspace, Candidates: []gate.Document{}}
+	if err := r.Store.Create(ctx, x.rec); err != nil {
+		x.doc.Run = ""
+		return x.close(End(Failed, x.Trouble(ctx, "record the run", err)))
+	}
+	ctx = r.Log.Of(ctx, rec.ID)
+	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(Queued), Detail: map[string]any{"note": rec.Intent, "owner": rec.Owner}})
+	x.Notify(Event{State: Queued, Note: rec.Intent})
+
+	working, stop := context.WithCancelCause(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() { x.beat(working, stop) })
+	end := x.locked(working, work)
+	end.Unproven = x.unproven
+	end = end.hidden(r.hide)
+	stop(nil)
+	beating.Wait()
+	x.alongside.Wait()
+
+	// Who waits for the run waits for its database too; only who cancelled it
+	// is not kept waiting.
+	settled, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(SettleFor, cancel) })()
+	// What the run did is kept before its end is: one that ended has a whole log.
+	logEnd(ctx, end)
+	if err := r.Log.Flush(settled, x.rec.ID); err != nil && end.Verdict != verify.Infra {
+		end = unrecorded(end, err)
+	}
+	if err := r.Store.Finish(settled, x.rec.ID, x.rec.Token, end); err != nil && end.Verdict != verify.Infra {
+		end = unrecorded(end, err)
+	}
+	x.followUp(ctx)
+	return x.close(end)
+}
+
+// followUp starts what follows a run that has ended: what the run saw is kept, and
+// the snapshot made anew where the next run should find another.
+func (x *Execution) followUp(ctx context.Context) {
+	if x.runner.AfterRun == nil || x.seen == nil {
+		return
+	}
+	if x.runner.Recorder != nil {
+		x.runner.AfterRun.Go(func() { x.keepSeen(ctx) })
+	}
+	if st := x.seen.stage; st.Outgrown() {
+		x.Notify(Event{Note: "the snapshot is made anew for the next run, beside what follows"})
+		x.runner.AfterRun.Go(func() { x.Gate(x.seen.req).Renew(ctx, st, x.seen.req.Exclude) })
+	}
+}
+
+// locked runs work with the workspace's lock held and old journals settled.
+func (x *Execution) locked(ctx context.Context, work func(context.Context, *Execution) Ending) Ending {
+	lock, err := promotion.Acquire(x.rec.Workspace)
+	if errors.Is(err, promotion.ErrLocked) {
+		return End(Conflicted, &Problem{
+			Kind: "conflict", Message: x.holder(ctx),
+			Next: "wait for it to end, or stop that process, then run the same command again",
+		})
+	}
+	if err != nil {
+		return End(Failed, x.Trouble(ctx, "lock the workspace", err))
+	}
+	defer lock.Release() // closing a descriptor that we opened for reading: nothing to lose
+	x.lock = lock
+	if err := settleJournals(ctx, lock); err != nil {
+		return End(Failed, x.Trouble(ctx, "settle an interrupted promotion", err))
+	}
+	if old := lock.OldJournals(); len(old) > 0 {
+		x.Notify(Event{Note: OldJournalNote(old)})
+	}
+	return work(ctx, x)
+}
+
+// OldJournalNote says what is to be done about journals that lie in the
+// workspace itself.
+func OldJournalNote(paths []string) string {
+	return "ignored " + strings.Join(paths, ", ") + ": an earlier version of agent left it, or it came with the workspace; " +
+		"if a command of an earlier version was killed here, compare the files with your version control; then remove it"
+}
+
+// settleJournals brings promotions that a dead process left in the workspace to
+// an end, for journals whose run the store does not know any more.
+func settleJournals(ctx context.Context, lock *promotion.Lock) error {
+	found, err := lock.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rec := range found {
+		if err := discard(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard removes the journal of a settled promotion. Bytes that somebody wrote
+// at the last moment and that were saved beside their file are no trouble.
+func discard(rec promotion.Recovery) error {
+	err := rec.Discard()
+	var kept *promotion.KeptError
+	if errors.As(err, &kept) {
+		return nil
+	}
+	return err
+}
+
+// holder says who has the workspace.
+func (x *Execution) holder(ctx context.Context) string {
+	const unknown = "another process is working on this workspace"
+	if x.runner.Orphans == nil {
+		return unknown
+	}
+	open, err := x.runner.Orphans.Unfinished(ctx)
+	if err != nil {
+		return unknown
+	}
+	for _, r := range open {
+		if r.Workspace == x.rec.Workspace && r.ID != x.rec.ID {
+			return fmt.Sprintf("run %s (%s) holds this workspace since %s; its process is %s",
+				r.ID, r.Intent, r.Started.Local().Format(time.DateTime), r.Owner)
+		}
+	}
+	return unknown
+}
+
+// beat renews the heartbeat until ctx ends; when the run was taken over it
+// stops the run.
+func (x *Execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := x.runner.Store.Beat(ctx, x.rec.ID, x.rec.Token); errors.Is(err, ErrFenced) {
+				stop(ErrFenced)
+				return
+			}
+		}
+	}
+}

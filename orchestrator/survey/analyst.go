@@ -1,0 +1,272 @@
+package survey
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"agent/images"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/ledger"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A SymbolFile is what a scan found in one file of a workspace.
+type SymbolFile struct {
+	// SHA256 is the digest of the content that was scanned, in hex: a file that
+	// still has it need not be scanned again.
+	SHA256 string
+	// Doc is a [ledger.File] in JSON. It comes back with the same values, not
+	// byte for byte, on one line, and with NUL in its texts replaced.
+	Doc []byte
+}
+
+// A SymbolStore keeps what scans found, by workspace (its absolute path, links
+// resolved) and scanner: what another scanner found is not there. *store.DB is
+// one.
+type SymbolStore interface {
+	// SymbolSums returns the digest of every file that was scanned, by path.
+	SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error)
+	// Symbols returns what was found in the files at paths, as far as they are
+	// known.
+	Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]SymbolFile, error)
+	// SaveSymbols records files in place of what was known of them, and forgets
+	// those that are gone.
+	SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]SymbolFile, gone []string) error
+}
+
+// An Analyst keeps the ledgers of workspaces up to date. Only files that
+// changed are read again, in a box, since parsing hostile text is a risk.
+//
+// What it studied last it holds in memory, and the record is compared with
+// that by digests alone: within one process a study costs what the change
+// costs. It is safe for concurrent use, its ledgers are not: one that it
+// returned is good until the next study of that workspace.
+type Analyst struct {
+	Symbols SymbolStore
+	Images  gate.Snapshotter
+	Boxes   verify.Launcher
+	// Note takes progress, for people; nil for nobody.
+	Note func(text string)
+
+	mu   sync.Mutex
+	held map[string]*ledger.Ledger // by workspace
+
+	closing sync.WaitGroup // the boxes of past studies
+	left    []error        // why some of them are not gone
+}
+
+// Close waits until the boxes of all studies are gone, and returns what became
+// of one that is not; its label and its lease tell everybody to remove it. A
+// study does not wait for the end of its own box, which is a good part of what
+// a small one costs.
+func (a *Analyst) Close() error {
+	a.closing.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return errors.Join(a.left...)
+}
+
+// Study brings the ledger of a workspace up to date with base and returns it.
+// With nothing changed it needs no engine.
+//
+// found, which may be nil, is given whom the changes concern before they are
+// recorded: when it gives an error, or the process dies, the next study finds
+// the same ripples again. A file that nothing was known about concerns nobody,
+// so a first study finds none; it is recorded part by part, and goes on where
+// it was cut short.
+//
+// A file that changes while it is read stays as it was known. Errors are those
+// of the engine, the store and found.
+func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found func([]ledger.Ripple) error) (*ledger.Ledger, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	scanner, sums, err := a.sums(ctx, base.Root)
+	if err != nil {
+		return nil, err
+	}
+	fresh, changed, gone := differences(base, sums)
+	// A process that has just begun reads its record while the box starts.
+	var book *ledger.Ledger
+	var lost error
+	var recalling sync.WaitGroup
+	recalling.Go(func() { book, lost = a.recall(ctx, base.Root, scanner, sums) })
+	s := &scan{Analyst: a, base: base, scanner: scanner, total: len(fresh) + len(changed)}
+	files, again, err := s.all(ctx, fresh, changed)
+	a.closing.Go(func() {
+		if err := s.close(); err != nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.left = append(a.left, err)
+		}
+	})
+	recalling.Wait()
+	if err = cmp.Or(err, lost); err != nil {
+		return nil, err
+	}
+	if len(files)+len(again)+len(gone) == 0 {
+		return book, nil
+	}
+	// One update for all, or a function that moved would look deleted.
+	ripples := book.Update(append(files, again...), gone)
+	if len(ripples) > 0 && found != nil {
+		if err := found(ripples); err != nil {
+			return nil, err
+		}
+	}
+	return book, a.save(ctx, base.Root, scanner, again, gone)
+}
+
+// sums returns the name of the scanner and the digests of what it has read.
+func (a *Analyst) sums(ctx context.Context, root string) (scanner string, sums map[string]string, err error) {
+	if scanner, err = images.Scanner(); err != nil {
+		return "", nil, err
+	}
+	sums, err = a.Symbols.SymbolSums(ctx, root, scanner)
+	return scanner, sums, err
+}
+
+// Recall returns the ledger of a workspace as it is recorded, without a look
+// at the files; it is empty for one that was never studied.
+func (a *Analyst) Recall(ctx context.Context, root string) (*ledger.Ledger, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	scanner, sums, err := a.sums(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	return a.recall(ctx, root, scanner, sums)
+}
+
+// recall brings the held ledger to the state of the record, which has these
+// digests. The record decides: another process may have gone on, or a study of
+// this one may have ended before it was recorded. Ripples of this step are
+// nobody's news, since whoever recorded it has told them.
+func (a *Analyst) recall(ctx context.Context, root, scanner string, sums map[string]string) (*ledger.Ledger, error) {
+	book := a.held[root]
+	var stale, gone []string
+	for path, sum := range sums {
+		if book == nil {
+			stale = append(stale, path)
+		} else if f, ok := book.File(path); !ok || f.SHA256 != sum {
+			stale = append(stale, path)
+		}
+	}
+	slices.Sort(stale)
+	files, err := a.load(ctx, root, scanner, stale)
+	if err != nil {
+		return nil, err
+	}
+	if book == nil {
+		if a.held == nil {
+			a.held = map[string]*ledger.Ledger{}
+		}
+		book = ledger.New(files)
+		a.held[root] = book
+		return book, nil
+	}
+	for _, path := range book.Paths() {
+		if _, ok := sums[path]; !ok {
+			gone = append(gone, path)
+		}
+	}
+	if len(files)+len(gone) > 0 {
+		book.Update(files, gone)
+	}
+	return book, nil
+}
+
+// loadBatch is how many files are read from the record at once, loaders how
+// many such readings go on at the same time.
+const (
+	loadBatch = 250
+	loaders   = 4
+)
+
+// load reads files of the record, several batches at the same time: most of
+// the work is reading JSON.
+func (a *Analyst) load(ctx context.Context, root, scanner string, paths []string) ([]ledger.File, error) {
+	batches := slices.Collect(slices.Chunk(paths, loadBatch))
+	parts, errs := make([][]ledger.File, len(batches)), make([]error, len(batches))
+	var loading sync.WaitGroup
+	slots := make(chan struct{}, loaders)
+	for i, batch := range batches {
+		slots <- struct{}{}
+		loading.Go(func() {
+			parts[i], errs[i] = a.loadPart(ctx, root, scanner, batch)
+			<-slots
+		})
+	}
+	loading.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(parts...), nil
+}
+
+// loadPart reads one batch. The record is read as carefully as the scanner's
+// own answer: it was altered by the database, and perhaps by hand.
+func (a *Analyst) loadPart(ctx context.Context, root, scanner string, paths []string) ([]ledger.File, error) {
+	known, err := a.Symbols.Symbols(ctx, root, scanner, paths)
+	if err != nil {
+		return nil, err
+	}
+	var lines bytes.Buffer
+	for _, f := range known {
+		lines.Write(f.Doc)
+		lines.WriteByte('\n')
+	}
+	files, err := ledger.Decode(&lines, slices.Collect(maps.Keys(known)))
+	if err != nil {
+		return nil, fmt.Errorf("read the record of symbols: %w", err)
+	}
+	for i := range files {
+		files[i].SHA256 = known[files[i].Path].SHA256
+	}
+	return files, nil
+}
+
+// save records what was read, and forgets what is gone.
+func (a *Analyst) save(ctx context.Context, root, scanner string, files []ledger.File, gone []string) error {
+	if len(files)+len(gone) == 0 {
+		return nil
+	}
+	docs := make(map[string]SymbolFile, len(files))
+	for _, f := range files {
+		doc, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("record the symbols of %s: %w", f.Path, err)
+		}
+		docs[f.Path] = SymbolFile{SHA256: f.SHA256, Doc: doc}
+	}
+	return a.Symbols.SaveSymbols(ctx, root, scanner, docs, gone)
+}
+
+// differences compares the regular files of base with the digests of the
+// record: which files are new there, which changed and which are gone.
+func differences(base *workspace.Manifest, sums map[string]string) (fresh, changed []workspace.Entry, gone []string) {
+	left := maps.Clone(sums)
+	for _, e := range base.Entries {
+		if e.Kind != workspace.File {
+			continue
+		}
+		sum, known := sums[e.Path]
+		delete(left, e.Path)
+		switch {
+		case !known:
+			fresh = append(fresh, e)
+		case sum != e.Digest:
+			changed = append(changed, e)
+		}
+	}
+	return fresh, changed, slices.Sorted(maps.Keys(left))
+}

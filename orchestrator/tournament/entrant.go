@@ -1,0 +1,135 @@
+package tournament
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// An entrant is one line of candidates: a proposal and its repairs.
+// It is judged and changed by one goroutine at a time: the rounds of a tournament see to that.
+type entrant struct {
+	variant agent.Variant
+	// Repairs so far.
+	heals int
+	// What the model answered last.
+	reply agent.Reply
+	// The candidate that came of it, judged or refused.
+	cand gate.Candidate
+	// What the last candidate that could be applied does to the base; repairs
+	// build on it. before is the same without the last reply, and judged the
+	// last candidate that was applied and judged.
+	changes, before workspace.Changeset
+	judged          gate.Candidate
+	// absent is the package for want of which it failed, "" for none.
+	absent  string
+	failure agent.Failure
+	tried   []agent.Attempt
+	// There is nothing more to ask: it passed, or no repair is left, or the
+	// model sees nothing to change, or a person would not have it asked.
+	done, nothing, skipped bool
+	// Why its judgement was cancelled, nil if it was not.
+	eliminated *eliminatedError
+	// How often a person wanted another answer than the one that passed.
+	again int
+}
+
+// A tournament asks for candidates, has them judged, and has those that fail
+// repaired, until one passes or none is left.
+// The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
+// checkpoint begins one entrant anew.
+type tournament struct {
+	*run.Execution
+	req       run.Request
+	crew      Crew
+	plan      Plan
+	gate      *gate.Gate
+	stage     gate.Stage
+	proposals run.Proposals // nil where nothing is kept
+	all       []*entrant
+	// Boxes can be started before they are needed.
+	prepares bool
+	// Nobody is cancelled any more: see judgeAgain.
+	spared bool
+}
+
+// prepare has n boxes started for a judgement, while the model is asked for what is
+// to be judged; 0 gives back those that are left.
+func (c *tournament) prepare(ctx context.Context, n int) { c.PrepareBoxes(ctx, c.req, c.stage, n) }
+
+// live lists the entrants that there is something to ask for.
+func (c *tournament) live() []*entrant {
+	return slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool { return k.done })
+}
+
+// note says for people what is asked for next, k being the first to be asked.
+func (c *tournament) note(k *entrant) string {
+	if len(k.tried) > 0 {
+		return "repair: " + k.failure.Gate
+	}
+	if target := c.plan.Task.Brief.Target; target != "" {
+		return "read " + target + " (" + c.plan.Why + ")"
+	}
+	return c.plan.Why
+}
+
+// stopped is the ending of a run whose model gives no answer any more, or of
+// another trouble in act.
+// A cancelled run comes first: the model's error is then only the echo of it.
+func stopped(ctx context.Context, x *run.Execution, act string, err error) run.Ending {
+	var stop *agent.StopError
+	if ctx.Err() != nil || !errors.As(err, &stop) {
+		return run.End(run.Failed, x.Trouble(ctx, act, err))
+	}
+	kind := run.ProblemInfra
+	switch {
+	case stop.Budget:
+		kind = run.ProblemBudget
+	case stop.Usage:
+		kind = run.ProblemUsage
+	}
+	return run.End(run.Failed, &run.Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
+}
+
+// noWinner is the ending of a tournament that nobody won.
+// What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
+// candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
+func (c *tournament) noWinner() run.Ending {
+	var last *entrant // that came to a candidate
+	skipped := false
+	for _, k := range c.all {
+		skipped = skipped || k.skipped
+		if !k.nothing && k.cand.Verdict != "" {
+			last = k
+		}
+	}
+	// Nothing was asked, so the model is not to blame.
+	if last == nil && skipped {
+		return run.End(run.Rejected, &run.Problem{
+			Kind: "policy", Message: "skipped by " + run.ByTerminal + " before the question was sent",
+			Next: "run again with another --goal or --file",
+		})
+	}
+	if last == nil {
+		if c.plan.Task.Brief.Goal == "" {
+			return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
+		}
+		return run.End(run.Rejected, &run.Problem{
+			Kind: "patch", Message: "the model sees nothing to change for this goal",
+			Next: "say more in --goal, or name the file with --file",
+		})
+	}
+	end := run.Judged(last.cand)
+	if end.Error != nil {
+		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
+		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"
+	}
+	return run.Lacking(end, last.absent, last.cand)
+}

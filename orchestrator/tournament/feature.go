@@ -1,0 +1,125 @@
+package tournament
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+)
+
+// proposeFeature is what follows when nothing is left to ask for: a review that found
+// nothing to mend asks for one feature, and any other tournament has no winner. No
+// ending means that there is a feature to implement.
+//
+// The feature is kept before a person is asked about it, so that it outlives a
+// run that nobody attends. A file for which one is kept already gets no other:
+// the question would be paid for again and again, and the list grow without end.
+func (c *tournament) proposeFeature(ctx context.Context) *run.Ending {
+	lost := c.noWinner()
+	if !c.idle() {
+		return &lost
+	}
+	p, err := c.pending(ctx)
+	if err != nil {
+		end := run.End(run.Failed, c.Trouble(ctx, "list the proposals", err))
+		return &end
+	}
+	if p == nil {
+		var end *run.Ending
+		if p, end = c.askFeature(ctx); end != nil {
+			return end
+		}
+	}
+	if p == nil { // nothing that could be kept or implemented
+		return &lost
+	}
+	c.TakeUp(p.ID)
+	return c.decideFeature(ctx, *p)
+}
+
+// pending returns the open proposal of a feature for the target, nil for none.
+func (c *tournament) pending(ctx context.Context) (*run.KeptProposal, error) {
+	list, err := c.proposals.Proposals(ctx, c.Workspace())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.Kind.OfFeature() && p.Path == c.plan.Task.Brief.Target {
+			c.Notify(run.Event{Note: fmt.Sprintf("nothing to mend; proposal %d for %s is still open", p.ID, p.Path)})
+			return &p, nil
+		}
+	}
+	return nil, nil
+}
+
+// askFeature asks the model for a feature and keeps it; nil for none.
+func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.Ending) {
+	stop := func(end run.Ending) (*run.KeptProposal, *run.Ending) { return nil, &end }
+	c.Notify(run.Event{Note: "nothing to mend; ask for a feature"})
+	reply, _, err := c.crew.Engineer.Feature(ctx, c.plan.Task)
+	if errors.Is(err, agent.ErrSkipped) {
+		return nil, nil
+	}
+	if err != nil {
+		return stop(stopped(ctx, c.Execution, "ask the model for a feature", err))
+	}
+	why, code, ok := reply.Proposal()
+	if !ok {
+		return nil, nil
+	}
+	b := &c.plan.Task.Brief
+	p := run.KeptProposal{
+		Workspace: c.Workspace(), Kind: run.Feature, State: run.ProposalOpen, Path: b.Target, Run: c.ID(),
+		Text: clip(why + "\n\n" + code), Reason: "the review of " + b.Target + " found nothing to mend",
+	}
+	if p.ID, err = c.proposals.AddProposal(ctx, p); err != nil {
+		return stop(run.End(run.Failed, c.Trouble(ctx, "record the proposal", err)))
+	}
+	return &p, nil
+}
+
+// idle reports whether the tournament is a review that found nothing to mend. A
+// file in the cascade queue is only asked to follow a change: with a feature
+// for each of them, one promotion would make a hundred.
+func (c *tournament) idle() bool {
+	b := c.plan.Task.Brief
+	if c.req.NoFeature || c.proposals == nil || c.plan.Task.Kind != agent.Patch || b.Goal != "" || b.Cascade != "" || b.Target == "" {
+		return false
+	}
+	for _, k := range c.all {
+		if !k.nothing {
+			return false
+		}
+	}
+	return true
+}
+
+// decideFeature puts a proposed feature to the checkpoint. No ending means that it is
+// to be implemented now, by entrants that begin anew.
+//
+// Only a person starts work that nobody asked for: whatever the approver says
+// without one, by a flag, by silence or for want of a terminal, keeps the feature.
+func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run.Ending {
+	answer, end := c.AskFeature(ctx, c.req, p)
+	if end != nil {
+		return end
+	}
+	var done run.Ending
+	switch {
+	// What has a patch already is judged by a run that takes it up, not written again.
+	case answer.Decision == run.Apply && answer.By == run.ByTerminal && p.Patch == nil:
+		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text
+		for i, k := range c.all {
+			c.all[i] = &entrant{variant: k.variant}
+		}
+		return nil
+	case answer.Decision == run.Drop:
+		c.DropProposal(ctx)
+		done = c.Reviewed()
+	default: // it stays open until a person has it implemented
+		done = c.LeaveFeature(p)
+	}
+	return &done
+}

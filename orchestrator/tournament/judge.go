@@ -1,0 +1,234 @@
+package tournament
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// judge verifies the candidates of a round at the same time, each in boxes of
+// its own, and records all of them in their order.
+// The ending is nil when the tournament goes on. Nothing is at work in a box after the round.
+func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
+	// What came to no candidate has nothing to be judged.
+	live = slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.nothing || k.skipped })
+	if len(live) == 0 {
+		return nil
+	}
+	if err := c.Advance(ctx, run.Verifying, run.Count(len(live), "candidate")); err != nil {
+		end := run.End(run.Failed, c.Trouble(ctx, "record the run", err))
+		return &end
+	}
+	c.prepareRound(ctx, live)
+	if problem := c.judgeAll(ctx, live); problem != nil {
+		end := run.End(run.Failed, problem)
+		return &end
+	}
+	// All are recorded by now, also those judged beside one that was not.
+	for _, k := range live {
+		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
+			end := run.Judged(k.cand)
+			return &end
+		}
+		if k.eliminated == nil {
+			k.settle(c.stage.Base)
+		}
+	}
+	return nil
+}
+
+// judgeAll has the candidates judged as a round, and records each when it and those before
+// it are, while others are still at work. Their turns go by the order of asking.
+// Each goroutine writes to its own entrant and its own place in errs, and is waited for.
+func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *run.Problem) {
+	h, each, stop := newRound(ctx, live)
+	defer stop()
+	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
+	for i, k := range live {
+		if k.cand.Verdict != "" {
+			continue // refused
+		}
+		// A candidate alone needs no number on the screen.
+		n := k.variant.N
+		if len(live) == 1 {
+			n = 0
+		}
+		ended[i].Go(func() {
+			errs[i] = c.Judge(each[i], c.gate, c.stage, &k.cand, n, gate.Watch{
+				Rank: k.variant.N, Settled: func(cs workspace.Changeset) { h.settled(i, cs) },
+				Event: func(e verify.Event) error { h.told(i, e); return nil },
+			})
+			k.changes = k.cand.Changeset // as the format gate left it
+			if errs[i] != nil && c.eliminated(each[i], k, n) {
+				errs[i] = nil
+			}
+			if !c.spared {
+				h.ended(i, k.cand)
+			}
+		})
+	}
+	for i, k := range live {
+		ended[i].Wait()
+		switch {
+		case problem != nil: // only waited for
+		case errs[i] != nil:
+			problem = c.Trouble(ctx, "verify a candidate", errs[i])
+		default:
+			problem = c.Save(ctx, k.cand)
+		}
+	}
+	return problem
+}
+
+// prepareRound has as many boxes ready as the candidates of a round will be judged in, where
+// there are several. What the first needs the others mostly do: to find that out takes
+// a look at the whole workspace.
+func (c *tournament) prepareRound(ctx context.Context, live []*entrant) {
+	open := slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.cand.Verdict != "" })
+	if !c.prepares || len(open) < 2 {
+		return
+	}
+	each := verify.BoxesFor(verify.Request{Base: c.stage.Base, Changeset: open[0].cand.Changeset, Config: c.req.Config})
+	if n := each * len(open); n > 0 {
+		c.prepare(ctx, n)
+	}
+}
+
+// eliminated reports whether the judgement under ctx was cancelled because the candidate
+// could not win any more, and then says so in it. Whatever its gates came to by then
+// is no judgement of all of it.
+func (c *tournament) eliminated(ctx context.Context, k *entrant, n int) bool {
+	if !errors.As(context.Cause(ctx), &k.eliminated) {
+		return false
+	}
+	g := verify.Gate{Name: "contest", Verdict: verify.Cancelled, Detail: k.eliminated.why}
+	k.cand.Verdict, k.cand.Gates = g.Verdict, []verify.Gate{g}
+	c.Notify(run.Event{Candidate: n, Gate: &verify.Event{Gate: g.Name, Done: true, Verdict: g.Verdict, Detail: g.Detail}})
+	return true
+}
+
+// settle notes what became of a judged candidate, and whether it may be
+// repaired.
+// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
+// attempt. What was tried goes into the next repair, lest the model try it again.
+func (k *entrant) settle(base *workspace.Manifest) {
+	k.absent = ""
+	if !k.cand.Changeset.Empty() {
+		k.judged = k.cand
+	}
+	if k.cand.Wins() {
+		k.done = true
+		return
+	}
+	if g := k.cand.Failed(); g.Name != "edit" {
+		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
+		// At the end, which is what stays when the text must be shortened.
+		if k.absent = k.cand.Absent(base.With(k.changes)); k.absent != "" {
+			k.failure.Text += notInstalled(k.absent)
+		}
+	}
+	k.tried = append(k.tried, agent.Attempt{
+		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: k.cand.Because(k.cand.Verdict), Diff: k.cand.Diff,
+	})
+	k.done = k.heals >= agent.MaxHeals
+}
+
+// maxLog bounds what of a gate's output goes back to the model, in bytes.
+const maxLog = 8 << 10
+
+// report words everything that the gates have against a candidate.
+// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
+// end of its output, where tools say what went wrong, and one that ran the program always does: there is the traceback.
+func report(cand gate.Candidate) string {
+	var b strings.Builder
+	for _, g := range cand.Gates {
+		if g.Verdict == verify.Pass {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
+		for _, f := range g.Findings {
+			fmt.Fprintf(&b, "%s:%d: %s %s\n", f.File, f.Line, f.Rule, f.Message)
+			if f.Source != "" {
+				fmt.Fprintf(&b, "    %s\n", f.Source)
+			}
+		}
+		if out := g.Output; out != "" && (len(g.Findings) == 0 || gate.RunsCode(g)) {
+			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
+		}
+	}
+	return b.String()
+}
+
+// boxRoot is where the workspace lies in a box, as logs name it.
+const boxRoot = "/work"
+
+// breakage describes a failed candidate to the engineer.
+func (c *tournament) breakage(k *entrant) agent.Breakage {
+	// The base with the change: a file that the candidate created is there, one that it deleted is not.
+	now := c.stage.Base.With(k.changes)
+	// Everything is shown as the failed candidate left it, since the repair
+	// is applied on top of that.
+	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
+	touched := map[string]bool{}
+	for _, ch := range k.changes.Changes {
+		touched[ch.Path] = ch.Op != workspace.Delete
+	}
+	x.Target, x.Downstream = c.culprit(k, now, touched)
+	for _, name := range broken(k.cand.Failed(), now) {
+		if _, deleted := touched[name]; !deleted {
+			touched[name] = true // shown with the rest
+		}
+	}
+	for name := range touched {
+		if name != x.Target && touched[name] {
+			if text, err := now.ReadFile(name); err == nil {
+				x.Others = append(x.Others, agent.File{Path: name, Text: string(text)})
+			}
+		}
+	}
+	slices.SortFunc(x.Others, func(a, b agent.File) int { return strings.Compare(a.Path, b.Path) })
+	if text, err := now.ReadFile(x.Target); err == nil {
+		x.Code = string(text)
+	}
+	x.Language = agent.Language(x.Target)
+	return x
+}
+
+// best returns the entrant to promote, nil when none passed.
+func (c *tournament) best() *entrant {
+	passed := c.passed()
+	if len(passed) == 0 {
+		return nil
+	}
+	return passed[0]
+}
+
+// passed lists the entrants that may be promoted, the best first: by verdict,
+// which all of them share; the fewest new findings of their own; the smallest
+// diff; the first asked for.
+// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
+// asking decides at last, so that a replay chooses the same.
+func (c *tournament) passed() []*entrant {
+	var passed []*entrant
+	for _, k := range c.all {
+		if k.cand.Wins() {
+			passed = append(passed, k)
+		}
+	}
+	slices.SortStableFunc(passed, func(a, b *entrant) int {
+		if d := a.cand.Findings() - b.cand.Findings(); d != 0 {
+			return d
+		}
+		return len(a.cand.Diff) - len(b.cand.Diff)
+	})
+	return passed
+}

@@ -1,0 +1,91 @@
+package tournament
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// DirectivesFile is where a person writes orders for runs without a goal, in
+// the workspace. It is never in a snapshot and never written by a run.
+const DirectivesFile = ".agent/DIRECTIVES.md"
+
+// A Plan is what a run without a patch sets out to do.
+type Plan struct {
+	Task agent.Task
+	// Why says for people how the target was chosen: "cascade from shop/tax.py".
+	Why string
+	// Candidates is how many different changes are asked for; 0 for as many as
+	// the request says.
+	Candidates int
+	// Directive is the order of DIRECTIVES.md that the plan is for, as it stands
+	// there; "" for none.
+	Directive string
+	// Proposal is what the run takes up again, nil for nothing. A patch of it
+	// that failed takes the place of the first answer.
+	Proposal *run.KeptProposal
+	// Final says that the target is the last file that the loop has to review;
+	// without a target and a goal, that all of them were.
+	Final bool
+}
+
+// idle reports whether there is nothing to do.
+func (p Plan) idle() bool {
+	return p.Final && p.Task.Brief.Target == "" && p.Task.Brief.Goal == ""
+}
+
+// A Planner chooses what to do in a workspace and gathers what is known about
+// it. It is asked once a run, in state planning, and must give the same plan
+// for the same run when that is carried on after a crash. A request with a
+// proposal has its plan aimed at that.
+type Planner interface {
+	Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (Plan, error)
+}
+
+// A Crew finds the change of one run that was given no patch.
+type Crew struct {
+	Engineer *agent.Engineer
+	Planner  Planner
+}
+
+// Aim makes the plan one for a proposal. The planner has read its file and
+// gathered what is known; what is to be done stands in the proposal.
+func (plan *Plan) Aim(p run.KeptProposal) {
+	plan.Why, plan.Proposal = fmt.Sprintf("proposal %d", p.ID), &p
+	if p.Kind.OfFeature() {
+		plan.Task.Kind, plan.Task.Brief.Feature = agent.Implement, p.Text
+	}
+}
+
+// A RecordedPlan gives the plan of an earlier run again, word for word: for a
+// replay, and for a run that is carried on. It holds what Store.SavePlan was
+// given, and implements Planner.
+type RecordedPlan []byte
+
+// Plan returns the recorded plan.
+func (r RecordedPlan) Plan(context.Context, *workspace.Manifest, run.Request) (Plan, error) {
+	return r.Read()
+}
+
+// Read is Plan for who has nothing to plan.
+func (r RecordedPlan) Read() (Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(r, &p); err != nil {
+		return Plan{}, fmt.Errorf("read the recorded plan: %w", err)
+	}
+	return p, nil
+}
+
+// SettleReview notes whether a review is the last that a loop has to do: done says that
+// the target needs none, left are the files that need one besides.
+func (p *Plan) SettleReview(done bool, left []string) {
+	b := &p.Task.Brief
+	p.Final = b.Goal == "" && len(left) == 0
+	if done {
+		b.Target, p.Why = "", "all that there is to review was reviewed since it last changed"
+	}
+}

@@ -1,0 +1,267 @@
+// Package tournament finds the change of a run that was given no patch: it asks
+// models for candidates, has them judged side by side, has those that fail
+// repaired, and takes the best that passed to the checkpoint.
+//
+// It owns the [Plan] of such a run, the order of asking and judging, and what is
+// kept as proposals of what was not promoted. It records through the
+// [run.Execution] that it is given, judges by package gate and asks by package
+// agent; it never writes to a workspace. It chooses no target: a [Planner] does.
+//
+// While a model is asked, the boxes for its candidates are started. The
+// candidates of a round are judged at the same time, in the order of asking where
+// there are more boxes than turns, and one that cannot be the best any more is
+// cancelled at once: its record ends with the verdict cancelled and the gate
+// contest, which says why.
+package tournament
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/verify"
+)
+
+// A Runner finds the change of runs that were given no patch, and takes it through
+// the gate.
+type Runner struct {
+	*run.Runner
+	// Crew returns who finds the change of a run. It is called once a run with the
+	// run's ID, since what is asked is recorded under it; emit takes the progress of
+	// questions, from any goroutine.
+	Crew func(run string, emit func(agent.Progress)) Crew
+}
+
+// Run does what a request asks for: a patch is given to the gate, and without one a
+// change is found first. The document is complete whatever happened; its Exit is the
+// exit code.
+func (r *Runner) Run(ctx context.Context, req run.Request) run.Document {
+	if req.Patch != nil {
+		return r.Runner.Run(ctx, req)
+	}
+	rec := run.Record{Intent: intent(req), Iteration: req.Iteration}
+	return r.Start(ctx, req, rec, func(ctx context.Context, x *run.Execution) run.Ending { return r.pursue(ctx, x, req) })
+}
+
+// intent says what a run without a patch is for.
+func intent(req run.Request) string {
+	if p := req.Proposal; p != nil {
+		return strings.TrimSpace(fmt.Sprintf("proposal %d %s", p.ID, p.Goal))
+	}
+	if req.Goal != "" {
+		return "goal " + req.Goal
+	}
+	return "review " + strings.Join(append(slices.Clone(req.Scope), "the workspace")[:1], "")
+}
+
+// pursue finds a patch for a goal, or for what the planner chose, and takes it
+// through the gate.
+func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) run.Ending {
+	if err := x.Advance(ctx, run.Analyzing, "scan the workspace"); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	st, end := x.Freeze(ctx, req, nil)
+	if end != nil {
+		return *end
+	}
+	if err := x.Advance(ctx, run.Planning, ""); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	crew := r.Crew(x.ID(), func(p agent.Progress) { x.Notify(run.Event{Model: &p}) })
+	// The planner is made for the run, as its model calls are recorded under the run's name.
+	plan, err := crew.Planner.Plan(ctx, st.Base, req)
+	if err != nil {
+		return stopped(ctx, x, "plan the work", err)
+	}
+	if plan.Candidates == 0 {
+		plan.Candidates = max(1, req.Candidates)
+	}
+	// The replay of a run elsewhere settles nothing here.
+	if p := plan.Proposal; p != nil && p.Workspace == x.Workspace() {
+		x.TakeUp(p.ID)
+	}
+	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
+	// same questions to find the answers that were paid for.
+	record, err := json.Marshal(plan)
+	if err == nil {
+		err = x.SavePlan(ctx, record)
+	}
+	if err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the plan", err))
+	}
+	if plan.idle() {
+		x.Notify(run.Event{Note: plan.Why})
+		return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
+	}
+	c := &tournament{Execution: x, req: req, crew: crew, plan: plan, gate: x.Gate(req), stage: st, proposals: r.Proposals, prepares: r.Boxes != nil}
+	for n := range plan.Candidates {
+		c.all = append(c.all, &entrant{variant: agent.Variant{N: n + 1, Of: plan.Candidates}})
+	}
+	defer c.prepare(ctx, 0)
+	return c.keep(ctx, c.run(ctx))
+}
+
+// boxesEach is how many boxes most candidates are judged in: static gates, smoke
+// and tests. How many it is for each is known when the model has answered.
+const boxesEach = 3
+
+// run goes through rounds of asking and judging.
+func (c *tournament) run(ctx context.Context) run.Ending {
+	for {
+		// All that are left are asked, then all are judged: the boxes work
+		// at the same time, and a model's caps are kept in order.
+		live := c.live()
+		if len(live) == 0 {
+			if end := c.proposeFeature(ctx); end != nil {
+				return *end
+			}
+			continue
+		}
+		if err := c.Advance(ctx, run.Proposing, c.note(live[0])); err != nil {
+			return run.End(run.Failed, c.Trouble(ctx, "record the run", err))
+		}
+		c.prepare(ctx, len(live)*boxesEach)
+		for _, k := range live {
+			if err := c.ask(ctx, k); err != nil {
+				return stopped(ctx, c.Execution, "ask the model", err)
+			}
+		}
+		if end := c.judge(ctx, live); end != nil {
+			return *end
+		}
+		if end := c.promoteBest(ctx); end != nil {
+			return *end
+		}
+	}
+}
+
+// judgeAgain has the entrants judged, and with them those that were cancelled: they
+// could not win as long as another did, and once a person has a say they might. From
+// then on all are judged to the end, so that the person's choice is among the same
+// candidates as ever.
+func (c *tournament) judgeAgain(ctx context.Context, live ...*entrant) *run.Ending {
+	c.spared = true
+	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool {
+		if k.eliminated == nil {
+			return !slices.Contains(live, k)
+		}
+		k.eliminated, k.cand.Verdict, k.cand.Gates = nil, "", nil
+		return false
+	}))
+}
+
+// promoteBest takes the best candidate that passed to the checkpoint, until one of
+// them ends the run. No ending means that there is something to ask.
+// A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
+// so that nothing is promoted that no gate has seen.
+func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
+	for {
+		best := c.best()
+		if best == nil {
+			return nil
+		}
+		c.prepare(ctx, 0) // a person may take long
+		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
+		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
+		switch {
+		case end != nil:
+			return end
+			// The entrant begins anew in its place; what it was before stays in
+			// the record.
+		case answer.Decision == run.Regenerate:
+			*best = entrant{variant: best.variant, again: best.again + 1}
+			return c.judgeAgain(ctx)
+		}
+		if err := c.revise(best, answer); err != nil {
+			end := run.End(run.Failed, c.Trouble(ctx, "apply what was edited", err))
+			return &end
+		}
+		if end := c.judgeAgain(ctx, best); end != nil {
+			return end
+		}
+	}
+}
+
+// revise makes an entrant's next candidate of what a person changed at the
+// checkpoint. It is judged like any other, and goes back to the model when it
+// fails.
+func (c *tournament) revise(k *entrant, a run.Answer) error {
+	// The code as it was when the response was given.
+	if a.Decision == run.Reword {
+		k.changes = k.before
+	}
+	k.reply.Text = string(a.Response)
+	return c.apply(k)
+}
+
+// ask gets the next candidate of an entrant from the model and applies it.
+// The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
+// repaired like any failure.
+func (c *tournament) ask(ctx context.Context, k *entrant) error {
+	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
+		return c.resumeProposal(k, *p)
+	}
+	var err error
+	if len(k.tried) == 0 {
+		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
+	} else {
+		k.heals++
+		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+	}
+	// The others of the round are asked all the same.
+	if errors.Is(err, agent.ErrSkipped) {
+		k.done, k.skipped = true, true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if k.reply.Nothing() && len(k.tried) == 0 {
+		k.done, k.nothing = true, true
+		return nil
+	}
+	return c.apply(k)
+}
+
+// resumeProposal begins with the patch of a kept proposal in place of an answer. The
+// gates say what is wrong with it today; one that does not even apply any more
+// goes to the model with what was wrong with it then.
+func (c *tournament) resumeProposal(k *entrant, p run.KeptProposal) error {
+	k.reply.Text = string(p.Patch)
+	if err := c.apply(k); err != nil {
+		return err
+	}
+	k.cand.Thought = p.Text
+	if k.cand.Verdict != "" {
+		gate, _, _ := strings.Cut(p.Reason, "\n")
+		k.tried = append(k.tried, agent.Attempt{N: 1, Gate: gate, Why: p.Reason, Diff: string(p.Patch)})
+	}
+	return nil
+}
+
+// apply makes a candidate of the entrant's reply. One that cannot be applied
+// is a candidate that failed at its first gate.
+// It is applied on what the entrant has changed so far and recorded as a change of the base: three repairs of one
+// line are one change in the end, made from what the person has.
+func (c *tournament) apply(k *entrant) error {
+	response := []byte(k.reply.Text)
+	k.cand, k.before = gate.Candidate{Thought: parse.Thought(response)}, k.changes
+	cs, rejected, err := gate.Extend(&k.cand, c.stage.Base, k.changes, response, c.plan.Task.Brief.Target)
+	switch {
+	case err != nil:
+		return err
+	case rejected != nil:
+		k.failure = agent.Failure{Gate: "edit", Text: rejected.Error()}
+		return nil
+	}
+	k.changes = cs
+	c.gate.Seal(&k.cand, cs)
+	return nil
+}
