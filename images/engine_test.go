@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/boxtest"
+
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
@@ -66,9 +68,7 @@ type testEngine struct {
 // newEngine connects to the engine, without which these tests mean nothing.
 func newEngine(t testing.TB) *testEngine {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	boxtest.NeedsEngine(t)
 	api, err := docker.NewClientWithOpts(docker.FromEnv, docker.WithAPIVersionNegotiation())
 	if err != nil {
 		t.Fatal(err)

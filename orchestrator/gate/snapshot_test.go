@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/boxtest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"agent/images"
@@ -51,6 +53,7 @@ type nearby struct {
 // newNearby makes a workspace of n files. Its snapshots go with the test.
 func newNearby(t *testing.T, n int) *nearby {
 	t.Helper()
+	boxtest.NeedsEngine(t)
 	l, err := runtest.OpenLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

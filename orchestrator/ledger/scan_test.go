@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/boxtest"
+
 	"agent/images"
 	"agent/orchestrator/ledger"
 	"agent/sandbox"
@@ -54,9 +56,7 @@ var openLab = sync.OnceValues(func() (lab, error) {
 // startBox starts a box in which these files stand in /work.
 func startBox(t testing.TB, files map[string]string) *sandbox.Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	boxtest.NeedsEngine(t)
 	l, err := openLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/boxtest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"agent/images"
@@ -48,9 +50,7 @@ type setting struct {
 // setup returns a setting of the test's own, whose tags its end removes.
 func setup(t testing.TB) *setting {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	boxtest.NeedsEngine(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/boxtest"
+
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store/storetest"
@@ -44,6 +46,7 @@ func (c counted) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, er
 // newStudy makes a workspace of these files.
 func newStudy(t *testing.T, files map[string]string) *study {
 	t.Helper()
+	boxtest.NeedsEngine(t)
 	l, err := runtest.OpenLab()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

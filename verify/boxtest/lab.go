@@ -20,6 +20,7 @@ import (
 
 	"agent/images"
 	"agent/sandbox"
+	sandboxtest "agent/sandbox/boxtest"
 	"agent/sandbox/workspace"
 )
 
@@ -94,9 +95,7 @@ var open = sync.OnceValues(func() (*Lab, error) {
 // Open returns the lab; without an engine the test fails.
 func Open(t *testing.T) *Lab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	sandboxtest.NeedsEngine(t)
 	l, err := open()
 	if err != nil {
 		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)

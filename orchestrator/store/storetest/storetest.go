@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/boxtest"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -88,9 +90,7 @@ func testDatabase(t testing.TB) string {
 // The newest image counts: it is the one that the last set-up built.
 func serverURL(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	boxtest.NeedsEngine(t)
 	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
 		return given
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/boxtest"
+
 	"agent/sandbox"
 	"agent/verify"
 )
@@ -12,9 +14,7 @@ import (
 // A21.
 func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs an engine, which -short leaves out")
-	}
+	boxtest.NeedsEngine(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
