@@ -330,7 +330,7 @@ func TestARunOfADeadProcessIsSettledByAnyCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := h.ask(t, run.ExitDone, args...); !strings.Contains(got.stderr, "settled run "+id) {
+		if got := h.ask(t, run.ExitDone, args...); !strings.Contains(got.stderr, "cleaned up after interrupted run "+id) {
 			t.Errorf("agent %v does not settle it, owner %s:\n%s", args, owner, got.stderr)
 		}
 		if d, err := h.db.Run(t.Context(), id); err != nil || d.State != run.Failed {

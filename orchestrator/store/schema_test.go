@@ -90,7 +90,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 	if !slices.Equal(states, declared) {
 		t.Errorf("run.States() %v differs from the constants %v", declared, states)
 	}
-	verdicts := constants(t, "../../verify", "Verdict")
+	verdicts := constants(t, "../../verify/check", "Verdict")
 	ops := constants(t, "../../sandbox/workspace", "Op")
 	var kinds []string
 	for _, k := range llm.Kinds() {
@@ -130,7 +130,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"candidate_file_op_check": ops, "promotion_file_op_check": ops,
 		"promotion_status_check": constants(t, "../run", "PromotionStatus"),
 		"event_kind_check":       constants(t, "../run", "EntryKind"),
-		"iteration_phase_check":  constants(t, "../run", "Phase"),
+		"iteration_phase_check":  constants(t, "../loop", "Phase"),
 		"proposal_kind_check":    constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
 		"review_verdict_check": constants(t, "history", "ReviewVerdict"),
 	} {

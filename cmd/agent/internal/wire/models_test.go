@@ -13,6 +13,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/run"
+	"agent/orchestrator/store"
 )
 
 func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
@@ -56,7 +57,7 @@ func TestACapOnCostNeedsAPrice(t *testing.T) {
 	env["GEMINI_API_KEY"] = aKey
 	for model, ok := range map[string]bool{"gemini/known": true, "gemini/other": false, "ollama/any": true} {
 		env["AGENT_MODEL"] = model
-		_, err := (&Session{}).newChain(loaded(t, env, dir), "run", "")
+		_, err := (&Session{DB: &store.DB{}}).newChain(loaded(t, env, dir), "run", "")
 		if ok != (err == nil) {
 			t.Errorf("%s: %v", model, err)
 		}
