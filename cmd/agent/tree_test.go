@@ -533,9 +533,9 @@ func TestInterfacesAreSmall(t *testing.T) {
 var ownTables = map[string]int{
 	"orchestrator/ledger/resolve.go": 1, // the order in which a module is looked for
 	"sandbox/workspace/leftout.go":   1, // names of files that hold secrets
-	"verify/policy/extends.go":              1, // the order in which tools look for a configuration
-	"verify/node/packagelint.go":          1, // the same for what a configuration imports
-	"verify/policy/stubs.go":                1, // what stands beside a file of declarations
+	"verify/policy/extends.go":       1, // the order in which tools look for a configuration
+	"verify/node/packagelint.go":     1, // the same for what a configuration imports
+	"verify/policy/stubs.go":         1, // what stands beside a file of declarations
 }
 
 // extension is a text that looks like the end of a file's name.
