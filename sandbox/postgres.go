@@ -210,6 +210,9 @@ func (p postgres) start(ctx context.Context, id string) error {
 	return moot(err)
 }
 
+// networkPatience is the last and longest wait for a network that another process creates.
+const networkPatience = 2 * time.Second
+
 // connectable ensures the network. Names of networks are not unique on an
 // engine, names of bridges are: so two processes cannot make it twice.
 func (p postgres) connectable(ctx context.Context) error {
@@ -229,10 +232,19 @@ func (p postgres) connectable(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if _, again := p.api.NetworkInspect(ctx, p.network, network.InspectOptions{}); again == nil {
-		return nil // somebody else was faster
+	// Somebody else may have been faster: the bridge's name is taken a moment before the network is to be found.
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		if _, again := p.api.NetworkInspect(ctx, p.network, network.InspectOptions{}); again == nil {
+			return nil
+		}
+		if wait > networkPatience || ctx.Err() != nil {
+			return fmt.Errorf("create network %s: %w", p.network, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
 	}
-	return fmt.Errorf("create network %s: %w", p.network, err)
 }
 
 // answering returns the URL of a running server, "" while it does not answer
